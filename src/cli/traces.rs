@@ -13,6 +13,7 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttp
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::traces::layer::{DerivedIds, Installation, TraceLayer};
 use crate::cli::traces::sender::Sender;
@@ -24,6 +25,7 @@ const LAST_SPANS: Duration = Duration::from_secs(2);
 pub struct Traces {
     provider: SdkTracerProvider,
     installation: Installation,
+    stop: CancellationToken,
 }
 
 impl Traces {
@@ -40,10 +42,11 @@ impl Traces {
             ["", "http/protobuf"].contains(&&*protocol),
             "traces are sent as http/protobuf, and OTEL_EXPORTER_OTLP_PROTOCOL or OTEL_EXPORTER_OTLP_TRACES_PROTOCOL asks for another protocol"
         );
+        let stop = CancellationToken::new();
         let exporter = SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)
-            .with_http_client(Sender::new(runtime)?)
+            .with_http_client(Sender::new(runtime, stop.clone())?)
             .build()
             .context("cannot read the OTEL_EXPORTER_OTLP variables")?;
         let mut resource = Resource::builder();
@@ -57,7 +60,7 @@ impl Traces {
             .with_id_generator(DerivedIds)
             .with_batch_exporter(exporter)
             .build();
-        Ok(Some(Self { provider, installation: Installation::default() }))
+        Ok(Some(Self { provider, installation: Installation::default(), stop }))
     }
 
     /// What follows the program's spans.
@@ -74,6 +77,8 @@ impl Traces {
     pub fn shutdown(self) {
         // The sender has logged why it failed, if it did.
         let _ = self.provider.shutdown_with_timeout(LAST_SPANS);
+        // A request to a collector that never answers must not outlive the runtime.
+        self.stop.cancel();
     }
 }
 

@@ -177,6 +177,22 @@ async fn a_collector_that_is_down_delays_nothing_and_is_logged_once() {
     assert!(!log.contains("secret"), "{log}");
 }
 
+/// The program ends while a request waits for an answer that never comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_that_never_answers_does_not_disturb_the_end() {
+    // Connections are accepted by the system, and nobody reads them.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let home = Home::new(0.1);
+    let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", &*address), ("OTEL_BSP_SCHEDULE_DELAY", "20")];
+    let program = home.start_with(&[], &variables);
+    let asked = program.says("bob", "@Aizuchi do turnips float?").await;
+    assert_eq!(closed(&program, &asked).await["ended"], "spoke");
+    assert_eq!(program.stop(), Some(0));
+    let log = home.log();
+    assert!(!log.contains("panicked") && !log.contains("ERROR"), "{log}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_used_turns_traces_off_and_nothing_else() {
     for (name, value) in [

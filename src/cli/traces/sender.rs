@@ -8,6 +8,7 @@ use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio_util::context::TokioContext;
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use aizuchi_core::llm::provider::http_client;
@@ -23,12 +24,14 @@ pub struct Sender {
     http: reqwest::Client,
     runtime: Handle,
     last_warning: Mutex<Option<Timestamp>>,
+    /// Ends the request in flight.
+    stop: CancellationToken,
 }
 
 impl Sender {
-    pub fn new(runtime: Handle) -> anyhow::Result<Self> {
+    pub fn new(runtime: Handle, stop: CancellationToken) -> anyhow::Result<Self> {
         let http = http_client(CONNECT_TIMEOUT)?;
-        Ok(Self { http, runtime, last_warning: Mutex::default() })
+        Ok(Self { http, runtime, last_warning: Mutex::default(), stop })
     }
 
     async fn send(&self, request: Request<Bytes>) -> reqwest::Result<Response<Bytes>> {
@@ -57,7 +60,13 @@ impl Sender {
 #[async_trait]
 impl HttpClient for Sender {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let sent = TokioContext::new(self.send(request), self.runtime.clone()).await;
+        let sending = TokioContext::new(self.send(request), self.runtime.clone());
+        let sent = tokio::select! {
+            // First, since the runtime may be gone.
+            biased;
+            () = self.stop.cancelled() => return Err("the program ends".into()),
+            sent = sending => sent,
+        };
         // An endpoint may hold a secret.
         let sent = sent.map_err(reqwest::Error::without_url);
         match &sent {
