@@ -7,7 +7,7 @@ use crate::browser::Browser;
 use crate::program::Home;
 
 const TAP: &str = "the tap in the yard drips";
-const ANSWER: &str = "I don’t know, bob. Nothing that was said here answers that.";
+const ANSWER: &str = "I don’t know, bob. I found nothing here that answers that.";
 
 #[tokio::test]
 async fn a_thread_is_opened_answered_and_closed() {

@@ -241,7 +241,7 @@ async fn mute_in_japanese() {
        0s (persona): 10:00 まで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
        5s 太郎: @Aizuchi いる？
       10s 太郎: @Aizuchi ミュート解除
-      10s (persona): ミュートを解除しました。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
+      10s (persona): ミュートを解除しました。このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
       15s 太郎: @Aizuchi いる？
       15s (persona): Here I am.
     [m000] spoke by command: 私への指示でした ()
@@ -292,10 +292,12 @@ async fn commands_do_not_prevent_a_judgment() {
     - `why?`: why I last spoke here, or stayed silent
       10s (persona): - `status`, `memory`: how I take part here, and what I remember
       10s (persona): - `stop`: I stay silent here for an hour
-    - `mute 2h`, `mute`, `unmute`
-      10s (persona): - `opt out`, `opt in`: whether I listen to you
-      10s (persona): - `forget that`, below a quote or right after I said it: I forget that one thing
-      10s (persona): - `forget me`: I ask once more, then delete what you said and what I remember of it
+    - `mute 2h`, `mute`, `unmute`: I stay silent
+      10s (persona): here for that long, or until I’m unmuted
+    - `opt out`, `opt in`: whether I listen to you
+      10s (persona): - `forget that`, below a quote of it (`> …`) or right after I said it: I forget that one
+      10s (persona): thing
+    - `forget me`: I ask once more, then delete what you said and what I remember of it
       10s (persona): - `reset`: I start fresh in this conversation (in direct messages; elsewhere only for
       10s (persona): admins)
     [m001] spoke by command: it was a command for me ()
@@ -838,11 +840,11 @@ async fn the_other_commands_in_japanese() {
     });
     assert_snapshot!(transcript.await, @"
        0s 花子: @Aizuchi 状態
-       0s (persona): このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
+       0s (persona): このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
        5s 花子: @Aizuchi ストップ
        5s (persona): 09:00 まで、ここでは話しません。`@Aizuchi ミュート解除` で誰でも解除できます。
       10s 花子: @Aizuchi ミュート解除
-      10s (persona): ミュートを解除しました。このチャンネルでは、メンションに答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
+      10s (persona): ミュートを解除しました。このチャンネルでは、メンションされたら答えます。会話が落ち着いたときも、伝えたいことがあれば加わります。
       15s 花子: @Aizuchi オプトアウト
       15s (persona): このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
       15s (persona): `オプトイン` で元に戻ります。
@@ -859,11 +861,11 @@ async fn the_other_commands_in_japanese() {
     - `なぜ？`：最後に話した理由、または黙っていた理由
       40s (persona): - `状態`、`記憶`：ここでの参加のしかたと、覚えていること
     - `ストップ`：ここでは 1 時間話しません
-    - `2時間ミュート`、`ミュート`、`ミュート解除`
-      40s (persona): - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
-    - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
-      40s (persona): - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
-    - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
+      40s (persona): - `2時間ミュート`、`ミュート`、`ミュート解除`：ここで話すのを止める・再開する
+    - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
+      40s (persona): - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
+    - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
+      40s (persona): - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
     [m000] spoke by command: 私への指示でした ()
     [m001] spoke by command: 私への指示でした ()
     [m002] spoke by command: 私への指示でした ()

@@ -327,7 +327,7 @@ async fn of_several_one_has_to_be_quoted() {
     ----
 
     I’ve thrown this note away: “Tom has the keys”.
-    What was written in the chat stays there, and I may quote it until its author deletes it.
+    The message itself stays in the chat until its author deletes it.
 
     ----
 
@@ -472,7 +472,7 @@ async fn forget_that_in_japanese() {
     })
     .await;
     assert_snapshot!(told.join("\n\n----\n\n"), @"
-    次のメモを消しました：「物置の鍵はトムが持っている」。チャットの発言そのものは残っていて、引用することがあります。書いた人が発言を削除すれば、それもなくなります。
+    次のメモを消しました：「物置の鍵はトムが持っている」。チャットの発言そのものは、書いた人が削除するまで残ります。
 
     ----
 

@@ -327,11 +327,14 @@ async fn change_expired(
         return Ok(counters.unchanged_receipt());
     };
     let written = rows::to_timestamp(rows::column(&row, "at_ms")?)?;
-    counters.revision += 1;
+    let revision = counters.revision;
     let message_ref = MessageRef(conversation.channel.clone(), message.clone());
     let (workspace, messages) = (&conversation.workspace, [(message_ref, written)]);
     memory::forget_messages(connection, counters, workspace, &messages, at).await?;
-    Ok(counters.receipt(None))
+    Ok(match counters.revision > revision {
+        true => counters.receipt(None),
+        false => counters.unchanged_receipt(),
+    })
 }
 
 pub async fn hear_channel(
