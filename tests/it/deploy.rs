@@ -50,15 +50,17 @@ fn alerts_dashboard_and_docs_name_figures_that_there_are() {
 }
 
 #[test]
-fn the_configs_of_the_containers_are_valid() {
+fn the_configs_that_are_shipped_are_valid() {
     let folder = tempfile::tempdir().unwrap();
     for file in [
+        "debian/config.yaml",
         "container/config.yaml",
         "kubernetes/sqlite/config.yaml",
         "kubernetes/postgres/config.yaml",
     ] {
         let config = folder.path().join("config.yaml");
-        std::fs::write(&config, read(file)).unwrap();
+        let text = read(file).replace("/var/lib/aizuchi", &folder.path().display().to_string());
+        std::fs::write(&config, text).unwrap();
         let mut command = crate::command::aizuchi();
         command.arg("--config").arg(&config).args(["search", "--limit", "1", "x"]);
         command.env("AIZUCHI_TOKEN", "q7Vd2mXw9RkT4bZ8nLpY6cHs");
