@@ -271,7 +271,7 @@ fn run_app(
     let levels = log::init(&config.logging, traces.as_ref());
     if let Some(problem) = problem {
         // Its cause may hold the address, which may hold a secret.
-        warn!("traces are off: {problem}");
+        warn!(error = %problem, "traces are off");
     }
     for warning in warnings {
         warn!("{warning}");

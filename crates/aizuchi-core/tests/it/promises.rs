@@ -14,9 +14,6 @@ use aizuchi_core::decision::{
     Attempt, AttemptResult, DecisionResult, Judgment, ModelExchange, Price, PromptOmission, Usage,
 };
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult};
-use aizuchi_core::event::planned_call::{
-    Admission, CallCost, CallLimits, CallOwner, PlannedCall, UnclaimedCall,
-};
 use aizuchi_core::event::{
     Claim, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event, OutboxItem,
     Outcome, PostedMessage, StepResult,
@@ -25,7 +22,6 @@ use aizuchi_core::memo::{Memo, MemoChange};
 use aizuchi_core::memory::{
     Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
-use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::store::database::connection::query;
 use aizuchi_core::store::{
     DecisionQuery, HearReceipt, InboxEntry, MessageQuery, MessageRange, Mute, Order, Spending,
@@ -725,63 +721,6 @@ async fn usage_is_summed_for_a_day_and_a_month() {
             ]
         );
         assert_eq!(spending(40 * DAY).await, []);
-    })
-    .await;
-}
-
-/// A call that an operator asked for.
-fn planned_call(token: i64, tokens: u64, until: Timestamp) -> PlannedCall {
-    let owner = CallOwner {
-        token,
-        workspace: workspace(),
-        channel: Some(ChannelId::new("garden")),
-        decision: None,
-        is_unsolicited: false,
-        sole_author: None,
-        limits: CallLimits {
-            workspace: BudgetLimits::default(),
-            channel: BudgetLimits::default(),
-            share: 1.0,
-            unsolicited_share: 1.0,
-            calls_per_decision: None,
-            judge_calls_per_person: None,
-        },
-    };
-    let estimate = CallCost { tokens, micros: 0 };
-    PlannedCall { owner, calls_made: 0, spent: CallCost::default(), estimate, until }
-}
-
-#[tokio::test]
-async fn a_call_without_a_claim_is_booked_in_the_place_of_its_reservation() {
-    on_every_store(async |store| {
-        let reserved = planned_call(-7, 500, at(2));
-        assert_eq!(store.store.reserve(&reserved, at(0)).await.unwrap(), Admission::Admitted);
-        let call = |channel: Option<&str>, tokens, is_priced, reservation| UnclaimedCall {
-            workspace: workspace(),
-            channel: channel.map(ChannelId::new),
-            cost: CallCost { tokens, micros: if is_priced { 2 * tokens } else { 0 } },
-            is_priced,
-            at: at(0),
-            reservation,
-        };
-        store.store.book(&call(Some("garden"), 100, true, Some(-7))).await.unwrap();
-        store.store.book(&call(None, 30, false, None)).await.unwrap();
-        // Long after the reservation's time would be over: it is not booked, too.
-        let later = planned_call(-8, 0, at(5));
-        store.store.reserve(&later, at(3)).await.unwrap();
-        let spending = store.archive.spending(&workspace(), at(3)).await.unwrap();
-        let spending: Vec<_> = spending
-            .iter()
-            .map(|it| {
-                (
-                    it.channel.clone(),
-                    it.spent.tokens_in_day,
-                    it.spent.micros_in_day,
-                    it.unpriced_tokens_in_day,
-                )
-            })
-            .collect();
-        assert_eq!(spending, [(None, 130, 200, 30), (Some(ChannelId::new("garden")), 100, 200, 0)]);
     })
     .await;
 }

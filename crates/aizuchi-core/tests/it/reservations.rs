@@ -2,9 +2,11 @@
 
 use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_core::event::planned_call::{
+    Admission, CallCost, CallLimits, CallOwner, PlannedCall, UnclaimedCall,
+};
 use aizuchi_core::rules::BudgetLimits;
-use aizuchi_harness::harness::{StoreKind, TestStore, at, workspace};
+use aizuchi_harness::harness::{StoreKind, TestStore, at, on_every_store, workspace};
 
 fn planned(token: i64, until: i64) -> PlannedCall {
     let limits = BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() };
@@ -100,4 +102,35 @@ async fn judge_calls_about_one_user_are_counted_for_an_hour() {
         let Some(database) = &store.database else { continue };
         assert_eq!(database.count("SELECT count(*) AS n FROM judge_calls").await, 1);
     }
+}
+
+#[tokio::test]
+async fn a_call_without_a_claim_is_booked_in_the_place_of_its_reservation() {
+    on_every_store(async |store| {
+        let reserved = planned(-7, 2);
+        assert_eq!(store.store.reserve(&reserved, at(0)).await.unwrap(), Admission::Admitted);
+        let call = |channel: Option<&str>, tokens, is_priced, reservation| UnclaimedCall {
+            workspace: workspace(),
+            channel: channel.map(ChannelId::new),
+            cost: CallCost { tokens, micros: if is_priced { 2 * tokens } else { 0 } },
+            is_priced,
+            at: at(0),
+            reservation,
+        };
+        store.store.book(&call(Some("garden"), 100, true, Some(-7))).await.unwrap();
+        store.store.book(&call(None, 30, false, None)).await.unwrap();
+        // After the reservation's time would be over: it is not booked, too.
+        store.store.reserve(&planned(-8, 5), at(3)).await.unwrap();
+        let spending = store.archive.spending(&workspace(), at(3)).await.unwrap();
+        let spending: Vec<_> = spending
+            .iter()
+            .map(|it| {
+                let spent = &it.spent;
+                let unpriced = it.unpriced_tokens_in_day;
+                (it.channel.clone(), spent.tokens_in_day, spent.micros_in_day, unpriced)
+            })
+            .collect();
+        assert_eq!(spending, [(None, 130, 200, 30), (Some(ChannelId::new("garden")), 100, 200, 0)]);
+    })
+    .await;
 }
