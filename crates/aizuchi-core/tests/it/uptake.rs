@@ -327,14 +327,16 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
         let rooms = std::fs::read_to_string(folder.join(name).with_extension("jsonl")).unwrap();
         for room in rooms.lines() {
             let room: Value = serde_json::from_str(room).unwrap();
-            let spoke = speaks_in(&room).await;
             let is_plain = room["plain"] == true;
-            if room["status"] == "answered" {
+            if let Some(answer) = answered_by(&room) {
+                // What was said before anybody answered talks over nobody.
+                let spoke = speaks_after(&room, answer).await;
                 count.answered += 1;
                 count.spoken_over += usize::from(spoke);
                 count.plainly_answered += usize::from(is_plain);
                 count.plainly_spoken_over += usize::from(is_plain && spoke);
             } else {
+                let spoke = speaks_after(&room, asked(&room)).await;
                 count.open += 1;
                 count.dropped += usize::from(!spoke);
             }
@@ -343,28 +345,43 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
     // What was measured: see docs/internals/eval.md. A change of the models changes it.
     assert_snapshot!(
         format!("{count:?}"),
-        @"Count { answered: 240, spoken_over: 107, plainly_answered: 150, plainly_spoken_over: 62, open: 160, dropped: 33 }"
+        @"Count { answered: 240, spoken_over: 74, plainly_answered: 150, plainly_spoken_over: 47, open: 160, dropped: 33 }"
     );
 }
 
-/// Whether it speaks after the question of a room.
-async fn speaks_in(room: &Value) -> bool {
+fn asked(room: &Value) -> usize {
+    room["asked"].as_u64().unwrap() as usize
+}
+
+/// Which message is the first to answer the question of a room, as its writer or a reader said.
+fn answered_by(room: &Value) -> Option<usize> {
+    let by_writer = || {
+        let mut messages = room["messages"].as_array().unwrap().iter();
+        messages.position(|message| message["role"] == "answers")
+    };
+    let is_answered = room["status"] == "answered";
+    let by_reader = || room["answered_by"].as_u64().map(|index| index as usize);
+    is_answered.then(|| by_reader().or_else(by_writer).unwrap())
+}
+
+/// Whether it speaks after a message of a room.
+async fn speaks_after(room: &Value, index: usize) -> bool {
     let harness = Harness::new(TestStore::volatile()).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
-    let mut asked = None;
-    for (index, message) in room["messages"].as_array().unwrap().iter().enumerate() {
+    let mut after: Option<MessageId> = None;
+    for (number, message) in room["messages"].as_array().unwrap().iter().enumerate() {
         let at = message["at"].as_f64().unwrap() as i64;
         harness.pass(START + at - harness.clock.now().as_second()).await;
         let author = message["author"].as_str().unwrap();
-        let id: MessageId = harness.says(author, message["text"].as_str().unwrap()).await;
-        if room["asked"] == index {
-            asked = Some(id);
+        let id = harness.says(author, message["text"].as_str().unwrap()).await;
+        if number == index {
+            after = Some(id);
         }
     }
     harness.pass(4000).await;
     let messages = harness.messages("garden").await;
-    let asked = messages.iter().position(|message| Some(&message.message.id) == asked.as_ref());
-    messages[asked.unwrap()..]
+    let first = messages.iter().position(|message| Some(&message.message.id) == after.as_ref());
+    messages[first.unwrap()..]
         .iter()
         .any(|message| message.message.author.id.as_str() == "u-persona")
 }
