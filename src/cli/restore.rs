@@ -15,8 +15,8 @@ use aizuchi_core::store::transfer::{self, IfOccupied};
 
 /// Restore a backup.
 ///
-/// Stop Aizuchi first. Anyone forgotten since the backup was made is forgotten again, provided the database being
-/// replaced has a record of it.
+/// Stop Aizuchi first. Anyone who was forgotten or opted out since the backup was made is forgotten or opted out again,
+/// provided the database being replaced has a record of it.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
     /// The file that `aizuchi backup` wrote.
@@ -53,7 +53,15 @@ impl RestoreArgs {
                 count(report.forgotten as u64, "person"),
             );
         }
-        text.push_str(". Mentions that were answered after the backup was made may be answered again if they are recent.");
+        if report.opted_out > 0 {
+            let _ = write!(
+                text,
+                "; {} who had opted out since then still {} so",
+                count(report.opted_out as u64, "person"),
+                if report.opted_out == 1 { "has" } else { "have" },
+            );
+        }
+        text.push('.');
         print(&text)?;
         Ok(ExitCode::SUCCESS)
     }

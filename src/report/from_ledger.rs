@@ -122,12 +122,13 @@ fn query(
     }
 }
 
-/// The messages of others that may be shown, without those of users who asked not to be heard.
+/// The messages of others that may be shown, without those of users who asked not to be heard, also later.
 fn recorded_messages(channel: &Channel, stored: &[StoredMessage]) -> Vec<RecordedMessage> {
     let is_shown = |stored: &&StoredMessage| {
         !stored.is_deleted
             && stored.message.author.kind != AuthorKind::Persona
             && stored.gate != Some(Gate::OptedOut)
+            && !stored.is_withheld
     };
     let recorded = |stored: &StoredMessage| RecordedMessage {
         room: channel.name.to_string(),
@@ -155,12 +156,15 @@ fn add_call(moments: &mut Moments, attempt: &Attempt) {
     }
 }
 
-/// A closed decision as a moment. Replies to commands are none.
+/// A closed decision as a moment. Replies to commands are none, nor is what was decided about messages that are withheld
+/// since: its reason and its posts may quote them.
 fn moment(decision: &Decision, stored: &HashMap<&MessageId, &StoredMessage>) -> Option<Moment> {
     let (closed, ended) = (decision.closed?, decision.ended?);
     let newest = decision.messages.last();
     let gate_of = |id: &MessageId| stored.get(id).and_then(|stored| stored.gate);
-    if newest.and_then(gate_of) == Some(Gate::Command) {
+    let is_withheld = |id: &MessageId| stored.get(id).is_some_and(|stored| stored.is_withheld);
+    if newest.and_then(gate_of) == Some(Gate::Command) || decision.messages.iter().any(is_withheld)
+    {
         return None;
     }
     let kind = kind(decision, ended);

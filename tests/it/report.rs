@@ -396,3 +396,27 @@ async fn what_it_would_have_done_is_reported_while_it_observes() {
     assert!(error.contains("such as 36h, 7d or 2w"), "{error}");
     assert_eq!(program.stop(), Some(0));
 }
+
+#[tokio::test]
+async fn a_report_shows_nothing_of_users_who_opted_out_later() {
+    let home = Home::new(0.1);
+    home.add("channels:\n  general: {mode: observe, min_confidence: 0.3}\n");
+    let program = home.start();
+    for (user, text) in [
+        ("alice", "does anyone know where the purple ladder is?"),
+        ("bob", "does anyone know where the kiln key is?"),
+    ] {
+        let asked = program.says(user, text).await;
+        closed(&program, &asked).await;
+    }
+    let ordered = program.says("alice", "@Aizuchi opt out").await;
+    closed(&program, &ordered).await;
+    let page = home.path().join("week.html");
+    let (code, _, error) = report(&home, &["--html", page.to_str().unwrap()]);
+    assert_eq!((code, &*error), (Some(0), ""));
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("kiln") && !page.contains("purple"), "{page}");
+    let (_, json, _) = report(&home, &["--json"]);
+    assert!(!json.contains("purple"), "{json}");
+    assert_eq!(program.stop(), Some(0));
+}

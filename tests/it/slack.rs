@@ -7,6 +7,7 @@ mod history;
 mod hooks;
 mod orders;
 mod responses;
+mod restored;
 mod links;
 mod lost_answers;
 pub mod malformed;

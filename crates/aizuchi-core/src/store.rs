@@ -66,6 +66,22 @@ const DEAD_LETTER_INCOMPLETE: &str = "the beginning of this answer was posted, a
 /// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
 const EARLY_REACTION_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
+/// What happened in this time is not in the store: it was restored from a backup that is older.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSpan {
+    /// When the backup was made.
+    pub from: Timestamp,
+    /// When it was restored.
+    pub until: Timestamp,
+}
+
+impl LostSpan {
+    /// Whether a post of the persona was made by the process whose database was lost.
+    pub fn includes(&self, posted: Timestamp) -> bool {
+        self.from < posted && posted <= self.until
+    }
+}
+
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Stores what a platform delivered together with what follows from it. Both are durable when this returns.
@@ -197,6 +213,11 @@ pub trait Archive: Send + Sync {
 
     /// Identifies this store. A new store at the same path or URL has another one.
     fn installation(&self) -> Arc<str>;
+
+    /// If this store was restored from a backup.
+    fn lost_span(&self) -> Option<LostSpan> {
+        None
+    }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;
 
@@ -748,6 +769,8 @@ pub struct StoredMessage {
     pub is_deleted: bool,
     /// It was not deleted by anybody, but erased because it was too old. Then it is deleted, too.
     pub is_expired: bool,
+    /// It is read for nothing any more: its author has opted out, or the conversation was reset.
+    pub is_withheld: bool,
     /// The gate that settled it, if no decision covers it.
     pub gate: Option<Gate>,
     /// In the order of their first reaction.

@@ -12,7 +12,7 @@ use tracing::warn;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, StepError, StepTrace};
-use crate::chat::{ConversationId, Message, MessageId, is_blank, to_single_line};
+use crate::chat::{AuthorKind, ConversationId, Message, MessageId, is_blank, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
 use crate::decision::gate::{Gate, GateResult};
@@ -88,6 +88,14 @@ impl Agent {
             // None of the questions is available any more.
             return Ok(self.close_deleted(&context));
         }
+        let answered = self.take_answered_before_restore(&mut context);
+        if claim.is_owed && context.owed.is_empty() {
+            let why = texts::replies::answered_before_restore(self.persona.language);
+            return Ok(StepResult::Silent(DecisionClosing {
+                settled_messages: answered,
+                ..DecisionClosing::new(DecisionResult::Dropped, why)
+            }));
+        }
         let (mode, gate_result) = self.check_gates(claim, &context);
         // The state that the judge named is kept.
         let state = context.intent.as_ref().and_then(|intent| intent.conversation_state);
@@ -97,7 +105,7 @@ impl Agent {
         if let Some(gate) = gate_result.settled_by {
             return Ok(self.refuse_by_gate(claim, gate, gate_result.limit, &context));
         }
-        let settled = self.drop_rate_limited(&mut context);
+        let settled = [answered, self.drop_rate_limited(&mut context)].concat();
         if !claim.is_owed
             && let Some(withdrawn) = self.check_intent(claim, &context).await?
         {
@@ -227,6 +235,26 @@ impl Agent {
             settled_messages,
             ..DecisionClosing::new(DecisionResult::Dropped, why)
         })
+    }
+
+    /// Takes the messages out of this reply that were answered after the backup was made from which the store was
+    /// restored: the persona has posted after them, beside them or in their thread, while nothing was stored.
+    fn take_answered_before_restore(&self, context: &mut Context) -> Vec<MessageId> {
+        let Some(span) = self.command_answers.archive.lost_span() else { return Vec::new() };
+        let is_answered = |id: &MessageId| {
+            let Some(message) = context.target_message(id) else { return false };
+            let answers_it = |post: &&Arc<Message>| {
+                post.author.kind == AuthorKind::Persona
+                    && post.at > message.at
+                    && span.includes(post.at)
+            };
+            let below = context.conversation_history.thread(id);
+            context.target_messages().iter().chain(below).any(|post| answers_it(&post))
+        };
+        let (answered, owed): (Vec<MessageId>, Vec<MessageId>) =
+            context.owed.iter().cloned().partition(is_answered);
+        context.owed = owed;
+        answered
     }
 
     /// Takes messages of users over their hourly answer limit out of this reply. They are settled

@@ -30,7 +30,7 @@ pub mod redaction;
 mod expiry;
 mod dead_letters;
 mod marks;
-mod orders;
+pub mod orders;
 pub mod forget;
 mod context;
 pub mod recall;
@@ -67,7 +67,8 @@ use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership, WriteHealth};
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::{
-    CompletionReceipt, Cursors, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
+    CompletionReceipt, Cursors, HearReceipt, InboxEntry, LostSpan, Order, StandingOrders, Store,
+    StoreError,
 };
 
 /// How many writes can wait before hearing has to wait, too.
@@ -87,6 +88,7 @@ pub struct DatabaseStore {
     requests: mpsc::Sender<WriteRequest>,
     revisions: watch::Receiver<u64>,
     installation: Arc<str>,
+    lost_span: Option<LostSpan>,
     write_health: Arc<Mutex<WriteHealth>>,
     erasure_ordered: Notify,
 }
@@ -98,12 +100,17 @@ pub struct Counters {
     pub last_number: i64,
     /// Makes this installation's post keys unique.
     pub installation: Arc<str>,
+    /// If it was restored from a backup.
+    pub lost_span: Option<LostSpan>,
 }
 
 impl Counters {
     pub async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
         let counters = query(sql::COUNTERS).fetch_one(connection).await?;
+        let copied = rows::optional_time(&counters, "copied_ms")?;
+        let restored = rows::optional_time(&counters, "restored_ms")?;
         Ok(Self {
+            lost_span: copied.zip(restored).map(|(from, until)| LostSpan { from, until }),
             revision: rows::to_unsigned(rows::column(&counters, "revision")?)?,
             last_number: rows::column(&counters, "last_number")?,
             installation: rows::column::<String>(&counters, "installation")?.into(),
@@ -137,7 +144,7 @@ impl DatabaseStore {
         };
         let (requests, request_receiver) = mpsc::channel(WRITE_QUEUE_CAPACITY);
         let (revision_sender, revisions) = watch::channel(counters.revision);
-        let installation = counters.installation.clone();
+        let (installation, lost_span) = (counters.installation.clone(), counters.lost_span);
         let write_health = Arc::<Mutex<WriteHealth>>::default();
         let writer = DatabaseWriter {
             connection,
@@ -157,6 +164,7 @@ impl DatabaseStore {
             requests,
             revisions,
             installation,
+            lost_span,
             write_health,
             erasure_ordered,
         };
@@ -192,6 +200,7 @@ impl DatabaseStore {
             requests,
             revisions,
             installation,
+            lost_span: None,
             write_health,
             erasure_ordered,
         }

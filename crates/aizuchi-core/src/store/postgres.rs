@@ -44,6 +44,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (22, "earlier answers", include_str!("../../migrations/postgres/0022_earlier_answers.sql")),
     (23, "expiry", include_str!("../../migrations/postgres/0023_expiry.sql")),
     (24, "unpriced", include_str!("../../migrations/postgres/0024_unpriced.sql")),
+    (25, "restored", include_str!("../../migrations/postgres/0025_restored.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

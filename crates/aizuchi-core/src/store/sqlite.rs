@@ -1,6 +1,7 @@
 //! A database in one SQLite file, with a write-ahead log that survives power loss (`synchronous=FULL`). One process
 //! owns the file.
 
+pub mod earlier_version;
 pub mod inspect;
 pub mod myao2;
 pub mod sql;
@@ -55,6 +56,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (33, "earlier answers", include_str!("../../migrations/sqlite/0033_earlier_answers.sql")),
     (34, "expiry", include_str!("../../migrations/sqlite/0034_expiry.sql")),
     (35, "unpriced", include_str!("../../migrations/sqlite/0035_unpriced.sql")),
+    (36, "restored", include_str!("../../migrations/sqlite/0036_restored.sql")),
 ];
 
 /// How long a statement waits for another program's lock.
@@ -74,6 +76,7 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     let path_text = path.display().to_string();
     let (mut connection, lock) = connect(path).await?;
     let to_broken = |error| driver_error::from_sqlite(error).into_broken(&path_text);
+    earlier_version::keep_copy(path, &mut connection).await;
     migrate(&path_text, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
         .max_connections(MAX_READERS)
@@ -168,19 +171,23 @@ fn to_broken(path: &Path, error: sqlx::Error) -> StoreError {
     driver_error::from_sqlite(error).into_broken(&path.display().to_string())
 }
 
+/// Creates the folder of a file, for this user alone.
+pub fn create_folder(path: &Path) -> Result<(), StoreError> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder).map_err(|error| {
+        StoreError::Broken(format!("cannot create the folder of {}: {error}", path.display()))
+    })
+}
+
 /// Locks the file for this process while the returned handle lives.
 pub fn lock(path: &Path) -> Result<File, StoreError> {
     let path_text = path.display();
     let broken = |what: &str, error: std::io::Error| {
         StoreError::Broken(format!("{what} {path_text}: {error}"))
     };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(FOLDER_MODE)
-            .create(folder)
-            .map_err(|error| broken("cannot create the folder of", error))?;
-    }
+    create_folder(path)?;
     let file = File::options().create(true).append(true).mode(FILE_MODE).open(lock_path(path));
     let file = file.map_err(|error| broken("cannot write beside the database", error))?;
     match file.try_lock() {

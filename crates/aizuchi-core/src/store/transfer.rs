@@ -26,6 +26,8 @@ pub struct RestoreReport {
     pub copied: TransferReport,
     /// Users who had been forgotten since the backup was made, and are forgotten anew.
     pub forgotten: usize,
+    /// Users who had opted out since, and have so again.
+    pub opted_out: usize,
     /// Where the file of the database that was there before is now.
     pub set_aside: Option<PathBuf>,
 }
@@ -41,16 +43,18 @@ pub enum MoveReport {
 /// Writes everything that a database holds into a new file, beside the process that uses it, and reads the file again.
 ///
 /// The file is an ordinary database, with an installation mark of its own: two that were restored from one backup never
-/// take the posts of the other for theirs.
+/// take the posts of the other for theirs. It tells when it was made, so that a restored one knows what it missed.
 pub async fn back_up(from: &DatabaseLocation, file: &Path) -> Result<TransferReport, StoreError> {
     if file.exists() {
         let shown = file.display();
         return Err(StoreError::Broken(format!("{shown} exists already; name a new file")));
     }
+    let now = Clock::system().now();
     let mut source = open_source(from).await?;
     let mut target = Target::new_file(file).await?;
     let report = target.fill(&mut source).await?;
     target.renew_installation().await?;
+    target.note_copied(now).await?;
     target.finish().await?;
     source.close().await?;
     Ok(report)
@@ -71,17 +75,19 @@ pub async fn restore(
     to: &DatabaseLocation,
     occupied: IfOccupied,
 ) -> Result<RestoreReport, StoreError> {
-    let (mut source, _migrated) = open_backup(file).await?;
+    let (mut source, _migrated) = open_backup(file, to).await?;
     let now = Clock::system().now();
     let mark = Counters::read(&mut source).await?.installation;
     let mut target = Target::open(to, occupied, &mark).await?;
     let copied = target.fill(&mut source).await?;
     let in_backup = ForgottenUsers::read(&mut source).await?;
     let forgotten = target.forget_again(&in_backup, now).await?;
+    let opted_out = target.opt_out_again(now).await?;
     target.renew_installation().await?;
+    target.note_restored(now).await?;
     let set_aside = target.finish().await?;
     source.close().await?;
-    Ok(RestoreReport { copied, forgotten, set_aside })
+    Ok(RestoreReport { copied, forgotten, opted_out, set_aside })
 }
 
 /// Moves a database that no process uses. From the first step on the old one refuses to be used, and names the new one;
@@ -116,8 +122,12 @@ pub async fn move_to(
     Ok(MoveReport::Moved(report))
 }
 
-/// A backup as this version would have written it. The copy that is made of an older one is removed in the end.
-async fn open_backup(file: &Path) -> Result<(Connection, Option<PartialFile>), StoreError> {
+/// A backup as this version would have written it. Of an older one a copy is made where it is restored to, since the
+/// backup may be on a disk that cannot be written; the copy is removed in the end.
+async fn open_backup(
+    file: &Path,
+    to: &DatabaseLocation,
+) -> Result<(Connection, Option<PartialFile>), StoreError> {
     let shown = file.display().to_string();
     if !file.is_file() {
         return Err(StoreError::Broken(format!("{shown} is not a file")));
@@ -129,7 +139,14 @@ async fn open_backup(file: &Path) -> Result<(Connection, Option<PartialFile>), S
     let newest = newest.map_err(|error| error.into_broken(&shown))?;
     let mut copy = None;
     if newest > 0 && is_older(newest) {
-        let part = PartialFile::beside(file, ".migrated");
+        let suffix = format!(".{}.migrated", std::process::id());
+        let part = match to {
+            DatabaseLocation::Sqlite(path) => {
+                sqlite::create_folder(path)?;
+                PartialFile::beside(path, &suffix)
+            }
+            DatabaseLocation::Postgres(_) => PartialFile::beside(file, &suffix),
+        };
         sqlite::copy_and_migrate(file, part.path()).await?;
         copy = Some(part);
     }

@@ -39,6 +39,10 @@ texts! {
         "the conversation moved on, and nobody seems to be waiting for an answer any more"
         / "会話が進み、答えを待っている人はもういないようです";
     question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
+    /// By the installation whose backup this one was restored from.
+    answered_before_restore:
+        "it was answered before my memory was restored from a backup"
+        / "記憶をバックアップから戻す前に、もう答えていました";
     /// A message that the draft was made from.
     source_changed: "a message it was based on has changed" / "元になった発言が変わりました";
     people_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";

@@ -11,7 +11,7 @@ use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::Order;
 use aizuchi_core::store::database::connection::{Connection, Row, query};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
-use aizuchi_core::store::database::schema::set_moved_to;
+use aizuchi_core::store::database::schema::{migrate, set_moved_to};
 use aizuchi_core::store::transfer::tables::{Table, TableDigest};
 use aizuchi_core::store::transfer::{IfOccupied, MoveReport, back_up, move_to, restore};
 use aizuchi_harness::harness::{Harness, StoreKind, TestStore, at, on_every_database, workspace};
@@ -68,6 +68,16 @@ fn without_counters(digests: Vec<(String, TableDigest)>) -> Vec<(String, TableDi
     digests.into_iter().filter(|(table, _)| table != "counters").collect()
 }
 
+/// What a restore leaves as it is.
+fn without_posts(digests: Vec<(String, TableDigest)>) -> Vec<(String, TableDigest)> {
+    without_counters(digests).into_iter().filter(|(table, _)| table != "outbox").collect()
+}
+
+async fn count(location: &DatabaseLocation, statement: &'static str) -> i64 {
+    let row = query(statement).fetch_one(&mut connect(location).await).await.unwrap();
+    row.number("n").unwrap().unwrap()
+}
+
 async fn installation(location: &DatabaseLocation) -> String {
     let mut connection = connect(location).await;
     let row = query("SELECT installation FROM counters").fetch_one(&mut connection).await.unwrap();
@@ -91,13 +101,16 @@ async fn a_backup_holds_everything_and_is_restored_into_either_database() {
             let target = empty_place(to, &folder);
             let report = restore(&file, &target, IfOccupied::Refuse).await.unwrap();
             assert_eq!((report.forgotten, &report.set_aside), (0, &None));
-            assert_eq!(without_counters(digests(&target).await), without_counters(before.clone()));
+            assert_eq!(without_posts(digests(&target).await), without_posts(before.clone()));
             let marks = [
                 installation(&source).await,
                 installation(&backup).await,
                 installation(&target).await,
             ];
             assert!(marks[0] != marks[1] && marks[1] != marks[2] && marks[0] != marks[2]);
+            let unsent = "SELECT count(*) AS n FROM outbox WHERE state = 'draft'";
+            assert!(count(&source, unsent).await > 0);
+            assert_eq!(count(&target, unsent).await, 0, "what may have been posted is looked for");
             // It is a database that can be used at once, and whose messages are found.
             let (restored, writer) = target.open().await.unwrap();
             drop((restored, writer));
@@ -548,4 +561,71 @@ fn plain_hash(user: &str) -> String {
         hash.update(part);
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[tokio::test]
+async fn who_opted_out_has_still_done_so_when_an_older_backup_is_restored() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        store.hear_text("a1", 1, "alice", "the shed leaks").await;
+        store.hear_text("b1", 2, "bob", "hm").await;
+        back_up(&place(&store), &file).await.unwrap();
+        let order = Order::OptOut { workspace: workspace(), user: UserId::new("u-alice") };
+        store.store.order(order, at(300)).await.unwrap();
+        let target = place(&store);
+        let _folder = store.database.clone();
+        store.stop().await;
+        let report = restore(&file, &target, IfOccupied::Replace).await.unwrap();
+        assert_eq!((report.opted_out, report.forgotten), (1, 0));
+        let store = TestStore::reopen(&target).await;
+        let orders = store.store.orders(&workspace()).await.unwrap();
+        assert_eq!(orders.opted_out, [UserId::new("u-alice")]);
+        store.finish_forgetting(at(1000)).await;
+        assert_eq!(
+            count(&target, "SELECT count(*) AS n FROM messages WHERE withheld = 1").await,
+            1
+        );
+        store.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_process_left_that_died_while_it_wrote_a_file_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = TestStore::sqlite().await;
+    let file = folder.path().join("backup.db");
+    // No process has this number, and this one lives.
+    let of_the_dead = folder.path().join("backup.db.4194305.part");
+    let of_the_living =
+        folder.path().join(format!("backup.db.{}.part", std::os::unix::process::parent_id()));
+    let other = folder.path().join("other.db.4194305.part");
+    for part in [&of_the_dead, &of_the_living, &other] {
+        std::fs::write(part, "unfinished").unwrap();
+    }
+    back_up(&place(&store), &file).await.unwrap();
+    assert_eq!((of_the_dead.exists(), of_the_living.exists(), other.exists()), (false, true, true));
+    store.stop().await;
+}
+
+#[tokio::test]
+async fn the_file_is_kept_as_the_earlier_version_left_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("aizuchi.db");
+    let earlier = &aizuchi_core::store::sqlite::MIGRATIONS[..10];
+    let (mut old, lock) = aizuchi_core::store::sqlite::connect(&path).await.unwrap();
+    migrate("the file", earlier, &mut old).await.unwrap();
+    old.close().await.unwrap();
+    drop(lock);
+    let location = DatabaseLocation::Sqlite(path);
+    drop(location.open().await.unwrap());
+    let copy = DatabaseLocation::Sqlite(folder.path().join("aizuchi.db.before-11"));
+    let newest = "SELECT max(version) AS n FROM _sqlx_migrations";
+    assert_eq!(count(&copy, newest).await, 10);
+    assert!(count(&location, newest).await > 10);
+    drop(location.open().await.unwrap());
+    let copies = std::fs::read_dir(folder.path()).unwrap().flatten();
+    let copies = copies.filter(|file| file.file_name().to_string_lossy().contains("before"));
+    assert_eq!(copies.count(), 1);
 }

@@ -215,7 +215,10 @@ impl DiscordPlatform {
     ) -> Result<(), IngestError> {
         let is_stored = pass.stored.as_ref().is_some_and(|stored| stored.contains_key(&message.id));
         let is_new_or_edited = !is_stored || message.edited_at.is_some();
-        let is_in_flight = self.is_own(message) && message.at > pass.started_at - OWN_POST_GRACE;
+        // Those of the time before a restore are not this process's.
+        let is_in_flight = self.is_own(message)
+            && message.at > pass.started_at - OWN_POST_GRACE
+            && !self.archive.lost_span().is_some_and(|span| span.includes(message.at));
         if is_new_or_edited && !is_in_flight {
             let receipt =
                 self.hear_message(message, location, pass.arrival(message), &mut None).await?;

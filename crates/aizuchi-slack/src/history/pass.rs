@@ -213,11 +213,13 @@ impl SlackPlatform {
     ) -> Result<(), IngestError> {
         let mut new = 0;
         let mut in_flight = FuturesOrdered::new();
-        // The runner may not have committed its newest posts yet.
+        let lost_span = self.archive.lost_span();
+        // The runner may not have committed its newest posts yet. Those of the time before a restore are not its own.
         let is_recent_post = |message: &SlackMessage| {
             self.is_own(message)
                 && message.key.is_some()
                 && message.at > pass.began - REDELIVERY_WINDOW
+                && !lost_span.is_some_and(|span| span.includes(message.at))
         };
         for message in messages
             .iter()

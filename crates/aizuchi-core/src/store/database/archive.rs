@@ -26,8 +26,8 @@ use crate::store::database::{
 use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 use crate::store::{
     Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
-    DecisionQuery, FilteredMessages, MessageFilter, MessageQuery, MessageRange, PrivateRead,
-    PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
+    DecisionQuery, FilteredMessages, LostSpan, MessageFilter, MessageQuery, MessageRange,
+    PrivateRead, PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
 };
 
 /// The workspaces in which something was heard.
@@ -300,6 +300,10 @@ impl Archive for DatabaseStore {
 
     fn installation(&self) -> Arc<str> {
         self.installation.clone()
+    }
+
+    fn lost_span(&self) -> Option<LostSpan> {
+        self.lost_span
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {

@@ -72,6 +72,7 @@ pub fn stored_message_from_row(row: &Row) -> RowResult<StoredMessage> {
         visibility: parse_name::<Visibility>(&column::<String>(row, "visibility")?)?,
         is_deleted: column::<Option<i64>>(row, "deleted_ms")?.is_some(),
         is_expired: column(row, "is_expired")?,
+        is_withheld: column::<i64>(row, "withheld")? != 0,
         gate: parse_optional_name(column(row, "gate")?)?,
         reactions: reactions_from_row(row)?,
         revision: to_unsigned(column(row, "revision")?)?,
@@ -177,9 +178,7 @@ pub fn outbox_item_from_row(row: &Row) -> RowResult<OutboxItem> {
         text: column::<String>(row, "text")?.into(),
         reaction_to: column::<Option<String>>(row, "reaction_on")?.map(MessageId::new),
         metadata: Arc::new(parse_json(&column::<String>(row, "notes")?)?),
-        dispatched_at: column::<Option<i64>>(row, "dispatched_ms")?
-            .map(to_timestamp)
-            .transpose()?,
+        dispatched_at: optional_time(row, "dispatched_ms")?,
     })
 }
 
@@ -286,6 +285,11 @@ pub fn column<T: FromColumn>(row: &Row, name: &str) -> RowResult<T> {
 pub fn to_unsigned(value: i64) -> RowResult<u64> {
     u64::try_from(value)
         .map_err(|_| StoreError::Broken(format!("{value} where no negative number can be")))
+}
+
+/// A column of milliseconds that may be empty.
+pub fn optional_time(row: &Row, name: &str) -> RowResult<Option<Timestamp>> {
+    column::<Option<i64>>(row, name)?.map(to_timestamp).transpose()
 }
 
 pub fn to_timestamp(milliseconds: i64) -> RowResult<Timestamp> {

@@ -48,7 +48,7 @@ macro_rules! messages {
         concat!(
             "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind,
                 CASE WHEN m.deleted_ms IS NULL THEN m.text ELSE '' END AS text,
-                m.mentions, m.edits, m.deleted_ms, m.is_expired, m.gate, m.visibility,
+                m.mentions, m.edits, m.deleted_ms, m.is_expired, m.withheld, m.gate, m.visibility,
                 max(m.revision, coalesce(m.reacted, 0)) AS revision, u.name,
                 CASE WHEN m.reacted IS NULL THEN '[]' ELSE
                     (SELECT json_group_array(json_array(emoji, user_id, kind, name)) FROM
@@ -175,8 +175,18 @@ statements! {
     ALL_USER_IDS = "
         SELECT workspace, id FROM users UNION SELECT workspace, author FROM messages ORDER BY 1, 2";
     COUNT_MESSAGES = "SELECT count(*) AS n FROM messages";
-    COUNTERS = "SELECT revision, last_number, installation FROM counters";
+    COUNTERS = "SELECT revision, last_number, installation, copied_ms, restored_ms FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
+    /// In a backup: when it was made.
+    NOTE_COPIED = "UPDATE counters SET copied_ms = ?1, restored_ms = NULL";
+    /// A copy that was made with other tools does not tell when; it knows what was heard before.
+    NOTE_RESTORED = "
+        UPDATE counters SET restored_ms = ?1,
+            copied_ms = coalesce(copied_ms, (SELECT max(at_ms) FROM messages WHERE at_ms <= ?1), 0)";
+    /// What was to be posted when the backup was made may have been posted since.
+    LOOK_FOR_POSTS = "
+        UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, c.copied_ms)
+        FROM counters AS c WHERE outbox.state = 'draft'";
     /// Changes a byte: SQLite writes nothing where nothing changes.
     PROBE = "UPDATE counters SET probes = probes + 1";
 
@@ -352,6 +362,7 @@ statements! {
         SET mark = excluded.mark, marked_by = excluded.marked_by, at_ms = excluded.at_ms";
     DROP_MARK = "DELETE FROM decision_marks WHERE workspace = ?1 AND decision = ?2";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    OPTED_OUT = "SELECT workspace, \"user\" FROM opted_out";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
     CLOSE_OWED_OF_USER = "
         UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";

@@ -15,5 +15,8 @@ pub const COLUMNS: &str = "
 
 pub const RENEW_INSTALLATION: &str = "UPDATE counters SET installation = lower(hex(randomblob(8)))";
 
+/// A copy without what was deleted.
+pub const VACUUM_INTO: &str = "VACUUM INTO ?1";
+
 /// Whether the file is what was written to it; `ok` if it is.
 pub const QUICK_CHECK: &str = "PRAGMA quick_check(1)";

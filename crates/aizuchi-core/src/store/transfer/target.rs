@@ -6,21 +6,23 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::UserId;
-use crate::store::StoreError;
+use crate::chat::{UserId, WorkspaceId};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::location::DatabaseLocation;
-use crate::store::database::{Counters, rows, schema, sql};
+use crate::store::database::{Counters, orders, rows, schema, sql};
 use crate::store::transfer::IfOccupied;
 use crate::store::transfer::forgotten::{self, ForgottenUsers};
 use crate::store::transfer::tables::{Table, TransferReport};
+use crate::store::{Order, StoreError};
 use crate::store::{postgres, sqlite};
 
 pub struct Target {
     connection: Connection,
     place: Place,
+    /// What the database that is replaced knows of its users' wishes.
     forgotten: ForgottenUsers,
+    opted_out: Vec<(WorkspaceId, UserId)>,
 }
 
 /// What becomes the database in the end.
@@ -84,8 +86,9 @@ impl Target {
                 }
                 expect_empty(&shown, &mut connection, occupied).await?;
                 let forgotten = ForgottenUsers::read(&mut connection).await?;
+                let opted_out = opted_out(&mut connection).await?;
                 query(sql::BEGIN).execute(&mut connection).await?;
-                Ok(Self { connection, place: Place::Server, forgotten })
+                Ok(Self { connection, place: Place::Server, forgotten, opted_out })
             }
         }
     }
@@ -96,13 +99,14 @@ impl Target {
             return Self::file(path, None, Some(sqlite::lock(path)?)).await;
         }
         let (mut old, lock) = sqlite::connect(path).await?;
-        let mut were_forgotten = ForgottenUsers::default();
+        let (mut were_forgotten, mut had_opted_out) = (ForgottenUsers::default(), Vec::new());
         if !Table::list(&mut old).await?.is_empty() {
             if let Some(moved_to) = schema::moved_to(&mut old).await? {
                 expect_own(&shown, &moved_to, &mut old, occupied, mark).await?;
             }
             expect_empty(&shown, &mut old, occupied).await?;
             were_forgotten = ForgottenUsers::read(&mut old).await?;
+            had_opted_out = opted_out(&mut old).await?;
         }
         if !forget::truncate_log(&mut old).await? {
             return Err(StoreError::Broken(format!(
@@ -111,7 +115,7 @@ impl Target {
         }
         old.close().await?;
         let mut target = Self::file(path, Some(aside_path(path)), Some(lock)).await?;
-        target.forgotten = were_forgotten;
+        (target.forgotten, target.opted_out) = (were_forgotten, had_opted_out);
         Ok(target)
     }
 
@@ -123,11 +127,13 @@ impl Target {
         expect_no_log(path)?;
         // Two that write the same file do not meet.
         let part = PartialFile::beside(path, &format!(".{}.part", std::process::id()));
+        remove_unfinished(path);
         let connection = sqlite::create_anew(&part.0).await?;
         let mut target = Self {
             connection,
             place: Place::File { path: path.to_owned(), part, set_aside, _lock: lock },
             forgotten: ForgottenUsers::default(),
+            opted_out: Vec::new(),
         };
         let shown = path.display().to_string();
         schema::migrate(&shown, sqlite::MIGRATIONS, &mut target.connection).await?;
@@ -195,6 +201,19 @@ impl Target {
         query(statement).execute(&mut self.connection).await.map(|_| ())
     }
 
+    /// Notes when this copy was made.
+    pub async fn note_copied(&mut self, at: Timestamp) -> Result<(), StoreError> {
+        let note = query(sql::NOTE_COPIED).bind(at.as_millisecond());
+        note.execute(&mut self.connection).await.map(|_| ())
+    }
+
+    /// Notes which time is not in this copy, and has its processes look on the platforms for what may have been posted
+    /// then.
+    pub async fn note_restored(&mut self, at: Timestamp) -> Result<(), StoreError> {
+        query(sql::NOTE_RESTORED).bind(at.as_millisecond()).execute(&mut self.connection).await?;
+        query(sql::LOOK_FOR_POSTS).execute(&mut self.connection).await.map(|_| ())
+    }
+
     /// Begins to forget those of its users whom the database that is replaced has forgotten since the backup was made.
     /// The next start goes on with it. Returns how many.
     pub async fn forget_again(
@@ -226,13 +245,30 @@ impl Target {
         Ok(count)
     }
 
-    /// Commits, and has a file take its place. Returns where the file is that was there before.
+    /// Has those not be heard who opted out in the database that is replaced, since the backup was made or before.
+    /// Returns how many.
+    pub async fn opt_out_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
+        let here = opted_out(&mut self.connection).await?;
+        let missing = self.opted_out.iter().filter(|user| !here.contains(user));
+        let missing: Vec<(WorkspaceId, UserId)> = missing.cloned().collect();
+        let mut counters = Counters::read(&mut self.connection).await?;
+        for (workspace, user) in &missing {
+            let order = Order::OptOut { workspace: workspace.clone(), user: user.clone() };
+            orders::apply(&mut self.connection, &mut counters, &order, now).await?;
+        }
+        counters.write(&mut self.connection).await?;
+        Ok(missing.len())
+    }
+
+    /// Commits, and has a file take its place once it has been read again. Returns where the file is that was there
+    /// before.
     pub async fn finish(mut self) -> Result<Option<PathBuf>, StoreError> {
         query(sql::COMMIT).execute(&mut self.connection).await?;
         self.connection.close().await?;
         match &self.place {
             Place::Server => Ok(None),
             Place::File { path, part, set_aside, .. } => {
+                expect_sound(&part.0).await?;
                 expect_no_log(path)?;
                 take_place(&part.0, path, set_aside.as_deref())
                     .map_err(|error| broken(path, &error))?;
@@ -290,6 +326,53 @@ async fn expect_empty(
     }
 }
 
+/// Who had opted out in a database, of whichever version.
+async fn opted_out(connection: &mut Connection) -> Result<Vec<(WorkspaceId, UserId)>, StoreError> {
+    let tables = Table::list(connection).await?;
+    if !tables.iter().any(|table| table.name == "opted_out") {
+        return Ok(Vec::new());
+    }
+    let found = query(sql::OPTED_OUT).fetch_all(connection).await?;
+    let user = |row| {
+        let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
+        Ok((workspace, UserId::new(rows::column::<String>(row, "user")?)))
+    };
+    found.iter().map(user).collect()
+}
+
+/// Reads what the disk has of a file that was written.
+async fn expect_sound(path: &Path) -> Result<(), StoreError> {
+    let mut written = sqlite::open_snapshot(path).await?;
+    let check = query(sqlite::sql::QUICK_CHECK).fetch_one(&mut written).await?;
+    written.close().await?;
+    match rows::column::<String>(&check, "quick_check")?.as_str() {
+        "ok" => Ok(()),
+        damage => Err(StoreError::Broken(format!(
+            "{} was not written as it should be: {damage}",
+            path.display()
+        ))),
+    }
+}
+
+/// Removes what processes left that died while they wrote this file.
+fn remove_unfinished(path: &Path) {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten();
+    for file in files.flatten() {
+        let other = file.file_name();
+        let writer = other.to_str().and_then(|other| other.strip_prefix(name));
+        let writer = writer.and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".part"));
+        // Where there is no /proc nobody can tell, so the file stays.
+        let is_dead = |process: u32| {
+            Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{process}")).exists()
+        };
+        if writer.and_then(|writer| writer.parse().ok()).is_some_and(is_dead) {
+            drop(PartialFile(file.path()));
+        }
+    }
+}
+
 /// SQLite would replay the log of another file into the one that takes its place.
 fn expect_no_log(path: &Path) -> Result<(), StoreError> {
     for suffix in ["-wal", "-journal"] {
@@ -308,18 +391,33 @@ fn expect_no_log(path: &Path) -> Result<(), StoreError> {
 fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Result<()> {
     File::open(part)?.sync_all()?;
     match set_aside {
-        Some(set_aside) => {
-            std::fs::hard_link(path, set_aside)?;
-            std::fs::rename(part, path)?;
-        }
+        Some(set_aside) => match std::fs::hard_link(path, set_aside) {
+            Ok(()) => std::fs::rename(part, path)?,
+            Err(error) if is_without_links(&error) => {
+                std::fs::rename(path, set_aside)?;
+                std::fs::rename(part, path)?;
+            }
+            Err(error) => return Err(error),
+        },
         // A file that has appeared meanwhile is not replaced.
-        None => {
-            std::fs::hard_link(part, path)?;
-            std::fs::remove_file(part)?;
-        }
+        None => match std::fs::hard_link(part, path) {
+            Ok(()) => std::fs::remove_file(part)?,
+            Err(error) if is_without_links(&error) => {
+                File::create_new(path)?;
+                std::fs::rename(part, path)?;
+            }
+            Err(error) => return Err(error),
+        },
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// FAT, exFAT and some network drives know no second name of a file.
+fn is_without_links(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    // Linux says EPERM.
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied)
 }
 
 fn aside_path(path: &Path) -> PathBuf {

@@ -592,6 +592,7 @@ impl VolatileState {
             visibility: record.visibility,
             is_deleted: record.is_deleted,
             is_expired: record.is_expired,
+            is_withheld: record.is_redacted,
             gate: record.gate,
             reactions: ReactionGroup::group(reactions),
             revision: record.shown_revision(),

@@ -1,0 +1,88 @@
+//! A copy of the file as the earlier version left it, kept beside it when a newer version is about to migrate it: the
+//! earlier one refuses what was migrated, and nobody makes a backup before an unattended upgrade.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tracing::{info, warn};
+
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::{rows, sql};
+use crate::store::sqlite::{MIGRATIONS, create_private};
+
+/// Whoever goes back does so by then. The copy holds what may have been forgotten since.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Keeps a copy if migrations are pending. Without room for one the start goes on: a migration is one transaction.
+pub async fn keep_copy(path: &Path, connection: &mut Connection) {
+    match pending_migration(connection).await {
+        Ok(Some(first)) => {
+            let copy = beside(path, &format!(".before-{first}"));
+            match copy_to(&copy, connection).await {
+                Ok(()) => {
+                    info!(copy = %copy.display(), "kept the database as the earlier version left it")
+                }
+                Err(error) => {
+                    warn!(%error, "the database as the earlier version left it cannot be kept")
+                }
+            }
+        }
+        Ok(None) => remove_old_copies(path),
+        // The migration says what is wrong.
+        Err(_) => {}
+    }
+}
+
+/// The first migration that a file needs which an earlier version has written.
+async fn pending_migration(connection: &mut Connection) -> Result<Option<i64>, StoreError> {
+    if query(sql::HAS_MIGRATIONS).fetch_optional(&mut *connection).await?.is_none() {
+        return Ok(None);
+    }
+    let newest = query(sql::NEWEST_MIGRATION).fetch_one(connection).await?;
+    let Some(newest) = rows::column::<Option<i64>>(&newest, "version")? else { return Ok(None) };
+    Ok(MIGRATIONS.iter().map(|(version, ..)| *version).find(|version| *version > newest))
+}
+
+async fn copy_to(copy: &Path, connection: &mut Connection) -> Result<(), StoreError> {
+    if copy.exists() {
+        return Ok(());
+    }
+    let failed = |error: std::io::Error| StoreError::Broken(format!("{}: {error}", copy.display()));
+    let part = beside(copy, ".part");
+    match std::fs::remove_file(&part) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        Ok(()) | Err(_) => {}
+    }
+    // Into an empty file, so that only this user can read it.
+    create_private(&part)?;
+    let file = part.to_string_lossy().into_owned();
+    if let Err(error) = query(super::sql::VACUUM_INTO).bind(file).execute(connection).await {
+        // It may be as large as there was room for.
+        let _ = std::fs::remove_file(&part);
+        return Err(error);
+    }
+    std::fs::rename(&part, copy).map_err(failed)
+}
+
+fn remove_old_copies(path: &Path) {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let prefix = format!("{name}.before-");
+    for file in files.filter(|file| file.file_name().to_string_lossy().starts_with(&prefix)) {
+        let made = file.metadata().and_then(|metadata| metadata.modified());
+        let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
+        if age.is_some_and(|age| age > KEPT)
+            && let Err(error) = std::fs::remove_file(file.path())
+        {
+            warn!(copy = %file.path().display(), %error, "a copy of an earlier version cannot be removed");
+        }
+    }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}

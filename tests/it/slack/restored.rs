@@ -1,0 +1,109 @@
+//! A backup is made while people write, and restored after more has been said and answered.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use aizuchi_harness::providers::ProviderResponse;
+
+use crate::slack::harness::SlackHarness;
+
+/// Between two messages: 100 a second.
+const PACE: Duration = Duration::from_millis(10);
+/// Every tenth message is a mention.
+const MENTION_EVERY: usize = 10;
+/// The messages before the backup is begun.
+const MESSAGES: usize = 200;
+
+const OWED: &str = "SELECT count(*) FROM owed WHERE closed_ms IS NULL";
+const HUMAN: &str = "SELECT count(*) FROM messages WHERE author_kind = 'human'";
+const ANSWERED: &str = "SELECT count(*) FROM decisions WHERE ended = 'dropped' AND why LIKE '%restored from a backup%'";
+
+#[tokio::test]
+async fn nothing_is_lost_and_nothing_answered_twice_after_a_restore() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    let mut sent = 0;
+    let mut mentions = 0;
+    let mut send = |count: usize| {
+        for _ in 0..count {
+            let channel = if sent % 2 == 0 { &harness.tea } else { &harness.attic };
+            if sent % MENTION_EVERY == 0 {
+                harness.post_mention(channel, &harness.mio, &format!("what is {sent}?"));
+                mentions += 1;
+            } else {
+                harness.post_message(channel, &harness.ren, &format!("this is {sent}"));
+            }
+            sent += 1;
+        }
+        (sent, mentions)
+    };
+    send(MESSAGES);
+    let file = harness.home.path().join("backup.db");
+    let mut backup = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
+    backup.arg("--config").arg(harness.config()).arg("backup").arg(&file);
+    let mut backup = backup.stdout(Stdio::null()).spawn().unwrap();
+    // While the backup is made people go on.
+    let mut next = Instant::now();
+    let ended = loop {
+        if let Some(ended) = backup.try_wait().unwrap() {
+            break ended;
+        }
+        if Instant::now() >= next {
+            send(1);
+            next += PACE;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!(ended.success());
+    let (sent, mentions) = send(MENTION_EVERY + 1);
+    harness.until_kept(HUMAN, sent as i64).await;
+    harness.until_kept(OWED, 0).await;
+    assert_eq!(program.stop(), Some(0));
+    let posts = harness.slack.posts().len();
+    crate::command::aizuchi()
+        .arg("--config")
+        .arg(harness.config())
+        .args(["restore", file.to_str().unwrap(), "--replace"])
+        .assert()
+        .success();
+    assert!(harness.count(HUMAN).await < sent as i64, "something was said after the backup");
+    let program = harness.start().await;
+    harness.until_kept(HUMAN, sent as i64).await;
+    harness.until_kept(OWED, 0).await;
+    // One in the backup or none, but those that were asked after it, at least two.
+    assert!(harness.count(ANSWERED).await >= 1, "{}", harness.log());
+    // It answers again who asks now.
+    harness.post_mention(&harness.tea, &harness.mio, "and now?");
+    harness.wait_for_posts(posts + 1).await;
+    harness.until_kept(OWED, 0).await;
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(harness.slack.posts().len(), posts + 1);
+    assert!(posts <= mentions, "{posts} answers to {mentions} mentions");
+}
+
+/// An answer was being written when the backup was made.
+#[tokio::test]
+async fn an_answer_that_the_backup_has_not_seen_is_not_given_again() {
+    let harness = SlackHarness::new().await;
+    let program = harness.start().await;
+    harness.model.then([ProviderResponse::Held("On the hook by the door.".to_owned())]);
+    harness.post_mention(&harness.tea, &harness.mio, "where is the key?");
+    harness.model.came(1).await;
+    let file = harness.home.path().join("backup.db");
+    let run = |arguments: &[&str]| {
+        let mut command = crate::command::aizuchi();
+        command.arg("--config").arg(harness.config()).args(arguments).assert().success();
+    };
+    run(&["backup", file.to_str().unwrap()]);
+    harness.model.release();
+    harness.wait_for_posts(1).await;
+    harness.until_kept(OWED, 0).await;
+    assert_eq!(program.stop(), Some(0));
+    run(&["restore", file.to_str().unwrap(), "--replace"]);
+    assert_eq!(harness.count(OWED).await, 1);
+    let program = harness.start().await;
+    harness.until_kept(OWED, 0).await;
+    assert_eq!(harness.count(ANSWERED).await, 1);
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(harness.slack.posts().len(), 1);
+}
