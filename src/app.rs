@@ -295,7 +295,10 @@ impl App {
             live,
             metrics,
             models,
-            health: health.map(|health| web::health_server(health, web.clone(), health_limits)),
+            health: health.map(|health| {
+                let has_metrics = config.health_check.metrics;
+                web::health_server(health, web.clone(), health_limits, has_metrics)
+            }),
             pages: web::pages_server(listener, web, page_limits),
             writer,
             writer_stop,
@@ -456,7 +459,11 @@ async fn open_database(
     standby.spawn(serving::serve(server));
     if let Some(health) = health {
         let limits = ServerLimits::health(max_files, &proxies);
-        let server = web::standby_health_server(serving::share(health)?, limits, active.clone());
+        let metrics = Arc::new(Metrics::default());
+        metrics.set_standing_by(true);
+        let metrics = Some(metrics).filter(|_| config.health_check.metrics);
+        let listener = serving::share(health)?;
+        let server = web::standby_health_server(listener, limits, active.clone(), metrics);
         standby.spawn(serving::serve(server));
     }
     let opened = address.wait_and_open().await;

@@ -15,6 +15,7 @@ mod eval;
 mod export;
 mod forget;
 mod gate;
+mod health;
 mod help;
 mod import;
 mod judge;
@@ -59,6 +60,7 @@ use crate::cli::model::ModelFlag;
 use crate::cli::reload::Reload;
 use crate::cli::run::RunArgs;
 use crate::cli::traces::Traces;
+use crate::config::exposure;
 use crate::config::http::page_address;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
@@ -71,7 +73,8 @@ use aizuchi_core::texts;
 #[derive(Debug, Parser)]
 #[command(name = "aizuchi", version, about, max_term_width = 100)]
 pub struct Cli {
-    /// The config file. Without it: the one that AIZUCHI_CONFIG names, else ./config.yaml if there is one.
+    /// The config file. Without it: the one that AIZUCHI_CONFIG names, else ./config.yaml or /etc/aizuchi/config.yaml if
+    /// there is one.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     /// Use this language model instead of the config's. Its key comes from the environment or the config. With `auto`:
@@ -93,6 +96,7 @@ enum CliCommand {
     /// Explain why Aizuchi spoke or stayed silent.
     Why(why::WhyArgs),
     Status(status::StatusArgs),
+    Health(health::HealthArgs),
     /// Search old messages.
     Search(search::SearchArgs),
     /// Show what a language model would be asked in a channel now.
@@ -161,6 +165,7 @@ impl Cli {
             CliCommand::Check => check::run(&source, selection),
             CliCommand::Why(why) => why.run(&source, self.run.language),
             CliCommand::Status(status) => status.run(&source),
+            CliCommand::Health(health) => health.run(&source),
             CliCommand::Search(search) => search.run(&source),
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
             // What it measures is named: a config that happens to be in the folder does not count.
@@ -216,6 +221,7 @@ impl KnownOptions {
             | CliCommand::Replay(_)
             | CliCommand::Eval(_) => with_model,
             CliCommand::Status(_)
+            | CliCommand::Health(_)
             | CliCommand::Search(_)
             | CliCommand::Tune(_)
             | CliCommand::Report(_)
@@ -275,6 +281,9 @@ fn run_app(
     }
     for warning in warnings {
         warn!("{warning}");
+    }
+    for exposed in exposure::exposed_files(source.file(), &config.database_address()) {
+        warn!("{exposed}");
     }
     let ended = runtime.block_on(async {
         let mut stops = StopSignals::listen()?;

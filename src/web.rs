@@ -133,15 +133,25 @@ pub fn pages_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) 
     Server::new(listener, router(web), limits, shutdown)
 }
 
-/// Only health checks, for supervisors on other machines. They learn a status and nothing else.
-pub fn health_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) -> Server {
+/// Only health checks, for supervisors on other machines, and the metrics if that is configured. They learn a status and
+/// nothing else.
+pub fn health_server(
+    listener: TcpListener,
+    web: Arc<Web>,
+    limits: ServerLimits,
+    has_metrics: bool,
+) -> Server {
     let shutdown = web.shutdown.clone();
-    let router = Router::new()
+    let mut router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::status))
         .route("/health", get(health::status))
-        .fallback(|| async { StatusCode::NOT_FOUND })
-        .with_state(web);
+        .route("/available", get(health::status))
+        .fallback(|| async { StatusCode::NOT_FOUND });
+    if has_metrics {
+        router = router.route("/metrics", get(health::metrics));
+    }
+    let router = router.with_state(web);
     Server::new(listener, router, limits, shutdown)
 }
 
@@ -155,17 +165,22 @@ pub fn standby_server(
     Server::new(listener, router, limits, shutdown)
 }
 
-/// The health checks of a process on standby.
+/// The health checks of a process on standby, and its metrics if that is configured.
 pub fn standby_health_server(
     listener: TcpListener,
     limits: ServerLimits,
     shutdown: CancellationToken,
+    metrics: Option<Arc<Metrics>>,
 ) -> Server {
-    let router = Router::new()
+    let mut router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::unready))
         .route("/health", get(health::unready))
+        .route("/available", get(health::standing_by))
         .fallback(|| async { StatusCode::NOT_FOUND });
+    if let Some(metrics) = metrics {
+        router = router.route("/metrics", get(health::standby_metrics).with_state(metrics));
+    }
     Server::new(listener, router, limits, shutdown)
 }
 

@@ -1,6 +1,6 @@
 //! Files with secrets or with what was said, that other users of the machine can read.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::config::secret::is_secret_key;
@@ -9,6 +9,8 @@ use aizuchi_core::store::database::location::DatabaseLocation;
 
 /// The permissions of users other than the owner to read, or to list a folder.
 const READABLE_BY_OTHERS: u32 = 0o044;
+/// Those of users who are not even in its group.
+const READABLE_BY_ALL: u32 = 0o004;
 
 /// One sentence for each file that is too open: the config if it holds secrets, the `.env` file next to it, and the
 /// database with its folder.
@@ -53,8 +55,11 @@ fn files_of(database: &Path, config_folder: &Path) -> Vec<PathBuf> {
 }
 
 fn is_readable_by_others(file: &Path) -> bool {
-    let mode = std::fs::metadata(file).map(|found| found.permissions().mode());
-    mode.is_ok_and(|mode| mode & READABLE_BY_OTHERS != 0)
+    let Ok(found) = std::fs::metadata(file) else { return false };
+    // A file that root gives to the group of the service is for that service.
+    let others =
+        if found.uid() == 0 && found.gid() != 0 { READABLE_BY_ALL } else { READABLE_BY_OTHERS };
+    found.permissions().mode() & others != 0
 }
 
 /// Whether a config names a secret itself, and not by a variable.

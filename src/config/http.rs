@@ -155,6 +155,8 @@ impl TryFrom<String> for HeaderText {
 pub struct HealthCheckConfig {
     /// Its port. If omitted: there is none.
     pub port: Option<Port>,
+    /// Whether it serves `/metrics` as well, without a token. They hold no text and no names, but ids of workspaces.
+    pub metrics: bool,
 }
 
 /// An address and a port.

@@ -13,6 +13,9 @@ pub const CONFIG_VARIABLE: &str = "AIZUCHI_CONFIG";
 /// The file that is used if nothing names another one.
 const FOUND_FILE: &str = "config.yaml";
 
+/// That of a program that is installed as a service.
+const SYSTEM_FILE: &str = "/etc/aizuchi/config.yaml";
+
 /// The source of the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
@@ -22,6 +25,8 @@ pub enum ConfigSource {
     Variable(PathBuf),
     /// The current folder has a `config.yaml`.
     Found,
+    /// There is none in the current folder, but the service has one.
+    System,
     /// There is no file, so every setting has its default.
     Defaults,
 }
@@ -31,11 +36,21 @@ impl ConfigSource {
     pub fn find(argument: Option<PathBuf>) -> Self {
         let variable = std::env::var_os(CONFIG_VARIABLE).filter(|file| !file.is_empty());
         // A link that leads nowhere counts: to ignore it would be to run with other settings than were meant.
-        let is_found = || std::fs::symlink_metadata(FOUND_FILE).is_ok_and(|found| !found.is_dir());
+        let is_there =
+            |file: &str| std::fs::symlink_metadata(file).is_ok_and(|found| !found.is_dir());
+        Self::choose(argument, variable.map(PathBuf::from), is_there)
+    }
+
+    fn choose(
+        argument: Option<PathBuf>,
+        variable: Option<PathBuf>,
+        is_there: impl Fn(&str) -> bool,
+    ) -> Self {
         match (argument, variable) {
             (Some(file), _) => ConfigSource::Argument(file),
-            (None, Some(file)) => ConfigSource::Variable(file.into()),
-            (None, None) if is_found() => ConfigSource::Found,
+            (None, Some(file)) => ConfigSource::Variable(file),
+            (None, None) if is_there(FOUND_FILE) => ConfigSource::Found,
+            (None, None) if is_there(SYSTEM_FILE) => ConfigSource::System,
             (None, None) => ConfigSource::Defaults,
         }
     }
@@ -45,6 +60,7 @@ impl ConfigSource {
         match self {
             ConfigSource::Argument(file) | ConfigSource::Variable(file) => Some(file),
             ConfigSource::Found => Some(Path::new(FOUND_FILE)),
+            ConfigSource::System => Some(Path::new(SYSTEM_FILE)),
             ConfigSource::Defaults => None,
         }
     }
@@ -58,7 +74,7 @@ impl ConfigSource {
     pub fn describe(&self, language: Language) -> String {
         let place = || self.place().unwrap_or_default().display().to_string();
         match self {
-            ConfigSource::Argument(_) => place(),
+            ConfigSource::Argument(_) | ConfigSource::System => place(),
             ConfigSource::Variable(_) => {
                 texts::command_line::config_of_variable(language, &place(), CONFIG_VARIABLE)
             }
@@ -95,6 +111,35 @@ impl ConfigSource {
                     "{error:#} ({FOUND_FILE} was found in the current folder; --config names another file)"
                 )
             }),
+            ConfigSource::System => loaded.map_err(|error| {
+                anyhow::anyhow!(
+                    "{error:#} (this is the config of the service, which its user can read: `sudo -u aizuchi aizuchi …`; \
+                     --config names another file)"
+                )
+            }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_services_config_counts_last() {
+        let file = || Some(PathBuf::from("a.yaml"));
+        let everywhere = |_: &str| true;
+        assert_eq!(
+            ConfigSource::choose(file(), file(), everywhere),
+            ConfigSource::Argument("a.yaml".into())
+        );
+        assert_eq!(
+            ConfigSource::choose(None, file(), everywhere),
+            ConfigSource::Variable("a.yaml".into())
+        );
+        assert_eq!(ConfigSource::choose(None, None, everywhere), ConfigSource::Found);
+        let system = ConfigSource::choose(None, None, |file| file == SYSTEM_FILE);
+        assert_eq!(system.file(), Some(Path::new("/etc/aizuchi/config.yaml")));
+        assert_eq!(ConfigSource::choose(None, None, |_| false), ConfigSource::Defaults);
     }
 }

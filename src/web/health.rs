@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Extension, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -14,7 +14,7 @@ use crate::web::access::Visitor;
 use crate::web::auth::is_from_here;
 use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::chat::ChannelId;
-use aizuchi_core::metrics::{GaugeSnapshot, Readiness};
+use aizuchi_core::metrics::{GaugeSnapshot, Metrics, Period, Readiness};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
@@ -23,6 +23,9 @@ use aizuchi_core::store::StoreError;
 #[derive(Default)]
 pub struct HealthStatus(Mutex<Option<(Timestamp, bool)>>);
 
+/// What a reader accepts that knows the format, and one that knows only the older one.
+const PLAIN_TEXT: &str = "text/plain";
+const OPENMETRICS: &str = "application/openmetrics-text";
 /// How many ids of channels are shown at most.
 const MAX_CHANNELS_SHOWN: usize = 50;
 /// How long `/metrics` waits for what `/ready` would say.
@@ -67,6 +70,11 @@ pub async fn status(State(web): State<Arc<Web>>) -> Response {
     } else {
         unready().await.into_response()
     }
+}
+
+/// Whether it could be used, now or as soon as the one ends that it stands by for.
+pub async fn standing_by() -> Json<Value> {
+    Json(json!({ "status": "standing by" }))
 }
 
 /// Whether it is ready; for this machine and for those who have the token with the reason why not, or with the
@@ -145,21 +153,64 @@ async fn outage(web: &Web) -> Option<ApiProblem> {
     None
 }
 
-/// The metrics in the OpenMetrics format. While the store cannot be read, the gauges that come from it keep their last
-/// values: the other metrics matter most then, and `/ready` reports the error.
-pub async fn metrics(State(web): State<Arc<Web>>) -> impl IntoResponse {
+/// The metrics in the OpenMetrics format, or in the older one for those who ask for no other. While the store cannot be read, the gauges that come
+/// from it keep their last values: the other metrics matter most then, and `/ready` reports the error.
+pub async fn metrics(State(web): State<Arc<Web>>, headers: HeaderMap) -> impl IntoResponse {
     let snapshot = snapshot(&web).await.ok();
     web.metrics.set_readiness(&readiness(&web).await);
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], web.metrics.to_openmetrics(snapshot.as_ref()))
+    encode(&web.metrics, snapshot.as_ref(), &headers)
+}
+
+/// The metrics of a process on standby.
+pub async fn standby_metrics(
+    State(metrics): State<Arc<Metrics>>,
+    headers: HeaderMap,
+) -> impl IntoResponse {
+    encode(&metrics, None, &headers)
+}
+
+fn encode(
+    metrics: &Metrics,
+    snapshot: Option<&GaugeSnapshot>,
+    headers: &HeaderMap,
+) -> impl IntoResponse + use<> {
+    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    let accepted = accepted.unwrap_or_default();
+    let wants_plain = accepted.contains(PLAIN_TEXT) && !accepted.contains(OPENMETRICS);
+    let (kind, text) = match wants_plain {
+        true => (format!("{PLAIN_TEXT}; version=0.0.4"), metrics.to_plain_text(snapshot)),
+        false => (format!("{OPENMETRICS}; version=1.0.0"), metrics.to_openmetrics(snapshot)),
+    };
+    ([(header::CONTENT_TYPE, format!("{kind}; charset=utf-8"))], text)
 }
 
 async fn snapshot(web: &Web) -> Result<GaugeSnapshot, StoreError> {
     let backlog = web.archive.backlog().await?;
     let overdue = overdue(web).await?;
     let marks = web.archive.mark_counts().await?;
-    let dead_letters = backlog.dead_letters;
-    Ok(GaugeSnapshot { pending: backlog.pending, dead_letters, marks, overdue })
+    let now = web.clock.now();
+    let waiting =
+        |since: Option<Timestamp>| since.map_or(SignedDuration::ZERO, |at| now.duration_since(at));
+    let mut spent = Vec::new();
+    for workspace in web.archive.workspaces().await? {
+        let spending = web.archive.spending(&workspace, now).await?;
+        let whole = spending.into_iter().find(|spending| spending.channel.is_none());
+        let whole = whole.map(|whole| whole.spent).unwrap_or_default();
+        spent.push((workspace.clone(), Period::Day, whole.micros_in_day));
+        spent.push((workspace, Period::Month, whole.micros_in_month));
+    }
+    let limits = web.room.rulebook().workspace_limits;
+    let limits = [(Period::Day, limits.micros_per_day), (Period::Month, limits.micros_per_month)];
+    let limits = limits.into_iter().filter_map(|(period, limit)| Some((period, limit?)));
+    Ok(GaugeSnapshot {
+        oldest_owed: waiting(backlog.oldest_owed),
+        pending: backlog.pending,
+        dead_letters: backlog.dead_letters,
+        marks,
+        overdue,
+        spent,
+        limits: limits.collect(),
+    })
 }
 
 async fn readiness(web: &Web) -> Readiness {
@@ -175,6 +226,7 @@ async fn readiness(web: &Web) -> Readiness {
         is_ready: matches!(outage, Ok(None)),
         connected: connected.collect(),
         backfills: backfills.collect(),
+        failing_models: web.models.problems().into_iter().map(|(model, _)| model).collect(),
     }
 }
 

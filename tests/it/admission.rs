@@ -300,6 +300,7 @@ async fn the_health_port_serves_health_checks_only() {
         ("/live", 200, r#"{"status":"live"}"#),
         ("/ready", 200, r#"{"status":"ready"}"#),
         ("/health", 200, r#"{"status":"ready"}"#),
+        ("/available", 200, r#"{"status":"ready"}"#),
         ("/", 404, ""),
         ("/api/channels", 404, ""),
         ("/metrics", 404, ""),
@@ -310,6 +311,43 @@ async fn the_health_port_serves_health_checks_only() {
         assert_eq!(answer.text().await.unwrap(), body, "{path}");
     }
     assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn the_health_port_serves_metrics_if_that_is_configured() {
+    let home = Home::new(1000.0);
+    let port = free_port();
+    home.add(&format!(
+        "health_check: {{port: {port}, metrics: true}}\nhttp: {{token: 0123456789abcdef0123}}\n"
+    ));
+    let program = home.start();
+    let answer = http().get(format!("http://127.0.0.1:{port}/metrics")).send().await.unwrap();
+    let text = answer.text().await.unwrap();
+    assert!(
+        text.contains("aizuchi_ready 1\n") && text.contains("aizuchi_standing_by 0\n"),
+        "{text}"
+    );
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn whether_it_is_available_is_asked_by_a_command() {
+    let port = free_port();
+    for health in [String::new(), format!("health_check: {{port: {port}}}\n")] {
+        let home = Home::on(free_port(), 1000.0);
+        home.add(&health);
+        let ask = || {
+            let mut command = crate::command::aizuchi();
+            let asked = command.arg("--config").arg(home.config()).arg("health").output().unwrap();
+            (asked.status.code(), String::from_utf8(asked.stdout).unwrap())
+        };
+        let (code, told) = ask();
+        assert_eq!(code, Some(1));
+        assert!(told.starts_with("not available: nothing answers at http://127.0.0.1:"), "{told}");
+        let program = home.start();
+        assert_eq!(ask(), (Some(0), "available\n".to_owned()));
+        assert_eq!(program.stop(), Some(0));
+    }
 }
 
 #[test]

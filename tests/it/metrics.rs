@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Home;
-use aizuchi_harness::providers::{Server, ServerLimits};
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 #[tokio::test]
 async fn answers_that_cannot_be_used_count_as_failed() {
@@ -28,4 +28,66 @@ async fn answers_that_cannot_be_used_count_as_failed() {
     let expected =
         "aizuchi_model_calls_total{verb=\"judge\",model=\"openai/large-1\",end=\"failed\"} 2";
     assert_eq!(calls, [expected], "{text}");
+}
+
+#[tokio::test]
+async fn a_reader_gets_the_format_that_it_asks_for() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    program.says("alice", "the pump key hangs behind the green door").await;
+    let url = format!("{}/metrics", program.address);
+    let client = reqwest::Client::new();
+    let text = client.get(&url).header("accept", "text/plain;version=0.0.4").send().await.unwrap();
+    assert_eq!(text.headers()["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+    let text = text.text().await.unwrap();
+    for line in [
+        "# TYPE aizuchi_messages_heard_total counter",
+        "aizuchi_messages_heard_total{author=\"human\",arrival=\"live\"} 1",
+        "# TYPE aizuchi_build_info gauge",
+        "# TYPE aizuchi_hear_seconds histogram",
+        "aizuchi_panics_total{platform=\"slack\",task=\"backfill\"} 0",
+        "aizuchi_oldest_owed_seconds 0.0",
+        "aizuchi_money_spent{workspace=\"local\",period=\"day\"} 0.0",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is missing: {text}");
+    }
+    assert!(!text.contains("# UNIT") && !text.contains("# EOF"), "{text}");
+    let accepted = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5";
+    let asked = client.get(url).header("accept", accepted).send().await.unwrap();
+    let kind = asked.headers()["content-type"].to_str().unwrap().to_owned();
+    assert_eq!(kind, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    let text = asked.text().await.unwrap();
+    assert!(text.contains("# TYPE aizuchi_messages_heard counter\n"), "{text}");
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn somebody_who_waits_for_an_answer_is_seen() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.then([ProviderResponse::Held("Here.".to_owned())]);
+    let home = Home::new(1000.0);
+    home.add(&format!(
+        "agents:
+  response: {{model_id: openai/large-1, client_args: {{api_key: sk-test, api_base: {}/v1}}}}
+budget: {{money_per_day: 5}}
+",
+        server.base
+    ));
+    let program = home.start();
+    program.says("alice", "@Aizuchi where is the ladder?").await;
+    server.came(1).await;
+    let text = program.request("/metrics").await.text().await.unwrap();
+    let figure = |text: &str, name: &str| -> f64 {
+        let line =
+            text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    assert!(figure(&text, "aizuchi_oldest_owed_seconds ") > 0.0, "{text}");
+    assert_eq!(figure(&text, "aizuchi_money_limit{period=\"day\"}"), 5.0);
+    server.release();
+    program.wait_for(0, |kind, data| kind == "decision" && data["ended"] == "spoke").await;
+    let text = program.request("/metrics").await.text().await.unwrap();
+    assert_eq!(figure(&text, "aizuchi_oldest_owed_seconds "), 0.0, "{text}");
+    assert_eq!(program.stop(), Some(0));
 }

@@ -65,6 +65,13 @@ impl Home {
         self.folder.path().join("config.yaml")
     }
 
+    /// The address of the health port that the config names.
+    pub fn health_address(&self) -> String {
+        let config = std::fs::read_to_string(self.config()).unwrap();
+        let (_, after) = config.split_once("health_check: {port: ").unwrap();
+        format!("http://127.0.0.1:{}", after.split_once(',').unwrap().0)
+    }
+
     pub fn database(&self) -> PathBuf {
         self.folder.path().join("room.db")
     }

@@ -159,6 +159,8 @@ impl Pair {
             let config = config.replace(&file, &url).replace(":0\n", &format!(":{port}\n"));
             // Nothing is judged, so the model gets only the calls for replies.
             let config = config.replace("\nresponse:\n", "\nresponse:\n  mode: mention_only\n");
+            let health = free_port();
+            let config = format!("{config}health_check: {{port: {health}, metrics: true}}\n");
             std::fs::write(home.config(), config).unwrap();
             home
         };
@@ -178,6 +180,15 @@ impl Pair {
         let why = self.second.until_ready_is(&second, 503).await;
         assert!(why.contains("active"), "{why}");
         assert_eq!(second.request("/live").await.status(), 200);
+        for (home, status, stands_by) in [(&self.first, 200, 0), (&self.second, 503, 1)] {
+            let address = home.health_address();
+            let ask = async |path: &str| reqwest::get(format!("{address}{path}")).await.unwrap();
+            assert_eq!(ask("/ready").await.status(), status);
+            assert_eq!(ask("/available").await.status(), 200);
+            let metrics = ask("/metrics").await.text().await.unwrap();
+            let expected = format!("aizuchi_standing_by {stands_by}\n");
+            assert!(metrics.contains(&expected), "{metrics}");
+        }
         (first, second)
     }
 

@@ -1,6 +1,7 @@
 //! Metrics for operators, in OpenMetrics format. They count what was committed or really happened. Nothing is
 //! decided by them, and they hold no chat text or names.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,6 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
+use strum::VariantArray;
 
 use crate::chat::{Arrival, AuthorKind, WorkspaceId};
 use crate::decision::gate::Gate;
@@ -20,6 +22,7 @@ use crate::decision::{Attempt, DecisionResult};
 
 /// A counter of something fractional, such as money.
 type FloatCounter = Counter<f64, std::sync::atomic::AtomicU64>;
+type FloatGauge = Gauge<f64, std::sync::atomic::AtomicU64>;
 
 pub struct Metrics {
     registry: Registry,
@@ -45,12 +48,18 @@ pub struct Metrics {
     pub unsolicited_soon_after_unseen: Counter,
     /// How often the runner woke up to look for work.
     pub wake_ups: Counter,
-    start_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
-    last_backup_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
+    start_seconds: FloatGauge,
+    last_backup_seconds: FloatGauge,
+    backup_interval_seconds: FloatGauge,
     dead_letters: Gauge,
     steps_pending: Family<VerbLabel, Gauge>,
     marked_decisions: Family<MarkLabel, Gauge>,
-    overdue_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
+    overdue_seconds: FloatGauge,
+    oldest_owed_seconds: FloatGauge,
+    money_spent: Family<MoneyLabels, FloatGauge>,
+    money_limit: Family<PeriodLabel, FloatGauge>,
+    model_failing: Family<ModelLabel, Gauge>,
+    standing_by: Gauge,
     resident_memory_bytes: Gauge,
     ready: Gauge,
     platform_connected: Family<WorkspaceLabel, Gauge>,
@@ -69,6 +78,30 @@ pub struct GaugeSnapshot {
     pub marks: Vec<(Mark, u64)>,
     /// How long the oldest step has been due.
     pub overdue: SignedDuration,
+    /// How long the oldest message has waited that is owed an answer.
+    pub oldest_owed: SignedDuration,
+    /// What models cost in each workspace within a period, in micros of the currency.
+    pub spent: Vec<(WorkspaceId, Period, u64)>,
+    /// What they may cost at most.
+    pub limits: Vec<(Period, u64)>,
+}
+
+/// A period that a limit on money is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Period {
+    /// 24 hours.
+    Day,
+    /// 30 days.
+    Month,
+}
+
+impl Period {
+    fn name(self) -> &'static str {
+        match self {
+            Period::Day => "day",
+            Period::Month => "month",
+        }
+    }
 }
 
 /// How the process and its connections stand when the metrics are asked for.
@@ -80,6 +113,8 @@ pub struct Readiness {
     pub connected: Vec<(WorkspaceId, bool)>,
     /// By platform: how many channels have not been read since the last gap, and how many cannot be read.
     pub backfills: Vec<(&'static str, usize, usize)>,
+    /// The models that fail, by their names.
+    pub failing_models: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -124,6 +159,17 @@ struct ModelCallLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ModelLabel {
     model: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MoneyLabels {
+    workspace: String,
+    period: LabelValue,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PeriodLabel {
+    period: LabelValue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -173,7 +219,7 @@ impl MalformedInput {
 }
 
 /// A task of a platform, in which a defect showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, VariantArray)]
 pub enum PlatformTask {
     Connection,
     Event,
@@ -304,6 +350,16 @@ impl Metrics {
         self.last_backup_seconds.set(at.as_second() as f64);
     }
 
+    /// How often a backup is made.
+    pub fn set_backup_interval(&self, interval: SignedDuration) {
+        self.backup_interval_seconds.set(interval.as_secs_f64());
+    }
+
+    /// This process waits for another one to end.
+    pub fn set_standing_by(&self, stands_by: bool) {
+        self.standing_by.set(i64::from(stands_by));
+    }
+
     /// When the last scheduled backup was made, if one is known.
     pub fn last_backup(&self) -> Option<Timestamp> {
         let seconds = self.last_backup_seconds.get();
@@ -327,6 +383,36 @@ impl Metrics {
         text
     }
 
+    /// The same in the older text format, for readers that do not ask for OpenMetrics, such as `promtool check metrics`: it
+    /// names a counter with its suffix and knows neither infos nor units.
+    pub fn to_plain_text(&self, snapshot: Option<&GaugeSnapshot>) -> String {
+        let text = self.to_openmetrics(snapshot);
+        let lines: Vec<&str> = text.lines().collect();
+        let kinds = lines.iter().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+        let kinds: BTreeMap<&str, &str> = kinds.collect();
+        let described = |line: &str| -> Option<String> {
+            let (mark, rest) = line.strip_prefix("# ")?.split_once(' ')?;
+            let (name, rest) = rest.split_once(' ')?;
+            let kind = kinds.get(name).copied().unwrap_or("untyped");
+            let (suffix, known_kind) = match kind {
+                "counter" => ("_total", "counter"),
+                "info" => ("_info", "gauge"),
+                "unknown" => ("", "untyped"),
+                kind => ("", kind),
+            };
+            match mark {
+                "HELP" => Some(format!("# HELP {name}{suffix} {rest}\n")),
+                "TYPE" => Some(format!("# TYPE {name}{suffix} {known_kind}\n")),
+                _ => None,
+            }
+        };
+        let line = |line: &&str| match line.starts_with('#') {
+            true => described(line),
+            false => Some(format!("{line}\n")),
+        };
+        lines.iter().filter_map(line).collect()
+    }
+
     /// Sets what `/ready` says, too.
     pub fn set_readiness(&self, readiness: &Readiness) {
         let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
@@ -339,6 +425,11 @@ impl Metrics {
             let label = PlatformLabel { platform: LabelValue(platform) };
             self.channels_behind.get_or_create(&label).set(whole(*behind));
             self.channels_failing.get_or_create(&label).set(whole(*failing));
+        }
+        // One that works again, or is used no more, has no figure.
+        self.model_failing.clear();
+        for model in &readiness.failing_models {
+            self.model_failing.get_or_create(&ModelLabel { model: model.clone() }).set(1);
         }
     }
 
@@ -357,6 +448,18 @@ impl Metrics {
         }
         self.dead_letters.set(whole(snapshot.dead_letters));
         self.overdue_seconds.set(snapshot.overdue.max(SignedDuration::ZERO).as_secs_f64());
+        self.oldest_owed_seconds.set(snapshot.oldest_owed.max(SignedDuration::ZERO).as_secs_f64());
+        for (workspace, period, micros) in &snapshot.spent {
+            let period = LabelValue(period.name());
+            let label = MoneyLabels { workspace: workspace.to_string(), period };
+            self.money_spent.get_or_create(&label).set(*micros as f64 / 1e6);
+        }
+        // A limit may have been taken away by a new config.
+        self.money_limit.clear();
+        for (period, micros) in &snapshot.limits {
+            let label = PeriodLabel { period: LabelValue(period.name()) };
+            self.money_limit.get_or_create(&label).set(*micros as f64 / 1e6);
+        }
     }
 }
 
@@ -402,9 +505,15 @@ impl Default for Metrics {
             wake_ups: Counter::default(),
             start_seconds: Gauge::default(),
             last_backup_seconds: Gauge::default(),
+            backup_interval_seconds: Gauge::default(),
             steps_pending: Family::default(),
             marked_decisions: Family::default(),
             overdue_seconds: Gauge::default(),
+            oldest_owed_seconds: Gauge::default(),
+            money_spent: Family::default(),
+            money_limit: Family::default(),
+            model_failing: Family::default(),
+            standing_by: Gauge::default(),
             resident_memory_bytes: Gauge::default(),
             ready: Gauge::default(),
             platform_connected: Family::default(),
@@ -412,11 +521,29 @@ impl Default for Metrics {
             channels_failing: Family::default(),
         };
         metrics.register();
+        metrics.begin_at_zero();
         metrics
     }
 }
 
 impl Metrics {
+    /// What an alert watches for an increase has to be there before the first event.
+    fn begin_at_zero(&self) {
+        let over_budget = LabelValue(DecisionResult::OverBudget.name());
+        for gate in
+            ["none", Gate::Budget.name(), Gate::JudgeCalls.name(), Gate::DecisionCalls.name()]
+        {
+            let labels = DecisionLabels { ended: over_budget, gate: LabelValue(gate) };
+            self.decisions.get_or_create(&labels).inc_by(0);
+        }
+        for platform in ["slack", "discord"] {
+            for task in PlatformTask::VARIANTS {
+                let (platform, task) = (LabelValue(platform), LabelValue(task.name()));
+                self.panics.get_or_create(&PanicLabels { platform, task }).inc_by(0);
+            }
+        }
+    }
+
     fn register(&mut self) {
         let registry = &mut self.registry;
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
@@ -466,6 +593,14 @@ impl Metrics {
             "Channels whose history could not be read when it was tried last, by platform",
             &self.channels_failing,
         );
+        counts(
+            "money_spent",
+            "What models cost within the last 24 hours and 30 days, by workspace",
+            &self.money_spent,
+        );
+        counts("money_limit", "What they may cost at most, where that is set", &self.money_limit);
+        counts("model_failing", "1 for each model whose last calls failed", &self.model_failing);
+        counts("standing_by", "1 if it waits for another process to end", &self.standing_by);
         counts("marked_decisions", "Decisions that people have marked", &self.marked_decisions);
         counts("steps_pending", "Steps that wait", &self.steps_pending);
         let mut seconds = |name: &str, help: &str, figure: &dyn Registrable| {
@@ -493,7 +628,17 @@ impl Metrics {
             "When the last scheduled backup was made, in epoch seconds; 0 if none was",
             &self.last_backup_seconds,
         );
+        seconds(
+            "backup_interval",
+            "How often a backup is made; 0 if none is scheduled",
+            &self.backup_interval_seconds,
+        );
         seconds("overdue", "How long the oldest step has been due", &self.overdue_seconds);
+        seconds(
+            "oldest_owed",
+            "How long the oldest message has waited that is owed an answer",
+            &self.oldest_owed_seconds,
+        );
         let memory = &self.resident_memory_bytes;
         memory.register(registry, "resident_memory", "Memory in use", Some(Unit::Bytes));
         self.families = families;

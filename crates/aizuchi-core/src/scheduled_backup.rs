@@ -33,6 +33,7 @@ pub struct ScheduledBackup {
 
 impl ScheduledBackup {
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        self.metrics.set_backup_interval(self.interval);
         loop {
             let due = match self.newest() {
                 Some(newest) => newest + self.interval,

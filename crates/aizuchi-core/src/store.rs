@@ -756,6 +756,8 @@ pub struct Backlog {
     pub pending: Vec<(String, u64)>,
     /// Posts and answers that were given up and wait for the operator.
     pub dead_letters: u64,
+    /// When the oldest message was written that is owed an answer.
+    pub oldest_owed: Option<Timestamp>,
 }
 
 /// A message with what the store knows about it.

@@ -339,7 +339,9 @@ impl Archive for DatabaseStore {
             Ok((rows::column(row, "verb")?, rows::to_unsigned(rows::column(row, "n")?)?))
         };
         let dead_letters = query(sql::COUNT_DEAD_LETTERS).fetch_one(&self.readers).await;
+        let oldest_owed = query(sql::OLDEST_OWED).fetch_one(&self.readers).await?;
         Ok(Backlog {
+            oldest_owed: rows::optional_time(&oldest_owed, "at_ms")?,
             pending: rows.iter().map(count).collect::<Result<_, StoreError>>()?,
             dead_letters: rows::to_unsigned(rows::column(&dead_letters?, "n")?)?,
         })

@@ -896,6 +896,7 @@ statements! {
         WHERE l.version IN (0, ?4)
         ORDER BY l.message, l.version, l.parent";
     PENDING_COUNTS = "SELECT verb, count(*) AS n FROM steps GROUP BY verb";
+    OLDEST_OWED = "SELECT min(at_ms) AS at_ms FROM owed WHERE closed_ms IS NULL";
     COUNT_DEAD_LETTERS = "SELECT count(*) AS n FROM dead_letters";
     STEPS = concat!(
         "SELECT json_group_array(", step_json!(), ") AS steps FROM steps AS s

@@ -300,7 +300,9 @@ impl Archive for VolatileStore {
             *pending.entry(step.event.verb().to_owned()).or_insert(0) += 1;
         }
         let dead_letters = state.dead_letters.len() as u64;
-        Ok(Backlog { pending: pending.into_iter().collect(), dead_letters })
+        let owed = state.conversations.values().flat_map(|record| &record.pending.owed);
+        let oldest_owed = owed.map(|owed| owed.at).min();
+        Ok(Backlog { pending: pending.into_iter().collect(), dead_letters, oldest_owed })
     }
 
     async fn channel_activity(

@@ -1,0 +1,54 @@
+//! `aizuchi health`: whether the Aizuchi of this config is available on this machine. For health checks of containers,
+//! in whose image there is nothing else that could ask.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::cli::print;
+use crate::config::http::page_address;
+use crate::config::source::ConfigSource;
+use crate::config::{Config, ModelSelection};
+use aizuchi_core::llm::provider::loopback_client;
+
+/// It answers at once if it is well.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Ask the Aizuchi on this machine whether it is available: ready, or standing by for another one.
+///
+/// The exit code is 0 if it is, else 1. It asks the health port of the config, or the page if there is none; with the
+/// page alone a process that stands by counts as not available.
+#[derive(Debug, Args)]
+pub struct HealthArgs {}
+
+impl HealthArgs {
+    pub fn run(self, source: &ConfigSource) -> anyhow::Result<ExitCode> {
+        let config = source.load_without_database(ModelSelection::NoModel)?.config;
+        let address = address(&config);
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+        let asked = runtime.block_on(async {
+            let request = loopback_client()?.get(&address).timeout(TIMEOUT);
+            anyhow::Ok(request.send().await?.status())
+        });
+        let (told, code) = match asked {
+            Ok(status) if status.is_success() => ("available".to_owned(), ExitCode::SUCCESS),
+            Ok(status) => (format!("not available: {address} answers {status}"), ExitCode::FAILURE),
+            Err(_) => (format!("not available: nothing answers at {address}"), ExitCode::FAILURE),
+        };
+        print(&told)?;
+        Ok(code)
+    }
+}
+
+fn address(config: &Config) -> String {
+    let health = config.health_check.port.and_then(|port| u16::try_from(port.0).ok());
+    match health {
+        Some(port) => {
+            format!("http://{}/available", SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+        }
+        None => format!("{}/ready", page_address(config.http.listen.0)),
+    }
+}
