@@ -38,6 +38,8 @@ impl Environment {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {
                 String::new()
             }
+            // Of a folder that may not be looked into: a service's command may be called in anybody's.
+            Err(_) if std::fs::symlink_metadata(&file).is_err() => String::new(),
             Err(error) if error.kind() == ErrorKind::InvalidData => {
                 anyhow::bail!("{} is not text in UTF-8", file.display())
             }

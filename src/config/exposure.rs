@@ -56,9 +56,9 @@ fn files_of(database: &Path, config_folder: &Path) -> Vec<PathBuf> {
 
 fn is_readable_by_others(file: &Path) -> bool {
     let Ok(found) = std::fs::metadata(file) else { return false };
-    // A file that root gives to the group of the service is for that service.
-    let others =
-        if found.uid() == 0 && found.gid() != 0 { READABLE_BY_ALL } else { READABLE_BY_OTHERS };
+    // Whoever owns a file gave it to this process by its group, and to that group alone.
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    let others = if is_own { READABLE_BY_OTHERS } else { READABLE_BY_ALL };
     found.permissions().mode() & others != 0
 }
 

@@ -317,9 +317,7 @@ async fn the_health_port_serves_health_checks_only() {
 async fn the_health_port_serves_metrics_if_that_is_configured() {
     let home = Home::new(1000.0);
     let port = free_port();
-    home.add(&format!(
-        "health_check: {{port: {port}, metrics: true}}\nhttp: {{token: 0123456789abcdef0123}}\n"
-    ));
+    home.add(&format!("health_check: {{port: {port}, metrics: true}}\n"));
     let program = home.start();
     let answer = http().get(format!("http://127.0.0.1:{port}/metrics")).send().await.unwrap();
     let text = answer.text().await.unwrap();

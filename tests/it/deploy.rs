@@ -57,6 +57,7 @@ fn the_configs_that_are_shipped_are_valid() {
         "container/config.yaml",
         "kubernetes/sqlite/config.yaml",
         "kubernetes/postgres/config.yaml",
+        "kubernetes/from-myao2/config.yaml",
     ] {
         let config = folder.path().join("config.yaml");
         let text = read(file).replace("/var/lib/aizuchi", &folder.path().display().to_string());
@@ -65,6 +66,8 @@ fn the_configs_that_are_shipped_are_valid() {
         command.arg("--config").arg(&config).args(["search", "--limit", "1", "x"]);
         command.env("AIZUCHI_TOKEN", "q7Vd2mXw9RkT4bZ8nLpY6cHs");
         command.env("AIZUCHI_DATABASE", format!("sqlite://{}/none.db", folder.path().display()));
+        command.env("SLACK_BOT_TOKEN", "xoxb-x").env("SLACK_APP_TOKEN", "xapp-x");
+        command.env("OPENAI_API_KEY", "x");
         let output = command.output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         // Read without a complaint: only the database is not there.
