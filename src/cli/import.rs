@@ -1,13 +1,16 @@
 //! `aizuchi import`: imports the data of another bot, or recorded messages.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
-use jiff::Timestamp;
+use flate2::read::MultiGzDecoder;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
@@ -26,17 +29,20 @@ use aizuchi_core::platform::local;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::sqlite::myao2;
 use aizuchi_core::store::{Archive, Store};
+use aizuchi_import::kotonoha::dump::{KotonohaOptions, MentionSessions};
+use aizuchi_import::kotonoha::{self, copy};
 use aizuchi_import::myao2::database::Myao2Database;
 use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
 use aizuchi_slack::identity::fetch_identity;
 
-/// Import the database of myao2, or recorded messages.
+/// Import the database of myao2, a dump of kotonoha's, or recorded messages.
 ///
 /// Stop Aizuchi first. Afterwards, Aizuchi knows the imported messages but does not answer them. Everything that is already in its database stays unchanged.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The database of myao2, which is not changed, or recorded messages as `replay` reads them.
+    /// The database of myao2, which is not changed; a dump of kotonoha's database, as `pg_dump DATABASE` prints it, plain or gzipped;
+    /// or recorded messages as `replay` reads them.
     input: PathBuf,
     /// The workspace that the messages belong to: the id of a Slack team, like T0123456789. Without it: the team of the
     /// configured Slack token; recorded messages belong to the local room if no platform is configured.
@@ -48,6 +54,17 @@ pub struct ImportArgs {
     /// Make every memo known in every channel, as in myao2. Otherwise a memo stays in the channel where it was made.
     #[arg(long)]
     share_memos: bool,
+    /// Import what people said to kotonoha by mention, each person's into the channel where that began. Otherwise it is left out,
+    /// because kotonoha does not store in which channels the rest was said.
+    #[arg(long)]
+    mentions: bool,
+}
+
+/// What is to be imported.
+enum ImportInput {
+    Myao2(Box<Myao2Database>),
+    KotonohaDump,
+    Recording,
 }
 
 impl ImportArgs {
@@ -55,29 +72,100 @@ impl ImportArgs {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
-            let workspace = self.workspace(&config).await?;
-            let data = self.read(&config, &workspace).await?;
+            let data = self.read(&config).await?;
             let expired = count_expired(&data, &config, Timestamp::now());
             let (store, writer) = config.database_address().open().await?;
             let stop = CancellationToken::new();
             let import = async {
-                let report = import_with_progress(data, Arc::new(store), &config, &workspace).await;
+                let reports = import_all(data, Arc::new(store), &config).await;
                 stop.cancel();
-                report
+                reports
             };
-            let (writer_end, report) = tokio::join!(writer.run(stop.clone()), import);
+            let (writer_end, reports) = tokio::join!(writer.run(stop.clone()), import);
             writer_end?;
-            print(&describe_report(&report?, expired, &config))?;
+            print(&describe_reports(&reports?, expired, &config))?;
             Ok(ExitCode::SUCCESS)
         })
+    }
+
+    /// The data of each workspace.
+    async fn read(&self, config: &Config) -> anyhow::Result<Vec<ImportData>> {
+        let persona = self.bot.as_deref().map(|bot| UserId::new(to_single_line(bot)));
+        let persona_name = config.persona.name.0.clone();
+        let zone = config.time_zone_or(TimeZone::system());
+        match self.open().await? {
+            ImportInput::Myao2(mut database) => {
+                let options = Myao2Options {
+                    workspace: self.workspace(config).await?,
+                    persona,
+                    persona_name,
+                    memo_scope: match self.share_memos {
+                        true => Myao2MemoTarget::Everywhere,
+                        false => Myao2MemoTarget::OriginChannel,
+                    },
+                    zone,
+                };
+                Ok(vec![aizuchi_import::myao2::read(&mut database, &options).await?])
+            }
+            ImportInput::KotonohaDump => {
+                let options = KotonohaOptions {
+                    workspace: self.named_workspace(),
+                    persona,
+                    persona_name,
+                    zone,
+                    mentions: match self.mentions {
+                        true => MentionSessions::OfFirstChannel,
+                        false => MentionSessions::LeftOut,
+                    },
+                };
+                let input = open_text(&self.input)?;
+                let data = kotonoha::dump::read(input, &options);
+                data.with_context(|| format!("cannot import {}", self.input.display()))
+            }
+            ImportInput::Recording => {
+                let history = History::open(&self.input)?;
+                anyhow::ensure!(
+                    !history.channels.is_empty(),
+                    "{} is neither a database of myao2 nor a dump of kotonoha's nor recorded messages",
+                    self.input.display()
+                );
+                let workspace = self.workspace(config).await?;
+                Ok(vec![to_import::read(&history, &workspace, persona.as_ref())])
+            }
+        }
+    }
+
+    /// Finds out what the input is.
+    async fn open(&self) -> anyhow::Result<ImportInput> {
+        let input = self.input.display();
+        anyhow::ensure!(self.input.exists(), "{input} does not exist");
+        anyhow::ensure!(self.input.is_file(), "{input} is not a file");
+        if let Some(database) = Myao2Database::open(&self.input).await? {
+            return Ok(ImportInput::Myao2(Box::new(database)));
+        }
+        let mut text = open_text(&self.input)?;
+        let beginning = text.fill_buf().with_context(|| format!("cannot read {input}"))?;
+        anyhow::ensure!(
+            !copy::is_custom_dump(beginning),
+            "{input} is a dump in pg_dump's own format; `pg_restore --file=dump.sql {input}` makes a plain one of it, \
+             which can be imported"
+        );
+        match copy::is_dump(beginning) {
+            true => Ok(ImportInput::KotonohaDump),
+            false => Ok(ImportInput::Recording),
+        }
+    }
+
+    fn named_workspace(&self) -> Option<WorkspaceId> {
+        let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
+        named.map(WorkspaceId::new)
     }
 
     /// The workspace of `--workspace`, or the one that the configured Slack token belongs to, or the local room if no
     /// platform is configured.
     async fn workspace(&self, config: &Config) -> anyhow::Result<WorkspaceId> {
-        let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
-        if let Some(named) = named {
-            return Ok(WorkspaceId::new(named));
+        if let Some(named) = self.named_workspace() {
+            return Ok(named);
         }
         let is_local = config.slack.is_none() && config.discord.is_none();
         // myao2 knows Slack only.
@@ -93,32 +181,40 @@ impl ImportArgs {
             .context("cannot ask Slack which workspace it is; --workspace can name it")?
             .workspace)
     }
+}
 
-    async fn read(&self, config: &Config, workspace: &WorkspaceId) -> anyhow::Result<ImportData> {
-        let input = self.input.display();
-        anyhow::ensure!(self.input.exists(), "{input} does not exist");
-        anyhow::ensure!(self.input.is_file(), "{input} is not a file");
-        let persona = self.bot.as_deref().map(|bot| UserId::new(to_single_line(bot)));
-        if let Some(mut database) = Myao2Database::open(&self.input).await? {
-            let options = Myao2Options {
-                workspace: workspace.clone(),
-                persona,
-                persona_name: config.persona.name.0.clone(),
-                memo_scope: match self.share_memos {
-                    true => Myao2MemoTarget::Everywhere,
-                    false => Myao2MemoTarget::OriginChannel,
-                },
-                zone: config.time_zone_or(TimeZone::system()),
-            };
-            return Ok(aizuchi_import::myao2::read(&mut database, &options).await?);
-        }
-        let history = History::open(&self.input)?;
-        anyhow::ensure!(
-            !history.channels.is_empty(),
-            "{input} is neither a database of myao2 nor recorded messages"
-        );
-        Ok(to_import::read(&history, workspace, persona.as_ref()))
+/// Opens a text, plain or gzipped.
+fn open_text(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut input = BufReader::new(file);
+    let beginning = input.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(match beginning.starts_with(&[0x1f, 0x8b]) {
+        true => Box::new(BufReader::new(MultiGzDecoder::new(input))),
+        false => Box::new(input),
+    })
+}
+
+/// Imports the data of each workspace.
+async fn import_all(
+    data: Vec<ImportData>,
+    store: Arc<DatabaseStore>,
+    config: &Config,
+) -> anyhow::Result<Vec<(WorkspaceId, ImportReport)>> {
+    let mut reports = Vec::new();
+    for data in data {
+        let workspace = data.workspace.clone();
+        let report = import_with_progress(data, store.clone(), config, &workspace).await?;
+        reports.push((workspace, report));
     }
+    Ok(reports)
+}
+
+/// How much of the platform's own history is read when a channel is first seen.
+fn history_span(config: &Config, workspace: &WorkspaceId) -> Option<SignedDuration> {
+    if workspace.as_str().starts_with("discord:") {
+        return config.resolved_discord().map(|discord| discord.history);
+    }
+    config.resolved_slack().map(|slack| slack.history)
 }
 
 async fn import_with_progress(
@@ -149,18 +245,44 @@ async fn import_with_progress(
         remember_delay: None,
         random_seed: 0,
     };
-    let history_from = config.resolved_slack().map(|slack| clock.now() - slack.history);
+    let history_from = history_span(config, workspace).map(|span| clock.now() - span);
     Ok(aizuchi_import::import_data(data, &inbox, &*store, history_from).await?)
 }
 
 /// How many of the messages are older than messages are kept.
-fn count_expired(data: &ImportData, config: &Config, now: Timestamp) -> usize {
+fn count_expired(data: &[ImportData], config: &Config, now: Timestamp) -> usize {
     let Some(max_age) = config.message_retention() else { return 0 };
     let before = expires_before(now, max_age);
-    data.messages.iter().filter(|imported| imported.message.at < before).count()
+    let messages = data.iter().flat_map(|data| &data.messages);
+    messages.filter(|imported| imported.message.at < before).count()
 }
 
-fn describe_report(report: &ImportReport, expired: usize, config: &Config) -> String {
+fn describe_reports(
+    reports: &[(WorkspaceId, ImportReport)],
+    expired: usize,
+    config: &Config,
+) -> String {
+    let mut text = String::new();
+    for (workspace, report) in reports {
+        if reports.len() > 1 {
+            text += &format!("workspace {workspace}\n");
+        }
+        text += &describe_report(report);
+    }
+    if reports.iter().any(|(_, report)| report.channels.new > 0) {
+        text += "note      Who may read the new channels is not known, so they count as private, even if the platform \
+                 says that they are public.\n";
+    }
+    if expired > 0 {
+        text += &format!(
+            "note      Messages in it that are older than retention.messages_days allows, {expired} in all, are erased when \
+             Aizuchi runs next.\n"
+        );
+    }
+    format!("{text}database  {}", config.database_address())
+}
+
+fn describe_report(report: &ImportReport) -> String {
     let ImportReport { channels, users, messages, memories, memos, skipped } = report;
     let row = |kind: &str, ImportCount { new, existing }: &ImportCount| {
         format!("{kind:<9} {new} imported, {existing} known already\n")
@@ -178,15 +300,5 @@ fn describe_report(report: &ImportReport, expired: usize, config: &Config) -> St
     for SkippedItems { kind, count, reason } in skipped {
         text += &format!("left out  {kind}: {count}; {reason}\n");
     }
-    if channels.new > 0 {
-        text += "note      Who may read the new channels is not known, so they count as private, even if Slack says \
-                 that they are public.\n";
-    }
-    if expired > 0 {
-        text += &format!(
-            "note      Messages in it that are older than retention.messages_days allows, {expired} in all, are erased when \
-             Aizuchi runs next.\n"
-        );
-    }
-    format!("{text}database  {}", config.database_address())
+    text
 }

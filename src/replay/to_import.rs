@@ -7,7 +7,7 @@ use aizuchi_core::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
     Visibility, WorkspaceId,
 };
-use aizuchi_import::{ImportData, ImportedMessage, SkippedItems};
+use aizuchi_import::{ImportData, ImportedMessage, SkippedItems, name_lines};
 
 /// Converts a recording. `persona` is the author whose messages count as the persona's own.
 pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>) -> ImportData {
@@ -45,10 +45,14 @@ pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>
         messages,
         memories: Vec::new(),
         memos: Vec::new(),
-        skipped: SkippedItems::new_if_any("lines", history.bad_lines.len(), "they cannot be read")
-            .into_iter()
-            .collect(),
+        skipped: bad_lines(history).into_iter().collect(),
     }
+}
+
+fn bad_lines(history: &History) -> Option<SkippedItems> {
+    let numbers: Vec<usize> = history.bad_lines.iter().map(|line| line.number).collect();
+    let why = format!("they cannot be read{}", name_lines(&numbers));
+    SkippedItems::new_if_any("lines", numbers.len(), why)
 }
 
 fn to_imported_message(

@@ -1,5 +1,7 @@
 //! The command `aizuchi import`: migrating from myao2.
 
+mod kotonoha;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -175,7 +177,7 @@ left out  messages: 1; their time is unknown
 left out  memories of the whole workspace: 1; they mix in what was said in private channels; new ones are made from public channels
 left out  memos: 1; the channels they were made in are unknown, and so is who may see them; --share-memos imports all memos for everybody to see
 left out  judgments: 1; Aizuchi makes its own judgments
-note      Who may read the new channels is not known, so they count as private, even if Slack says that they are public.
+note      Who may read the new channels is not known, so they count as private, even if the platform says that they are public.
 database  DIR/aizuchi.db
 ";
 
@@ -389,7 +391,7 @@ async fn a_recording_is_imported() {
     std::fs::write(&file, text).unwrap();
     let report = migration.import(&file, &["--workspace", "T1", "--bot", "mio"], 0);
     assert!(report.contains("messages  2 imported"), "{report}");
-    assert!(report.contains("left out  lines: 1; they cannot be read"), "{report}");
+    assert!(report.contains("left out  lines: 1; they cannot be read (line 3)"), "{report}");
     let messages = migration.messages("garden").await;
     let authors: Vec<_> =
         messages.iter().map(|stored| (&*stored.author_name, stored.message.author.kind)).collect();
@@ -409,7 +411,11 @@ async fn import_errors_are_reported() {
             "does not say which workspace it comes from; give --workspace the id",
         ),
         (&nowhere, &["--workspace", "T1"], "DIR/nowhere does not exist"),
-        (&empty, &["--workspace", "T1"], "neither a database of myao2 nor recorded messages"),
+        (
+            &empty,
+            &["--workspace", "T1"],
+            "neither a database of myao2 nor a dump of kotonoha's nor recorded messages",
+        ),
     ] {
         let report = migration.import(input, more, 1);
         assert!(report.contains(expected), "{report}");

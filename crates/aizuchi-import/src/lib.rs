@@ -4,6 +4,7 @@
 pub mod kotonoha;
 pub mod myao2;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -20,6 +21,8 @@ use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Order, StoreError
 
 /// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
 const MAX_CONCURRENT_HEARS: usize = 256;
+/// How many lines that cannot be read are named.
+const MAX_NAMED_LINES: usize = 5;
 /// The maximum difference between two programs' timestamps of the same post.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(2);
 
@@ -57,7 +60,7 @@ pub struct ImportedMemory {
 pub struct SkippedItems {
     pub kind: &'static str,
     pub count: usize,
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 /// How many items of one kind were new, and how many existed already.
@@ -86,8 +89,39 @@ impl ImportCount {
 
 impl SkippedItems {
     /// `None` if the count is zero.
-    pub fn new_if_any(kind: &'static str, count: usize, reason: &'static str) -> Option<Self> {
-        (count > 0).then_some(Self { kind, count, reason })
+    pub fn new_if_any(
+        kind: &'static str,
+        count: usize,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Option<Self> {
+        (count > 0).then(|| Self { kind, count, reason: reason.into() })
+    }
+}
+
+/// The first numbers of lines, in parentheses: ` (lines 3, 8, 12, …)`.
+pub fn name_lines(numbers: &[usize]) -> String {
+    let named = numbers.iter().take(MAX_NAMED_LINES).map(usize::to_string);
+    let more = (numbers.len() > MAX_NAMED_LINES).then(|| "…".to_owned());
+    let named: Vec<String> = named.chain(more).collect();
+    match numbers.len() {
+        0 => String::new(),
+        1 => format!(" (line {})", named[0]),
+        _ => format!(" (lines {})", named.join(", ")),
+    }
+}
+
+impl ImportData {
+    /// No data of this workspace.
+    pub fn new(workspace: WorkspaceId) -> Self {
+        Self {
+            workspace,
+            channels: Vec::new(),
+            users: Vec::new(),
+            messages: Vec::new(),
+            memories: Vec::new(),
+            memos: Vec::new(),
+            skipped: Vec::new(),
+        }
     }
 }
 
@@ -178,7 +212,7 @@ async fn skip_duplicates(
         }
     }
     report.skipped.extend(SkippedItems::new_if_any(
-        "the persona's newest messages",
+        "the newest messages",
         in_history,
         "the platform's own history has them, and it is read when Aizuchi connects",
     ));
