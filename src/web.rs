@@ -133,13 +133,15 @@ pub fn pages_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) 
     Server::new(listener, router(web), limits, shutdown)
 }
 
-/// Only health checks, for supervisors on other machines. They learn a status and nothing else.
+/// Only health checks, for supervisors on other machines. They learn a status, whether platforms are connected, and how
+/// much is pending.
 pub fn health_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) -> Server {
     let shutdown = web.shutdown.clone();
     let router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::status))
-        .route("/health", get(health::status))
+        .route("/health", get(health::health))
+        .route("/", get(health::health))
         .fallback(|| async { StatusCode::NOT_FOUND })
         .with_state(web);
     Server::new(listener, router, limits, shutdown)
@@ -164,7 +166,8 @@ pub fn standby_health_server(
     let router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::unready))
-        .route("/health", get(health::unready))
+        .route("/health", get(health::starting))
+        .route("/", get(health::starting))
         .fallback(|| async { StatusCode::NOT_FOUND });
     Server::new(listener, router, limits, shutdown)
 }

@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 use crate::kotonoha::copy::{CopyRow, read_rows};
 use crate::{ImportData, ImportedMessage, SkippedItems, name_lines};
 use aizuchi_core::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
-    WorkspaceId,
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
+    Visibility, WorkspaceId,
 };
 use aizuchi_core::clock::truncate_to_millisecond;
 use aizuchi_discord::text::NameLookup;
@@ -395,6 +395,16 @@ fn push_messages(
             edits: 0,
         };
         data.messages.push(ImportedMessage { message, has_platform_id: false });
+    }
+    let is_heard = session.turns.iter().any(|turn| turn.speaker == Speaker::Person);
+    if is_heard && !data.users.iter().any(|known| known.id == *person) {
+        data.users.push(User {
+            workspace: data.workspace.clone(),
+            id: person.clone(),
+            name: Arc::clone(&person.0),
+            kind: AuthorKind::Human,
+            role: Role::Member,
+        });
     }
     let channel = &conversation.channel;
     if !data.channels.iter().any(|known| known.id == *channel) {
