@@ -1,14 +1,12 @@
 //! `aizuchi import`: imports the data of another bot, or recorded messages.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::io::BufRead;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
-use flate2::read::MultiGzDecoder;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::print;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::replay::history::History;
+use crate::replay::history::{History, open_text};
 use crate::replay::to_import;
 use aizuchi_core::chat::{UserId, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
@@ -27,8 +25,8 @@ use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::platform::local;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::sqlite::myao2;
 use aizuchi_core::store::{Archive, Store};
+use aizuchi_discord::text::is_id;
 use aizuchi_import::kotonoha::dump::{KotonohaOptions, MentionSessions};
 use aizuchi_import::kotonoha::{self, copy};
 use aizuchi_import::myao2::database::Myao2Database;
@@ -44,9 +42,10 @@ pub struct ImportArgs {
     /// The database of myao2, which is not changed; a dump of kotonoha's database, as `pg_dump DATABASE` prints it, plain or gzipped;
     /// or recorded messages as `replay` reads them.
     input: PathBuf,
-    /// The workspace that the messages belong to: the id of a Slack team, like T0123456789. Without it: the team of the
-    /// configured Slack token; recorded messages belong to the local room if no platform is configured.
-    #[arg(long, value_name = "TEAM")]
+    /// The workspace that the messages belong to: the id of a Slack team, like T0123456789; a Discord server, like
+    /// discord:1234567890; or `local`, the local room. Without it: the workspace that the input names; else the team of the
+    /// configured Slack token, or the local room if no platform is configured.
+    #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
     /// The user id of the bot, like U0123456789. Without it, the id is taken from myao2's database.
     #[arg(long, value_name = "USER")]
@@ -158,7 +157,11 @@ impl ImportArgs {
 
     fn named_workspace(&self) -> Option<WorkspaceId> {
         let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
-        named.map(WorkspaceId::new)
+        // A bare number is a Discord server's.
+        named.map(|named| match is_id(&named) {
+            true => WorkspaceId::new(format!("discord:{named}")),
+            false => WorkspaceId::new(named),
+        })
     }
 
     /// The workspace of `--workspace`, or the one that the configured Slack token belongs to, or the local room if no
@@ -167,31 +170,22 @@ impl ImportArgs {
         if let Some(named) = self.named_workspace() {
             return Ok(named);
         }
-        let is_local = config.slack.is_none() && config.discord.is_none();
-        // myao2 knows Slack only.
-        if is_local && !myao2::is_at(&self.input) {
+        let Some(slack) = config.resolved_slack() else {
+            anyhow::ensure!(
+                config.discord.is_none(),
+                "the input does not say which workspace it comes from; --workspace can name a Discord server, as in \
+                 discord:1234567890 (its id is in the address of its web page, after /channels/), or the local room: local"
+            );
             return Ok(local::workspace_id());
-        }
-        let slack = config.resolved_slack().context(
-            "the input does not say which workspace it comes from; give --workspace the id of the Slack \
-             team, which begins with T and is in the address of the workspace's web page",
-        )?;
+        };
         let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
         Ok(identity
-            .context("cannot ask Slack which workspace it is; --workspace can name it")?
+            .context(
+                "cannot ask Slack which workspace it is; give --workspace the id of the Slack team, which begins with T \
+                 and is in the address of the workspace's web page",
+            )?
             .workspace)
     }
-}
-
-/// Opens a text, plain or gzipped.
-fn open_text(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut input = BufReader::new(file);
-    let beginning = input.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(match beginning.starts_with(&[0x1f, 0x8b]) {
-        true => Box::new(BufReader::new(MultiGzDecoder::new(input))),
-        false => Box::new(input),
-    })
 }
 
 /// Imports the data of each workspace.

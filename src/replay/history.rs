@@ -108,14 +108,7 @@ impl ChannelSource for History {
 impl History {
     /// Reads a file of JSON Lines, plain or gzipped, into memory.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut input = BufReader::new(file);
-        let beginning =
-            input.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
-        let history = match beginning.starts_with(&[0x1f, 0x8b]) {
-            true => Self::read(BufReader::new(MultiGzDecoder::new(input))),
-            false => Self::read(input),
-        };
+        let history = Self::read(open_text(path)?);
         history.with_context(|| format!("cannot read {}", path.display()))
     }
 
@@ -164,6 +157,17 @@ impl RecordedChannel {
             self.messages.sort_by_key(RecordedMessage::at);
         }
     }
+}
+
+/// Opens a text, plain or gzipped.
+pub fn open_text(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
+    let failure = || format!("cannot read {}", path.display());
+    let mut input = BufReader::new(File::open(path).with_context(failure)?);
+    let is_gzip = input.fill_buf().with_context(failure)?.starts_with(&[0x1f, 0x8b]);
+    Ok(match is_gzip {
+        true => Box::new(BufReader::new(MultiGzDecoder::new(input))),
+        false => Box::new(input),
+    })
 }
 
 /// Why a message is left out whose id its channel has already.

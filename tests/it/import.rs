@@ -405,12 +405,7 @@ async fn import_errors_are_reported() {
     std::fs::write(&empty, "\n").unwrap();
     let nowhere = migration.folder.path().join("nowhere");
     for (input, more, expected) in [
-        (
-            &migration.old,
-            &[][..],
-            "does not say which workspace it comes from; give --workspace the id",
-        ),
-        (&nowhere, &["--workspace", "T1"], "DIR/nowhere does not exist"),
+        (&nowhere, &["--workspace", "T1"][..], "DIR/nowhere does not exist"),
         (
             &empty,
             &["--workspace", "T1"],
@@ -421,6 +416,38 @@ async fn import_errors_are_reported() {
         assert!(report.contains(expected), "{report}");
     }
     assert!(!migration.new.exists());
+}
+
+/// Without a platform there is only the local room; with Discord alone nothing says which server it is.
+#[tokio::test]
+async fn without_a_platform_the_local_room_is_meant() {
+    let migration = Migration::new().await;
+    let discord = "discord: {token: invented}\n";
+    let file = migration.folder.path().join("talk.jsonl");
+    let line = r#"{"room":"garden","id":"1","ts":1767603600.5,"author":"ana","text":"hello"}"#;
+    std::fs::write(&file, line).unwrap();
+    for input in [&migration.old, &file] {
+        let report = migration.import_with(discord, input, &[], 1);
+        assert!(
+            report.contains("--workspace can name a Discord server, as in discord:1234567890"),
+            "{report}"
+        );
+        assert!(!report.contains("Slack"), "{report}");
+    }
+    assert!(!migration.new.exists());
+    for (input, expected) in
+        [(&migration.old, "messages  5 imported"), (&file, "messages  1 imported")]
+    {
+        let report = migration.import(input, &[], 0);
+        assert!(report.contains(expected), "{report}");
+    }
+    let store = migration.store().await;
+    let workspaces = store.archive.workspaces().await.unwrap();
+    assert_eq!(workspaces, [WorkspaceId::new("local")]);
+    // A server can be named by its number alone.
+    migration.import_with(discord, &file, &["--workspace", "1234567890"], 0);
+    let workspaces = migration.store().await.archive.workspaces().await.unwrap();
+    assert_eq!(workspaces, ["discord:1234567890", "local"].map(WorkspaceId::new));
 }
 
 /// A config of myao2 names myao2's database. The program starts with it and does not touch that database.

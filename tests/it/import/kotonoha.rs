@@ -52,7 +52,7 @@ COPY public.sessions (id, session_key, session_type, messages, status, guild_id,
 const REPORT: &str = "\
 workspace discord:101
 channels  1 imported, 0 known already
-people    0 imported, 0 known already
+people    1 imported, 0 known already
 messages  6 imported, 0 known already
 memories  0 imported, 0 known already
 memos     0 imported, 0 known already
