@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::print;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::replay::history::{History, open_text};
+use crate::replay::history::open_text;
 use crate::replay::to_import;
-use aizuchi_core::chat::{UserId, WorkspaceId, to_single_line};
+use aizuchi_core::chat::{UserId, Visibility, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::forgetter::expires_before;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -34,13 +34,13 @@ use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
 use aizuchi_slack::identity::fetch_identity;
 
-/// Import the database of myao2, a dump of kotonoha's, or recorded messages.
+/// Import the database of myao2, a dump of kotonoha's, an export of Aizuchi's, or recorded messages.
 ///
 /// Stop Aizuchi first. Afterwards, Aizuchi knows the imported messages but does not answer them. Everything that is already in its database stays unchanged.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     /// The database of myao2, which is not changed; a dump of kotonoha's database, as `pg_dump DATABASE` prints it, plain or gzipped;
-    /// or recorded messages as `replay` reads them.
+    /// an export of Aizuchi's, or recorded messages in JSON Lines, plain or gzipped.
     input: PathBuf,
     /// The workspace that the messages belong to: the id of a Slack team, like T0123456789; a Discord server, like
     /// discord:1234567890; or `local`, the local room. Without it: the workspace that the input names; else the team of the
@@ -73,6 +73,9 @@ impl ImportArgs {
         runtime.block_on(async {
             let data = self.read(&config).await?;
             let expired = count_expired(&data, &config, Timestamp::now());
+            // An export says who may read its channels.
+            let mut channels = data.iter().flat_map(|data| &data.channels);
+            let is_private = channels.all(|channel| channel.visibility == Visibility::Private);
             let (store, writer) = config.database_address().open().await?;
             let stop = CancellationToken::new();
             let import = async {
@@ -82,7 +85,7 @@ impl ImportArgs {
             };
             let (writer_end, reports) = tokio::join!(writer.run(stop.clone()), import);
             writer_end?;
-            print(&describe_reports(&reports?, expired, &config))?;
+            print(&describe_reports(&reports?, is_private, expired, &config))?;
             Ok(ExitCode::SUCCESS)
         })
     }
@@ -121,17 +124,53 @@ impl ImportArgs {
                 let data = kotonoha::dump::read(input, &options);
                 data.with_context(|| format!("cannot import {}", self.input.display()))
             }
-            ImportInput::Recording => {
-                let history = History::open(&self.input)?;
-                anyhow::ensure!(
-                    !history.channels.is_empty(),
-                    "{} is neither a database of myao2 nor a dump of kotonoha's nor recorded messages",
-                    self.input.display()
-                );
-                let workspace = self.workspace(config).await?;
-                Ok(vec![to_import::read(&history, &workspace, persona.as_ref())])
-            }
+            ImportInput::Recording => self.read_recording(config, persona.as_ref()).await,
         }
+    }
+
+    /// What names its workspace goes there; the rest goes to the one that is meant.
+    async fn read_recording(
+        &self,
+        config: &Config,
+        persona: Option<&UserId>,
+    ) -> anyhow::Result<Vec<ImportData>> {
+        let input = self.input.display();
+        let mut recorded = to_import::read(open_text(&self.input)?)
+            .with_context(|| format!("cannot read {input}"))?;
+        anyhow::ensure!(
+            !recorded.is_empty(),
+            "{input} is neither a database of myao2 nor a dump of kotonoha's nor recorded messages"
+        );
+        let exported = std::mem::take(&mut recorded.exported);
+        let named = self.named_workspace();
+        let is_one_of = |named: &WorkspaceId| exported.contains_key(named);
+        if let Some(named) = named.as_ref().filter(|named| exported.len() > 1 && !is_one_of(named))
+        {
+            let known: Vec<&str> = exported.keys().map(WorkspaceId::as_str).collect();
+            anyhow::bail!(
+                "{input} holds several workspaces ({}), and {named} is none of them; without --workspace each is imported \
+                 as it is",
+                known.join(", ")
+            );
+        }
+        let is_wanted = |workspace: &WorkspaceId| {
+            exported.len() == 1 || named.as_ref().is_none_or(|named| named == workspace)
+        };
+        let wanted: Vec<WorkspaceId> =
+            exported.keys().filter(|it| is_wanted(it)).cloned().collect();
+        let mut data: Vec<ImportData> = Vec::new();
+        for (workspace, exported) in exported.into_iter().filter(|(it, _)| wanted.contains(it)) {
+            let target = named.clone().unwrap_or(workspace);
+            data.push(to_import::from_export(exported, &target, persona));
+        }
+        if !recorded.history.channels.is_empty() {
+            let workspace = self.workspace(config).await?;
+            data.push(to_import::from_history(&recorded.history, &workspace, persona));
+        }
+        if let Some(last) = data.last_mut() {
+            last.skipped.extend(recorded.skipped());
+        }
+        Ok(data)
     }
 
     /// Finds out what the input is.
@@ -247,12 +286,13 @@ async fn import_with_progress(
 fn count_expired(data: &[ImportData], config: &Config, now: Timestamp) -> usize {
     let Some(max_age) = config.message_retention() else { return 0 };
     let before = expires_before(now, max_age);
-    let messages = data.iter().flat_map(|data| &data.messages);
+    let messages = data.iter().flat_map(|data| data.messages.iter().chain(&data.private_messages));
     messages.filter(|imported| imported.message.at < before).count()
 }
 
 fn describe_reports(
     reports: &[(WorkspaceId, ImportReport)],
+    is_private: bool,
     expired: usize,
     config: &Config,
 ) -> String {
@@ -263,7 +303,7 @@ fn describe_reports(
         }
         text += &describe_report(report);
     }
-    if reports.iter().any(|(_, report)| report.channels.new > 0) {
+    if is_private && reports.iter().any(|(_, report)| report.channels.new > 0) {
         text += "note      Who may read the new channels is not known, so they count as private, even if the platform \
                  says that they are public.\n";
     }
@@ -277,7 +317,8 @@ fn describe_reports(
 }
 
 fn describe_report(report: &ImportReport) -> String {
-    let ImportReport { channels, users, messages, memories, memos, skipped } = report;
+    let ImportReport { channels, users, messages, reactions, memories, memos, orders, skipped } =
+        report;
     let row = |kind: &str, ImportCount { new, existing }: &ImportCount| {
         format!("{kind:<9} {new} imported, {existing} known already\n")
     };
@@ -290,6 +331,12 @@ fn describe_report(report: &ImportReport) -> String {
         ("memos", memos),
     ] {
         text += &row(kind, count);
+    }
+    // Other bots have none.
+    for (kind, count) in [("reactions", reactions), ("orders", orders)] {
+        if count.new + count.existing > 0 {
+            text += &row(kind, count);
+        }
     }
     for SkippedItems { kind, count, reason } in skipped {
         text += &format!("left out  {kind}: {count}; {reason}\n");

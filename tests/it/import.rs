@@ -322,9 +322,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
             has_platform_id: true,
         };
         let data = ImportData {
-            workspace: harness::workspace(),
             channels: vec![harness::new_channel("garden", Visibility::Private)],
-            users: Vec::new(),
             messages: vec![
                 own("before", -7200, "Who?"),
                 own("same", -7190, "He does."),
@@ -332,9 +330,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
                 own("young", -1000, "Good night."),
                 fresh,
             ],
-            memories: Vec::new(),
-            memos: Vec::new(),
-            skipped: Vec::new(),
+            ..ImportData::new(harness::workspace())
         };
         let import = async || {
             let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
