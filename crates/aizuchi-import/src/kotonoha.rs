@@ -461,3 +461,39 @@ fn non_empty_variable<'a>(variables: &'a BTreeMap<String, String>, name: &str) -
 fn yaml_quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_found_where_it_is_clear() {
+        for (model, expected) in [
+            ("claude-haiku-4-5", "anthropic/claude-haiku-4-5"),
+            ("gpt-4o", "openai/gpt-4o"),
+            ("chatgpt-4o-latest", "openai/chatgpt-4o-latest"),
+            ("o3-mini", "openai/o3-mini"),
+            ("gemini-2.5-flash", "gemini/gemini-2.5-flash"),
+            ("google/gemini-2.0-flash", "gemini/gemini-2.0-flash"),
+            ("openrouter/google/gemini-2.0-flash", "openrouter/google/gemini-2.0-flash"),
+            ("orca", "orca"),
+            ("azure/gpt-4o", "azure/gpt-4o"),
+        ] {
+            assert_eq!(to_model_id(model), expected);
+        }
+    }
+
+    #[test]
+    fn the_password_of_a_server_is_left_out() {
+        for (url, expected) in [
+            ("postgresql+asyncpg://koto:hun@ter/2@db:5433/k", Some("koto:PASSWORD@db:5433")),
+            ("postgres://koto@db/k?sslmode=require", Some("koto:PASSWORD@db:5432")),
+            ("postgres://koto:x@[::1]:5432/k", Some("koto:PASSWORD@[::1]:5432")),
+            ("postgres://db/k", None),
+            ("mysql://koto:x@db/k", None),
+            ("db", None),
+        ] {
+            assert_eq!(server_of_url(url).as_deref(), expected, "{url}");
+        }
+    }
+}
