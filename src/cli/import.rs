@@ -34,7 +34,7 @@ use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
 use aizuchi_slack::identity::fetch_identity;
 
-/// Import the database of myao2, a dump of kotonoha's, an export of Aizuchi's, or recorded messages.
+/// Import from myao2, kotonoha or another Aizuchi, or recorded messages.
 ///
 /// Stop Aizuchi first. Afterwards, Aizuchi knows the imported messages but does not answer them. Everything that is already in its database stays unchanged.
 #[derive(Debug, Args)]
