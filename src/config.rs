@@ -34,7 +34,9 @@ mod to_discord;
 mod to_slack;
 mod to_secret_scanner;
 mod checks;
+mod model_names;
 mod notices;
+mod from_myao2;
 mod channel_keys;
 pub mod exposure;
 pub mod source;
@@ -56,6 +58,7 @@ use crate::config::channels::{ChannelConfig, ChannelKey};
 use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
 use crate::config::facilitator::FacilitatorConfig;
+use crate::config::from_myao2::ConfigOrigin;
 use crate::config::http::{HealthCheckConfig, HttpConfig};
 use crate::config::language::LanguageSetting;
 use crate::config::logging::LoggingConfig;
@@ -287,10 +290,15 @@ impl Config {
     ) -> Result<ParsedConfig, ConfigProblem> {
         let mut tree = ConfigNode::parse(text)?;
         variables::expand(&mut tree, environment)?;
+        let origin = ConfigOrigin::find(&tree);
         let mut notices = notices::take_ignored_keys(&mut tree);
         let mut config: Self = deserialize::deserialize(&tree)?;
         config.folder = folder.to_owned();
         config.check(&tree)?;
+        if origin == ConfigOrigin::Myao2 {
+            notices.extend(from_myao2::answer_health_checks(&mut config, &tree));
+            notices.extend(from_myao2::describe_changes(&config, &tree));
+        }
         notices.extend(config.move_pages_off_health_port(&tree));
         notices.extend(config.avoid_myao2_database(&tree));
         config.resolve_minds(selection, &tree, environment)?;

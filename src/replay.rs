@@ -6,6 +6,7 @@
 //! byte for byte, however many processors the machine has.
 
 pub mod json_lines;
+pub mod export_lines;
 pub mod history;
 pub mod input;
 pub mod timing;

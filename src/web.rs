@@ -133,8 +133,8 @@ pub fn pages_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) 
     Server::new(listener, router(web), limits, shutdown)
 }
 
-/// Only health checks, for supervisors on other machines, and the metrics if that is configured. They learn a status and
-/// nothing else.
+/// Only health checks, for supervisors on other machines, and the metrics if that is configured. They learn a status,
+/// whether platforms are connected, and how much is pending.
 pub fn health_server(
     listener: TcpListener,
     web: Arc<Web>,
@@ -145,8 +145,9 @@ pub fn health_server(
     let mut router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::status))
-        .route("/health", get(health::status))
         .route("/available", get(health::status))
+        .route("/health", get(health::health))
+        .route("/", get(health::health))
         .fallback(|| async { StatusCode::NOT_FOUND });
     if has_metrics {
         router = router.route("/metrics", get(health::metrics));
@@ -175,8 +176,9 @@ pub fn standby_health_server(
     let mut router = Router::new()
         .route("/live", get(health::live))
         .route("/ready", get(health::unready))
-        .route("/health", get(health::unready))
         .route("/available", get(health::standing_by))
+        .route("/health", get(health::starting))
+        .route("/", get(health::starting))
         .fallback(|| async { StatusCode::NOT_FOUND });
     if let Some(metrics) = metrics {
         router = router.route("/metrics", get(health::standby_metrics).with_state(metrics));

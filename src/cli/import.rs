@@ -1,21 +1,22 @@
 //! `aizuchi import`: imports the data of another bot, or recorded messages.
 
+use std::io::BufRead;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::print;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
-use crate::replay::history::History;
+use crate::replay::history::open_text;
 use crate::replay::to_import;
-use aizuchi_core::chat::{UserId, WorkspaceId, to_single_line};
+use aizuchi_core::chat::{UserId, Visibility, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::forgetter::expires_before;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -24,23 +25,27 @@ use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::platform::local;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::sqlite::myao2;
 use aizuchi_core::store::{Archive, Store};
+use aizuchi_discord::text::is_id;
+use aizuchi_import::kotonoha::dump::{KotonohaOptions, MentionSessions};
+use aizuchi_import::kotonoha::{self, copy};
 use aizuchi_import::myao2::database::Myao2Database;
 use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
 use aizuchi_slack::identity::fetch_identity;
 
-/// Import the database of myao2, or recorded messages.
+/// Import from myao2, kotonoha or another Aizuchi, or recorded messages.
 ///
 /// Stop Aizuchi first. Afterwards, Aizuchi knows the imported messages but does not answer them. Everything that is already in its database stays unchanged.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The database of myao2, which is not changed, or recorded messages as `replay` reads them.
+    /// The database of myao2, which is not changed; a dump of kotonoha's database, as `pg_dump DATABASE` prints it, plain or gzipped;
+    /// an export of Aizuchi's, or recorded messages in JSON Lines, plain or gzipped.
     input: PathBuf,
-    /// The workspace that the messages belong to: the id of a Slack team, like T0123456789. Without it: the team of the
-    /// configured Slack token; recorded messages belong to the local room if no platform is configured.
-    #[arg(long, value_name = "TEAM")]
+    /// The workspace that the messages belong to: the id of a Slack team, like T0123456789; a Discord server, like
+    /// discord:1234567890; or `local`, the local room. Without it: the workspace that the input names; else the team of the
+    /// configured Slack token, or the local room if no platform is configured.
+    #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
     /// The user id of the bot, like U0123456789. Without it, the id is taken from myao2's database.
     #[arg(long, value_name = "USER")]
@@ -48,6 +53,17 @@ pub struct ImportArgs {
     /// Make every memo known in every channel, as in myao2. Otherwise a memo stays in the channel where it was made.
     #[arg(long)]
     share_memos: bool,
+    /// Import what people said to kotonoha by mention, each person's into the channel where that began. Otherwise it is left out,
+    /// because kotonoha does not store in which channels the rest was said.
+    #[arg(long)]
+    mentions: bool,
+}
+
+/// What is to be imported.
+enum ImportInput {
+    Myao2(Box<Myao2Database>),
+    KotonohaDump,
+    Recording,
 }
 
 impl ImportArgs {
@@ -55,70 +71,183 @@ impl ImportArgs {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
-            let workspace = self.workspace(&config).await?;
-            let data = self.read(&config, &workspace).await?;
+            let data = self.read(&config).await?;
             let expired = count_expired(&data, &config, Timestamp::now());
+            // An export says who may read its channels.
+            let mut channels = data.iter().flat_map(|data| &data.channels);
+            let is_private = channels.all(|channel| channel.visibility == Visibility::Private);
             let (store, writer) = config.database_address().open().await?;
             let stop = CancellationToken::new();
             let import = async {
-                let report = import_with_progress(data, Arc::new(store), &config, &workspace).await;
+                let reports = import_all(data, Arc::new(store), &config).await;
                 stop.cancel();
-                report
+                reports
             };
-            let (writer_end, report) = tokio::join!(writer.run(stop.clone()), import);
+            let (writer_end, reports) = tokio::join!(writer.run(stop.clone()), import);
             writer_end?;
-            print(&describe_report(&report?, expired, &config))?;
+            print(&describe_reports(&reports?, is_private, expired, &config))?;
             Ok(ExitCode::SUCCESS)
+        })
+    }
+
+    /// The data of each workspace.
+    async fn read(&self, config: &Config) -> anyhow::Result<Vec<ImportData>> {
+        let persona = self.bot.as_deref().map(|bot| UserId::new(to_single_line(bot)));
+        let persona_name = config.persona.name.0.clone();
+        let zone = config.time_zone_or(TimeZone::system());
+        match self.open().await? {
+            ImportInput::Myao2(mut database) => {
+                let options = Myao2Options {
+                    workspace: self.workspace(config).await?,
+                    persona,
+                    persona_name,
+                    memo_scope: match self.share_memos {
+                        true => Myao2MemoTarget::Everywhere,
+                        false => Myao2MemoTarget::OriginChannel,
+                    },
+                    zone,
+                };
+                Ok(vec![aizuchi_import::myao2::read(&mut database, &options).await?])
+            }
+            ImportInput::KotonohaDump => {
+                let options = KotonohaOptions {
+                    workspace: self.named_workspace(),
+                    persona,
+                    persona_name,
+                    zone,
+                    mentions: match self.mentions {
+                        true => MentionSessions::OfFirstChannel,
+                        false => MentionSessions::LeftOut,
+                    },
+                };
+                let input = open_text(&self.input)?;
+                let data = kotonoha::dump::read(input, &options);
+                data.with_context(|| format!("cannot import {}", self.input.display()))
+            }
+            ImportInput::Recording => self.read_recording(config, persona.as_ref()).await,
+        }
+    }
+
+    /// What names its workspace goes there; the rest goes to the one that is meant.
+    async fn read_recording(
+        &self,
+        config: &Config,
+        persona: Option<&UserId>,
+    ) -> anyhow::Result<Vec<ImportData>> {
+        let input = self.input.display();
+        let mut recorded = to_import::read(open_text(&self.input)?)
+            .with_context(|| format!("cannot read {input}"))?;
+        anyhow::ensure!(
+            !recorded.is_empty(),
+            "{input} is neither a database of myao2 nor a dump of kotonoha's nor recorded messages"
+        );
+        let exported = std::mem::take(&mut recorded.exported);
+        let named = self.named_workspace();
+        let is_one_of = |named: &WorkspaceId| exported.contains_key(named);
+        if let Some(named) = named.as_ref().filter(|named| exported.len() > 1 && !is_one_of(named))
+        {
+            let known: Vec<&str> = exported.keys().map(WorkspaceId::as_str).collect();
+            anyhow::bail!(
+                "{input} holds several workspaces ({}), and {named} is none of them; without --workspace each is imported \
+                 as it is",
+                known.join(", ")
+            );
+        }
+        let is_wanted = |workspace: &WorkspaceId| {
+            exported.len() == 1 || named.as_ref().is_none_or(|named| named == workspace)
+        };
+        let wanted: Vec<WorkspaceId> =
+            exported.keys().filter(|it| is_wanted(it)).cloned().collect();
+        let mut data: Vec<ImportData> = Vec::new();
+        for (workspace, exported) in exported.into_iter().filter(|(it, _)| wanted.contains(it)) {
+            let target = named.clone().unwrap_or(workspace);
+            data.push(to_import::from_export(exported, &target, persona));
+        }
+        if !recorded.history.channels.is_empty() {
+            let workspace = self.workspace(config).await?;
+            data.push(to_import::from_history(&recorded.history, &workspace, persona));
+        }
+        if let Some(last) = data.last_mut() {
+            last.skipped.extend(recorded.skipped());
+        }
+        Ok(data)
+    }
+
+    /// Finds out what the input is.
+    async fn open(&self) -> anyhow::Result<ImportInput> {
+        let input = self.input.display();
+        anyhow::ensure!(self.input.exists(), "{input} does not exist");
+        anyhow::ensure!(self.input.is_file(), "{input} is not a file");
+        if let Some(database) = Myao2Database::open(&self.input).await? {
+            return Ok(ImportInput::Myao2(Box::new(database)));
+        }
+        let mut text = open_text(&self.input)?;
+        let beginning = text.fill_buf().with_context(|| format!("cannot read {input}"))?;
+        anyhow::ensure!(
+            !copy::is_custom_dump(beginning),
+            "{input} is a dump in pg_dump's own format; `pg_restore --file=dump.sql {input}` makes a plain one of it, \
+             which can be imported"
+        );
+        match copy::is_dump(beginning) {
+            true => Ok(ImportInput::KotonohaDump),
+            false => Ok(ImportInput::Recording),
+        }
+    }
+
+    fn named_workspace(&self) -> Option<WorkspaceId> {
+        let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
+        // A bare number is a Discord server's.
+        named.map(|named| match is_id(&named) {
+            true => WorkspaceId::new(format!("discord:{named}")),
+            false => WorkspaceId::new(named),
         })
     }
 
     /// The workspace of `--workspace`, or the one that the configured Slack token belongs to, or the local room if no
     /// platform is configured.
     async fn workspace(&self, config: &Config) -> anyhow::Result<WorkspaceId> {
-        let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
-        if let Some(named) = named {
-            return Ok(WorkspaceId::new(named));
+        if let Some(named) = self.named_workspace() {
+            return Ok(named);
         }
-        let is_local = config.slack.is_none() && config.discord.is_none();
-        // myao2 knows Slack only.
-        if is_local && !myao2::is_at(&self.input) {
+        let Some(slack) = config.resolved_slack() else {
+            anyhow::ensure!(
+                config.discord.is_none(),
+                "the input does not say which workspace it comes from; --workspace can name a Discord server, as in \
+                 discord:1234567890 (its id is in the address of its web page, after /channels/), or the local room: local"
+            );
             return Ok(local::workspace_id());
-        }
-        let slack = config.resolved_slack().context(
-            "the input does not say which workspace it comes from; give --workspace the id of the Slack \
-             team, which begins with T and is in the address of the workspace's web page",
-        )?;
+        };
         let identity = fetch_identity(&slack.settings(config.channel_sync_interval())).await;
         Ok(identity
-            .context("cannot ask Slack which workspace it is; --workspace can name it")?
+            .context(
+                "cannot ask Slack which workspace it is; give --workspace the id of the Slack team, which begins with T \
+                 and is in the address of the workspace's web page",
+            )?
             .workspace)
     }
+}
 
-    async fn read(&self, config: &Config, workspace: &WorkspaceId) -> anyhow::Result<ImportData> {
-        let input = self.input.display();
-        anyhow::ensure!(self.input.exists(), "{input} does not exist");
-        anyhow::ensure!(self.input.is_file(), "{input} is not a file");
-        let persona = self.bot.as_deref().map(|bot| UserId::new(to_single_line(bot)));
-        if let Some(mut database) = Myao2Database::open(&self.input).await? {
-            let options = Myao2Options {
-                workspace: workspace.clone(),
-                persona,
-                persona_name: config.persona.name.0.clone(),
-                memo_scope: match self.share_memos {
-                    true => Myao2MemoTarget::Everywhere,
-                    false => Myao2MemoTarget::OriginChannel,
-                },
-                zone: config.time_zone_or(TimeZone::system()),
-            };
-            return Ok(aizuchi_import::myao2::read(&mut database, &options).await?);
-        }
-        let history = History::open(&self.input)?;
-        anyhow::ensure!(
-            !history.channels.is_empty(),
-            "{input} is neither a database of myao2 nor recorded messages"
-        );
-        Ok(to_import::read(&history, workspace, persona.as_ref()))
+/// Imports the data of each workspace.
+async fn import_all(
+    data: Vec<ImportData>,
+    store: Arc<DatabaseStore>,
+    config: &Config,
+) -> anyhow::Result<Vec<(WorkspaceId, ImportReport)>> {
+    let mut reports = Vec::new();
+    for data in data {
+        let workspace = data.workspace.clone();
+        let report = import_with_progress(data, store.clone(), config, &workspace).await?;
+        reports.push((workspace, report));
     }
+    Ok(reports)
+}
+
+/// How much of the platform's own history is read when a channel is first seen.
+fn history_span(config: &Config, workspace: &WorkspaceId) -> Option<SignedDuration> {
+    if workspace.as_str().starts_with("discord:") {
+        return config.resolved_discord().map(|discord| discord.history);
+    }
+    config.resolved_slack().map(|slack| slack.history)
 }
 
 async fn import_with_progress(
@@ -149,19 +278,47 @@ async fn import_with_progress(
         remember_delay: None,
         random_seed: 0,
     };
-    let history_from = config.resolved_slack().map(|slack| clock.now() - slack.history);
+    let history_from = history_span(config, workspace).map(|span| clock.now() - span);
     Ok(aizuchi_import::import_data(data, &inbox, &*store, history_from).await?)
 }
 
 /// How many of the messages are older than messages are kept.
-fn count_expired(data: &ImportData, config: &Config, now: Timestamp) -> usize {
+fn count_expired(data: &[ImportData], config: &Config, now: Timestamp) -> usize {
     let Some(max_age) = config.message_retention() else { return 0 };
     let before = expires_before(now, max_age);
-    data.messages.iter().filter(|imported| imported.message.at < before).count()
+    let messages = data.iter().flat_map(|data| data.messages.iter().chain(&data.private_messages));
+    messages.filter(|imported| imported.message.at < before).count()
 }
 
-fn describe_report(report: &ImportReport, expired: usize, config: &Config) -> String {
-    let ImportReport { channels, users, messages, memories, memos, skipped } = report;
+fn describe_reports(
+    reports: &[(WorkspaceId, ImportReport)],
+    is_private: bool,
+    expired: usize,
+    config: &Config,
+) -> String {
+    let mut text = String::new();
+    for (workspace, report) in reports {
+        if reports.len() > 1 {
+            text += &format!("workspace {workspace}\n");
+        }
+        text += &describe_report(report);
+    }
+    if is_private && reports.iter().any(|(_, report)| report.channels.new > 0) {
+        text += "note      Who may read the new channels is not known, so they count as private, even if the platform \
+                 says that they are public.\n";
+    }
+    if expired > 0 {
+        text += &format!(
+            "note      Messages in it that are older than retention.messages_days allows, {expired} in all, are erased when \
+             Aizuchi runs next.\n"
+        );
+    }
+    format!("{text}database  {}", config.database_address())
+}
+
+fn describe_report(report: &ImportReport) -> String {
+    let ImportReport { channels, users, messages, reactions, memories, memos, orders, skipped } =
+        report;
     let row = |kind: &str, ImportCount { new, existing }: &ImportCount| {
         format!("{kind:<9} {new} imported, {existing} known already\n")
     };
@@ -175,18 +332,14 @@ fn describe_report(report: &ImportReport, expired: usize, config: &Config) -> St
     ] {
         text += &row(kind, count);
     }
+    // Other bots have none.
+    for (kind, count) in [("reactions", reactions), ("orders", orders)] {
+        if count.new + count.existing > 0 {
+            text += &row(kind, count);
+        }
+    }
     for SkippedItems { kind, count, reason } in skipped {
         text += &format!("left out  {kind}: {count}; {reason}\n");
     }
-    if channels.new > 0 {
-        text += "note      Who may read the new channels is not known, so they count as private, even if Slack says \
-                 that they are public.\n";
-    }
-    if expired > 0 {
-        text += &format!(
-            "note      Messages in it that are older than retention.messages_days allows, {expired} in all, are erased when \
-             Aizuchi runs next.\n"
-        );
-    }
-    format!("{text}database  {}", config.database_address())
+    text
 }

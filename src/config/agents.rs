@@ -121,6 +121,9 @@ pub struct ClientArgs {
     pub extra_headers: BTreeMap<String, Secret>,
 }
 
+/// The keys of [`AgentsConfig`].
+pub const AGENTS: [&str; 4] = ["response", "judgment", "memory", "state"];
+
 /// The keys of [`ClientArgs`].
 pub const CLIENT_ARGS: [&str; 6] =
     ["api_key", "api_base", "timeout", "max_retries", "num_retries", "extra_headers"];

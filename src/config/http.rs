@@ -149,7 +149,7 @@ impl TryFrom<String> for HeaderText {
     }
 }
 
-/// A second listener, on all interfaces, that says only whether it lives and is ready.
+/// A second listener, on all interfaces, that says only whether it lives, is ready and is connected.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HealthCheckConfig {

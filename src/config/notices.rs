@@ -4,17 +4,17 @@
 use std::collections::BTreeSet;
 
 use crate::config::Config;
-use crate::config::agents::{CLIENT_ARGS, PARAMS};
+use crate::config::agents::{AGENTS, CLIENT_ARGS, PARAMS};
 use crate::config::deserialize::deserialize;
+use crate::config::model_names::{name_provider, take_unknown_model};
 use crate::config::problem::{ConfigLocation, ConfigProblem};
 use crate::config::secret::displayable;
-use crate::config::suggestions::{join_list, misspelled_word};
+use crate::config::suggestions::{join_list, misspelled_word, similar_word};
 use crate::config::tools::ToolsConfig;
 use crate::config::tree::{ConfigEntry, ConfigNode, ConfigValue};
 use aizuchi_core::agent::StateCall;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
-use aizuchi_import::kotonoha::to_model_id;
 
 struct Notice {
     path: &'static [&'static str],
@@ -44,8 +44,7 @@ const NOTICES: &[Notice] = &[
     ),
     obsolete(
         &["response", "response_interval"],
-        "channels do not wait for each other any more, so there is no pause between them; \
-         response.jitter_ratio spreads their judgments",
+        "channels do not wait for each other any more, so there is no pause between them",
     ),
     obsolete(
         &["response", "judgment_skip"],
@@ -85,6 +84,14 @@ const fn not_implemented(path: &'static [&'static str]) -> Notice {
     Notice { path, values: &[], kind: NoticeKind::NotImplemented("") }
 }
 
+/// Whether the config has a key that is obsolete, as only configs of myao2 do.
+pub fn has_obsolete_key(tree: &ConfigNode) -> bool {
+    NOTICES.iter().any(|notice| {
+        let is_obsolete = matches!(notice.kind, NoticeKind::Obsolete(_));
+        is_obsolete && tree.find(notice.path).is_some_and(|entry| notice.is_about(&entry.node))
+    })
+}
+
 /// Returns the warnings about keys without effect, and removes obsolete keys from the tree.
 pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
@@ -108,7 +115,7 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
         };
         problems.push(ConfigProblem::for_file(Some(entry.key_location), sentence));
         if let NoticeKind::Obsolete(_) = notice.kind {
-            remove(tree, notice.path);
+            tree.remove(notice.path);
         }
     }
     let loggers = tree.find(&["logging", "loggers"]);
@@ -124,12 +131,16 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
         }
     }
     take_unusable_tools(tree, &mut problems);
+    take_foreign_agents(tree, &mut problems);
     for agent in agents(tree) {
         let path = format!("agents.{}", agent.key);
         name_provider(&mut agent.node, &path, &mut problems);
+        if agent.key != "response" {
+            take_unknown_model(agent, &path, &mut problems);
+        }
         take_unknown_client_args(&mut agent.node, &path, &mut problems);
         check_param_spelling(&agent.node, &path, &mut problems);
-        if let Some(fallback) = entry(&mut agent.node, "fallback") {
+        if let Some(fallback) = agent.node.find_mut("fallback") {
             let path = format!("{path}.fallback");
             name_provider(&mut fallback.node, &path, &mut problems);
             take_unknown_client_args(&mut fallback.node, &path, &mut problems);
@@ -236,36 +247,39 @@ fn is_set(entry: &ConfigEntry) -> bool {
     }
 }
 
-/// Writes a model's provider before its name where myao2 and kotonoha know it without.
-fn name_provider(agent: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
-    let Some(model) = entry(agent, "model_id") else { return };
-    let location = model.node.location;
-    let ConfigValue::Text(text) = &mut model.node.value else { return };
-    let full = to_model_id(&text.text);
-    if full == text.text || full.parse::<ModelId>().is_err() {
-        return;
-    }
-    let sentence = format!(
-        "{path}.model_id is taken for {full}; write the provider before the name of the model"
-    );
-    text.text = full;
-    problems.push(ConfigProblem::for_file(Some(location), sentence));
-}
-
 /// Removes a section of tools that cannot be used. As long as tools have no effect, nothing in them is a reason to
 /// refuse a config of myao2.
 fn take_unusable_tools(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
-    let Some(tools) = entry(tree, "tools") else { return };
+    let Some(tools) = tree.find_mut("tools") else { return };
     let Err(problem) = deserialize::<ToolsConfig>(&tools.node) else { return };
     let problem = problem.within("tools");
     let sentence = format!("{}; the section is left out", problem.description());
     problems.push(ConfigProblem::for_file(problem.location, sentence));
-    remove(tree, &["tools"]);
+    tree.remove(&["tools"]);
+}
+
+/// Removes agents that there are none of: myao2 takes any name. What looks like one of the names stays, and is refused
+/// with a suggestion.
+fn take_foreign_agents(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
+    let Some(agents) = tree.find_mut("agents") else { return };
+    let ConfigValue::Section(agents) = &mut agents.node.value else { return };
+    let is_foreign = |agent: &mut ConfigEntry| {
+        let key = agent.key.as_str();
+        let is_near = || misspelled_word(key, &AGENTS).or(similar_word(key, &AGENTS)).is_some();
+        !AGENTS.contains(&key) && agent.node.find(&["model_id"]).is_some() && !is_near()
+    };
+    for agent in agents.extract_if(.., is_foreign) {
+        let key = displayable(&agent.key).unwrap_or("a key".to_owned());
+        let agents = join_list(&AGENTS, "and");
+        let sentence =
+            format!("agents.{key} has no effect, since the agents are {agents}; remove it");
+        problems.push(ConfigProblem::for_file(Some(agent.key_location), sentence));
+    }
 }
 
 /// Removes unknown client arguments. Configs of myao2 may have any argument of LiteLLM.
 fn take_unknown_client_args(agent: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
-    let Some(client_args) = entry(agent, "client_args") else { return };
+    let Some(client_args) = agent.find_mut("client_args") else { return };
     let ConfigValue::Section(entries) = &mut client_args.node.value else { return };
     for unknown in entries.extract_if(.., |entry| !CLIENT_ARGS.contains(&entry.key.as_str())) {
         let suggestion = misspelled_word(&unknown.key, &CLIENT_ARGS)
@@ -306,28 +320,10 @@ impl Notice {
 }
 
 fn agents(tree: &mut ConfigNode) -> &mut [ConfigEntry] {
-    match entry(tree, "agents") {
+    match tree.find_mut("agents") {
         Some(ConfigEntry {
             node: ConfigNode { value: ConfigValue::Section(agents), .. }, ..
         }) => agents,
         _ => &mut [],
-    }
-}
-
-fn entry<'a>(node: &'a mut ConfigNode, key: &str) -> Option<&'a mut ConfigEntry> {
-    match &mut node.value {
-        ConfigValue::Section(entries) => entries.iter_mut().find(|entry| entry.key == key),
-        ConfigValue::Empty | ConfigValue::Text(_) | ConfigValue::List(_) => None,
-    }
-}
-
-fn remove(node: &mut ConfigNode, path: &[&str]) {
-    let Some((first, rest)) = path.split_first() else { return };
-    if rest.is_empty() {
-        if let ConfigValue::Section(entries) = &mut node.value {
-            entries.retain(|entry| entry.key != *first);
-        }
-    } else if let Some(entry) = entry(node, first) {
-        remove(&mut entry.node, rest);
     }
 }

@@ -138,6 +138,9 @@ impl TryFrom<String> for StorageUrl {
                 PostgresUrl::parse(&value).map(|server| Self(DatabaseLocation::Postgres(server)));
             return server.ok_or("it must be like postgres://USER:PASSWORD@HOST/DATABASE");
         }
+        if value.starts_with("postgresql+") {
+            return Err("the driver does not belong here: it must begin with postgres://");
+        }
         let file = value.strip_prefix("sqlite://").filter(|file| is_file(file));
         let file = file.ok_or(
             "it must be like sqlite://data/aizuchi.db or postgres://USER:PASSWORD@HOST/DATABASE",

@@ -60,6 +60,26 @@ impl ConfigNode {
         if rest.is_empty() { Some(entry) } else { entry.node.find(rest) }
     }
 
+    /// The entry of a key.
+    pub fn find_mut(&mut self, key: &str) -> Option<&mut ConfigEntry> {
+        match &mut self.value {
+            ConfigValue::Section(entries) => entries.iter_mut().find(|entry| entry.key == key),
+            ConfigValue::Empty | ConfigValue::Text(_) | ConfigValue::List(_) => None,
+        }
+    }
+
+    /// Removes the entry at a path of keys, if there is one.
+    pub fn remove(&mut self, path: &[&str]) {
+        let Some((first, rest)) = path.split_first() else { return };
+        if !rest.is_empty() {
+            if let Some(entry) = self.find_mut(first) {
+                entry.node.remove(rest);
+            }
+        } else if let ConfigValue::Section(entries) = &mut self.value {
+            entries.retain(|entry| entry.key != *first);
+        }
+    }
+
     /// The location of the value at a path of keys, if it is set.
     pub fn location_of(&self, path: &[&str]) -> Option<ConfigLocation> {
         let is_set = |entry: &&ConfigEntry| entry.node.value != ConfigValue::Empty;

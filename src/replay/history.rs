@@ -11,6 +11,7 @@ use flate2::read::MultiGzDecoder;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::replay::export_lines::LineKind;
 use crate::replay::json_lines::read_lines;
 
 /// One recorded message.
@@ -60,8 +61,7 @@ impl RecordedMessage {
 
     /// The time to the millisecond. Only messages without a [`Self::problem`] are kept.
     pub fn at(&self) -> Timestamp {
-        Timestamp::from_millisecond((self.ts * 1000.0).round() as i64)
-            .unwrap_or(Timestamp::UNIX_EPOCH)
+        epoch_seconds(self.ts)
     }
 }
 
@@ -108,14 +108,7 @@ impl ChannelSource for History {
 impl History {
     /// Reads a file of JSON Lines, plain or gzipped, into memory.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut input = BufReader::new(file);
-        let beginning =
-            input.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
-        let history = match beginning.starts_with(&[0x1f, 0x8b]) {
-            true => Self::read(BufReader::new(MultiGzDecoder::new(input))),
-            false => Self::read(input),
-        };
+        let history = Self::read(open_text(path)?);
         history.with_context(|| format!("cannot read {}", path.display()))
     }
 
@@ -126,6 +119,9 @@ impl History {
         let mut seen_ids: HashSet<(usize, String)> = HashSet::new();
         read_lines(&mut input, &mut |number, line| {
             let number = number as usize;
+            if line.as_ref().is_ok_and(|line| LineKind::of(line) != LineKind::Message) {
+                return Ok(());
+            }
             let message = match line.and_then(RecordedMessage::parse) {
                 Ok(message) => message,
                 Err(problem) => {
@@ -152,6 +148,22 @@ impl History {
         Ok(history)
     }
 
+    /// Groups messages by channel.
+    pub fn of_messages(messages: Vec<RecordedMessage>) -> Self {
+        let mut history = Self::default();
+        let mut indexes: HashMap<String, usize> = HashMap::new();
+        for message in messages {
+            let index = *indexes.entry(message.room.clone()).or_insert_with(|| {
+                let (name, messages) = (message.room.clone(), Vec::new());
+                history.channels.push(RecordedChannel { name, messages });
+                history.channels.len() - 1
+            });
+            history.channels[index].messages.push(message);
+        }
+        history.channels.iter_mut().for_each(RecordedChannel::sort);
+        history
+    }
+
     pub fn messages(&self) -> usize {
         self.channels.iter().map(|channel| channel.messages.len()).sum()
     }
@@ -164,6 +176,22 @@ impl RecordedChannel {
             self.messages.sort_by_key(RecordedMessage::at);
         }
     }
+}
+
+/// A time in epoch seconds, to the millisecond.
+pub fn epoch_seconds(seconds: f64) -> Timestamp {
+    Timestamp::from_millisecond((seconds * 1000.0).round() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// Opens a text, plain or gzipped.
+pub fn open_text(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
+    let failure = || format!("cannot read {}", path.display());
+    let mut input = BufReader::new(File::open(path).with_context(failure)?);
+    let is_gzip = input.fill_buf().with_context(failure)?.starts_with(&[0x1f, 0x8b]);
+    Ok(match is_gzip {
+        true => Box::new(BufReader::new(MultiGzDecoder::new(input))),
+        false => Box::new(input),
+    })
 }
 
 /// Why a message is left out whose id its channel has already.

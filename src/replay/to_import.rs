@@ -1,16 +1,149 @@
-//! Converts recorded chat to the data of an import.
+//! Converts recorded chat, and what else an export holds, to the data of an import.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::io::BufRead;
 
-use crate::replay::history::{History, RecordedMessage};
+use anyhow::Context as _;
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key};
+use crate::replay::history::{BadLine, DUPLICATE_PROBLEM, History, RecordedMessage, epoch_seconds};
+use crate::replay::json_lines::read_lines;
 use aizuchi_core::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
-    Visibility, WorkspaceId,
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
+    ReactionChange, Role, User, UserId, Visibility, WorkspaceId,
 };
-use aizuchi_import::{ImportData, ImportedMessage, SkippedItems};
+use aizuchi_core::store::Order;
+use aizuchi_import::{ImportData, ImportedMemory, ImportedMessage, SkippedItems, name_lines};
+
+/// What a file of JSON Lines holds.
+#[derive(Default)]
+pub struct RecordedData {
+    /// Messages of any recording, which do not say which workspace they are of.
+    pub history: History,
+    /// What an export holds, by workspace.
+    pub exported: BTreeMap<WorkspaceId, ExportedWorkspace>,
+    recorded_ids: HashSet<(String, String)>,
+    /// What an export holds and is not imported.
+    left_out: BTreeMap<&'static str, usize>,
+}
+
+/// What an export holds of a workspace.
+#[derive(Default)]
+pub struct ExportedWorkspace {
+    messages: Vec<MessageLine>,
+    others: Vec<OtherLine>,
+    ids: HashSet<(ChannelId, MessageId)>,
+}
+
+/// Reads JSON Lines into memory.
+pub fn read(mut input: impl BufRead) -> anyhow::Result<RecordedData> {
+    let mut data = RecordedData::default();
+    // What names no workspace is read as any recording is.
+    let mut recorded = Vec::new();
+    let mut bad_lines = Vec::new();
+    read_lines(&mut input, &mut |number, line| {
+        let taken = match line {
+            Ok(line) => data.take(line, &mut recorded),
+            Err(problem) => Err(problem),
+        };
+        if let Err(problem) = taken {
+            bad_lines.push(BadLine { number: number as usize, problem });
+        }
+        Ok(())
+    })
+    .context("cannot read the recorded messages")?;
+    data.history = History::of_messages(recorded);
+    data.history.bad_lines.append(&mut bad_lines);
+    Ok(data)
+}
+
+impl RecordedData {
+    pub fn is_empty(&self) -> bool {
+        self.history.channels.is_empty() && self.exported.is_empty()
+    }
+
+    fn take(&mut self, line: &[u8], recorded: &mut Vec<RecordedMessage>) -> Result<(), String> {
+        match LineKind::of(line) {
+            LineKind::Other => return self.take_other(line),
+            LineKind::Withheld => {
+                *self.left_out.entry("withheld messages").or_default() += 1;
+                return Ok(());
+            }
+            LineKind::Message => {}
+        }
+        let message = RecordedMessage::parse(line)?;
+        let keys = serde_json::from_slice::<Value>(line).unwrap_or_default();
+        if !keys["workspace"].is_string() {
+            let id = (message.room.clone(), message.id.clone());
+            if !self.recorded_ids.insert(id) {
+                return Err(DUPLICATE_PROBLEM.to_owned());
+            }
+            recorded.push(message);
+            return Ok(());
+        }
+        let line: MessageLine = serde_json::from_value(keys)
+            .map_err(|_| "it is no line of an export, though it names a workspace".to_owned())?;
+        let exported = self.exported.entry(line.workspace.clone()).or_default();
+        match exported.ids.insert((line.room.clone(), line.id.clone())) {
+            true => exported.messages.push(line),
+            false => return Err(DUPLICATE_PROBLEM.to_owned()),
+        }
+        Ok(())
+    }
+
+    fn take_other(&mut self, line: &[u8]) -> Result<(), String> {
+        let Ok(other) = serde_json::from_slice::<OtherLine>(line) else {
+            *self.left_out.entry("lines of another kind").or_default() += 1;
+            return Ok(());
+        };
+        let workspace = match &other {
+            OtherLine::Decision { .. } => {
+                *self.left_out.entry("decisions").or_default() += 1;
+                return Ok(());
+            }
+            OtherLine::Mark { .. } => {
+                *self.left_out.entry("marks").or_default() += 1;
+                return Ok(());
+            }
+            OtherLine::Channel { workspace, .. }
+            | OtherLine::User { workspace, .. }
+            | OtherLine::Memory { workspace, .. }
+            | OtherLine::Memo { workspace, .. }
+            | OtherLine::OptOut { workspace, .. }
+            | OtherLine::Mute { workspace, .. }
+            | OtherLine::Mode { workspace, .. } => workspace.clone(),
+        };
+        self.exported.entry(workspace).or_default().others.push(other);
+        Ok(())
+    }
+
+    /// What is not imported, and why.
+    pub fn skipped(&self) -> Vec<SkippedItems> {
+        let numbers: Vec<usize> = self.history.bad_lines.iter().map(|line| line.number).collect();
+        let why = format!("they cannot be read{}", name_lines(&numbers));
+        let bad = SkippedItems::new_if_any("lines", numbers.len(), why);
+        let left_out = self.left_out.iter().map(|(kind, count)| {
+            let reason = match *kind {
+                "withheld messages" => {
+                    "they are in no prompt: commands, and what was said by those who opted out"
+                }
+                "lines of another kind" => "this version does not know it",
+                _ => "Aizuchi makes its own",
+            };
+            SkippedItems { kind, count: *count, reason: reason.into() }
+        });
+        bad.into_iter().chain(left_out).collect()
+    }
+}
 
 /// Converts a recording. `persona` is the author whose messages count as the persona's own.
-pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>) -> ImportData {
+pub fn from_history(
+    history: &History,
+    workspace: &WorkspaceId,
+    persona: Option<&UserId>,
+) -> ImportData {
     let kind = |message: &RecordedMessage| match (persona, message.bot) {
         (Some(persona), _) if persona.as_str() == message.author => AuthorKind::Persona,
         (_, true) => AuthorKind::Bot,
@@ -39,15 +172,10 @@ pub fn read(history: &History, workspace: &WorkspaceId, persona: Option<&UserId>
         visibility: Visibility::Private,
     });
     ImportData {
-        workspace: workspace.clone(),
         channels: channels.collect(),
         users: users.into_values().collect(),
         messages,
-        memories: Vec::new(),
-        memos: Vec::new(),
-        skipped: SkippedItems::new_if_any("lines", history.bad_lines.len(), "they cannot be read")
-            .into_iter()
-            .collect(),
+        ..ImportData::new(workspace.clone())
     }
 }
 
@@ -70,4 +198,119 @@ fn to_imported_message(
         edits: 0,
     };
     ImportedMessage { message, has_platform_id: true }
+}
+
+/// Converts what an export holds of one workspace to data of `workspace`, which may have another name.
+pub fn from_export(
+    exported: ExportedWorkspace,
+    workspace: &WorkspaceId,
+    persona: Option<&UserId>,
+) -> ImportData {
+    let ExportedWorkspace { mut messages, others, .. } = exported;
+    let mut data = ImportData::new(workspace.clone());
+    let mut channels: BTreeMap<ChannelId, Channel> = BTreeMap::new();
+    let mut users: BTreeMap<UserId, User> = BTreeMap::new();
+    messages.sort_by(|one, other| one.ts.total_cmp(&other.ts));
+    for line in messages {
+        let channel = Channel {
+            workspace: workspace.clone(),
+            id: line.room.clone(),
+            name: line.room_name.clone().unwrap_or_else(|| line.room.0.clone()),
+            visibility: line.visibility.unwrap_or(Visibility::Private),
+        };
+        channels.insert(channel.id.clone(), channel);
+        let kind = match (line.persona || persona == Some(&line.author), line.bot) {
+            (true, _) => AuthorKind::Persona,
+            (false, true) => AuthorKind::Bot,
+            (false, false) => AuthorKind::Human,
+        };
+        let user = User {
+            workspace: workspace.clone(),
+            id: line.author.clone(),
+            name: line.name.clone().unwrap_or_else(|| line.author.0.clone()),
+            kind,
+            role: Role::Member,
+        };
+        users.insert(user.id.clone(), user);
+        take_message(&mut data, line, workspace, kind);
+    }
+    for other in others {
+        take_other(&mut data, other, workspace, (&mut channels, &mut users));
+    }
+    data.channels = channels.into_values().collect();
+    data.users = users.into_values().collect();
+    data
+}
+
+fn take_message(
+    data: &mut ImportData,
+    line: MessageLine,
+    workspace: &WorkspaceId,
+    kind: AuthorKind,
+) {
+    let conversation = ConversationId { workspace: workspace.clone(), ..line.conversation() };
+    let at = epoch_seconds(line.ts);
+    let mut order = 0;
+    for group in &line.reactions {
+        for user in &group.users {
+            order += 1;
+            data.reactions.push(Reaction {
+                workspace: workspace.clone(),
+                channel: line.room.clone(),
+                message: line.id.clone(),
+                user: user.id.clone(),
+                kind: user.is,
+                emoji: group.emoji.clone(),
+                // When it was is not in the export; this keeps the order.
+                at: at.checked_add(SignedDuration::from_millis(order)).unwrap_or(at),
+                change: ReactionChange::Added,
+            });
+        }
+    }
+    let message = Message {
+        conversation,
+        id: line.id,
+        at,
+        author: Author { id: line.author, kind },
+        text: line.text,
+        mentions: line.mentions,
+        edits: 0,
+    };
+    let message = ImportedMessage { message, has_platform_id: true };
+    let was_private = matches!(line.said_in, Some(Visibility::Private | Visibility::Direct));
+    match was_private && line.visibility == Some(Visibility::Public) {
+        true => data.private_messages.push(message),
+        false => data.messages.push(message),
+    }
+}
+
+fn take_other(
+    data: &mut ImportData,
+    other: OtherLine,
+    workspace: &WorkspaceId,
+    (channels, users): (&mut BTreeMap<ChannelId, Channel>, &mut BTreeMap<UserId, User>),
+) {
+    let workspace = workspace.clone();
+    match other {
+        OtherLine::Channel { room: id, room_name: name, visibility, .. } => {
+            channels.insert(id.clone(), Channel { workspace, id, name, visibility });
+        }
+        OtherLine::User { id, name, is: kind, role, .. } => {
+            users.insert(id.clone(), User { workspace, id, name, kind, role });
+        }
+        OtherLine::Memory { room, thread, term, newest, entries, .. } => {
+            if let Some(key) = memory_key(workspace, room, thread, term) {
+                data.memories.push(ImportedMemory { key, entries, newest });
+            }
+        }
+        OtherLine::Memo { memo, .. } => data.memos.push(memo),
+        OtherLine::OptOut { user, .. } => data.orders.push(Order::OptOut { workspace, user }),
+        OtherLine::Mute { room: channel, until, by, .. } => {
+            data.orders.push(Order::Mute { workspace, channel, until, by });
+        }
+        OtherLine::Mode { room: channel, mode, .. } => {
+            data.orders.push(Order::Mode { workspace, channel, mode: Some(mode) });
+        }
+        OtherLine::Decision { .. } | OtherLine::Mark { .. } => {}
+    }
 }

@@ -1,4 +1,4 @@
-//! Health checks for supervisors (`/live`, `/ready`) and `/metrics`.
+//! Health checks for supervisors (`/live`, `/ready`, and `/health` as kotonoha has it) and `/metrics`.
 
 use std::sync::Arc;
 
@@ -21,7 +21,16 @@ use aizuchi_core::store::StoreError;
 
 /// The last status that the health port found, so that many requests cost the store few reads.
 #[derive(Default)]
-pub struct HealthStatus(Mutex<Option<(Timestamp, bool)>>);
+pub struct HealthStatus(Mutex<Option<KnownStatus>>);
+
+/// What the health port tells.
+#[derive(Clone, Copy)]
+struct KnownStatus {
+    at: Timestamp,
+    is_ready: bool,
+    /// How much is pending, each in a conversation of its own.
+    pending: u64,
+}
 
 /// What a reader accepts that knows the format, and one that knows only the older one.
 const PLAIN_TEXT: &str = "text/plain";
@@ -54,18 +63,7 @@ pub async fn unready() -> (StatusCode, Json<Value>) {
 
 /// Whether it is ready, and nothing else.
 pub async fn status(State(web): State<Arc<Web>>) -> Response {
-    let now = web.clock.now();
-    let known = *web.health_status.0.lock();
-    let known = known.filter(|(at, _)| now.duration_since(*at).abs() < STATUS_AGE);
-    let is_ready = match known {
-        Some((_, is_ready)) => is_ready && !web.shutdown.is_cancelled(),
-        None => {
-            let is_ready = outage(&web).await.is_none();
-            *web.health_status.0.lock() = Some((now, is_ready));
-            is_ready
-        }
-    };
-    if is_ready {
+    if known_status(&web).await.is_ready {
         Json(json!({ "status": "ready" })).into_response()
     } else {
         unready().await.into_response()
@@ -75,6 +73,46 @@ pub async fn status(State(web): State<Arc<Web>>) -> Response {
 /// Whether it could be used, now or as soon as the one ends that it stands by for.
 pub async fn standing_by() -> Json<Value> {
     Json(json!({ "status": "standing by" }))
+}
+
+/// The same in the words of kotonoha: whether it is healthy, whether each platform is connected, and the number of
+/// conversations in which something is pending.
+pub async fn health(State(web): State<Arc<Web>>) -> Response {
+    let status = known_status(&web).await;
+    let (code, word) = match status.is_ready {
+        true => (StatusCode::OK, "healthy"),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "starting"),
+    };
+    let mut health = json!({ "status": word, "sessions": status.pending });
+    for remote in &web.remotes {
+        let is_connected = remote.outage().is_none();
+        let word = if is_connected { "connected" } else { "disconnected" };
+        health[remote.account().platform.to_lowercase()] = json!(word);
+    }
+    (code, Json(health)).into_response()
+}
+
+/// What kotonoha answers before it is healthy.
+pub async fn starting() -> (StatusCode, Json<Value>) {
+    (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "starting", "sessions": 0 })))
+}
+
+/// The status of a moment ago, or of now.
+async fn known_status(web: &Web) -> KnownStatus {
+    let now = web.clock.now();
+    let known = *web.health_status.0.lock();
+    let known = known.filter(|known| now.duration_since(known.at).abs() < STATUS_AGE);
+    if let Some(known) = known {
+        let is_ready = known.is_ready && !web.shutdown.is_cancelled();
+        return KnownStatus { is_ready, ..known };
+    }
+    let is_ready = outage(web).await.is_none();
+    // Where the store cannot be read, it is not asked again.
+    let backlog = if is_ready { web.archive.backlog().await.ok() } else { None };
+    let pending = backlog.map_or(0, |backlog| backlog.pending.iter().map(|(_, it)| it).sum());
+    let known = KnownStatus { at: now, is_ready, pending };
+    *web.health_status.0.lock() = Some(known);
+    known
 }
 
 /// Whether it is ready; for this machine and for those who have the token with the reason why not, or with the

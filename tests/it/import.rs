@@ -1,5 +1,7 @@
 //! The command `aizuchi import`: migrating from myao2.
 
+mod kotonoha;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -175,7 +177,7 @@ left out  messages: 1; their time is unknown
 left out  memories of the whole workspace: 1; they mix in what was said in private channels; new ones are made from public channels
 left out  memos: 1; the channels they were made in are unknown, and so is who may see them; --share-memos imports all memos for everybody to see
 left out  judgments: 1; Aizuchi makes its own judgments
-note      Who may read the new channels is not known, so they count as private, even if Slack says that they are public.
+note      Who may read the new channels is not known, so they count as private, even if the platform says that they are public.
 database  DIR/aizuchi.db
 ";
 
@@ -320,9 +322,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
             has_platform_id: true,
         };
         let data = ImportData {
-            workspace: harness::workspace(),
             channels: vec![harness::new_channel("garden", Visibility::Private)],
-            users: Vec::new(),
             messages: vec![
                 own("before", -7200, "Who?"),
                 own("same", -7190, "He does."),
@@ -330,9 +330,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
                 own("young", -1000, "Good night."),
                 fresh,
             ],
-            memories: Vec::new(),
-            memos: Vec::new(),
-            skipped: Vec::new(),
+            ..ImportData::new(harness::workspace())
         };
         let import = async || {
             let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
@@ -389,7 +387,7 @@ async fn a_recording_is_imported() {
     std::fs::write(&file, text).unwrap();
     let report = migration.import(&file, &["--workspace", "T1", "--bot", "mio"], 0);
     assert!(report.contains("messages  2 imported"), "{report}");
-    assert!(report.contains("left out  lines: 1; they cannot be read"), "{report}");
+    assert!(report.contains("left out  lines: 1; they cannot be read (line 3)"), "{report}");
     let messages = migration.messages("garden").await;
     let authors: Vec<_> =
         messages.iter().map(|stored| (&*stored.author_name, stored.message.author.kind)).collect();
@@ -403,18 +401,49 @@ async fn import_errors_are_reported() {
     std::fs::write(&empty, "\n").unwrap();
     let nowhere = migration.folder.path().join("nowhere");
     for (input, more, expected) in [
+        (&nowhere, &["--workspace", "T1"][..], "DIR/nowhere does not exist"),
         (
-            &migration.old,
-            &[][..],
-            "does not say which workspace it comes from; give --workspace the id",
+            &empty,
+            &["--workspace", "T1"],
+            "neither a database of myao2 nor a dump of kotonoha's nor recorded messages",
         ),
-        (&nowhere, &["--workspace", "T1"], "DIR/nowhere does not exist"),
-        (&empty, &["--workspace", "T1"], "neither a database of myao2 nor recorded messages"),
     ] {
         let report = migration.import(input, more, 1);
         assert!(report.contains(expected), "{report}");
     }
     assert!(!migration.new.exists());
+}
+
+/// Without a platform there is only the local room; with Discord alone nothing says which server it is.
+#[tokio::test]
+async fn without_a_platform_the_local_room_is_meant() {
+    let migration = Migration::new().await;
+    let discord = "discord: {token: invented}\n";
+    let file = migration.folder.path().join("talk.jsonl");
+    let line = r#"{"room":"garden","id":"1","ts":1767603600.5,"author":"ana","text":"hello"}"#;
+    std::fs::write(&file, line).unwrap();
+    for input in [&migration.old, &file] {
+        let report = migration.import_with(discord, input, &[], 1);
+        assert!(
+            report.contains("--workspace can name a Discord server, as in discord:1234567890"),
+            "{report}"
+        );
+        assert!(!report.contains("Slack"), "{report}");
+    }
+    assert!(!migration.new.exists());
+    for (input, expected) in
+        [(&migration.old, "messages  5 imported"), (&file, "messages  1 imported")]
+    {
+        let report = migration.import(input, &[], 0);
+        assert!(report.contains(expected), "{report}");
+    }
+    let store = migration.store().await;
+    let workspaces = store.archive.workspaces().await.unwrap();
+    assert_eq!(workspaces, [WorkspaceId::new("local")]);
+    // A server can be named by its number alone.
+    migration.import_with(discord, &file, &["--workspace", "1234567890"], 0);
+    let workspaces = migration.store().await.archive.workspaces().await.unwrap();
+    assert_eq!(workspaces, ["discord:1234567890", "local"].map(WorkspaceId::new));
 }
 
 /// A config of myao2 names myao2's database. The program starts with it and does not touch that database.

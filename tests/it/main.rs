@@ -23,6 +23,7 @@ mod discord;
 mod docs;
 mod eval;
 mod expiry;
+mod export;
 mod fakes;
 mod forget;
 mod found_config;

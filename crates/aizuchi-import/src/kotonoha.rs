@@ -1,26 +1,39 @@
 //! Converts the settings of kotonoha, a bot that is configured by environment variables, to a config file. Secrets are
 //! not copied: the config refers to their variables.
 
+pub mod copy;
+pub mod dump;
+
 use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
 
 use aizuchi_core::llm::model::ModelId;
 
 /// Variables that are not converted: the prefix of their names, and the reason.
-const UNSUPPORTED_VARIABLES: [(&str, &str); 13] = [
+const UNSUPPORTED_VARIABLES: [(&str, &str); 17] = [
+    ("BACKUP_RETENTION_DAYS", "backups are in storage.backup"),
     ("BOT_PREFIX", "there are no commands with a prefix"),
-    ("LLM_RETRY_DELAY_BASE", "the waits between tries are fixed"),
-    ("SESSION_TIMEOUT_HOURS", "talk is remembered in layers; see memory and retention"),
-    ("MAX_SESSIONS", "there are no sessions to limit"),
-    ("RATE_LIMIT_", "the limits are in budget"),
-    ("DATABASE_URL", "it keeps a file of its own; see storage"),
-    ("POSTGRES_", "it keeps a file of its own; see storage"),
-    ("DB_", "it keeps a file of its own; see storage"),
+    ("DATABASE_NAME", "it keeps a file of its own; see storage"),
+    ("DATABASE_URL", STORED_ELSEWHERE),
+    ("DB_", "its connections need no setup"),
+    ("GITHUB_", "it reads nothing from GitHub"),
     ("KB_", "all that was said can be searched without being set up"),
+    ("LLM_RETRY_DELAY_BASE", "the waits between tries are fixed"),
+    ("LOG_BACKUP_COUNT", "the log goes to stderr"),
     ("LOG_FILE", "the log goes to stderr"),
     ("LOG_MAX_SIZE", "the log goes to stderr"),
-    ("LOG_BACKUP_COUNT", "the log goes to stderr"),
+    ("MAX_SESSIONS", "there are no sessions to limit"),
+    ("MESSAGE_MAX_LENGTH", "long posts are split as Discord demands"),
+    ("POSTGRES_", STORED_ELSEWHERE),
+    ("RATE_LIMIT_", "the limits are in budget"),
+    ("SESSION_", "talk is remembered in layers; see memory and retention"),
     ("WATCHTOWER_", "it does not update itself"),
 ];
+
+/// Its tables are not this program's, and a backup or a move takes all tables of a schema.
+const STORED_ELSEWHERE: &str = "it names kotonoha's own database, which is not used; what is in it comes along by \
+                                `aizuchi import` with a dump";
 
 /// Variables that are converted or read as they are, and the keys of the config that they are in.
 const CONVERTED_VARIABLES: [(&str, &str); 19] = [
@@ -56,6 +69,10 @@ pub enum VariableSource {
 
 /// The default model of kotonoha.
 const DEFAULT_MODEL: &str = "claude-sonnet-4-5";
+/// The default model of kotonoha's judge.
+const DEFAULT_JUDGE: &str = "claude-haiku-4-5";
+/// The default port of kotonoha's health check.
+const DEFAULT_HEALTH_PORT: &str = "8080";
 
 /// Writes a config file with the settings of these variables. Comments list what could not be converted and, for a
 /// file, where each other variable went.
@@ -68,29 +85,33 @@ pub fn from_env(
         "DISCORD_TOKEN is not set, so this is no .env of kotonoha; name the file: aizuchi config \
          from-env FILE"
     );
-    let mut writer = ConfigWriter { variables, lines: Vec::new(), unsupported: Vec::new() };
+    let mut writer = ConfigWriter { variables, lines: Vec::new(), notes: BTreeMap::new() };
     writer.push_line("# Made from the variables of kotonoha by `aizuchi config from-env`. Keep its .env beside this file:");
     writer.push_line("# the token and the keys are read from there. `aizuchi config example` has everything that can be set.");
     writer.write_persona();
     writer.write_agents();
     writer.write_response();
     writer.write_discord();
-    writer.write_health_and_log();
-    if source == VariableSource::File {
-        writer.list_unknown();
-    }
-    writer.write_unsupported();
-    if source == VariableSource::File {
-        writer.write_converted();
-    }
+    writer.write_storage();
+    writer.write_health();
+    writer.write_log_level();
+    writer.write_notes(source);
     Ok(writer.lines.join("\n"))
 }
 
 struct ConfigWriter<'a> {
     variables: &'a BTreeMap<String, String>,
     lines: Vec<String>,
-    /// Comments on variables that could not be converted.
-    unsupported: Vec<String>,
+    /// Why a variable could not be converted, by its name.
+    notes: BTreeMap<&'static str, String>,
+}
+
+/// What became of a variable.
+enum Fate {
+    /// It has no counterpart here, or not with its value.
+    Dropped(String),
+    /// It is in the config, or read as it is.
+    Kept(&'static str),
 }
 
 impl ConfigWriter<'_> {
@@ -102,12 +123,12 @@ impl ConfigWriter<'_> {
         non_empty_variable(self.variables, name).map(str::to_owned)
     }
 
-    fn push_unsupported(&mut self, name: &str, why: &str) {
-        self.unsupported.push(format!("# {name}: {why}."));
+    fn push_unsupported(&mut self, name: &'static str, why: &str) {
+        self.notes.entry(name).or_insert_with(|| why.to_owned());
     }
 
     /// Writes a number if it is within the bounds, and lists the variable as unsupported otherwise.
-    fn write_number(&mut self, key: &str, name: &str, (min, max): (f64, f64)) {
+    fn write_number(&mut self, key: &str, name: &'static str, (min, max): (f64, f64)) {
         let Some(value) = self.variable(name) else { return };
         match value.parse::<f64>() {
             Ok(number) if (min..=max).contains(&number) => {
@@ -118,7 +139,11 @@ impl ConfigWriter<'_> {
     }
 
     fn write_persona(&mut self) {
-        let zone = self.variable("TZ").filter(|zone| zone.contains('/'));
+        let zone = self.variable("TZ");
+        let known = zone.clone().filter(|zone| TimeZone::get(zone).is_ok());
+        if zone.is_some() && known.is_none() {
+            self.push_unsupported("TZ", "it is not the name of a time zone, like Asia/Tokyo");
+        }
         self.push_line("");
         self.push_line("persona:");
         self.push_line("  name: コトノハ");
@@ -128,14 +153,17 @@ impl ConfigWriter<'_> {
         self.push_line("language: ja");
         self.push_line(format!(
             "timezone: {}",
-            yaml_quoted(zone.as_deref().unwrap_or("Asia/Tokyo"))
+            yaml_quoted(known.as_deref().unwrap_or("Asia/Tokyo"))
         ));
     }
 
     fn write_agents(&mut self) {
         let model = self.variable("LLM_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
-        let (model, judge) =
-            (self.model_id("LLM_MODEL", &model), self.variable("EAVESDROP_JUDGE_MODEL"));
+        let model = self.model_id("LLM_MODEL", &model);
+        // Configs of before the default was Anthropic's may have no key for it.
+        let has_key = self.has_any(&["ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY_FILE"]);
+        let judge = self.variable("EAVESDROP_JUDGE_MODEL");
+        let judge = judge.or_else(|| has_key.then(|| DEFAULT_JUDGE.to_owned()));
         let judge = judge.and_then(|judge| self.model_id("EAVESDROP_JUDGE_MODEL", &judge));
         let fallback = self.variable("LLM_FALLBACK_MODEL");
         let fallback = fallback.and_then(|model| self.model_id("LLM_FALLBACK_MODEL", &model));
@@ -148,6 +176,11 @@ impl ConfigWriter<'_> {
             self.push_line("    params:");
             self.write_number("      temperature", "LLM_TEMPERATURE", (0.0, 2.0));
             self.write_number("      max_tokens", "LLM_MAX_TOKENS", (1.0, 1_000_000.0));
+        }
+        if model.is_none() {
+            for name in ["LLM_TEMPERATURE", "LLM_MAX_TOKENS"] {
+                self.push_unsupported(name, "the model of LLM_MODEL is not known here");
+            }
         }
         if let Some(fallback) = fallback {
             self.push_line(format!("    fallback: {{model_id: {}}}", yaml_quoted(&fallback)));
@@ -170,7 +203,7 @@ impl ConfigWriter<'_> {
         }
     }
 
-    fn model_id(&mut self, name: &str, model: &str) -> Option<String> {
+    fn model_id(&mut self, name: &'static str, model: &str) -> Option<String> {
         let full = to_model_id(model);
         match full.parse::<ModelId>() {
             Ok(_) if full.contains('/') => Some(full),
@@ -248,16 +281,49 @@ impl ConfigWriter<'_> {
         }
     }
 
-    fn write_health_and_log(&mut self) {
-        let is_off = self.variable("HEALTH_CHECK_ENABLED");
-        let is_off =
-            is_off.is_some_and(|value| matches!(&*value.to_lowercase(), "false" | "0" | "no"));
-        let port = self.variable("HEALTH_CHECK_PORT").filter(|_| !is_off);
-        match port.as_deref().map(str::parse::<u16>) {
-            None => {}
-            Some(Ok(port @ 1..)) => {
+    /// Suggests the server that kotonoha's database is on, as a comment. The database has to be another one: kotonoha's
+    /// tables are in the schema that this program would take for its own.
+    fn write_storage(&mut self) {
+        let Some(server) = self.database_server() else { return };
+        self.push_line("");
+        self.push_line("# All is stored in the file data/aizuchi.db. To keep it on kotonoha's server, make a database of its own");
+        self.push_line("# there (docs/operate/database.md), and name it; kotonoha's own tables must not be in it.");
+        self.push_line("# storage:");
+        self.push_line(format!("#   url: postgres://{server}/aizuchi"));
+    }
+
+    /// `USER:PASSWORD@HOST:PORT` without the password. kotonoha prefers the single variables.
+    fn database_server(&mut self) -> Option<String> {
+        let names = ["POSTGRES_HOST", "POSTGRES_DB", "POSTGRES_USER", "POSTGRES_PASSWORD"];
+        if names.iter().all(|name| self.variable(name).is_some()) {
+            let (host, user) = (self.variable("POSTGRES_HOST")?, self.variable("POSTGRES_USER")?);
+            let port = self.variable("POSTGRES_PORT").unwrap_or_else(|| "5432".to_owned());
+            return is_plain(&[&host, &user, &port])
+                .then(|| format!("{user}:PASSWORD@{host}:{port}"));
+        }
+        let url = self.variable("DATABASE_URL")?;
+        let server = server_of_url(&url);
+        if server.is_none() {
+            self.push_unsupported("DATABASE_URL", "it is not the URL of a PostgreSQL server");
+        }
+        server
+    }
+
+    fn write_health(&mut self) {
+        let is_off = self.variable("HEALTH_CHECK_ENABLED").is_some_and(|value| is_false(&value));
+        if is_off {
+            let why = "HEALTH_CHECK_ENABLED is off, so there is no health check here, either";
+            self.push_unsupported("HEALTH_CHECK_PORT", why);
+            self.push_unsupported("HEALTH_CHECK_ENABLED", "without health_check there is none");
+            return;
+        }
+        let port = self.variable("HEALTH_CHECK_PORT");
+        match port.as_deref().unwrap_or(DEFAULT_HEALTH_PORT).parse::<u16>() {
+            Ok(port @ 1..) => {
                 self.push_line("");
-                self.push_line("# GET /live and /ready, for all who can reach the machine.");
+                self.push_line(
+                    "# GET /health, /live and /ready, for all who can reach the machine.",
+                );
                 self.push_line("health_check:");
                 self.push_line(format!("  port: {port}"));
                 if port == 8080 {
@@ -269,79 +335,120 @@ impl ConfigWriter<'_> {
                     self.push_line("  listen: 127.0.0.1:8081");
                 }
             }
-            Some(Ok(0) | Err(_)) => self.push_unsupported("HEALTH_CHECK_PORT", "it is not a port"),
+            Ok(0) | Err(_) => self.push_unsupported("HEALTH_CHECK_PORT", "it is not a port"),
         }
-        if let Some(level) = self.variable("LOG_LEVEL") {
-            match level.to_uppercase().as_str() {
-                known @ ("DEBUG" | "INFO" | "WARNING" | "ERROR" | "CRITICAL") => {
-                    self.push_line("");
-                    self.push_line("logging:");
-                    self.push_line(format!("  level: {known}"));
+    }
+
+    fn write_log_level(&mut self) {
+        let Some(level) = self.variable("LOG_LEVEL") else { return };
+        match level.to_uppercase().as_str() {
+            known @ ("DEBUG" | "INFO" | "WARNING" | "ERROR" | "CRITICAL") => {
+                self.push_line("");
+                self.push_line("logging:");
+                self.push_line(format!("  level: {known}"));
+            }
+            _ => self.push_unsupported("LOG_LEVEL", "it is not a level"),
+        }
+    }
+
+    /// Says of each variable what became of it, once. Of a process's variables only those count that are kotonoha's and
+    /// have no counterpart.
+    fn write_notes(&mut self, source: VariableSource) {
+        let (mut dropped, mut kept, mut empty) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, value) in self.variables {
+            match self.fate(name) {
+                _ if value.trim().is_empty() => empty.push(name.as_str()),
+                Some(Fate::Dropped(why)) => dropped.push(format!("# {name}: {why}.")),
+                Some(Fate::Kept(place)) => kept.push(format!("# {name}: {place}.")),
+                None if source == VariableSource::File => {
+                    let why = "kotonoha has no such setting; nothing here reads it";
+                    dropped.push(format!("# {name}: {why}."));
                 }
-                _ => self.push_unsupported("LOG_LEVEL", "it is not a level"),
+                None => {}
             }
         }
-        let names: Vec<String> = self.variables.keys().cloned().collect();
-        for name in names {
-            let why = UNSUPPORTED_VARIABLES.iter().find(|(prefix, _)| name.starts_with(prefix));
-            if let Some((_, why)) = why {
-                self.push_unsupported(&name, why);
-            }
+        if !dropped.is_empty() {
+            self.push_line("");
+            self.push_line("# What has no counterpart here:");
+            self.lines.extend(dropped);
         }
-    }
-
-    /// Lists the variables that are none of kotonoha's.
-    fn list_unknown(&mut self) {
-        for name in self.variables.keys() {
-            let is_converted = CONVERTED_VARIABLES.iter().any(|(known, _)| known == name);
-            let is_unsupported =
-                UNSUPPORTED_VARIABLES.iter().any(|(prefix, _)| name.starts_with(prefix));
-            if !is_converted && !is_unsupported {
-                let why = "kotonoha has no such setting; nothing here reads it";
-                self.unsupported.push(format!("# {name}: {why}."));
-            }
+        if source == VariableSource::Process {
+            return;
         }
-    }
-
-    /// Says where each variable is now that was not listed before.
-    fn write_converted(&mut self) {
-        let is_listed = |name: &str| {
-            let prefix = format!("# {name}: ");
-            self.lines.iter().any(|line| line.starts_with(&prefix))
-        };
-        let converted = CONVERTED_VARIABLES.iter().filter(|(name, _)| {
-            non_empty_variable(self.variables, name).is_some() && !is_listed(name)
-        });
-        let converted: Vec<String> =
-            converted.map(|(name, key)| format!("# {name}: {key}.")).collect();
         self.push_line("");
         self.push_line("# Where the other variables are now:");
-        self.lines.extend(converted);
-        let empty = self.variables.iter().filter(|(_, value)| value.trim().is_empty());
-        let empty: Vec<&str> = empty.map(|(name, _)| name.as_str()).collect();
+        self.lines.extend(kept);
         if !empty.is_empty() {
             self.lines.push(format!("# Not set: {}.", empty.join(", ")));
         }
     }
 
-    fn write_unsupported(&mut self) {
-        if self.unsupported.is_empty() {
-            return;
+    /// `None` if the variable is none of kotonoha's.
+    fn fate(&self, name: &str) -> Option<Fate> {
+        if let Some(why) = self.notes.get(name) {
+            return Some(Fate::Dropped(why.clone()));
         }
-        self.push_line("");
-        self.push_line("# What has no counterpart here:");
-        let notes = std::mem::take(&mut self.unsupported);
-        self.lines.extend(notes);
+        let of_file = name.strip_suffix("_FILE");
+        let place = |name: &str| {
+            CONVERTED_VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, place)| *place)
+        };
+        let is_read = |place: &&str| place.starts_with("it is read");
+        if let Some(place) = place(name) {
+            return Some(Fate::Kept(place));
+        }
+        if let Some(place) = of_file.and_then(place).filter(is_read) {
+            return Some(Fate::Kept(place));
+        }
+        let why = UNSUPPORTED_VARIABLES.iter().find(|(prefix, _)| name.starts_with(prefix));
+        why.map(|(_, why)| Fate::Dropped((*why).to_owned()))
     }
 }
 
-/// Converts kotonoha's name of a model to a model id. kotonoha omits the provider or names it differently.
+/// `USER:PASSWORD@HOST:PORT` of a URL as SQLAlchemy writes it, with or without the driver, and without the password.
+fn server_of_url(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let (dialect, _driver) = scheme.split_once('+').unwrap_or((scheme, ""));
+    if !matches!(dialect, "postgres" | "postgresql") {
+        return None;
+    }
+    // An unescaped `@` or `/` may be in the password.
+    let (login, place) = rest.rsplit_once('@')?;
+    let user = login.split(':').next()?;
+    let server = place.split(['/', '?']).next()?;
+    let (host, port) = server.rsplit_once(':').unwrap_or((server, "5432"));
+    is_plain(&[user, host, port]).then(|| format!("{user}:PASSWORD@{host}:{port}"))
+}
+
+/// Whether these can be parts of a URL as they are.
+fn is_plain(parts: &[&str]) -> bool {
+    let is_known = |letter: char| letter.is_ascii_alphanumeric() || "._-%[]:".contains(letter);
+    parts.iter().all(|part| !part.is_empty() && part.chars().all(is_known))
+}
+
+/// Whether Python's settings take this for no.
+fn is_false(value: &str) -> bool {
+    matches!(&*value.to_lowercase(), "false" | "0" | "no" | "off" | "n" | "f")
+}
+
+/// Converts the name of a model to a model id. kotonoha and LiteLLM omit the provider or name it differently.
 pub fn to_model_id(model: &str) -> String {
-    let providers = [("claude", "anthropic"), ("gpt", "openai"), ("gemini", "gemini")];
-    let is_short = |prefix: &str| model.starts_with(prefix) && !model.contains('/');
-    match providers.into_iter().find(|(prefix, _)| is_short(prefix)) {
+    if model.contains('/') {
+        return match model.strip_prefix("google/") {
+            Some(name) => format!("gemini/{name}"),
+            None => model.to_owned(),
+        };
+    }
+    let providers =
+        [("claude", "anthropic"), ("gpt", "openai"), ("chatgpt", "openai"), ("gemini", "gemini")];
+    let of_provider = providers.into_iter().find(|(prefix, _)| model.starts_with(prefix));
+    // o1, o3-mini, o4-mini.
+    let is_reasoning = model
+        .strip_prefix('o')
+        .is_some_and(|rest| rest.starts_with(|it: char| it.is_ascii_digit()));
+    match of_provider {
         Some((_, provider)) => format!("{provider}/{model}"),
-        None => model.replacen("google/", "gemini/", 1),
+        None if is_reasoning => format!("openai/{model}"),
+        None => model.to_owned(),
     }
 }
 
@@ -353,4 +460,40 @@ fn non_empty_variable<'a>(variables: &'a BTreeMap<String, String>, name: &str) -
 /// Quotes a text for YAML. JSON strings are valid YAML.
 fn yaml_quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_found_where_it_is_clear() {
+        for (model, expected) in [
+            ("claude-haiku-4-5", "anthropic/claude-haiku-4-5"),
+            ("gpt-4o", "openai/gpt-4o"),
+            ("chatgpt-4o-latest", "openai/chatgpt-4o-latest"),
+            ("o3-mini", "openai/o3-mini"),
+            ("gemini-2.5-flash", "gemini/gemini-2.5-flash"),
+            ("google/gemini-2.0-flash", "gemini/gemini-2.0-flash"),
+            ("openrouter/google/gemini-2.0-flash", "openrouter/google/gemini-2.0-flash"),
+            ("orca", "orca"),
+            ("azure/gpt-4o", "azure/gpt-4o"),
+        ] {
+            assert_eq!(to_model_id(model), expected);
+        }
+    }
+
+    #[test]
+    fn the_password_of_a_server_is_left_out() {
+        for (url, expected) in [
+            ("postgresql+asyncpg://koto:hun@ter/2@db:5433/k", Some("koto:PASSWORD@db:5433")),
+            ("postgres://koto@db/k?sslmode=require", Some("koto:PASSWORD@db:5432")),
+            ("postgres://koto:x@[::1]:5432/k", Some("koto:PASSWORD@[::1]:5432")),
+            ("postgres://db/k", None),
+            ("mysql://koto:x@db/k", None),
+            ("db", None),
+        ] {
+            assert_eq!(server_of_url(url).as_deref(), expected, "{url}");
+        }
+    }
 }

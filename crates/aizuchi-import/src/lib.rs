@@ -4,26 +4,31 @@
 pub mod kotonoha;
 pub mod myao2;
 
-use std::collections::{BTreeMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::{
-    Arrival, Channel, ChannelId, ConversationId, Heard, Message, MessageId, User, UserId,
-    WorkspaceId,
+    Arrival, Channel, ChannelId, ConversationId, Heard, Message, MessageId, Reaction, User, UserId,
+    Visibility, WorkspaceId,
 };
 use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey};
-use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Order, StoreError};
+use aizuchi_core::store::{
+    Archive, MessageQuery, MessageRange, Mute, Order, StandingOrders, StoreError,
+};
 
 /// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
 const MAX_CONCURRENT_HEARS: usize = 256;
+/// How many lines that cannot be read are named.
+const MAX_NAMED_LINES: usize = 5;
 /// The maximum difference between two programs' timestamps of the same post.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(2);
 
-/// The data of another bot. It is not known who may read a channel, so every channel is private.
+/// The data of another bot, or of another installation. Where it is not known who may read a channel, it is private.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportData {
     pub workspace: WorkspaceId,
@@ -31,8 +36,14 @@ pub struct ImportData {
     pub users: Vec<User>,
     /// Oldest first.
     pub messages: Vec<ImportedMessage>,
+    /// Messages of public channels from when these were not public. They stay private.
+    pub private_messages: Vec<ImportedMessage>,
+    /// Reactions to the messages, in their order.
+    pub reactions: Vec<Reaction>,
     pub memories: Vec<ImportedMemory>,
     pub memos: Vec<Memo>,
+    /// Opt-outs, mutes and modes.
+    pub orders: Vec<Order>,
     pub skipped: Vec<SkippedItems>,
 }
 
@@ -57,7 +68,7 @@ pub struct ImportedMemory {
 pub struct SkippedItems {
     pub kind: &'static str,
     pub count: usize,
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 /// How many items of one kind were new, and how many existed already.
@@ -73,8 +84,10 @@ pub struct ImportReport {
     pub channels: ImportCount,
     pub users: ImportCount,
     pub messages: ImportCount,
+    pub reactions: ImportCount,
     pub memories: ImportCount,
     pub memos: ImportCount,
+    pub orders: ImportCount,
     pub skipped: Vec<SkippedItems>,
 }
 
@@ -86,8 +99,42 @@ impl ImportCount {
 
 impl SkippedItems {
     /// `None` if the count is zero.
-    pub fn new_if_any(kind: &'static str, count: usize, reason: &'static str) -> Option<Self> {
-        (count > 0).then_some(Self { kind, count, reason })
+    pub fn new_if_any(
+        kind: &'static str,
+        count: usize,
+        reason: impl Into<Cow<'static, str>>,
+    ) -> Option<Self> {
+        (count > 0).then(|| Self { kind, count, reason: reason.into() })
+    }
+}
+
+/// The first numbers of lines, in parentheses: ` (lines 3, 8, 12, …)`.
+pub fn name_lines(numbers: &[usize]) -> String {
+    let named = numbers.iter().take(MAX_NAMED_LINES).map(usize::to_string);
+    let more = (numbers.len() > MAX_NAMED_LINES).then(|| "…".to_owned());
+    let named: Vec<String> = named.chain(more).collect();
+    match numbers.len() {
+        0 => String::new(),
+        1 => format!(" (line {})", named[0]),
+        _ => format!(" (lines {})", named.join(", ")),
+    }
+}
+
+impl ImportData {
+    /// No data of this workspace.
+    pub fn new(workspace: WorkspaceId) -> Self {
+        Self {
+            workspace,
+            channels: Vec::new(),
+            users: Vec::new(),
+            messages: Vec::new(),
+            private_messages: Vec::new(),
+            reactions: Vec::new(),
+            memories: Vec::new(),
+            memos: Vec::new(),
+            orders: Vec::new(),
+            skipped: Vec::new(),
+        }
     }
 }
 
@@ -106,32 +153,48 @@ pub async fn import_data(
     archive: &dyn Archive,
     history_from: Option<Timestamp>,
 ) -> Result<ImportReport, StoreError> {
-    let ImportData { workspace, channels, users, messages, memories, memos, skipped } = data;
+    let ImportData {
+        workspace,
+        channels,
+        users,
+        messages,
+        private_messages,
+        reactions,
+        memories,
+        memos,
+        orders,
+        skipped,
+    } = data;
     let mut report = ImportReport { skipped, ..ImportReport::default() };
-    let known: HashSet<ChannelId> =
-        archive.channels(&workspace).await?.into_iter().map(|it| it.id).collect();
-    for channel in channels {
-        let is_new = !known.contains(&channel.id);
-        report.channels.count(is_new);
-        if is_new {
-            inbox.hear(Heard::Channel(channel)).await?;
-        }
-    }
-    let known: HashSet<UserId> =
+    let known: HashMap<ChannelId, Visibility> = archive
+        .channels(&workspace)
+        .await?
+        .into_iter()
+        .map(|channel| (channel.id, channel.visibility))
+        .collect();
+    let channels: Vec<Channel> = channels
+        .into_iter()
+        .inspect(|channel| report.channels.count(!known.contains_key(&channel.id)))
+        .filter(|channel| !known.contains_key(&channel.id))
+        .collect();
+    let known_users: HashSet<UserId> =
         archive.users(&workspace).await?.into_iter().map(|user| user.id).collect();
     for user in users {
-        let is_new = !known.contains(&user.id);
+        let is_new = !known_users.contains(&user.id);
         report.users.count(is_new);
         if is_new {
             inbox.hear(Heard::User(user)).await?;
         }
     }
+    hear_private(private_messages, &channels, &known, inbox, archive, &mut report).await?;
+    for channel in channels {
+        inbox.hear(Heard::Channel(channel)).await?;
+    }
     let messages = skip_duplicates(messages, archive, history_from, &mut report).await?;
-    let heard = stream::iter(messages)
-        .map(|message| inbox.hear(Heard::Message(message, Arrival::Backfilled)))
-        .buffered(MAX_CONCURRENT_HEARS);
-    let receipts: Vec<_> = heard.try_collect().await?;
-    receipts.iter().for_each(|receipt| report.messages.count(receipt.is_new));
+    hear_all(messages, inbox, &mut report).await?;
+    for reaction in reactions {
+        report.reactions.count(inbox.hear(Heard::Reaction(reaction)).await?.is_new);
+    }
     for ImportedMemory { key, entries, newest } in memories {
         report
             .memories
@@ -141,7 +204,82 @@ pub async fn import_data(
         let (workspace, memo) = (workspace.clone(), Box::new(memo));
         report.memos.count(apply_order(inbox, Order::ImportMemo { workspace, memo }).await?);
     }
+    let standing = inbox.store.orders(&workspace).await?;
+    for order in orders {
+        let is_new = !is_in_force(&order, &standing);
+        report.orders.count(is_new);
+        if is_new {
+            inbox.apply_order(order).await?;
+        }
+    }
     Ok(report)
+}
+
+/// Hears messages at once, and counts them.
+async fn hear_all(
+    messages: Vec<Message>,
+    inbox: &Inbox,
+    report: &mut ImportReport,
+) -> Result<(), StoreError> {
+    let heard = stream::iter(messages)
+        .map(|message| inbox.hear(Heard::Message(message, Arrival::Backfilled)))
+        .buffered(MAX_CONCURRENT_HEARS);
+    let receipts: Vec<_> = heard.try_collect().await?;
+    receipts.iter().for_each(|receipt| report.messages.count(receipt.is_new));
+    Ok(())
+}
+
+/// Hears messages of public channels from when these were private: before it is known that the channels are public,
+/// since a message is as private as its channel is when it is heard.
+async fn hear_private(
+    messages: Vec<ImportedMessage>,
+    new_channels: &[Channel],
+    known: &HashMap<ChannelId, Visibility>,
+    inbox: &Inbox,
+    archive: &dyn Archive,
+    report: &mut ImportReport,
+) -> Result<(), StoreError> {
+    let channel_of = |message: &Message| message.conversation.channel.clone();
+    let concerned: HashSet<ChannelId> =
+        messages.iter().map(|imported| channel_of(&imported.message)).collect();
+    for channel in new_channels.iter().filter(|channel| concerned.contains(&channel.id)) {
+        let channel = Channel { visibility: Visibility::Private, ..channel.clone() };
+        inbox.hear(Heard::Channel(channel)).await?;
+    }
+    let (mut heard, mut too_late) = (Vec::new(), 0);
+    for ImportedMessage { message, .. } in messages {
+        let channel = channel_of(&message);
+        if known.get(&channel) != Some(&Visibility::Public) {
+            heard.push(message);
+            continue;
+        }
+        let workspace = &message.conversation.workspace;
+        match archive.message(workspace, &channel, &message.id).await? {
+            Some(_) => report.messages.count(false),
+            None => too_late += 1,
+        }
+    }
+    hear_all(heard, inbox, report).await?;
+    report.skipped.extend(SkippedItems::new_if_any(
+        "messages from when their channel was private",
+        too_late,
+        "the channel is known as public, so everybody would see them",
+    ));
+    Ok(())
+}
+
+/// Whether the same holds already.
+fn is_in_force(order: &Order, standing: &StandingOrders) -> bool {
+    match order {
+        Order::OptOut { user, .. } => standing.opted_out.contains(user),
+        Order::Mute { channel, until, by, .. } => {
+            let is_longer = |mute: &Mute| mute.by == *by && mute.until >= *until;
+            standing.mutes.iter().any(|(muted, mute)| muted == channel && is_longer(mute))
+        }
+        // What was ordered here counts.
+        Order::Mode { channel, .. } => standing.modes.iter().any(|(known, _)| known == channel),
+        _ => false,
+    }
 }
 
 /// Applies an order and returns whether it changed anything.
@@ -178,7 +316,7 @@ async fn skip_duplicates(
         }
     }
     report.skipped.extend(SkippedItems::new_if_any(
-        "the persona's newest messages",
+        "the newest messages",
         in_history,
         "the platform's own history has them, and it is read when Aizuchi connects",
     ));

@@ -77,13 +77,13 @@ pub async fn read(
         "Aizuchi makes its own judgments",
     ));
     Ok(ImportData {
-        workspace: options.workspace.clone(),
         channels: converter.channels(database.channels().await?, &imported),
         users: converter.users(&messages, &users),
         messages: imported,
         memories,
         memos,
         skipped: skipped.into_iter().flatten().collect(),
+        ..ImportData::new(options.workspace.clone())
     })
 }
 

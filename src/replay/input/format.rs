@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::Value;
 
+use crate::replay::export_lines::LineKind;
 use crate::replay::input::export_files::{ExportFiles, SNIFFED_BYTES, gunzip};
 use crate::replay::input::{InputFormat, InputWriter, discord, matrix, mattermost, slack};
 use crate::replay::json_lines::read_lines;
@@ -77,11 +78,21 @@ fn read_json_lines(
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
     writer.spool.begin_file(label.to_owned());
-    read_lines(input, &mut |number, line| match line.and_then(|line| writer.rooms.parse(line)) {
-        Ok(message) => writer.add(number, &message),
-        Err(problem) => {
-            writer.add_bad(number, problem);
-            Ok(())
+    read_lines(input, &mut |number, line| {
+        match line.as_ref().map_or(LineKind::Message, |line| LineKind::of(line)) {
+            LineKind::Message => {}
+            LineKind::Withheld => {
+                writer.left_out.withheld += 1;
+                return Ok(());
+            }
+            LineKind::Other => return Ok(()),
+        }
+        match line.and_then(|line| writer.rooms.parse(line)) {
+            Ok(message) => writer.add(number, &message),
+            Err(problem) => {
+                writer.add_bad(number, problem);
+                Ok(())
+            }
         }
     })
 }
@@ -175,7 +186,7 @@ fn sniff(beginning: &[u8]) -> FileKind {
         if line.get("type").is_some_and(|kind| kind == "version") && has("version") {
             return FileKind::Mattermost;
         }
-        if has("room") && has("id") {
+        if has("room") && has("id") || has("kind") && has("workspace") {
             return FileKind::JsonLines;
         }
     }
@@ -205,6 +216,7 @@ mod tests {
             ("[\n {\"type\": \"message\"", FileKind::SlackDay),
             ("SQLite format 3\0\x10", FileKind::Database),
             ("{\"guild\":1,\"room\":\"a\",\"id\":\"1\"}\n", FileKind::JsonLines),
+            ("{\"kind\":\"channel\",\"workspace\":\"w\"}\n", FileKind::JsonLines),
             ("hello", FileKind::Unknown),
             ("", FileKind::Unknown),
         ] {

@@ -6,44 +6,49 @@ use serde::Deserialize;
 
 use crate::replay::history::RecordedMessage;
 
-/// The rooms that have a name. Two with the same one are told apart by their ids.
+/// The rooms that have a name or are in a workspace. Two with the same name are told apart by their ids, or by their
+/// workspaces.
 #[derive(Debug, Default)]
 pub struct RoomNames {
-    /// By room.
-    labels: HashMap<String, String>,
+    /// By workspace and room.
+    labels: HashMap<(Option<String>, String), String>,
     taken: HashSet<String>,
 }
 
 #[derive(Deserialize)]
 struct NamedRoom {
     room_name: Option<String>,
+    workspace: Option<String>,
 }
 
 impl RoomNames {
     /// Parses a line of JSON Lines. The message is in the room by its name, if that is known.
     pub fn parse(&mut self, line: &[u8]) -> Result<RecordedMessage, String> {
-        const FIELD: &[u8] = b"\"room_name\"";
         let mut message = RecordedMessage::parse(line)?;
-        if line.windows(FIELD.len()).any(|part| part == FIELD)
-            && let Ok(NamedRoom { room_name: Some(name) }) = serde_json::from_slice(line)
+        let has = |field: &[u8]| line.windows(field.len()).any(|part| part == field);
+        if (has(b"\"room_name\"") || has(b"\"workspace\""))
+            && let Ok(NamedRoom { room_name, workspace }) = serde_json::from_slice(line)
+            && (room_name.is_some() || workspace.is_some())
         {
-            message.room = self.label(message.room, name.trim_start_matches('#'));
+            let name = room_name.unwrap_or_default();
+            message.room = self.label(workspace, message.room, name.trim_start_matches('#'));
         }
         Ok(message)
     }
 
-    fn label(&mut self, room: String, name: &str) -> String {
-        if let Some(label) = self.labels.get(&room) {
+    fn label(&mut self, workspace: Option<String>, room: String, name: &str) -> String {
+        let place = (workspace, room);
+        if let Some(label) = self.labels.get(&place) {
             return label.clone();
         }
-        let label = if name.is_empty() {
-            room.clone()
-        } else if self.taken.insert(name.to_owned()) {
-            name.to_owned()
-        } else {
-            format!("{name} ({room})")
-        };
-        self.labels.insert(room, label.clone());
+        let (workspace, room) = &place;
+        let name = if name.is_empty() { room } else { name };
+        let in_workspace = workspace.as_ref().map(|workspace| format!("{workspace}/{room}"));
+        let labels = [name.to_owned(), format!("{name} ({room})")].into_iter().chain(in_workspace);
+        let mut labels = labels.filter(|label| !self.taken.contains(label));
+        let label = labels.next().unwrap_or_else(|| room.clone());
+        self.taken.insert(label.clone());
+        self.labels.insert(place, label.clone());
         label
     }
 }
@@ -68,6 +73,9 @@ mod tests {
             ("C3", r#","room_name":null"#, "C3"),
             ("C4", r#","room_name":"""#, "C4"),
             ("C5", "", "C5"),
+            ("C1", r#","room_name":"porch","workspace":"T2""#, "porch (C1)"),
+            ("C1", r#","room_name":"porch","workspace":"T3""#, "T3/C1"),
+            ("C1", r#","workspace":"T2""#, "porch (C1)"),
         ] {
             assert_eq!(room(id, more), expected);
         }

@@ -111,10 +111,6 @@ const BAD: &[(&str, &str)] = &[
         "2:3: unknown key \"judgement\" in agents; did you mean \"judgment\"?",
     ),
     (
-        "agents:\n  summarizer:\n    model_id: builtin\n",
-        "2:3: unknown key \"summarizer\" in agents; known keys are response, judgment, memory and state",
-    ),
-    (
         "response:\n  min_wait: 3\n",
         "2:3: unknown key \"min_wait\" in response; did you mean \"min_wait_seconds\"?",
     ),

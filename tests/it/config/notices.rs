@@ -87,12 +87,16 @@ health_check:
 
 /// The warnings about that config.
 const WARNINGS: &str = "
+config.yaml: language is not set, so prompts, commands and announcements are in English, and those of myao2 were in Japanese; language: ja makes them Japanese
+config.yaml: response.announce is not set, so Aizuchi says once in each channel what it hears and stores, and myao2 said nothing; response.announce: false keeps it silent
 config.yaml:14:7: agents.response.client_args.api_version has no effect
 config.yaml:21:49: agents.memory.client_args.drop_params has no effect
 config.yaml:32:3: memory.short_term_history is no longer used: a short-term memory is one text about a span of time; memory.short_term_window_hours says how long that is
 config.yaml:36:3: response.check_interval_seconds is no longer used: channels are no longer checked at intervals: each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and response.channel_sync_interval_seconds how often the list of channels is read
+config.yaml:37:3: response.min_wait_seconds is the longest rest before a judgment with response.wait: adaptive, the default, and not the shortest as in myao2; response.wait: fixed makes it what it was
+config.yaml:38:3: response.jitter_ratio has no effect with response.wait: adaptive, the default, which follows the pace of the channel; response.wait: fixed uses it
 config.yaml:39:3: response.message_limit is no longer used: judging, answering and remembering see the same messages; response.channel_messages_limit says how many
-config.yaml:44:3: response.response_interval is no longer used: channels do not wait for each other any more, so there is no pause between them; response.jitter_ratio spreads their judgments
+config.yaml:44:3: response.response_interval is no longer used: channels do not wait for each other any more, so there is no pause between them
 config.yaml:47:3: response.judgment_skip is no longer used: a judge is asked once for each state of a conversation and says itself when to speak; response.max_delay_seconds is the longest delay it may ask for
 config.yaml:53:3: response.dynamic_wait is no longer used: response.wait: adaptive is the wait that follows the tempo of the room
 config.yaml:57:3: logging.format is no longer used: a Python format has no meaning here; it can be auto, text or json, and auto is used
@@ -205,6 +209,114 @@ tools:
             "config.yaml:9:19: tools.web_search.search_depth is \"ultra\", but it must be basic or advanced; the section is left out",
         ]
     );
+}
+
+/// Where the program can run without them, names that it does not know are no reason not to start.
+#[test]
+fn unknown_agents_and_providers_are_notices_with_the_fix() {
+    let text = "agents:
+  response:
+    model_id: azure/tea-4o
+    client_args: {api_key: sk-invented, api_base: 'https://tea.openai.azure.com/'}
+  judgment:
+    model_id: o3-mini
+    client_args: {api_key: sk-invented}
+    fallback: {model_id: hosted_vllm/qwen, client_args: {api_base: 'http://127.0.0.1:8000/v1'}}
+  memory:
+    model_id: bedrock/anthropic.claude-9
+    params: {temperature: 0.5}
+  summarizer:
+    model_id: gpt-4o
+";
+    let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
+    let minds = &loaded.config.minds;
+    assert_eq!(minds.response.model.id.to_string(), "openai/tea-4o");
+    let endpoint = minds.response.model.endpoint.as_ref().unwrap();
+    assert_eq!(endpoint.base, "https://tea.openai.azure.com/openai/v1/");
+    assert_eq!(minds.judgment.model.id.to_string(), "openai/o3-mini");
+    assert_eq!(minds.judgment.fallback.as_ref().unwrap().id.to_string(), "openai/qwen");
+    assert_eq!(minds.memory.model, minds.response.model);
+    assert_eq!(
+        loaded.warnings,
+        [
+            "config.yaml:3:15: agents.response.model_id is taken for openai/tea-4o at client_args.api_base; write it so, with an address that ends with /openai/v1",
+            "config.yaml:6:15: agents.judgment.model_id is taken for openai/o3-mini; write the provider before the name of the model",
+            "config.yaml:8:26: agents.judgment.fallback.model_id is taken for openai/qwen at client_args.api_base; write it so",
+            "config.yaml:10:15: agents.memory.model_id has no provider that is known here, so the model of agents.response is used; its provider can be openai, anthropic, gemini, ollama or openrouter, and any other OpenAI-compatible server is openai/NAME with client_args.api_base",
+            "config.yaml:12:3: agents.summarizer has no effect, since the agents are response, judgment, memory and state; remove it",
+        ]
+    );
+    // What is probably a slip stays an error, and so does an answering agent that cannot be asked.
+    for (text, expected) in [
+        ("agents:\n  judgment:\n    model_id: opnai/gpt-4o\n", "its provider must be openai"),
+        ("agents:\n  response:\n    model_id: azure/tea\n", "its provider must be openai"),
+        ("agents:\n  respnse:\n    model_id: builtin\n", "did you mean \"response\"?"),
+    ] {
+        let error = Config::read(text, "config.yaml", &Environment::default()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+/// myao2 answers its probes on this port without being told to.
+#[test]
+fn a_config_of_myao2_without_a_health_check_has_that_of_myao2() {
+    let pairs = [
+        ("SLACK_BOT_TOKEN", "xoxb-secret"),
+        ("SLACK_APP_TOKEN", "xapp-secret"),
+        ("OPENAI_API_KEY", "sk-secret"),
+    ];
+    let read = |text: &str| Config::read(text, "config.yaml", &environment(&pairs, "")).unwrap();
+    let silent = MYAO2.replace("health_check:\n  port: 8080\n", "");
+    let LoadedConfig { config, warnings, .. } = read(&silent);
+    assert_eq!(config.health_check.port.unwrap().0, 8080);
+    assert_eq!(config.page_address().unwrap(), "http://127.0.0.1:8081");
+    let notice = "config.yaml: health_check is not set, so health checks are answered on port 8080 of all interfaces, as myao2 did; health_check.port names another port, and an empty section, health_check: {}, opens none";
+    assert!(warnings.contains(&notice.to_owned()), "{warnings:#?}");
+    // Not if the config says otherwise, and not in a config of our own.
+    for text in [
+        silent.clone() + "health_check: {}\n",
+        silent.clone() + "http: {listen: '127.0.0.1:8080'}\n",
+        "slack: {bot_token: xoxb-secret, app_token: xapp-secret}\nmemory: {database_path: a.db}\n"
+            .to_owned(),
+    ] {
+        let LoadedConfig { config, warnings, .. } = read(&text);
+        assert_eq!(config.health_check.port, None, "{text}");
+        assert!(!warnings.iter().any(|it| it.contains("as myao2 did")), "{warnings:#?}");
+    }
+    // The least that myao2 demands.
+    let least = "slack: {bot_token: xoxb-secret, app_token: xapp-secret}
+agents: {response: {model_id: gpt-4o}, judgment: {model_id: gpt-4o}, memory: {model_id: gpt-4o}}
+persona: {name: myao, system_prompt: calm}
+memory: {database_path: data/memory.db}
+";
+    assert_eq!(read(least).config.health_check.port.unwrap().0, 8080);
+}
+
+/// What the config says, it means.
+#[test]
+fn what_a_config_of_myao2_decides_for_itself_is_not_told() {
+    let pairs = [
+        ("SLACK_BOT_TOKEN", "xoxb-secret"),
+        ("SLACK_APP_TOKEN", "xapp-secret"),
+        ("OPENAI_API_KEY", "sk-secret"),
+    ];
+    let decided = MYAO2.replace(
+        "response:\n  check_interval_seconds: 60\n",
+        "language: ja\nresponse:\n  wait: fixed\n  announce: false\n  check_interval_seconds: 60\n",
+    );
+    let loaded = Config::read(&decided, "config.yaml", &environment(&pairs, "")).unwrap();
+    for name in [
+        "language is",
+        "response.announce",
+        "response.min_wait_seconds is",
+        "response.jitter_ratio",
+    ] {
+        assert!(
+            !loaded.warnings.iter().any(|it| it.contains(name)),
+            "{name} {:#?}",
+            loaded.warnings
+        );
+    }
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! Faults of Discord's gateway, and how the program survives them (scenarios D01 to D05).
 
+use std::time::Duration;
+
 use aizuchi_fakes::discord::FakeDiscordSettings;
 use aizuchi_fakes::discord::fault::Fault;
 use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::discord::session::{ConnectBehavior, HeartbeatBehavior, SessionRefusal};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::discord::harness::{DiscordHarness, IDENTIFY, RESUME, Setting};
+use aizuchi_harness::net::{free_port, http};
 
 const STORED_MESSAGES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
 const PAGES: Method = Method::GetMessages;
@@ -187,11 +190,18 @@ async fn a_message_beyond_the_limit_ends_the_session() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// `/ready` fails while Discord is disconnected.
+/// `/ready` fails while Discord is disconnected, and so does `/health`, in the words of kotonoha.
 #[tokio::test]
 async fn the_program_is_not_ready_while_disconnected() {
     let harness = DiscordHarness::new().await;
+    let port = free_port();
+    harness.add(&format!("health_check:\n  port: {port}\n"));
     let program = harness.start().await;
+    let health = async || {
+        let answer = http().get(format!("http://127.0.0.1:{port}/health")).send().await.unwrap();
+        let (status, body) = (answer.status().as_u16(), answer.json::<Value>().await.unwrap());
+        (status, body["status"].clone(), body["discord"].clone())
+    };
     assert_eq!(program.request("/ready").await.status(), 200);
     harness.discord.set_connect_behavior(ConnectBehavior::Refusal);
     harness.discord.reset_connections();
@@ -199,11 +209,19 @@ async fn the_program_is_not_ready_while_disconnected() {
     let ready = program.request("/ready").await;
     assert_eq!(ready.status(), 503);
     assert!(ready.text().await.unwrap().contains("no connection to Discord"));
+    assert_eq!(health().await, (503, json!("starting"), json!("disconnected")));
     harness.discord.set_connect_behavior(ConnectBehavior::Hello);
     harness.says_five();
     harness.until_kept(STORED_MESSAGES, 5).await;
     harness.until_heard().await;
     assert_eq!(program.request("/ready").await.status(), 200);
+    // The port repeats for a moment what it has found.
+    let healthy = async {
+        while health().await != (200, json!("healthy"), json!("connected")) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), healthy).await.unwrap();
     assert_eq!(program.stop(), Some(0));
 }
 

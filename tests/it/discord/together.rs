@@ -61,7 +61,8 @@ async fn a_kotonoha_env_becomes_a_working_config() {
     let env = format!(
         "DISCORD_TOKEN=dev-discord-token\nOPENAI_API_KEY=sk-test\nLLM_MODEL=openai/large-1\n\
          EAVESDROP_ENABLED_CHANNELS={}\nEAVESDROP_JUDGE_MODEL=openai/large-1\n\
-         THREAD_AUTO_ARCHIVE_DURATION=60\nSESSION_TIMEOUT_HOURS=24\n",
+         THREAD_AUTO_ARCHIVE_DURATION=60\nSESSION_TIMEOUT_HOURS=24\n\
+         HEALTH_CHECK_ENABLED=false\n",
         harness.tea
     );
     std::fs::write(home.path().join(".env"), env).unwrap();

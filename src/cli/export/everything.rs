@@ -1,0 +1,167 @@
+//! Writes everything that an installation knows as the lines of an export.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::Write;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::cli::export::pages::{DecisionPages, MessagePages};
+use crate::replay::export_lines::{MessageLine, OtherLine};
+use aizuchi_core::chat::{Channel, ChannelId, User, WorkspaceId};
+use aizuchi_core::memory::MessageRef;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::{Archive as _, Mute, StandingOrders, Store as _, StoredMessage};
+
+/// More threads than any channel has.
+const MAX_THREADS: usize = i32::MAX as usize;
+
+/// An export that is being written.
+pub struct Export<'a> {
+    pub output: Box<dyn Write>,
+    pub store: &'a DatabaseStore,
+    /// The channels that are wanted, if not all.
+    pub only: Option<&'a BTreeSet<(WorkspaceId, ChannelId)>>,
+    pub messages: usize,
+}
+
+impl Export<'_> {
+    fn write(&mut self, line: &impl Serialize) -> anyhow::Result<()> {
+        let line = serde_json::to_string(line).context("cannot write the export")?;
+        writeln!(self.output, "{line}").context("cannot write the export")
+    }
+
+    fn is_wanted(&self, workspace: &WorkspaceId, channel: &ChannelId) -> bool {
+        let place = || (workspace.clone(), channel.clone());
+        self.only.is_none_or(|only| only.contains(&place()))
+    }
+
+    pub async fn write_workspace(&mut self, workspace: &WorkspaceId) -> anyhow::Result<()> {
+        let channels = self.store.channels(workspace).await?;
+        let channels: Vec<Channel> =
+            channels.into_iter().filter(|channel| self.is_wanted(workspace, &channel.id)).collect();
+        for Channel { workspace, id, name, visibility } in channels.clone() {
+            let (room, room_name) = (id, name);
+            self.write(&OtherLine::Channel { workspace, room, room_name, visibility })?;
+        }
+        if self.only.is_none() {
+            for User { workspace, id, name, kind: is, role } in self.store.users(workspace).await? {
+                self.write(&OtherLine::User { workspace, id, name, is, role })?;
+            }
+        }
+        self.write_messages(workspace, &channels).await?;
+        self.write_memories(workspace, &channels).await?;
+        self.write_orders(workspace).await?;
+        self.write_decisions(workspace).await
+    }
+
+    async fn write_messages(
+        &mut self,
+        workspace: &WorkspaceId,
+        channels: &[Channel],
+    ) -> anyhow::Result<()> {
+        let channels: HashMap<&ChannelId, &Channel> =
+            channels.iter().map(|channel| (&channel.id, channel)).collect();
+        let mut pages = MessagePages { store: self.store, workspace, revision: 0 };
+        while let Some(page) = pages.next().await? {
+            let is_kept = |stored: &StoredMessage| {
+                !stored.is_deleted
+                    && self.is_wanted(workspace, &stored.message.conversation.channel)
+            };
+            let page: Vec<StoredMessage> = page.into_iter().filter(is_kept).collect();
+            let references: Vec<MessageRef> = page.iter().map(reference).collect();
+            let shown = self.store.source_messages(workspace, &references).await?;
+            let shown: HashSet<MessageRef> = shown
+                .into_iter()
+                .map(|(message, _)| {
+                    MessageRef(message.conversation.channel.clone(), message.id.clone())
+                })
+                .collect();
+            for stored in &page {
+                let channel = channels.get(&stored.message.conversation.channel);
+                let channel = channel.map(|channel| (&channel.name, channel.visibility));
+                let withheld = !shown.contains(&reference(stored));
+                self.write(&MessageLine { withheld, ..MessageLine::new(stored, channel) })?;
+                self.messages += 1;
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_memories(
+        &mut self,
+        workspace: &WorkspaceId,
+        channels: &[Channel],
+    ) -> anyhow::Result<()> {
+        let mut memories = self.store.memories(workspace).await?;
+        for channel in channels {
+            let threads = self.store.thread_memories(workspace, &channel.id, MAX_THREADS).await?;
+            memories.extend(threads);
+        }
+        for memory in memories {
+            let is_wanted = match memory.key.channel() {
+                Some(channel) => self.is_wanted(workspace, channel),
+                None => self.only.is_none(),
+            };
+            // An empty one says nothing but that all of it was removed.
+            if is_wanted && !memory.entries.is_empty() {
+                self.write(&OtherLine::from_memory(&memory))?;
+            }
+        }
+        for (_, memo) in self.store.all_memos(workspace).await? {
+            if self.is_wanted(workspace, &memo.channel) {
+                self.write(&OtherLine::Memo { workspace: workspace.clone(), memo })?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_orders(&mut self, workspace: &WorkspaceId) -> anyhow::Result<()> {
+        let StandingOrders { mutes, modes, opted_out, .. } = self.store.orders(workspace).await?;
+        let now = Timestamp::now();
+        for (room, Mute { until, by }) in mutes.into_iter().filter(|(_, mute)| now < mute.until) {
+            let is_wanted = match &room {
+                Some(channel) => self.is_wanted(workspace, channel),
+                None => self.only.is_none(),
+            };
+            if is_wanted {
+                let workspace = workspace.clone();
+                self.write(&OtherLine::Mute { workspace, room, until, by })?;
+            }
+        }
+        for (room, mode) in modes {
+            if self.is_wanted(workspace, &room) {
+                self.write(&OtherLine::Mode { workspace: workspace.clone(), room, mode })?;
+            }
+        }
+        let opted_out = if self.only.is_none() { opted_out } else { Vec::new() };
+        for user in opted_out {
+            self.write(&OtherLine::OptOut { workspace: workspace.clone(), user })?;
+        }
+        Ok(())
+    }
+
+    async fn write_decisions(&mut self, workspace: &WorkspaceId) -> anyhow::Result<()> {
+        let mut written = HashSet::new();
+        let mut pages = DecisionPages { store: self.store, workspace, revision: 0 };
+        while let Some(page) = pages.next().await? {
+            for decision in page {
+                if self.is_wanted(workspace, &decision.conversation.channel) {
+                    written.insert(decision.id);
+                    self.write(&OtherLine::from_decision(&decision))?;
+                }
+            }
+        }
+        for mark in self.store.marks_since(workspace, Timestamp::UNIX_EPOCH).await? {
+            if written.contains(&mark.decision) {
+                self.write(&OtherLine::from_mark(workspace, &mark))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn reference(stored: &StoredMessage) -> MessageRef {
+    MessageRef(stored.message.conversation.channel.clone(), stored.message.id.clone())
+}

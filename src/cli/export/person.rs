@@ -1,0 +1,146 @@
+//! Writes what is known about one person, for them to read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::sync::Arc;
+
+use crate::cli::export::pages::{DecisionPages, MessagePages};
+use crate::cli::strip_control_characters;
+use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_core::decision::Decision;
+use aizuchi_core::memory::{Memory, MessageRef};
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::{Archive as _, Store as _, StoredMessage};
+
+/// A text about one person, for them to read.
+pub async fn write_user(
+    output: &mut dyn Write,
+    store: &DatabaseStore,
+    workspace: &WorkspaceId,
+    user: &UserId,
+    name: &str,
+) -> anyhow::Result<()> {
+    let shown = |text: &str| strip_control_characters(text);
+    writeln!(
+        output,
+        "# {} ({}) in {}",
+        shown(name),
+        shown(user.as_str()),
+        shown(workspace.as_str())
+    )?;
+    let orders = store.orders(workspace).await?;
+    if orders.opted_out.contains(user) {
+        writeln!(output, "\nOpted out: what they say is in no prompt and no memory.")?;
+    }
+    let names: BTreeMap<ChannelId, String> = store
+        .channels(workspace)
+        .await?
+        .into_iter()
+        .map(|channel| (channel.id.clone(), channel.name.to_string()))
+        .collect();
+    let channel_name = |id: &ChannelId| {
+        shown(names.get(id).map_or(id.as_str(), String::as_str).trim_start_matches('#')).to_string()
+    };
+    let mut theirs = BTreeSet::new();
+    let mut reactions = Vec::new();
+    writeln!(output, "\n## Messages\n")?;
+    let mut pages = MessagePages { store, workspace, revision: 0 };
+    while let Some(page) = pages.next().await? {
+        for stored in page {
+            let message = &stored.message;
+            reactions.extend(reactions_of(&stored, user).map(|emoji| {
+                let at = message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
+                // What others wrote is theirs.
+                let channel = channel_name(&message.conversation.channel);
+                format!("- {} to a message of {at} in #{channel}", shown(&emoji))
+            }));
+            if message.author.id != *user || stored.is_deleted {
+                continue;
+            }
+            let channel = &message.conversation.channel;
+            theirs.insert(MessageRef(channel.clone(), message.id.clone()));
+            let at = message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
+            let text = indented(&message.text);
+            writeln!(output, "- {at} #{}: {text}", channel_name(channel))?;
+        }
+    }
+    if theirs.is_empty() {
+        writeln!(output, "None.")?;
+    }
+    writeln!(output, "\n## Remembered from them\n")?;
+    let memories = store.memories(workspace).await?;
+    let entries: Vec<String> =
+        memories.iter().flat_map(|memory| entries_from(memory, &theirs)).collect();
+    for entry in &entries {
+        writeln!(output, "- {}", indented(entry))?;
+    }
+    let mut memos = BTreeMap::new();
+    for channel in names.keys() {
+        memos.extend(store.memos(workspace, channel).await?);
+    }
+    let memos: Vec<_> = memos.values().filter(|memo| memo.said_by.as_ref() == Some(user)).collect();
+    for memo in &memos {
+        writeln!(output, "- Memo “{}”: {}", indented(&memo.name), indented(&memo.content))?;
+    }
+    if entries.is_empty() && memos.is_empty() {
+        writeln!(output, "Nothing.")?;
+    }
+    writeln!(output, "\n## Their reactions\n")?;
+    reactions.iter().try_for_each(|reaction| writeln!(output, "{reaction}"))?;
+    if reactions.is_empty() {
+        writeln!(output, "None.")?;
+    }
+    writeln!(output, "\n## Decided about their messages\n")?;
+    let mut count = 0;
+    let mut pages = DecisionPages { store, workspace, revision: 0 };
+    while let Some(page) = pages.next().await? {
+        let is_about = |decision: &Decision| {
+            let channel = &decision.conversation.channel;
+            let mut messages = decision.messages.iter();
+            messages.any(|id| theirs.contains(&MessageRef(channel.clone(), id.clone())))
+        };
+        for decision in page.iter().filter(|decision| is_about(decision)) {
+            count += 1;
+            let channel = channel_name(&decision.conversation.channel);
+            writeln!(output, "{}", decision_text(decision, &channel))?;
+        }
+    }
+    if count == 0 {
+        writeln!(output, "Nothing.")?;
+    }
+    writeln!(output)?;
+    Ok(())
+}
+
+/// The emoji with which a user reacted to a message.
+fn reactions_of(stored: &StoredMessage, user: &UserId) -> impl Iterator<Item = Arc<str>> {
+    let groups = stored.reactions.iter();
+    let theirs = groups.filter(|group| group.users.iter().any(|other| other.id == *user));
+    theirs.map(|group| group.emoji.clone())
+}
+
+/// A decision with its reasons, as a bullet.
+fn decision_text(decision: &Decision, channel: &str) -> String {
+    let at = decision.opened.strftime("%Y-%m-%d %H:%M:%S UTC");
+    let ended = decision.ended.map_or("open", |ended| ended.name()).replace('_', " ");
+    let judged = decision.judgment.as_ref().map(|judgment| judgment.reason.as_str());
+    let reasons = [decision.why.as_deref(), judged].into_iter().flatten();
+    let reasons: Vec<&str> = reasons.filter(|reason| !reason.trim().is_empty()).collect();
+    let because = if reasons.is_empty() { "" } else { ": " };
+    format!("- {at} #{channel}: {ended}{because}{}", indented(&reasons.join(" / ")))
+}
+
+/// A text of several lines under its bullet. A terminal obeys nothing in it.
+fn indented(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(strip_control_characters).collect();
+    lines.join("\n    ")
+}
+
+/// The entries of a memory that rest on one of these messages.
+fn entries_from(memory: &Memory, theirs: &BTreeSet<MessageRef>) -> Vec<String> {
+    let from_them = memory
+        .entries
+        .iter()
+        .filter(|entry| entry.messages.iter().any(|message| theirs.contains(message)));
+    from_them.map(|entry| entry.text.to_string()).collect()
+}

@@ -1,0 +1,95 @@
+//! What a config of myao2 means here. Its keys are accepted; where the same key, or the same silence, means something
+//! else than in myao2, that is told.
+
+use crate::config::Config;
+use crate::config::notices::has_obsolete_key;
+use crate::config::problem::ConfigProblem;
+use crate::config::tree::{ConfigEntry, ConfigNode};
+use crate::config::values::BoundedInteger;
+use aizuchi_core::rhythm::WaitStrategy;
+
+/// Where myao2 answers health checks if nothing else is set.
+const HEALTH_PORT: u16 = 8080;
+
+/// Which program a config was written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigOrigin {
+    Myao2,
+    Own,
+}
+
+impl ConfigOrigin {
+    /// Recognizes a config by keys that only myao2 has, or by everything that myao2 demands and nothing that it does
+    /// not know. To be asked before obsolete keys are removed.
+    pub fn find(tree: &ConfigNode) -> Self {
+        let has = |path: &[&str]| tree.find(path).is_some();
+        let demanded: [&[&str]; 5] = [
+            &["slack"],
+            &["memory", "database_path"],
+            &["agents", "response"],
+            &["agents", "judgment"],
+            &["agents", "memory"],
+        ];
+        let is_known = |entry: &ConfigEntry| MYAO2_SECTIONS.contains(&entry.key.as_str());
+        let is_plain = demanded.into_iter().all(has) && tree.entries().iter().all(is_known);
+        if has_obsolete_key(tree) || is_plain { Self::Myao2 } else { Self::Own }
+    }
+}
+
+/// The sections of myao2.
+const MYAO2_SECTIONS: [&str; 8] =
+    ["slack", "agents", "persona", "memory", "response", "logging", "tools", "health_check"];
+
+/// Answers health checks where myao2 does, if the config does not say where: its probes stay as they are. That is a
+/// status on all interfaces and nothing else.
+pub fn answer_health_checks(config: &mut Config, tree: &ConfigNode) -> Option<ConfigProblem> {
+    let is_taken =
+        tree.find(&["http", "listen"]).is_some() && config.http.listen.0.port() == HEALTH_PORT;
+    if tree.find(&["health_check"]).is_some() || is_taken {
+        return None;
+    }
+    config.health_check.port = Some(BoundedInteger(u64::from(HEALTH_PORT)));
+    let sentence = format!(
+        "health_check is not set, so health checks are answered on port {HEALTH_PORT} of all interfaces, as myao2 \
+         did; health_check.port names another port, and an empty section, health_check: {{}}, opens none"
+    );
+    Some(ConfigProblem::for_file(None, sentence))
+}
+
+/// Tells what means something else here.
+pub fn describe_changes(config: &Config, tree: &ConfigNode) -> Vec<ConfigProblem> {
+    let is_set = |path: &[&str]| tree.location_of(path).is_some();
+    let at = |path: &[&str], sentence: &str| {
+        let entry = tree.find(path).filter(|_| is_set(path));
+        entry.map(|entry| ConfigProblem::for_file(Some(entry.key_location), sentence))
+    };
+    let unset = |path: &[&str], sentence: &str| {
+        (!is_set(path)).then(|| ConfigProblem::for_file(None, sentence))
+    };
+    let adaptive = |problem: Option<ConfigProblem>| {
+        problem.filter(|_| config.response.wait == WaitStrategy::Adaptive)
+    };
+    let changes = [
+        unset(
+            &["language"],
+            "language is not set, so prompts, commands and announcements are in English, and those of myao2 were in \
+             Japanese; language: ja makes them Japanese",
+        ),
+        unset(
+            &["response", "announce"],
+            "response.announce is not set, so Aizuchi says once in each channel what it hears and stores, and myao2 said \
+             nothing; response.announce: false keeps it silent",
+        ),
+        adaptive(at(
+            &["response", "min_wait_seconds"],
+            "response.min_wait_seconds is the longest rest before a judgment with response.wait: adaptive, the default, \
+             and not the shortest as in myao2; response.wait: fixed makes it what it was",
+        )),
+        adaptive(at(
+            &["response", "jitter_ratio"],
+            "response.jitter_ratio has no effect with response.wait: adaptive, the default, which follows the pace of the \
+             channel; response.wait: fixed uses it",
+        )),
+    ];
+    changes.into_iter().flatten().collect()
+}

@@ -1,0 +1,101 @@
+//! The names of models as other programs write them: without their provider, or with one that is not known here.
+
+use crate::config::agents::AGENTS;
+use crate::config::problem::ConfigProblem;
+use crate::config::suggestions::{join_list, misspelled_word};
+use crate::config::tree::{ConfigEntry, ConfigNode, ConfigValue};
+use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
+use aizuchi_import::kotonoha::to_model_id;
+
+/// Writes a model's provider before its name where myao2 and kotonoha know it without, and takes any other model for
+/// one of an OpenAI-compatible server if the config has the server's address.
+pub fn name_provider(agent: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
+    let Some(id) = unknown_model(agent) else { return };
+    let known = Some(to_model_id(&id)).filter(|full| full.parse::<ModelId>().is_ok());
+    let (full, sentence) = match known {
+        Some(full) => {
+            let fix = "write the provider before the name of the model";
+            let sentence = format!("{path}.model_id is taken for {full}; {fix}");
+            (full, sentence)
+        }
+        None => {
+            let Some(address) = server_address(agent) else { return };
+            let full = format!("openai/{}", id.split_once('/').map_or(&*id, |(_, name)| name));
+            if is_misspelled(&id) || full.parse::<ModelId>().is_err() {
+                return;
+            }
+            let is_azure = id.starts_with("azure/");
+            if is_azure {
+                complete_azure_address(address);
+            }
+            let more = if is_azure { ", with an address that ends with /openai/v1" } else { "" };
+            let sentence = format!(
+                "{path}.model_id is taken for {full} at client_args.api_base; write it so{more}"
+            );
+            (full, sentence)
+        }
+    };
+    let Some(model) = agent.find_mut("model_id") else { return };
+    let location = model.node.location;
+    if let ConfigValue::Text(text) = &mut model.node.value {
+        text.text = full;
+    }
+    problems.push(ConfigProblem::for_file(Some(location), sentence));
+}
+
+/// Removes a model that cannot be asked, so that the agent uses what it is without one: that of `response`. An agent that
+/// is misspelled or has only a misspelled provider is refused, and so is `response` itself, without which there is none.
+pub fn take_unknown_model(agent: &mut ConfigEntry, path: &str, problems: &mut Vec<ConfigProblem>) {
+    let is_agent = AGENTS.contains(&agent.key.as_str());
+    let is_model = |id: &String| !is_misspelled(id) && !id.contains(char::is_whitespace);
+    let id = unknown_model(&agent.node).filter(|id| is_agent && is_model(id));
+    let model = agent.node.find(&["model_id"]).filter(|_| id.is_some());
+    let Some(location) = model.map(|model| model.node.location) else { return };
+    for key in ["model_id", "params", "client_args"] {
+        agent.node.remove(&[key]);
+    }
+    let providers = PROVIDERS.map(Provider::name);
+    let sentence = format!(
+        "{path}.model_id has no provider that is known here, so the model of agents.response is used; its provider can be {}, \
+         and any other OpenAI-compatible server is openai/NAME with client_args.api_base",
+        join_list(&providers, "or")
+    );
+    problems.push(ConfigProblem::for_file(Some(location), sentence));
+}
+
+/// The model that an agent names, if that is none that is known here.
+fn unknown_model(agent: &ConfigNode) -> Option<String> {
+    match &agent.find(&["model_id"])?.node.value {
+        ConfigValue::Text(text) if !text.text.is_empty() => {
+            Some(text.text.clone()).filter(|id| id.parse::<ModelId>().is_err())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a provider was meant that is known.
+fn is_misspelled(model: &str) -> bool {
+    let known = PROVIDERS.map(Provider::name);
+    match model.split_once('/') {
+        Some((provider, _)) => misspelled_word(provider, &known).is_some(),
+        None => misspelled_word(model, &["builtin"]).is_some(),
+    }
+}
+
+/// The address of an agent's server, if it is set.
+fn server_address(agent: &mut ConfigNode) -> Option<&mut String> {
+    let base = agent.find_mut("client_args")?.node.find_mut("api_base")?;
+    match &mut base.node.value {
+        ConfigValue::Text(text) if !text.text.trim().is_empty() => Some(&mut text.text),
+        _ => None,
+    }
+}
+
+/// Azure's address is that of the resource, for LiteLLM; its OpenAI-compatible API is below it.
+fn complete_azure_address(address: &mut String) {
+    let bare = address.trim().trim_end_matches('/').to_owned();
+    let has_path = bare.split_once("://").is_some_and(|(_, place)| place.contains('/'));
+    if !has_path {
+        *address = format!("{bare}/openai/v1");
+    }
+}

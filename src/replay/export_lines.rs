@@ -1,0 +1,310 @@
+//! The lines of an export, as `aizuchi export` writes them and `aizuchi import` reads them. A message is a line that a
+//! replay reads, too, with more keys; everything else has a `kind`.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use aizuchi_core::chat::{
+    AuthorKind, ChannelId, ConversationId, Mention, MessageId, Role, UserId, Visibility,
+    WorkspaceId,
+};
+use aizuchi_core::decision::Decision;
+use aizuchi_core::decision::mark::DecisionMark;
+use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
+use aizuchi_core::rules::Mode;
+use aizuchi_core::store::StoredMessage;
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessageLine {
+    pub workspace: WorkspaceId,
+    pub room: ChannelId,
+    pub room_name: Option<Arc<str>>,
+    /// Who may read the channel now.
+    pub visibility: Option<Visibility>,
+    /// Who could read it when this was said, if that is somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said_in: Option<Visibility>,
+    pub thread: Option<MessageId>,
+    pub id: MessageId,
+    /// Epoch seconds.
+    pub ts: f64,
+    pub author: UserId,
+    pub name: Option<Arc<str>>,
+    #[serde(default)]
+    pub bot: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub persona: bool,
+    pub text: Arc<str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<Mention>,
+    /// In the order of their first reaction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reactions: Vec<ReactionLine>,
+    /// It is in no prompt: a command, or of somebody who opted out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
+}
+
+/// Everybody who reacted with one emoji, in the order in which they did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReactionLine {
+    pub emoji: Arc<str>,
+    pub users: Vec<ReactingUser>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReactingUser {
+    pub id: UserId,
+    pub is: AuthorKind,
+}
+
+/// What is no message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum OtherLine {
+    Channel {
+        workspace: WorkspaceId,
+        room: ChannelId,
+        room_name: Arc<str>,
+        visibility: Visibility,
+    },
+    User {
+        workspace: WorkspaceId,
+        id: UserId,
+        name: Arc<str>,
+        is: AuthorKind,
+        role: Role,
+    },
+    Memory {
+        workspace: WorkspaceId,
+        /// `None`: of the workspace.
+        room: Option<ChannelId>,
+        thread: Option<MessageId>,
+        term: MemoryTerm,
+        newest: Timestamp,
+        entries: Vec<MemoryEntry>,
+    },
+    Memo {
+        workspace: WorkspaceId,
+        memo: Memo,
+    },
+    OptOut {
+        workspace: WorkspaceId,
+        user: UserId,
+    },
+    Mute {
+        workspace: WorkspaceId,
+        /// `None`: in all channels.
+        room: Option<ChannelId>,
+        until: Timestamp,
+        by: Role,
+    },
+    Mode {
+        workspace: WorkspaceId,
+        room: ChannelId,
+        mode: Mode,
+    },
+    Decision {
+        workspace: WorkspaceId,
+        #[serde(flatten)]
+        decision: DecisionLine,
+    },
+    Mark {
+        workspace: WorkspaceId,
+        decision: i64,
+        mark: Value,
+        by: Arc<str>,
+        at: Timestamp,
+    },
+}
+
+/// What was decided, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecisionLine {
+    pub decision: i64,
+    pub room: ChannelId,
+    pub thread: Option<MessageId>,
+    pub opened: Timestamp,
+    pub closed: Option<Timestamp>,
+    /// The messages that it is about.
+    pub messages: Vec<MessageId>,
+    pub addressed: bool,
+    pub ended: Option<String>,
+    pub gate: Option<String>,
+    pub why: Option<String>,
+    /// What the judge said.
+    pub reason: Option<String>,
+    pub confidence: Option<f64>,
+    pub posted: Vec<MessageId>,
+    pub reaction: Option<(MessageId, Arc<str>)>,
+}
+
+impl MessageLine {
+    pub fn conversation(&self) -> ConversationId {
+        ConversationId {
+            workspace: self.workspace.clone(),
+            channel: self.room.clone(),
+            thread: self.thread.clone(),
+        }
+    }
+
+    /// The line of a message in a channel of this name and visibility, where these are known.
+    pub fn new(stored: &StoredMessage, channel: Option<(&Arc<str>, Visibility)>) -> Self {
+        let message = &stored.message;
+        let visibility = channel.map(|(_, visibility)| visibility);
+        let reactions = stored.reactions.iter().map(|group| ReactionLine {
+            emoji: group.emoji.clone(),
+            users: group
+                .users
+                .iter()
+                .map(|user| ReactingUser { id: user.id.clone(), is: user.kind })
+                .collect(),
+        });
+        Self {
+            workspace: message.conversation.workspace.clone(),
+            room: message.conversation.channel.clone(),
+            room_name: channel.map(|(name, _)| name.clone()),
+            visibility,
+            said_in: Some(stored.visibility).filter(|said_in| Some(*said_in) != visibility),
+            thread: message.conversation.thread.clone(),
+            id: message.id.clone(),
+            ts: message.at.as_millisecond() as f64 / 1000.0,
+            author: message.author.id.clone(),
+            name: Some(stored.author_name.clone()),
+            bot: message.author.kind != AuthorKind::Human,
+            persona: message.author.kind == AuthorKind::Persona,
+            text: message.text.clone(),
+            mentions: message.mentions.clone(),
+            reactions: reactions.collect(),
+            withheld: false,
+        }
+    }
+}
+
+impl OtherLine {
+    pub fn from_memory(memory: &Memory) -> Self {
+        let (room, thread) = match &memory.key.scope {
+            MemoryScope::Workspace => (None, None),
+            MemoryScope::Channel(channel) => (Some(channel.clone()), None),
+            MemoryScope::Thread(channel, thread) => (Some(channel.clone()), Some(thread.clone())),
+        };
+        Self::Memory {
+            workspace: memory.key.workspace.clone(),
+            room,
+            thread,
+            term: memory.key.term,
+            newest: memory.newest_message_at,
+            entries: memory.entries.clone(),
+        }
+    }
+
+    pub fn from_decision(decision: &Decision) -> Self {
+        let conversation = &decision.conversation;
+        let judgment = decision.judgment.as_ref();
+        let reason = judgment.map(|judgment| judgment.reason.clone());
+        Self::Decision {
+            workspace: conversation.workspace.clone(),
+            decision: DecisionLine {
+                decision: decision.id.0,
+                room: conversation.channel.clone(),
+                thread: conversation.thread.clone(),
+                opened: decision.opened,
+                closed: decision.closed,
+                messages: decision.messages.clone(),
+                addressed: decision.is_addressed,
+                ended: decision.ended.map(|ended| ended.name().to_owned()),
+                gate: decision.gate.map(|gate| gate.name().to_owned()),
+                why: decision.why.clone(),
+                reason: reason.filter(|reason| !reason.is_empty()),
+                confidence: judgment.map(|judgment| judgment.confidence),
+                posted: decision.posted_messages.clone(),
+                reaction: decision.reaction.clone(),
+            },
+        }
+    }
+
+    pub fn from_mark(workspace: &WorkspaceId, mark: &DecisionMark) -> Self {
+        Self::Mark {
+            workspace: workspace.clone(),
+            decision: mark.decision.0,
+            mark: Value::from(mark.mark.name()),
+            by: mark.by.clone(),
+            at: mark.at,
+        }
+    }
+}
+
+/// Whose memory it is. A thread without a room is nobody's.
+pub fn memory_key(
+    workspace: WorkspaceId,
+    room: Option<ChannelId>,
+    thread: Option<MessageId>,
+    term: MemoryTerm,
+) -> Option<MemoryKey> {
+    let scope = match (room, thread) {
+        (None, None) => MemoryScope::Workspace,
+        (Some(channel), None) => MemoryScope::Channel(channel),
+        (Some(channel), Some(thread)) => MemoryScope::Thread(channel, thread),
+        (None, Some(_)) => return None,
+    };
+    Some(MemoryKey { workspace, scope, term })
+}
+
+/// What a line of JSON Lines is, as far as an export is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// A message, of an export or of any recording.
+    Message,
+    /// A message that is in no prompt.
+    Withheld,
+    /// Something else of an export.
+    Other,
+}
+
+impl LineKind {
+    /// Only messages have a time.
+    pub fn of(line: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Marks {
+            kind: Option<Value>,
+            ts: Option<Value>,
+            withheld: Option<Value>,
+        }
+        let has = |word: &[u8]| line.windows(word.len()).any(|part| part == word);
+        if !has(b"\"kind\"") && !has(b"\"withheld\"") {
+            return Self::Message;
+        }
+        match serde_json::from_slice::<Marks>(line) {
+            Ok(Marks { kind: Some(Value::String(_)), ts: None, .. }) => Self::Other,
+            Ok(Marks { withheld: Some(Value::Bool(true)), .. }) => Self::Withheld,
+            Ok(_) | Err(_) => Self::Message,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_apart() {
+        for (line, expected) in [
+            (r#"{"room":"a","id":"1","ts":1,"author":"u","text":"\"kind\""}"#, LineKind::Message),
+            (
+                r#"{"room":"a","id":"1","ts":1,"author":"u","text":"","kind":"chat"}"#,
+                LineKind::Message,
+            ),
+            (r#"{"room":"a","id":"1","ts":1,"text":"","withheld":true}"#, LineKind::Withheld),
+            (r#"{"kind":"opt_out","workspace":"w","user":"u"}"#, LineKind::Other),
+            (r#"{"kind":7}"#, LineKind::Message),
+            (r#""kind""#, LineKind::Message),
+        ] {
+            assert_eq!(LineKind::of(line.as_bytes()), expected, "{line}");
+        }
+    }
+}

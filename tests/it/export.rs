@@ -1,0 +1,215 @@
+//! The command `aizuchi export`, and that `aizuchi import` brings back what it wrote.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::command::aizuchi;
+use crate::program::Home;
+use aizuchi_harness::postgres;
+
+/// An export of two workspaces of invented people, whose channels and messages have the same ids.
+const EXPORT: &str = r##"
+{"kind":"channel","workspace":"T1","room":"C1","room_name":"garden","visibility":"public"}
+{"kind":"channel","workspace":"T1","room":"C2","room_name":"shed","visibility":"private"}
+{"kind":"channel","workspace":"T1","room":"C3","room_name":"unused","visibility":"public"}
+{"kind":"user","workspace":"T1","id":"U1","name":"mika","is":"human","role":"member"}
+{"kind":"user","workspace":"T1","id":"U2","name":"ren","is":"human","role":"admin"}
+{"kind":"user","workspace":"T1","id":"UB","name":"Mio","is":"persona","role":"member"}
+{"kind":"user","workspace":"T1","id":"U9","name":"clock","is":"bot","role":"member"}
+{"workspace":"T1","room":"C1","room_name":"garden","visibility":"public","said_in":"private","thread":null,"id":"1","ts":1767603500.5,"author":"U1","name":"mika","bot":false,"text":"the gift is under the bench"}
+{"workspace":"T1","room":"C1","room_name":"garden","visibility":"public","thread":null,"id":"2","ts":1767603600.25,"author":"U1","name":"mika","bot":false,"text":"@Mio where is the can, @ren?","mentions":["persona",{"user":"U2"}],"reactions":[{"emoji":"👍","users":[{"id":"U2","is":"human"},{"id":"UB","is":"persona"}]},{"emoji":"🌱","users":[{"id":"U9","is":"bot"}]}]}
+{"workspace":"T1","room":"C1","room_name":"garden","visibility":"public","thread":"2","id":"3","ts":1767603610.75,"author":"UB","name":"Mio","bot":true,"persona":true,"text":"In the shed.\nOn the left."}
+{"workspace":"T1","room":"C1","room_name":"garden","visibility":"public","thread":null,"id":"4","ts":1767603620.5,"author":"U9","name":"clock","bot":true,"text":"tick"}
+{"workspace":"T1","room":"C2","room_name":"shed","visibility":"private","thread":null,"id":"2","ts":1767603630.5,"author":"U2","name":"ren","bot":false,"text":"a surprise for mika"}
+{"kind":"memory","workspace":"T1","room":null,"thread":null,"term":"long_term","newest":"2026-01-05T09:00:00.25Z","entries":[{"date":"2026-01-05","text":"the garden has a can","visibility":"public","lines":[["C1","2"]]}]}
+{"kind":"memory","workspace":"T1","room":"C1","thread":null,"term":"long_term","newest":"2026-01-05T09:00:00.25Z","entries":[{"date":"2026-01-04","text":"a gift is hidden","visibility":"private","lines":[["C1","1"]]},{"date":"2026-01-05","text":"the can is missed","visibility":"public","lines":[["C1","2"]],"pinned":true}]}
+{"kind":"memory","workspace":"T1","room":"C1","thread":"2","term":"short_term","newest":"2026-01-05T09:00:10.75Z","entries":[{"date":"2026-01-05","text":"the can is in the shed","visibility":"public","lines":[["C1","3"]]}]}
+{"kind":"memo","workspace":"T1","memo":{"name":"can","content":"in the shed","priority":4,"tags":["tools"],"detail":"on the left","created":"2026-01-05T09:00:11Z","updated":"2026-01-05T09:00:12Z","channel":"C1","visibility":"public","said_by":"U1"}}
+{"kind":"mute","workspace":"T1","room":"C2","until":"2099-01-01T00:00:00Z","by":"admin"}
+{"kind":"mode","workspace":"T1","room":"C1","mode":"observe"}
+{"kind":"opt_out","workspace":"T1","user":"U7"}
+{"kind":"channel","workspace":"discord:77","room":"C1","room_name":"porch","visibility":"public"}
+{"kind":"user","workspace":"discord:77","id":"U1","name":"hana","is":"human","role":"member"}
+{"workspace":"discord:77","room":"C1","room_name":"porch","visibility":"public","thread":null,"id":"2","ts":1767603700.5,"author":"U1","name":"hana","bot":false,"text":"who waters the porch?"}
+"##;
+
+/// What another installation decided, what is in no prompt, and what cannot be read. It is not imported.
+const MORE: &str = r#"
+{"workspace":"T1","room":"C1","room_name":"garden","visibility":"public","thread":null,"id":"9","ts":1767603650.5,"author":"U1","name":"mika","bot":false,"text":"@Mio mute","withheld":true}
+{"kind":"decision","workspace":"T1","decision":5,"room":"C1","thread":null,"opened":"2026-01-05T09:00:01Z","closed":"2026-01-05T09:00:10Z","messages":["2"],"addressed":true,"ended":"spoke","gate":null,"why":"asked","reason":null,"confidence":null,"posted":["3"],"reaction":null}
+{"kind":"mark","workspace":"T1","decision":5,"mark":"right","by":"ren","at":"2026-01-06T09:00:00Z"}
+{"kind":"dance","workspace":"T1"}
+{"workspace":"T1","room":"C1","id":"2","ts":1,"author":"U1","thread":null,"text":"the same id once more"}
+{"workspace":"T1","room":"C1"}
+"#;
+
+struct Installation {
+    folder: TempDir,
+}
+
+impl Installation {
+    fn on(url: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!("persona: {{name: Mio}}\nstorage: {{url: '{url}'}}\n");
+        std::fs::write(folder.path().join("config.yaml"), text).unwrap();
+        Self { folder }
+    }
+
+    fn on_file() -> Self {
+        Self::on("sqlite://aizuchi.db")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str], code: i32) -> String {
+        let mut command = aizuchi();
+        let run = command.arg("--config").arg(self.file("config.yaml")).args(arguments);
+        let run = run.assert().code(code);
+        let output = run.get_output();
+        let bytes = if code == 0 { &output.stdout } else { &output.stderr };
+        String::from_utf8(bytes.clone()).unwrap()
+    }
+
+    fn import(&self, file: &Path, more: &[&str], code: i32) -> String {
+        self.run(&[&["import", file.to_str().unwrap()], more].concat(), code)
+    }
+
+    fn export(&self) -> Vec<Value> {
+        sorted(&self.run(&["export"], 0))
+    }
+}
+
+fn sorted(lines: &str) -> Vec<Value> {
+    let lines = lines.lines().filter(|line| !line.is_empty());
+    let mut lines: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.sort_by_key(Value::to_string);
+    lines
+}
+
+#[tokio::test]
+async fn what_was_exported_is_there_after_an_import() {
+    for url in ["sqlite://aizuchi.db".to_owned(), postgres::database()] {
+        let installation = Installation::on(&url);
+        let file = installation.file("export.jsonl");
+        std::fs::write(&file, format!("{EXPORT}{MORE}")).unwrap();
+        let report = installation.import(&file, &[], 0);
+        for expected in [
+            "workspace T1\nchannels  3 imported, 0 known already\npeople    4 imported, 0 known already\n\
+             messages  5 imported, 0 known already\nmemories  3 imported, 0 known already\n\
+             memos     1 imported, 0 known already\nreactions 3 imported, 0 known already\n\
+             orders    3 imported, 0 known already\nworkspace discord:77\n",
+            "left out  lines: 2; they cannot be read (lines 29, 30)",
+            "left out  decisions: 1; Aizuchi makes its own",
+            "left out  marks: 1; Aizuchi makes its own",
+            "left out  lines of another kind: 1; this version does not know it",
+            "left out  withheld messages: 1; they are in no prompt",
+        ] {
+            assert!(report.contains(expected), "{report}");
+        }
+        let exported = installation.export();
+        let expected = sorted(EXPORT);
+        for (exported, expected) in exported.iter().zip(&expected) {
+            assert_eq!(exported, expected, "{url}");
+        }
+        assert_eq!(exported.len(), expected.len());
+        // Once more changes nothing, and into an empty database again gives the same.
+        let again = installation.import(&file, &[], 0);
+        assert!(again.contains("messages  0 imported, 5 known already"), "{again}");
+        assert!(again.contains("reactions 0 imported, 3 known already"), "{again}");
+        assert!(again.contains("orders    0 imported, 3 known already"), "{again}");
+        assert_eq!(installation.export(), expected);
+        let third = installation.file("third.jsonl");
+        installation.run(&["export", third.to_str().unwrap()], 0);
+        let other = Installation::on_file();
+        other.import(&third, &[], 0);
+        assert_eq!(other.export(), expected);
+    }
+}
+
+#[test]
+fn a_workspace_of_an_export_can_be_chosen_or_renamed() {
+    let installation = Installation::on_file();
+    let file = installation.file("export.jsonl");
+    std::fs::write(&file, EXPORT).unwrap();
+    let refused = installation.import(&file, &["--workspace", "T9"], 1);
+    assert!(
+        refused.contains("holds several workspaces (T1, discord:77), and T9 is none of them"),
+        "{refused}"
+    );
+    installation.import(&file, &["--workspace", "discord:77"], 0);
+    let workspaces = |lines: &[Value]| {
+        lines.iter().map(|line| line["workspace"].clone()).collect::<std::collections::HashSet<_>>()
+    };
+    let exported = installation.export();
+    assert_eq!(workspaces(&exported), [json!("discord:77")].into());
+    // An export of one workspace goes where it is told.
+    let one = installation.file("one.jsonl");
+    installation.run(&["export", one.to_str().unwrap()], 0);
+    let other = Installation::on_file();
+    other.import(&one, &["--workspace", "T5"], 0);
+    let exported = other.export();
+    assert_eq!(workspaces(&exported), [json!("T5")].into());
+    assert_eq!(exported.len(), 3);
+}
+
+/// Who may read a channel here counts: what was private does not become public.
+#[test]
+fn what_was_private_does_not_get_into_a_public_channel() {
+    let installation = Installation::on_file();
+    let file = installation.file("export.jsonl");
+    let channel = EXPORT.lines().nth(1).unwrap();
+    std::fs::write(&file, channel).unwrap();
+    installation.import(&file, &[], 0);
+    std::fs::write(&file, EXPORT).unwrap();
+    let report = installation.import(&file, &["--workspace", "T1"], 0);
+    let expected =
+        "left out  messages from when their channel was private: 1; the channel is known as public";
+    assert!(report.contains(expected), "{report}");
+    assert!(!installation.run(&["search", "gift"], 0).contains("under the bench"));
+}
+
+#[test]
+fn a_replay_reads_the_messages_of_an_export() {
+    let installation = Installation::on_file();
+    let file = installation.file("export.jsonl");
+    std::fs::write(&file, format!("{EXPORT}{}", MORE.lines().nth(1).unwrap())).unwrap();
+    let file = file.to_str().unwrap();
+    let replayed = aizuchi().args(["replay", file, "--strict", "--json"]).assert().success();
+    let replayed: Value = serde_json::from_slice(&replayed.get_output().stdout).unwrap();
+    assert_eq!(replayed["bad_lines"], 0, "{replayed}");
+    assert_eq!(replayed["input"]["messages"], 6, "{replayed}");
+}
+
+#[tokio::test]
+async fn what_is_known_of_a_person_has_their_reactions_and_what_was_decided() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let asked = program.says("alice", "@Aizuchi what is the time?").await;
+    program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    let other = program.says("bob", "the pump key hangs behind the green door").await;
+    let reaction = json!({ "channel": "general", "message": other, "user": "alice", "emoji": "👍", "remove": false });
+    let (status, answer) = program.send("POST", "/api/reactions", Some(&reaction)).await;
+    assert!(status < 300, "{status} {answer}");
+    let run = |arguments: &[&str]| {
+        let mut command = aizuchi();
+        command.arg("--config").arg(home.config()).args(arguments);
+        String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+    };
+    let alice = run(&["export", "--user", "alice"]);
+    assert!(alice.contains("\n## Their reactions\n\n- 👍 to a message of "), "{alice}");
+    assert!(!alice.contains("green door"), "{alice}");
+    let decided = alice.split("## Decided about their messages").nth(1).unwrap();
+    assert!(decided.contains("#general: "), "{alice}");
+    let bob = run(&["export", "--user", "bob"]);
+    assert!(bob.contains("## Their reactions\n\nNone."), "{bob}");
+    // The same decision is in the export of everything.
+    let everything = sorted(&run(&["export"]));
+    let decisions = everything.iter().filter(|line| line["kind"] == "decision");
+    let mut decisions = decisions.filter(|line| line["messages"].to_string().contains(&asked));
+    assert!(decisions.next().is_some(), "{everything:?}");
+    assert_eq!(program.stop(), Some(0));
+}

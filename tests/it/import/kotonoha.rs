@@ -1,0 +1,187 @@
+//! Importing a dump of kotonoha's database.
+
+use std::io::Write;
+
+use aizuchi_core::chat::{AuthorKind, ChannelId, WorkspaceId};
+use aizuchi_core::store::{MessageQuery, MessageRange, StoredMessage};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::Migration;
+
+/// A dump as `pg_dump` writes it, of a server on which tea and seeds are talked of. The thread 303 was moved to the
+/// knowledge base twice, the second time with its beginning, and its newest messages are still in its session.
+const DUMP: &str = r#"--
+-- PostgreSQL database dump
+--
+
+SET client_encoding = 'UTF8';
+
+COPY public.alembic_version (version_num) FROM stdin;
+202601201940
+\.
+
+COPY public.knowledge_chunks (id, source_id, content, embedding, location, token_count, retry_count, created_at) FROM stdin;
+1	1	User: who has the key of the shed?\nAssistant: Nao has it.\nUser: since when?	[0.1,0.2]	{}	20	0	2026-01-10 05:00:00+00
+2	1	Assistant: Nao has it.\nUser: since when?\nAssistant: Since spring:\n- first the key\n- then the lock	\N	{}	20	0	2026-01-10 05:00:00+00
+3	2	User: who has the key of the shed?\nAssistant: Nao has it.\nUser: since when?\nAssistant: Since spring:\n- first the key\n- then the lock\nUser: C:\\\\seeds\tare there, <#909>	\N	{}	30	0	2026-01-11 05:00:00+00
+9	3	a page about tea	\N	{}	4	0	2026-01-11 05:00:00+00
+10	77	User: nobody knows where this was	\N	{}	4	0	2026-01-11 05:00:00+00
+\.
+
+COPY public.knowledge_sources (id, type, title, uri, status, error_code, error_message, metadata, created_at, updated_at) FROM stdin;
+1	discord_session	who has the key	https://discord.com/channels/101/202/303	completed	\N	\N	{"user_id": 7, "thread_id": 303, "channel_id": 202, "session_type": "thread", "origin_session_key": "thread:303", "archived_until_timestamp": "2026-01-10T12:00:00"}	2026-01-10 05:00:00+00	2026-01-10 05:00:00+00
+2	discord_session	who has the key	https://discord.com/channels/101/202/303	completed	\N	\N	{"user_id": 7, "thread_id": 303, "channel_id": 202, "session_type": "thread", "origin_session_key": "thread:303", "archived_until_timestamp": "2026-01-11T12:00:00"}	2026-01-11 05:00:00+00	2026-01-11 05:00:00+00
+3	web_page	tea	https://tea.example	completed	\N	\N	{}	2026-01-11 05:00:00+00	2026-01-11 05:00:00+00
+\.
+
+COPY public.sessions (id, session_key, session_type, messages, status, guild_id, channel_id, thread_id, user_id, version, last_archived_message_index, created_at, last_active_at) FROM stdin;
+1	thread:303	thread	[{"role": "assistant", "content": "Since spring:\\n- first the key\\n- then the lock", "timestamp": "2026-01-10T12:00:00"}, {"role": "user", "content": "C:\\\\\\\\seeds\\tare there, <#909>", "timestamp": "2026-01-11T12:00:00"}, {"role": "assistant", "content": "Thank you.", "timestamp": "2026-01-11T12:00:05.250000"}]	archived	101	202	303	7	3	0	2026-01-10 03:00:00+00	2026-01-11 03:00:05+00
+2	eavesdrop:404	eavesdrop	[{"role": "assistant", "content": "The kettle is on the left.", "timestamp": "2026-01-12T09:00:00"}]	active	102	404	\N	\N	1	0	2026-01-12 00:00:00+00	2026-01-12 00:00:00+00
+3	mention:8	mention	[{"role": "user", "content": "what is for lunch?", "timestamp": "2026-01-12T10:00:00"}, {"role": "assistant", "content": "Soup.", "timestamp": "2026-01-12T10:00:03"}]	active	101	202	\N	8	1	0	2026-01-12 01:00:00+00	2026-01-12 01:00:03+00
+4	thread:505	thread	[{"role": "user", "content": "where are we?", "timestamp": "2026-01-12T10:00:00"}]	active	\N	506	505	8	1	0	2026-01-12 01:00:00+00	2026-01-12 01:00:00+00
+5	thread:606	thread	not JSON	active	101	202	606	8	1	0	2026-01-12 01:00:00+00	2026-01-12 01:00:00+00
+6	half a row
+\.
+
+--
+-- PostgreSQL database dump complete
+--
+"#;
+
+const REPORT: &str = "\
+workspace discord:101
+channels  1 imported, 0 known already
+people    1 imported, 0 known already
+messages  6 imported, 0 known already
+memories  0 imported, 0 known already
+memos     0 imported, 0 known already
+workspace discord:102
+channels  1 imported, 0 known already
+people    0 imported, 0 known already
+messages  1 imported, 0 known already
+memories  0 imported, 0 known already
+memos     0 imported, 0 known already
+left out  lines: 2; they cannot be read (lines 30, 31)
+left out  documents of the knowledge base: 1; only what was said is imported
+left out  parts of the knowledge base: 1; what they are parts of is not in the dump
+left out  sessions by mention: 1; each holds what one person said in any channel, so it is not known who may see it; --mentions imports it into the channel where it began
+left out  sessions: 1; the dump does not say where they were; --workspace can name the server, as in discord:1234
+note      Who may read the new channels is not known, so they count as private, even if the platform says that they are public.
+database  DIR/aizuchi.db
+";
+
+async fn messages(migration: &Migration, workspace: &str, channel: &str) -> Vec<StoredMessage> {
+    let query = MessageQuery {
+        workspace: WorkspaceId::new(workspace),
+        channel: ChannelId::new(channel),
+        thread: None,
+        range: MessageRange::Newest,
+        limit: 100,
+    };
+    migration.store().await.archive.messages(query).await.unwrap()
+}
+
+#[tokio::test]
+async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
+    let migration = Migration::new().await;
+    let file = migration.folder.path().join("dump.sql");
+    std::fs::write(&file, DUMP).unwrap();
+    assert_eq!(migration.import(&file, &[], 0), REPORT);
+
+    let thread = messages(&migration, "discord:101", "202").await;
+    let found: Vec<_> = thread
+        .iter()
+        .map(|stored| {
+            let message = &stored.message;
+            let thread = message.conversation.thread.as_ref().map(|thread| thread.to_string());
+            assert_eq!(thread.as_deref(), Some("303"));
+            (message.at.to_string(), message.author.kind, &*message.text)
+        })
+        .collect();
+    use AuthorKind::{Human, Persona};
+    // Times are by the clock of the config, in Tokyo. Those of the older messages are not known.
+    assert_eq!(
+        found,
+        [
+            ("2026-01-10T02:59:57Z".into(), Human, "who has the key of the shed?"),
+            ("2026-01-10T02:59:58Z".into(), Persona, "Nao has it."),
+            ("2026-01-10T02:59:59Z".into(), Human, "since when?"),
+            (
+                "2026-01-10T03:00:00Z".into(),
+                Persona,
+                "Since spring:\n- first the key\n- then the lock"
+            ),
+            ("2026-01-11T03:00:00Z".into(), Human, "C:\\\\seeds\tare there, #909"),
+            ("2026-01-11T03:00:05.25Z".into(), Persona, "Thank you."),
+        ]
+    );
+    // Not even the newest is owed an answer, and who spoke in a thread is not known.
+    let store = migration.store().await;
+    assert_eq!(store.store.next_ready().await.unwrap(), None);
+    assert_eq!(thread[0].message.author.id.as_str(), "unknown");
+    let other = messages(&migration, "discord:102", "404").await;
+    assert_eq!(&*other[0].message.text, "The kettle is on the left.");
+    let searched = crate::command::aizuchi()
+        .arg("--config")
+        .arg(migration.folder.path().join("config.yaml"))
+        .args(["search", "shed"])
+        .assert()
+        .success();
+    let searched = String::from_utf8(searched.get_output().stdout.clone()).unwrap();
+    assert!(searched.contains("who has the key of the shed?"), "{searched}");
+}
+
+#[tokio::test]
+async fn a_dump_of_kotonoha_is_imported_once() {
+    let migration = Migration::new().await;
+    let file = migration.folder.path().join("dump.sql.gz");
+    let mut gzipped = GzEncoder::new(std::fs::File::create(&file).unwrap(), Compression::fast());
+    gzipped.write_all(DUMP.as_bytes()).unwrap();
+    gzipped.finish().unwrap();
+    migration.import(&file, &[], 0);
+    let before = migration.revision().await;
+    let again = migration.import(&file, &[], 0);
+    assert!(again.contains("messages  0 imported, 6 known already"), "{again}");
+    assert_eq!(migration.revision().await, before);
+    // A later dump has more of the same.
+    let later = DUMP.replace(
+        r#""Thank you.", "timestamp": "2026-01-11T12:00:05.250000"}"#,
+        r#""Thank you.", "timestamp": "2026-01-11T12:00:05.250000"}, {"role": "user", "content": "bye", "timestamp": "2026-01-11T12:01:00"}"#,
+    );
+    std::fs::write(&file, later).unwrap();
+    let more = ["--mentions", "--workspace", "discord:103", "--bot", "42"];
+    let report = migration.import(&file, &more, 0);
+    // The newer message, and the two by mention.
+    assert!(report.contains("messages  3 imported, 6 known already"), "{report}");
+    let by_mention = messages(&migration, "discord:101", "202").await;
+    let authors: Vec<_> = by_mention
+        .iter()
+        .filter(|stored| stored.message.conversation.thread.is_none())
+        .map(|stored| (stored.message.author.id.to_string(), stored.message.author.kind))
+        .collect();
+    assert_eq!(
+        authors,
+        [("8".to_owned(), AuthorKind::Human), ("42".to_owned(), AuthorKind::Persona)]
+    );
+    let named = messages(&migration, "discord:103", "506").await;
+    assert_eq!(&*named[0].message.text, "where are we?");
+}
+
+#[tokio::test]
+async fn other_dumps_are_refused_with_what_to_do() {
+    let migration = Migration::new().await;
+    let file = migration.folder.path().join("dump");
+    let head = &DUMP[..DUMP.find("COPY public.alembic").unwrap()];
+    let half = &DUMP[..DUMP.find("half a row").unwrap()];
+    for (text, expected) in [
+        ("PGDMP\u{1}", "`pg_restore --file=dump.sql DIR/dump` makes a plain one"),
+        (head, "the dump has no rows of kotonoha's tables; make it with `pg_dump DATABASE`"),
+        (half, "the dump ends in the middle of the table sessions"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let report = migration.import(&file, &[], 1);
+        assert!(report.contains(expected), "{report}");
+    }
+    assert!(!migration.new.exists());
+}
