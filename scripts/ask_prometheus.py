@@ -16,6 +16,8 @@ ABSENT_AT_FIRST = {
     "aizuchi_channels_behind",
     "aizuchi_channels_failing",
     "aizuchi_model_cost_total",
+    "aizuchi_model_failing",
+    "aizuchi_money_limit",
     "aizuchi_model_tokens_total",
     "aizuchi_model_calls_total",
     "aizuchi_model_seconds",

@@ -45,7 +45,6 @@ async fn a_reader_gets_the_format_that_it_asks_for() {
         "aizuchi_messages_heard_total{author=\"human\",arrival=\"live\"} 1",
         "# TYPE aizuchi_build_info gauge",
         "# TYPE aizuchi_hear_seconds histogram",
-        "aizuchi_panics_total{platform=\"slack\",task=\"backfill\"} 0",
         "aizuchi_oldest_owed_seconds 0.0",
         "aizuchi_money_spent{workspace=\"local\",period=\"day\"} 0.0",
     ] {

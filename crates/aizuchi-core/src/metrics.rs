@@ -13,7 +13,6 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
-use strum::VariantArray;
 
 use crate::chat::{Arrival, AuthorKind, WorkspaceId};
 use crate::decision::gate::Gate;
@@ -219,7 +218,7 @@ impl MalformedInput {
 }
 
 /// A task of a platform, in which a defect showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlatformTask {
     Connection,
     Event,
@@ -521,29 +520,11 @@ impl Default for Metrics {
             channels_failing: Family::default(),
         };
         metrics.register();
-        metrics.begin_at_zero();
         metrics
     }
 }
 
 impl Metrics {
-    /// What an alert watches for an increase has to be there before the first event.
-    fn begin_at_zero(&self) {
-        let over_budget = LabelValue(DecisionResult::OverBudget.name());
-        for gate in
-            ["none", Gate::Budget.name(), Gate::JudgeCalls.name(), Gate::DecisionCalls.name()]
-        {
-            let labels = DecisionLabels { ended: over_budget, gate: LabelValue(gate) };
-            self.decisions.get_or_create(&labels).inc_by(0);
-        }
-        for platform in ["slack", "discord"] {
-            for task in PlatformTask::VARIANTS {
-                let (platform, task) = (LabelValue(platform), LabelValue(task.name()));
-                self.panics.get_or_create(&PanicLabels { platform, task }).inc_by(0);
-            }
-        }
-    }
-
     fn register(&mut self) {
         let registry = &mut self.registry;
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
