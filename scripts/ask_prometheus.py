@@ -65,6 +65,10 @@ def expressions(node):
 def main(aizuchi, prometheus):
     until("the start of Aizuchi", lambda: read(f"{aizuchi}/api/room") is not None)
     read(f"{aizuchi}/api/messages", {"channel": "general", "user": "Ken", "text": "@Aizuchi who are you?"})
+    # A day of a small team, as it is replayed elsewhere.
+    with open("examples/small-history.jsonl", encoding="utf-8") as file:
+        for said in map(json.loads, file):
+            read(f"{aizuchi}/api/messages", {"channel": "general", "user": said["author"], "text": said["text"]})
     spoken = 'aizuchi_decisions_total{ended="spoke"} > 0'
     until("a scrape of the first answer", lambda: ask(prometheus, spoken))
 

@@ -4,9 +4,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
+use crate::program::Home;
 
 const HISTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/small-history.jsonl");
 
@@ -131,4 +134,50 @@ fn what_cannot_be_compared_is_refused_with_a_sentence() {
     assert!(stderr.contains("--against compares with one --policy"), "{stderr}");
     let stderr = refusal(&settings, &["--events", "events.jsonl"]);
     assert!(stderr.contains("--events"), "{stderr}");
+}
+
+/// The database as the version before the newest migration left it.
+async fn as_earlier_version(home: &Home) {
+    let options = SqliteConnectOptions::new().filename(home.database());
+    let mut database = options.connect().await.unwrap();
+    for statement in [
+        "ALTER TABLE counters DROP COLUMN copied_ms",
+        "ALTER TABLE counters DROP COLUMN restored_ms",
+        "DELETE FROM _sqlx_migrations WHERE version = (SELECT max(version) FROM _sqlx_migrations)",
+    ] {
+        database.execute(statement).await.unwrap();
+    }
+    database.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_own_messages_are_compared_before_the_upgrade() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    program.says("alice", "does anyone know where the ladder is?").await;
+    program.says("bob", "@Aizuchi are you there?").await;
+    assert_eq!(program.stop(), Some(0));
+    as_earlier_version(&home).await;
+    let folder = tempfile::tempdir().unwrap();
+    let quiet = write(&folder, "quiet.yaml", "response: {mode: 'off'}\n");
+    let on = |arguments: &[&str]| {
+        let mut command = aizuchi();
+        command.arg("--config").arg(home.config()).args(arguments);
+        command
+    };
+    let refused = on(&["search", "ladder"]).assert().failure();
+    let refused = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(refused.contains("was written by an older version"), "{refused}");
+    let mut compare = on(&["replay", "--from-store", "--against"]);
+    let compared = compare.arg(&quiet).assert().success();
+    let shown = String::from_utf8(compared.get_output().stdout.clone()).unwrap();
+    assert!(shown.starts_with("default and quiet decide differently about "), "{shown}");
+    assert!(shown.contains("are you there?"), "{shown}");
+    // The old version goes on with it.
+    let folder = home.database().parent().unwrap().to_owned();
+    let names = std::fs::read_dir(folder).unwrap().flatten().map(|file| file.file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().contains("before")));
+    let refused = on(&["search", "ladder"]).assert().failure();
+    let refused = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(refused.contains("was written by an older version"), "{refused}");
 }

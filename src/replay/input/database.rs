@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use anyhow::Context as _;
 use jiff::Timestamp;
 
 use crate::replay::history::RecordedMessage;
@@ -23,7 +24,9 @@ pub async fn read(
     progress: &dyn Fn(u64),
 ) -> anyhow::Result<Recording> {
     let mut writer = InputWriter::new(options, progress)?;
-    let database = ReadOnlyDatabase::open(location).await?;
+    // Before an upgrade, the new version asks what it would decide about what the old one has heard.
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let database = ReadOnlyDatabase::open_any_version(location, folder.path()).await?;
     let mut channels = Vec::new();
     for workspace in database.workspaces().await? {
         channels.extend(database.channels(&workspace).await?);

@@ -1,12 +1,14 @@
 //! A read-only view of a database that another process may own and be writing to.
 
+use std::path::Path;
+
 use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Readers, query};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::schema::{newer_schema_error, newest_migration, older_schema_error};
 use crate::store::database::{DatabaseStore, archive, recall, rows, sql};
-use crate::store::sqlite::inspect;
+use crate::store::sqlite::{earlier_version, inspect};
 use crate::store::{StoreError, postgres, sqlite};
 
 pub struct ReadOnlyDatabase {
@@ -29,6 +31,26 @@ impl ReadOnlyDatabase {
             ..0 => Err(older_schema_error(&location.to_string())),
             1.. => Err(newer_schema_error(&location.to_string(), newest)),
         }
+    }
+
+    /// Opens one that an earlier version may be using, too: of its file, a copy is made in `folder`, which has to stay as
+    /// long as the database is read, and is brought up to date.
+    pub async fn open_any_version(
+        location: &DatabaseLocation,
+        folder: &Path,
+    ) -> Result<Self, StoreError> {
+        let DatabaseLocation::Sqlite(path) = location else { return Self::open(location).await };
+        let readers = inspect::readers(path).await?;
+        let newest = newest_migration(&readers).await;
+        readers.close().await;
+        let newest = newest.map_err(|error| error.into_broken(&location.to_string()))?;
+        let is_earlier = newest > 0 && newest < sqlite::MIGRATIONS.last().map_or(0, |(it, ..)| *it);
+        if !is_earlier {
+            return Self::open(location).await;
+        }
+        let copy = folder.join("copy.db");
+        earlier_version::copy_migrated(path, &copy).await?;
+        Self::open(&DatabaseLocation::Sqlite(copy)).await
     }
 
     /// The same as a store without a writer.

@@ -4,12 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
 use tracing::{info, warn};
 
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
+use crate::store::database::schema::migrate;
 use crate::store::database::{rows, sql};
-use crate::store::sqlite::{MIGRATIONS, create_private};
+use crate::store::sqlite::{self, MIGRATIONS, create_private, to_broken};
 
 /// Whoever goes back does so by then. The copy holds what may have been forgotten since.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -63,6 +66,20 @@ async fn copy_to(copy: &Path, connection: &mut Connection) -> Result<(), StoreEr
         return Err(error);
     }
     std::fs::rename(&part, copy).map_err(failed)
+}
+
+/// Writes a copy, as this version would have it, of a file that an earlier one may be writing to.
+pub async fn copy_migrated(path: &Path, copy: &Path) -> Result<(), StoreError> {
+    let shown = path.display().to_string();
+    let options = SqliteConnectOptions::new().filename(path).read_only(true);
+    let connection = options.connect().await.map_err(|error| to_broken(path, error))?;
+    let mut connection = Connection::Sqlite(connection);
+    copy_to(copy, &mut connection).await.map_err(|error| error.into_broken(&shown))?;
+    connection.close().await?;
+    let copied = sqlite::options(copy).connect().await.map_err(|error| to_broken(copy, error))?;
+    let mut copied = Connection::Sqlite(copied);
+    migrate(&shown, MIGRATIONS, &mut copied).await?;
+    copied.close().await
 }
 
 fn remove_old_copies(path: &Path) {
