@@ -240,6 +240,7 @@ impl App {
             clock: clock.clone(),
             prompt_max_age: config.prompt_retention(),
             prompt_max_bytes: config.retention.prompts_mb.0 * 1_000_000,
+            database: config.database_address(),
         };
         let backup = config.backup().map(|(backup, folder)| ScheduledBackup {
             location: config.database_address(),

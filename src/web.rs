@@ -150,7 +150,7 @@ pub fn health_server(
         .route("/", get(health::health))
         .fallback(|| async { StatusCode::NOT_FOUND });
     if has_metrics {
-        router = router.route("/metrics", get(health::metrics));
+        router = router.route("/metrics", get(health::open_metrics));
     }
     let router = router.with_state(web);
     Server::new(listener, router, limits, shutdown)

@@ -1,6 +1,7 @@
 //! `aizuchi forget`: deletes a user from the database.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -14,6 +15,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::forget::ForgetReport;
 use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::sqlite::earlier_version;
 
 /// Delete a person and everything remembered about them.
 ///
@@ -43,7 +45,12 @@ impl ForgetArgs {
             };
             let (writer_end, report) = tokio::join!(writer.run(stop.clone()), forget);
             writer_end?;
-            print(&report?)?;
+            let report = report?;
+            if let DatabaseLocation::Sqlite(path) = &address {
+                // A copy that an earlier version left holds what is forgotten now.
+                earlier_version::remove_copies(path, Duration::ZERO);
+            }
+            print(&report)?;
             Ok(ExitCode::SUCCESS)
         })
     }

@@ -56,10 +56,12 @@ fn files_of(database: &Path, config_folder: &Path) -> Vec<PathBuf> {
 
 fn is_readable_by_others(file: &Path) -> bool {
     let Ok(found) = std::fs::metadata(file) else { return false };
-    // Whoever owns a file gave it to this process by its group, and to that group alone.
-    // `/proc/self` is this process's, so it has its user.
-    let is_own = std::fs::metadata("/proc/self").map_or(true, |own| own.uid() == found.uid());
-    let others = if is_own { READABLE_BY_OTHERS } else { READABLE_BY_ALL };
+    // `/proc/self` is this process's, so it has its user and its group.
+    let own = std::fs::metadata("/proc/self");
+    // Whoever owns a file has given it to this process by its group, and to that group alone.
+    let is_given =
+        own.is_ok_and(|own| own.uid() != found.uid() && own.gid() == found.gid() && own.uid() != 0);
+    let others = if is_given { READABLE_BY_ALL } else { READABLE_BY_OTHERS };
     found.permissions().mode() & others != 0
 }
 

@@ -21,7 +21,11 @@ use aizuchi_core::store::StoreError;
 
 /// The last status that the health port found, so that many requests cost the store few reads.
 #[derive(Default)]
-pub struct HealthStatus(Mutex<Option<KnownStatus>>);
+pub struct HealthStatus {
+    told: Mutex<Option<KnownStatus>>,
+    /// When the figures of `/metrics` were read from the store.
+    measured: Mutex<Option<Timestamp>>,
+}
 
 /// What the health port tells.
 #[derive(Clone, Copy)]
@@ -100,7 +104,7 @@ pub async fn starting() -> (StatusCode, Json<Value>) {
 /// The status of a moment ago, or of now.
 async fn known_status(web: &Web) -> KnownStatus {
     let now = web.clock.now();
-    let known = *web.health_status.0.lock();
+    let known = *web.health_status.told.lock();
     let known = known.filter(|known| now.duration_since(known.at).abs() < STATUS_AGE);
     if let Some(known) = known {
         let is_ready = known.is_ready && !web.shutdown.is_cancelled();
@@ -111,7 +115,7 @@ async fn known_status(web: &Web) -> KnownStatus {
     let backlog = if is_ready { web.archive.backlog().await.ok() } else { None };
     let pending = backlog.map_or(0, |backlog| backlog.pending.iter().map(|(_, it)| it).sum());
     let known = KnownStatus { at: now, is_ready, pending };
-    *web.health_status.0.lock() = Some(known);
+    *web.health_status.told.lock() = Some(known);
     known
 }
 
@@ -191,12 +195,29 @@ async fn outage(web: &Web) -> Option<ApiProblem> {
     None
 }
 
-/// The metrics in the OpenMetrics format, or in the older one for those who ask for no other. While the store cannot be read, the gauges that come
-/// from it keep their last values: the other metrics matter most then, and `/ready` reports the error.
+/// The metrics in the OpenMetrics format, or in the older one for those who ask for no other. While the store cannot be
+/// read, the gauges that come from it keep their last values: the other metrics matter most then, and `/ready` reports the
+/// error.
 pub async fn metrics(State(web): State<Arc<Web>>, headers: HeaderMap) -> impl IntoResponse {
     let snapshot = snapshot(&web).await.ok();
     web.metrics.set_readiness(&readiness(&web).await);
     encode(&web.metrics, snapshot.as_ref(), &headers)
+}
+
+/// The same on the health port, where anybody may ask as often as they like: what the store is asked for is repeated for a
+/// moment.
+pub async fn open_metrics(State(web): State<Arc<Web>>, headers: HeaderMap) -> Response {
+    let now = web.clock.now();
+    let is_fresh = {
+        let mut measured = web.health_status.measured.lock();
+        let is_fresh = measured.is_some_and(|at| now.duration_since(at).abs() < STATUS_AGE);
+        *measured = measured.filter(|_| is_fresh).or(Some(now));
+        is_fresh
+    };
+    match is_fresh {
+        true => encode(&web.metrics, None, &headers).into_response(),
+        false => metrics(State(web), headers).await.into_response(),
+    }
 }
 
 /// The metrics of a process on standby.

@@ -10,6 +10,7 @@ mod post;
 mod commands;
 mod faults;
 mod gaps;
+mod restored;
 mod timeouts;
 mod unreadable;
 mod deletions;

@@ -171,7 +171,7 @@ async fn the_own_messages_are_compared_before_the_upgrade() {
     let mut compare = on(&["replay", "--from-store", "--against"]);
     let compared = compare.arg(&quiet).assert().success();
     let shown = String::from_utf8(compared.get_output().stdout.clone()).unwrap();
-    assert!(shown.starts_with("default and quiet decide differently about "), "{shown}");
+    assert!(shown.starts_with("config and quiet decide differently about 1 of "), "{shown}");
     assert!(shown.contains("are you there?"), "{shown}");
     // The old version goes on with it.
     let folder = home.database().parent().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Deletes expired prompts and responses, once an hour.
+//! Deletes expired prompts and responses, and copies of the file that earlier versions left, once an hour.
 
 use std::sync::Arc;
 
@@ -7,6 +7,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::clock::Clock;
+use crate::store::database::location::DatabaseLocation;
+use crate::store::sqlite::earlier_version;
 use crate::store::{Store, StoreError};
 
 /// How often expired data is deleted.
@@ -19,6 +21,8 @@ pub struct Retention {
     pub prompt_max_age: SignedDuration,
     /// How much room they may take.
     pub prompt_max_bytes: u64,
+    /// Beside which there may be copies of earlier versions.
+    pub database: DatabaseLocation,
 }
 
 impl Retention {
@@ -37,6 +41,9 @@ impl Retention {
 
     /// Deletes what has expired by now.
     pub async fn step(&self) -> Result<(), StoreError> {
+        if let DatabaseLocation::Sqlite(path) = &self.database {
+            earlier_version::remove_copies(path, earlier_version::KEPT);
+        }
         // With a retention of zero, what was stored in this very millisecond has expired, too.
         let now = self.clock.now() + SignedDuration::from_millis(1);
         let before = now.checked_sub(self.prompt_max_age).unwrap_or_default();

@@ -75,10 +75,25 @@ pub struct LostSpan {
     pub until: Timestamp,
 }
 
+/// How far the clocks of a platform and of this machine may be apart.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
+/// For this long after a restore, mentions of the lost time may be owed an answer.
+const RESTORE_AFTERMATH: SignedDuration = SignedDuration::from_hours(24);
+
 impl LostSpan {
     /// Whether a post of the persona was made by the process whose database was lost.
     pub fn includes(&self, posted: Timestamp) -> bool {
         self.from < posted && posted <= self.until
+    }
+
+    /// The same, give or take what the clocks are apart.
+    pub fn widened(&self) -> Self {
+        Self { from: self.from - CLOCK_SKEW, until: self.until + CLOCK_SKEW }
+    }
+
+    /// Whether what was answered in the lost time still matters.
+    pub fn is_recent(&self, now: Timestamp) -> bool {
+        now < self.until + RESTORE_AFTERMATH
     }
 }
 
@@ -217,6 +232,17 @@ pub trait Archive: Send + Sync {
     /// If this store was restored from a backup.
     fn lost_span(&self) -> Option<LostSpan> {
         None
+    }
+
+    /// Which of a conversation's messages were probably answered by the process whose database was lost: in the lost
+    /// time the persona posted after them, beside them or in their thread, or reacted to them, and no draft of this store
+    /// led to that.
+    async fn answered_before_restore(
+        &self,
+        _conversation: &ConversationId,
+        _messages: &[MessageId],
+    ) -> Result<Vec<MessageId>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;

@@ -81,7 +81,8 @@ impl ReadCursor {
 }
 
 impl DiscordPlatform {
-    /// A shard's last session, if it belongs to this bot.
+    /// A shard's last session, if it belongs to this bot. That of a backup is not resumed: the process whose database was
+    /// lost went on with it, and its own posts are to be read from the history.
     pub(super) async fn load_session(
         &self,
         shard: ShardId,
@@ -91,7 +92,13 @@ impl DiscordPlatform {
         let stored = cursors.iter().find(|cursor| *cursor.stream == *key);
         let session =
             stored.and_then(|cursor| serde_json::from_str::<GatewaySession>(&cursor.value).ok());
-        Ok(session.filter(|session| session.user == self.identity.user && !session.id.is_empty()))
+        let lost_span = self.archive.lost_span();
+        let is_of_backup = |session: &GatewaySession| {
+            lost_span.is_some_and(|span| session.heard_until() <= span.until)
+        };
+        Ok(session.filter(|session| {
+            session.user == self.identity.user && !session.id.is_empty() && !is_of_backup(session)
+        }))
     }
 }
 

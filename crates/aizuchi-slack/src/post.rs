@@ -140,7 +140,9 @@ impl Platform for SlackPlatform {
         let channel = &conversation.channel;
         let is_pending = match self.cache.channel(channel).map(|cached| cached.membership) {
             // With a rate-limited history a page takes a minute, which is too long for a step to wait.
-            Some(Membership::Member) if self.history_limit.is_limited() => false,
+            Some(Membership::Member) if self.history_limit.is_limited() && !self.is_restored() => {
+                false
+            }
             Some(Membership::Member) => {
                 let target = (channel.clone(), conversation.thread.clone());
                 !self.backfill.is_complete(&target, since)
@@ -172,6 +174,11 @@ impl Platform for SlackPlatform {
 }
 
 impl SlackPlatform {
+    /// Whether only the history tells what was answered lately.
+    fn is_restored(&self) -> bool {
+        self.archive.lost_span().is_some_and(|span| span.is_recent(self.now()))
+    }
+
     async fn post_message(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
         if let Some(user) = item.metadata.only_reader().filter(|_| !self.is_direct(item)) {
             return self.post_ephemeral(item, user).await;

@@ -129,10 +129,14 @@ impl SlackPlatform {
         }
         self.clock.sleep_until(page_at).await;
         let thread = self.reply_thread(item);
+        let settled_at = dispatched_at + self.settings.settle_time;
+        // What a backup held may have been posted at any time until it was restored.
+        let lost_span = self.archive.lost_span().filter(|span| dispatched_at < span.until);
+        let latest = lost_span.map_or(settled_at, |span| settled_at.max(span.until));
         let mut arguments = vec![
             ("channel", item.conversation.channel.to_string()),
             ("oldest", format_ts(dispatched_at - CLOCK_SKEW)),
-            ("latest", format_ts(dispatched_at + self.settings.settle_time + CLOCK_SKEW)),
+            ("latest", format_ts(latest + CLOCK_SKEW)),
             ("include_all_metadata", "true".to_owned()),
             ("limit", "200".to_owned()),
         ];

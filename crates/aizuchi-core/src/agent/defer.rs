@@ -24,6 +24,9 @@ const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 /// connected. It outlasts one call that hangs.
 pub const MAX_OWED_WAIT: SignedDuration = SignedDuration::from_secs(15);
 
+/// The same after a restore, when an answer may have been given already.
+const MAX_RESTORED_WAIT: SignedDuration = SignedDuration::from_mins(10);
+
 /// The deferred steps. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Deferrals(Arc<Mutex<HashMap<ConversationId, Deferral>>>);
@@ -77,7 +80,11 @@ impl Agent {
         if !claim.is_owed || gap_ended.is_none() {
             return Some(StepResult::Deferred { due: self.now() + wait });
         }
-        let left = MAX_OWED_WAIT - waited;
+        // Only the history tells what was answered before a restore.
+        let lost_span = self.command_answers.archive.lost_span();
+        let is_restored = lost_span.is_some_and(|span| span.is_recent(self.now()));
+        let most = if is_restored { MAX_RESTORED_WAIT } else { MAX_OWED_WAIT };
+        let left = most - waited;
         if left.is_positive() {
             return Some(StepResult::Deferred { due: self.now() + wait.min(left) });
         }

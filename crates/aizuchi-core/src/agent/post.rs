@@ -73,6 +73,14 @@ impl Agent {
             }
             return Ok(result);
         }
+        if claim.is_owed && !item.is_published() {
+            let archive = &self.command_answers.archive;
+            let owed = &item.metadata.owed;
+            let answered = archive.answered_before_restore(&item.conversation, owed).await?;
+            if !owed.is_empty() && owed.iter().all(|message| answered.contains(message)) {
+                return Ok(self.close_answered_before_restore(answered));
+            }
+        }
         if changed {
             let why = texts::replies::source_changed(self.persona.language);
             if item.id != item.first_in_draft {

@@ -12,7 +12,7 @@ use tracing::warn;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, StepError, StepTrace};
-use crate::chat::{AuthorKind, ConversationId, Message, MessageId, is_blank, to_single_line};
+use crate::chat::{ConversationId, Message, MessageId, is_blank, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
 use crate::decision::gate::{Gate, GateResult};
@@ -79,6 +79,13 @@ impl Agent {
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.withdraw_retracted());
         }
+        let answered = match self.command_answers.archive.lost_span() {
+            Some(_) => self.take_answered_before_restore(&mut context).await?,
+            None => Vec::new(),
+        };
+        if claim.is_owed && context.owed.is_empty() {
+            return Ok(self.close_answered_before_restore(answered));
+        }
         if let Some(result) = self.reply_to_commands(&context).await? {
             return Ok(result);
         }
@@ -87,14 +94,6 @@ impl Agent {
         {
             // None of the questions is available any more.
             return Ok(self.close_deleted(&context));
-        }
-        let answered = self.take_answered_before_restore(&mut context);
-        if claim.is_owed && context.owed.is_empty() {
-            let why = texts::replies::answered_before_restore(self.persona.language);
-            return Ok(StepResult::Silent(DecisionClosing {
-                settled_messages: answered,
-                ..DecisionClosing::new(DecisionResult::Dropped, why)
-            }));
         }
         let (mode, gate_result) = self.check_gates(claim, &context);
         // The state that the judge named is kept.
@@ -237,24 +236,27 @@ impl Agent {
         })
     }
 
-    /// Takes the messages out of this reply that were answered after the backup was made from which the store was
-    /// restored: the persona has posted after them, beside them or in their thread, while nothing was stored.
-    fn take_answered_before_restore(&self, context: &mut Context) -> Vec<MessageId> {
-        let Some(span) = self.command_answers.archive.lost_span() else { return Vec::new() };
-        let is_answered = |id: &MessageId| {
-            let Some(message) = context.target_message(id) else { return false };
-            let answers_it = |post: &&Arc<Message>| {
-                post.author.kind == AuthorKind::Persona
-                    && post.at > message.at
-                    && span.includes(post.at)
-            };
-            let below = context.conversation_history.thread(id);
-            context.target_messages().iter().chain(below).any(|post| answers_it(&post))
-        };
-        let (answered, owed): (Vec<MessageId>, Vec<MessageId>) =
-            context.owed.iter().cloned().partition(is_answered);
-        context.owed = owed;
-        answered
+    /// Takes the messages out of this reply, and their commands, that were probably answered after the backup was made
+    /// from which the store was restored.
+    async fn take_answered_before_restore(
+        &self,
+        context: &mut Context,
+    ) -> Result<Vec<MessageId>, StoreError> {
+        let archive = &self.command_answers.archive;
+        let answered =
+            archive.answered_before_restore(&context.conversation, &context.owed).await?;
+        context.owed.retain(|message| !answered.contains(message));
+        context.pending_commands.retain(|command| !answered.contains(&command.message));
+        Ok(answered)
+    }
+
+    /// The result for a reply of which every message was answered before the restore.
+    pub(super) fn close_answered_before_restore(&self, answered: Vec<MessageId>) -> StepResult {
+        let why = texts::replies::answered_before_restore(self.persona.language);
+        StepResult::Silent(DecisionClosing {
+            settled_messages: answered,
+            ..DecisionClosing::new(DecisionResult::Dropped, why)
+        })
     }
 
     /// Takes messages of users over their hourly answer limit out of this reply. They are settled

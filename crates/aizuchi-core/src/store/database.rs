@@ -117,6 +117,12 @@ impl Counters {
         })
     }
 
+    /// That of a database of whichever version.
+    pub async fn installation(connection: &mut Connection) -> Result<Arc<str>, StoreError> {
+        let counters = query(sql::INSTALLATION).fetch_one(connection).await?;
+        Ok(rows::column::<String>(&counters, "installation")?.into())
+    }
+
     pub async fn write(&self, connection: &mut Connection) -> Result<(), StoreError> {
         let put = query(sql::PUT_COUNTERS).bind(self.revision as i64).bind(self.last_number);
         put.execute(connection).await.map(|_| ())

@@ -4,7 +4,7 @@
 //! and compared with what was read. The search index is not copied; the next start builds it anew.
 
 pub mod tables;
-mod target;
+pub mod target;
 mod forgotten;
 
 use std::fs::File;
@@ -77,12 +77,12 @@ pub async fn restore(
 ) -> Result<RestoreReport, StoreError> {
     let (mut source, _migrated) = open_backup(file, to).await?;
     let now = Clock::system().now();
-    let mark = Counters::read(&mut source).await?.installation;
+    let mark = Counters::installation(&mut source).await?;
     let mut target = Target::open(to, occupied, &mark).await?;
     let copied = target.fill(&mut source).await?;
     let in_backup = ForgottenUsers::read(&mut source).await?;
     let forgotten = target.forget_again(&in_backup, now).await?;
-    let opted_out = target.opt_out_again(now).await?;
+    let opted_out = target.order_again(now).await?;
     target.renew_installation().await?;
     target.note_restored(now).await?;
     let set_aside = target.finish().await?;
@@ -107,7 +107,7 @@ pub async fn move_to(
         Some(moved_to) => return Err(schema::moved_error(&from.to_string(), &moved_to)),
         None => false,
     };
-    let mark = Counters::read(&mut source).await?.installation;
+    let mark = Counters::installation(&mut source).await?;
     if is_repeated && target::installation_at(to).await?.is_some_and(|there| there == mark) {
         // It may have been in use since.
         return Ok(MoveReport::WasMoved);

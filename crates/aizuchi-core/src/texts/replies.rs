@@ -41,8 +41,8 @@ texts! {
     question_withdrawn: "the question was withdrawn" / "質問が取り下げられました";
     /// By the installation whose backup this one was restored from.
     answered_before_restore:
-        "it was answered before my memory was restored from a backup"
-        / "記憶をバックアップから戻す前に、もう答えていました";
+        "it was probably answered before my memory was restored from a backup"
+        / "記憶をバックアップから戻す前に、もう答えていたようです";
     /// A message that the draft was made from.
     source_changed: "a message it was based on has changed" / "元になった発言が変わりました";
     people_went_on: "the conversation moved on in the meantime" / "その間に会話が進みました";

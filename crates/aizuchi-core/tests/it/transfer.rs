@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use aizuchi_core::chat::UserId;
 use aizuchi_core::clock::Clock;
@@ -12,6 +13,7 @@ use aizuchi_core::store::Order;
 use aizuchi_core::store::database::connection::{Connection, Row, query};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::schema::{migrate, set_moved_to};
+use aizuchi_core::store::sqlite::earlier_version::remove_copies;
 use aizuchi_core::store::transfer::tables::{Table, TableDigest};
 use aizuchi_core::store::transfer::{IfOccupied, MoveReport, back_up, move_to, restore};
 use aizuchi_harness::harness::{Harness, StoreKind, TestStore, at, on_every_database, workspace};
@@ -625,7 +627,21 @@ async fn the_file_is_kept_as_the_earlier_version_left_it() {
     assert_eq!(count(&copy, newest).await, 10);
     assert!(count(&location, newest).await > 10);
     drop(location.open().await.unwrap());
-    let copies = std::fs::read_dir(folder.path()).unwrap().flatten();
-    let copies = copies.filter(|file| file.file_name().to_string_lossy().contains("before"));
-    assert_eq!(copies.count(), 1);
+    // Who goes back and upgrades again later finds what was there then.
+    let kept = folder.path().join("aizuchi.db.before-11");
+    std::fs::write(&kept, "of the first upgrade").unwrap();
+    let own = folder.path().join("aizuchi.db.before-spring");
+    std::fs::write(&own, "the operator's").unwrap();
+    std::fs::remove_file(folder.path().join("aizuchi.db")).unwrap();
+    let DatabaseLocation::Sqlite(path) = &location else { panic!() };
+    let (mut old, lock) = aizuchi_core::store::sqlite::connect(path).await.unwrap();
+    migrate("the file", earlier, &mut old).await.unwrap();
+    old.close().await.unwrap();
+    drop(lock);
+    drop(location.open().await.unwrap());
+    assert_eq!(count(&copy, newest).await, 10);
+    remove_copies(path, Duration::from_secs(60));
+    assert!(kept.exists());
+    remove_copies(path, Duration::ZERO);
+    assert!(!kept.exists() && own.exists());
 }

@@ -213,13 +213,15 @@ impl SlackPlatform {
     ) -> Result<(), IngestError> {
         let mut new = 0;
         let mut in_flight = FuturesOrdered::new();
-        let lost_span = self.archive.lost_span();
-        // The runner may not have committed its newest posts yet. Those of the time before a restore are not its own.
+        let installation = self.archive.installation();
+        let is_of_installation = |key: &str| {
+            key.strip_prefix(&*installation).is_some_and(|number| number.starts_with('-'))
+        };
+        // The runner may not have committed its newest posts yet. Those of another installation are not its own.
         let is_recent_post = |message: &SlackMessage| {
             self.is_own(message)
-                && message.key.is_some()
+                && message.key.as_deref().is_some_and(is_of_installation)
                 && message.at > pass.began - REDELIVERY_WINDOW
-                && !lost_span.is_some_and(|span| span.includes(message.at))
         };
         for message in messages
             .iter()

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{Channel, ChannelId, Message, MessageId, User, UserId, WorkspaceId};
+use crate::chat::{
+    Channel, ChannelId, ConversationId, Message, MessageId, User, UserId, WorkspaceId,
+};
 use crate::context::BudgetUsage;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::decision::learned::JudgedMoment;
@@ -304,6 +306,23 @@ impl Archive for DatabaseStore {
 
     fn lost_span(&self) -> Option<LostSpan> {
         self.lost_span
+    }
+
+    async fn answered_before_restore(
+        &self,
+        conversation: &ConversationId,
+        messages: &[MessageId],
+    ) -> Result<Vec<MessageId>, StoreError> {
+        let Some(span) = self.lost_span.map(|span| span.widened()) else { return Ok(Vec::new()) };
+        let messages: Vec<[&str; 1]> = messages.iter().map(|message| [message.as_str()]).collect();
+        let answered = query(sql::ANSWERED_BEFORE_RESTORE)
+            .bind(conversation.workspace.as_str())
+            .bind(conversation.channel.as_str())
+            .bind(json!(messages).to_string())
+            .bind(span.from.as_millisecond())
+            .bind(span.until.as_millisecond());
+        let rows = answered.fetch_all(&self.readers).await?;
+        rows.iter().map(|row| rows::column::<String>(row, "id").map(MessageId::new)).collect()
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {

@@ -176,13 +176,31 @@ statements! {
         SELECT workspace, id FROM users UNION SELECT workspace, author FROM messages ORDER BY 1, 2";
     COUNT_MESSAGES = "SELECT count(*) AS n FROM messages";
     COUNTERS = "SELECT revision, last_number, installation, copied_ms, restored_ms FROM counters";
+    INSTALLATION = "SELECT installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
     /// In a backup: when it was made.
     NOTE_COPIED = "UPDATE counters SET copied_ms = ?1, restored_ms = NULL";
-    /// A copy that was made with other tools does not tell when; it knows what was heard before.
+    /// A copy that was made with other tools does not tell when, though it may say so of an earlier one; it knows what was
+    /// heard before.
     NOTE_RESTORED = "
         UPDATE counters SET restored_ms = ?1,
-            copied_ms = coalesce(copied_ms, (SELECT max(at_ms) FROM messages WHERE at_ms <= ?1), 0)";
+            copied_ms = coalesce(CASE WHEN restored_ms IS NULL THEN copied_ms END, (SELECT max(at_ms) FROM messages WHERE at_ms <= ?1), 0)";
+    ANSWERED_BEFORE_RESTORE = "
+        SELECT m.id
+        FROM json_each(?3) AS j
+        JOIN messages AS m ON m.workspace = ?1 AND m.channel = ?2 AND m.id = j.value ->> 0
+        WHERE m.at_ms <= ?5
+            AND (EXISTS (SELECT 1 FROM messages AS p
+                    WHERE p.workspace = ?1 AND p.channel = ?2 AND p.author_kind = 'persona'
+                        AND p.at_ms > m.at_ms AND p.at_ms > ?4 AND p.at_ms <= ?5
+                        AND (p.thread = m.thread OR p.thread = m.id)
+                        AND NOT EXISTS (SELECT 1 FROM outbox AS o
+                            WHERE o.workspace = ?1 AND o.channel = ?2 AND o.message = p.id))
+                OR EXISTS (SELECT 1 FROM reactions AS r
+                    WHERE r.workspace = ?1 AND r.channel = ?2 AND r.message = m.id AND r.kind = 'persona'
+                        AND r.removed_ms IS NULL
+                        AND NOT EXISTS (SELECT 1 FROM outbox AS o
+                            WHERE o.workspace = ?1 AND o.channel = ?2 AND o.reaction_on = m.id AND o.state = 'said')))";
     /// What was to be posted when the backup was made may have been posted since.
     LOOK_FOR_POSTS = "
         UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, c.copied_ms)
@@ -362,6 +380,10 @@ statements! {
         SET mark = excluded.mark, marked_by = excluded.marked_by, at_ms = excluded.at_ms";
     DROP_MARK = "DELETE FROM decision_marks WHERE workspace = ?1 AND decision = ?2";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    DROP_ALL_MUTES = "DELETE FROM mutes";
+    DROP_ALL_MODES = "DELETE FROM modes";
+    ALL_MUTES = "SELECT workspace, channel, until_ms, role FROM mutes";
+    ALL_MODES = "SELECT workspace, channel, mode FROM modes";
     OPTED_OUT = "SELECT workspace, \"user\" FROM opted_out";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
     CLOSE_OWED_OF_USER = "

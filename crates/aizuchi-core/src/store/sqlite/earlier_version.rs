@@ -1,6 +1,7 @@
 //! A copy of the file as the earlier version left it, kept beside it when a newer version is about to migrate it: the
 //! earlier one refuses what was migrated, and nobody makes a backup before an unattended upgrade.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -13,9 +14,10 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::schema::migrate;
 use crate::store::database::{rows, sql};
 use crate::store::sqlite::{self, MIGRATIONS, create_private, to_broken};
+use crate::store::transfer::target::{PartialFile, expect_sound};
 
 /// Whoever goes back does so by then. The copy holds what may have been forgotten since.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Keeps a copy if migrations are pending. Without room for one the start goes on: a migration is one transaction.
 pub async fn keep_copy(path: &Path, connection: &mut Connection) {
@@ -31,9 +33,8 @@ pub async fn keep_copy(path: &Path, connection: &mut Connection) {
                 }
             }
         }
-        Ok(None) => remove_old_copies(path),
-        // The migration says what is wrong.
-        Err(_) => {}
+        // Nothing is to be migrated, or the migration says what is wrong.
+        Ok(None) | Err(_) => {}
     }
 }
 
@@ -47,25 +48,23 @@ async fn pending_migration(connection: &mut Connection) -> Result<Option<i64>, S
     Ok(MIGRATIONS.iter().map(|(version, ..)| *version).find(|version| *version > newest))
 }
 
+/// Writes a copy, in the place of one that an earlier upgrade left.
 async fn copy_to(copy: &Path, connection: &mut Connection) -> Result<(), StoreError> {
-    if copy.exists() {
-        return Ok(());
-    }
     let failed = |error: std::io::Error| StoreError::Broken(format!("{}: {error}", copy.display()));
-    let part = beside(copy, ".part");
-    match std::fs::remove_file(&part) {
+    let part = PartialFile::beside(copy, ".part");
+    match std::fs::remove_file(part.path()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         Ok(()) | Err(_) => {}
     }
     // Into an empty file, so that only this user can read it.
-    create_private(&part)?;
-    let file = part.to_string_lossy().into_owned();
-    if let Err(error) = query(super::sql::VACUUM_INTO).bind(file).execute(connection).await {
-        // It may be as large as there was room for.
-        let _ = std::fs::remove_file(&part);
-        return Err(error);
-    }
-    std::fs::rename(&part, copy).map_err(failed)
+    create_private(part.path())?;
+    let Some(name) = part.path().to_str() else {
+        return Err(StoreError::Broken(format!("{} is no path in UTF-8", copy.display())));
+    };
+    query(super::sql::VACUUM_INTO).bind(name.to_owned()).execute(connection).await?;
+    File::open(part.path()).and_then(|file| file.sync_all()).map_err(failed)?;
+    expect_sound(part.path()).await?;
+    std::fs::rename(part.path(), copy).map_err(failed)
 }
 
 /// Writes a copy, as this version would have it, of a file that an earlier one may be writing to.
@@ -82,15 +81,21 @@ pub async fn copy_migrated(path: &Path, copy: &Path) -> Result<(), StoreError> {
     copied.close().await
 }
 
-fn remove_old_copies(path: &Path) {
+/// Removes copies that are at least this old. What an operator has put beside the file under a name of another kind stays.
+pub fn remove_copies(path: &Path, oldest: Duration) {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
     let prefix = format!("{name}.before-");
-    for file in files.filter(|file| file.file_name().to_string_lossy().starts_with(&prefix)) {
+    let is_copy = |file: &std::fs::DirEntry| {
+        let name = file.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(&prefix));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    for file in files.filter(is_copy) {
         let made = file.metadata().and_then(|metadata| metadata.modified());
         let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-        if age.is_some_and(|age| age > KEPT)
+        if age.is_some_and(|age| age >= oldest)
             && let Err(error) = std::fs::remove_file(file.path())
         {
             warn!(copy = %file.path().display(), %error, "a copy of an earlier version cannot be removed");

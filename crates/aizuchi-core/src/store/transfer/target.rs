@@ -1,10 +1,12 @@
 //! Where rows are copied to: a new file, or a server. Nothing of it is seen before [`Target::finish`].
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tracing::warn;
 
 use crate::chat::{UserId, WorkspaceId};
 use crate::store::database::connection::{Connection, query};
@@ -22,7 +24,17 @@ pub struct Target {
     place: Place,
     /// What the database that is replaced knows of its users' wishes.
     forgotten: ForgottenUsers,
+    orders: Option<FormerOrders>,
+}
+
+/// The orders in force in the database that is replaced.
+#[derive(Default)]
+struct FormerOrders {
     opted_out: Vec<(WorkspaceId, UserId)>,
+    /// Workspace, channel, until when in milliseconds, and by which role.
+    mutes: Vec<(String, String, i64, String)>,
+    /// Workspace, channel and mode.
+    modes: Vec<(String, String, String)>,
 }
 
 /// What becomes the database in the end.
@@ -86,9 +98,9 @@ impl Target {
                 }
                 expect_empty(&shown, &mut connection, occupied).await?;
                 let forgotten = ForgottenUsers::read(&mut connection).await?;
-                let opted_out = opted_out(&mut connection).await?;
+                let orders = Some(FormerOrders::read(&mut connection).await?);
                 query(sql::BEGIN).execute(&mut connection).await?;
-                Ok(Self { connection, place: Place::Server, forgotten, opted_out })
+                Ok(Self { connection, place: Place::Server, forgotten, orders })
             }
         }
     }
@@ -99,14 +111,14 @@ impl Target {
             return Self::file(path, None, Some(sqlite::lock(path)?)).await;
         }
         let (mut old, lock) = sqlite::connect(path).await?;
-        let (mut were_forgotten, mut had_opted_out) = (ForgottenUsers::default(), Vec::new());
+        let (mut were_forgotten, mut former) = (ForgottenUsers::default(), None);
         if !Table::list(&mut old).await?.is_empty() {
             if let Some(moved_to) = schema::moved_to(&mut old).await? {
                 expect_own(&shown, &moved_to, &mut old, occupied, mark).await?;
             }
             expect_empty(&shown, &mut old, occupied).await?;
             were_forgotten = ForgottenUsers::read(&mut old).await?;
-            had_opted_out = opted_out(&mut old).await?;
+            former = Some(FormerOrders::read(&mut old).await?);
         }
         if !forget::truncate_log(&mut old).await? {
             return Err(StoreError::Broken(format!(
@@ -115,7 +127,7 @@ impl Target {
         }
         old.close().await?;
         let mut target = Self::file(path, Some(aside_path(path)), Some(lock)).await?;
-        (target.forgotten, target.opted_out) = (were_forgotten, had_opted_out);
+        (target.forgotten, target.orders) = (were_forgotten, former);
         Ok(target)
     }
 
@@ -133,7 +145,7 @@ impl Target {
             connection,
             place: Place::File { path: path.to_owned(), part, set_aside, _lock: lock },
             forgotten: ForgottenUsers::default(),
-            opted_out: Vec::new(),
+            orders: None,
         };
         let shown = path.display().to_string();
         schema::migrate(&shown, sqlite::MIGRATIONS, &mut target.connection).await?;
@@ -245,18 +257,31 @@ impl Target {
         Ok(count)
     }
 
-    /// Has those not be heard who opted out in the database that is replaced, since the backup was made or before.
-    /// Returns how many.
-    pub async fn opt_out_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
-        let here = opted_out(&mut self.connection).await?;
-        let missing = self.opted_out.iter().filter(|user| !here.contains(user));
-        let missing: Vec<(WorkspaceId, UserId)> = missing.cloned().collect();
+    /// Puts the orders in force that are in force in the database that is replaced; who has opted out in the backup stays so.
+    /// Returns how many users opt out by that.
+    pub async fn order_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
+        let Some(FormerOrders { opted_out, mutes, modes }) = self.orders.take() else {
+            return Ok(0);
+        };
+        let here = FormerOrders::read(&mut self.connection).await?.opted_out;
+        let missing: Vec<_> = opted_out.into_iter().filter(|user| !here.contains(user)).collect();
         let mut counters = Counters::read(&mut self.connection).await?;
         for (workspace, user) in &missing {
             let order = Order::OptOut { workspace: workspace.clone(), user: user.clone() };
             orders::apply(&mut self.connection, &mut counters, &order, now).await?;
         }
         counters.write(&mut self.connection).await?;
+        for statement in [sql::DROP_ALL_MUTES, sql::DROP_ALL_MODES] {
+            query(statement).execute(&mut self.connection).await?;
+        }
+        for (workspace, channel, until, role) in mutes {
+            let mute = query(sql::MUTE).bind(workspace).bind(channel).bind(until).bind(role);
+            mute.execute(&mut self.connection).await?;
+        }
+        for (workspace, channel, mode) in modes {
+            let put = query(sql::PUT_MODE).bind(workspace).bind(channel).bind(mode);
+            put.execute(&mut self.connection).await?;
+        }
         Ok(missing.len())
     }
 
@@ -268,10 +293,14 @@ impl Target {
         match &self.place {
             Place::Server => Ok(None),
             Place::File { path, part, set_aside, .. } => {
+                let synced = File::open(&part.0).and_then(|file| file.sync_all());
+                synced.map_err(|error| broken(path, &error))?;
                 expect_sound(&part.0).await?;
                 expect_no_log(path)?;
+                let owner = owner_of(path);
                 take_place(&part.0, path, set_aside.as_deref())
                     .map_err(|error| broken(path, &error))?;
+                give_to(owner, path);
                 Ok(set_aside.clone())
             }
         }
@@ -290,9 +319,9 @@ pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<Arc<s
         connection.close().await?;
         return Ok(None);
     }
-    let counters = Counters::read(&mut connection).await?;
+    let installation = Counters::installation(&mut connection).await?;
     connection.close().await?;
-    Ok(Some(counters.installation))
+    Ok(Some(installation))
 }
 
 /// A database that was moved away is only replaced by itself.
@@ -303,8 +332,8 @@ async fn expect_own(
     occupied: IfOccupied,
     mark: &str,
 ) -> Result<(), StoreError> {
-    let counters = Counters::read(connection).await?;
-    match occupied == IfOccupied::Replace && &*counters.installation == mark {
+    let installation = Counters::installation(connection).await?;
+    match occupied == IfOccupied::Replace && &*installation == mark {
         true => Ok(()),
         false => Err(schema::moved_error(shown, moved_to)),
     }
@@ -326,22 +355,39 @@ async fn expect_empty(
     }
 }
 
-/// Who had opted out in a database, of whichever version.
-async fn opted_out(connection: &mut Connection) -> Result<Vec<(WorkspaceId, UserId)>, StoreError> {
-    let tables = Table::list(connection).await?;
-    if !tables.iter().any(|table| table.name == "opted_out") {
-        return Ok(Vec::new());
+impl FormerOrders {
+    /// Those of a database of whichever version.
+    async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
+        let tables = Table::list(connection).await?;
+        let has = |name: &str| tables.iter().any(|table| table.name == name);
+        if !has("opted_out") || !has("mutes") || !has("modes") {
+            return Ok(Self::default());
+        }
+        let opted_out = query(sql::OPTED_OUT).fetch_all(&mut *connection).await?;
+        let user = |row| {
+            let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
+            Ok((workspace, UserId::new(rows::column::<String>(row, "user")?)))
+        };
+        let mutes = query(sql::ALL_MUTES).fetch_all(&mut *connection).await?;
+        let mute = |row| {
+            let place = (rows::column(row, "workspace")?, rows::column(row, "channel")?);
+            Ok((place.0, place.1, rows::column(row, "until_ms")?, rows::column(row, "role")?))
+        };
+        let modes = query(sql::ALL_MODES).fetch_all(connection).await?;
+        let mode = |row| {
+            let channel = rows::column(row, "channel")?;
+            Ok((rows::column(row, "workspace")?, channel, rows::column(row, "mode")?))
+        };
+        Ok(Self {
+            opted_out: opted_out.iter().map(user).collect::<Result<_, StoreError>>()?,
+            mutes: mutes.iter().map(mute).collect::<Result<_, StoreError>>()?,
+            modes: modes.iter().map(mode).collect::<Result<_, StoreError>>()?,
+        })
     }
-    let found = query(sql::OPTED_OUT).fetch_all(connection).await?;
-    let user = |row| {
-        let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
-        Ok((workspace, UserId::new(rows::column::<String>(row, "user")?)))
-    };
-    found.iter().map(user).collect()
 }
 
-/// Reads what the disk has of a file that was written.
-async fn expect_sound(path: &Path) -> Result<(), StoreError> {
+/// Whether a file that was written is a database in order.
+pub async fn expect_sound(path: &Path) -> Result<(), StoreError> {
     let mut written = sqlite::open_snapshot(path).await?;
     let check = query(sqlite::sql::QUICK_CHECK).fetch_one(&mut written).await?;
     written.close().await?;
@@ -389,13 +435,15 @@ fn expect_no_log(path: &Path) -> Result<(), StoreError> {
 
 /// The old file keeps a name of its own before the new one takes its place, so that one of them is always there.
 fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Result<()> {
-    File::open(part)?.sync_all()?;
     match set_aside {
         Some(set_aside) => match std::fs::hard_link(path, set_aside) {
             Ok(()) => std::fs::rename(part, path)?,
             Err(error) if is_without_links(&error) => {
                 std::fs::rename(path, set_aside)?;
-                std::fs::rename(part, path)?;
+                if let Err(error) = std::fs::rename(part, path) {
+                    std::fs::rename(set_aside, path)?;
+                    return Err(error);
+                }
             }
             Err(error) => return Err(error),
         },
@@ -415,9 +463,27 @@ fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Re
 
 /// FAT, exFAT and some network drives know no second name of a file.
 fn is_without_links(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind;
-    // Linux says EPERM.
-    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied)
+    // What Linux and macOS say: EPERM, ENOTSUP. A folder that may not be written says EACCES.
+    matches!(error.raw_os_error(), Some(1 | 45 | 95))
+}
+
+/// Whose the file is that is replaced, or the folder of a new one.
+fn owner_of(path: &Path) -> Option<(u32, u32)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let found = std::fs::metadata(path);
+    let found = found.or_else(|_| std::fs::metadata(folder.unwrap_or(Path::new("."))));
+    found.ok().map(|found| (found.uid(), found.gid()))
+}
+
+/// The service goes on with a database that root has restored. Another user cannot give files away, and need not.
+fn give_to(owner: Option<(u32, u32)>, path: &Path) {
+    let Some((user, group)) = owner else { return };
+    for file in [path.to_owned(), with_suffix(path, ".lock")] {
+        let is_others = std::fs::metadata(&file).is_ok_and(|found| found.uid() != user);
+        if is_others && let Err(error) = std::os::unix::fs::chown(&file, Some(user), Some(group)) {
+            warn!(file = %file.display(), %error, "a file cannot be given to the user of the database");
+        }
+    }
 }
 
 fn aside_path(path: &Path) -> PathBuf {
