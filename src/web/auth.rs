@@ -79,6 +79,12 @@ impl Authenticator {
         !self.credentials.is_empty()
     }
 
+    /// The header in which a proxy names who asks, where there is no other way in.
+    fn only_proxy_header(&self) -> Option<&str> {
+        let proxy = self.proxy_sign_in.as_ref().filter(|_| !self.has_tokens())?;
+        Some(proxy.header.0.as_str())
+    }
+
     pub fn check(&self, offered: &str, client: Peer, now: Timestamp) -> TokenCheck {
         if let Some(wait) = self.attempts.wait(client, now) {
             return TokenCheck::TooSoon(wait);
@@ -225,6 +231,13 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         let problem = ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence);
         let seconds = HeaderValue::from(wait.as_secs().unsigned_abs() + 1);
         return Err(Box::new(([(header::RETRY_AFTER, seconds)], problem).into_response()));
+    }
+    if let Some(header) = authenticator.only_proxy_header() {
+        let sentence = format!(
+            "nobody is signed in: only a proxy that http.trusted_proxies lists says who you are, in the header {header}, and \
+             this request came without"
+        );
+        return Err(refusal(StatusCode::FORBIDDEN, &sentence));
     }
     if is_page(request) {
         return Err(Box::new(Redirect::to("/login").into_response()));

@@ -189,7 +189,14 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
         "unpin" => MemoryChange::Unpin(entry(&current.entries)?),
         "remove" => MemoryChange::Remove(entry(&current.entries)?),
         "restore" => MemoryChange::Restore(entry(&current.removed)?),
-        "regenerate" => MemoryChange::Regenerate,
+        "regenerate" => {
+            let mut all = current.entries.iter().chain(&current.removed);
+            if !all.all(|entry| may_read(access, workspace, entry)) {
+                let sentence = "only an admin regenerates a memory with private entries";
+                return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+            }
+            MemoryChange::Regenerate
+        }
         "revert" => {
             let to = MemoryId(order.to.ok_or_else(malformed)?);
             let old = versions.iter().find(|version| version.id == to).ok_or_else(changed)?;

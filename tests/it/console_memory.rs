@@ -99,6 +99,8 @@ async fn each_role_reads_and_changes_what_it_may_of_memory() {
     let secret_entry = secret["entries"][0]["id"].clone();
     let remove = order(&workspace, &secret, "remove", json!({ "entry": secret_entry }));
     assert_eq!(ordered(OPERATOR, &remove).await, StatusCode::CONFLICT);
+    let regenerate = order(&workspace, &secret, "regenerate", json!({}));
+    assert_eq!(ordered(OPERATOR, &regenerate).await, StatusCode::FORBIDDEN);
     assert_eq!(ordered(ADMIN, &remove).await, StatusCode::NO_CONTENT);
     let secret = long_term(&program, ADMIN, &workspace, &harness.attic).await;
     assert_eq!(

@@ -1,5 +1,8 @@
 //! The commands `aizuchi backup`, `restore` and `migrate`.
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use assert_cmd::Command;
 
 use crate::command::aizuchi;
@@ -83,4 +86,43 @@ async fn a_relative_place_is_in_the_configs_folder_wherever_the_command_is_run()
     let moved = home.config().parent().unwrap().join("moved/here.db");
     assert!(done.contains(moved.to_str().unwrap()) && moved.is_file(), "{done}");
     assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_move_that_is_killed_at_any_time_is_run_again() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    for number in 0..40 {
+        program.says("alice", &format!("the pump number {number} drips")).await;
+    }
+    assert_eq!(program.stop(), Some(0));
+    let url = postgres::database();
+    let mut killed = 0;
+    for round in 0..10 {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_aizuchi"));
+        command.arg("--config").arg(home.config()).args(["migrate", "--to", &url]);
+        let mut migrate = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Each time somewhat later.
+        let until = Instant::now() + Duration::from_millis(60 * round);
+        while Instant::now() < until && migrate.try_wait().unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        migrate.kill().unwrap();
+        killed += usize::from(!migrate.wait().unwrap().success());
+    }
+    assert!(killed > 0);
+    success(on(&home, &["migrate", "--to", &url]));
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    let file = format!("sqlite://{}", home.database().display());
+    assert!(config.contains(&file), "{config}");
+    let refused = refusal(on(&home, &["run"]));
+    assert!(refused.contains("was moved to postgres://"), "{refused}");
+    std::fs::write(home.config(), config.replace(&file, &url)).unwrap();
+    let program = home.start();
+    let found = success(on(&home, &["search", "number 39"]));
+    assert!(found.contains("the pump number 39 drips"), "{found}");
+    let heard = program.messages().await.into_iter();
+    let heard = heard.filter(|message| message["text"].as_str().unwrap().contains("drips"));
+    assert_eq!(heard.count(), 40);
+    assert_eq!(program.stop(), Some(0));
 }
