@@ -64,7 +64,7 @@ impl NameIndex {
             return;
         }
         let place = self.users.len();
-        let letters: Vec<char> = name.chars().collect();
+        let user = IndexedUser::new(id, name);
         let is_common = AMBIGUOUS_NAMES.contains(&name);
         self.by_first.entry(first).or_default().push(place);
         self.by_last.entry(last).or_default().push(place);
@@ -73,16 +73,10 @@ impl NameIndex {
                 self.by_word.entry(name.to_owned()).or_default().push(place);
             }
             true => {}
-            false if letters.len() >= 2 => self.anywhere.push(place),
+            false if user.letters.len() >= 2 => self.anywhere.push(place),
             false => {}
         }
-        self.users.push(IndexedUser {
-            id,
-            name: name.to_owned(),
-            letter_set: letter_set(&letters),
-            is_plain: letters.len() >= MIN_BARE_NAME_LENGTH && !is_common,
-            letters,
-        });
+        self.users.push(user);
     }
 
     /// The user that a text in lower case addresses by its first or last words. An author never addresses
@@ -148,10 +142,27 @@ impl NameIndex {
     }
 }
 
+impl IndexedUser {
+    fn new(id: u32, name: &str) -> Self {
+        let letters: Vec<char> = name.chars().collect();
+        Self {
+            id,
+            name: name.to_owned(),
+            letter_set: letter_set(&letters),
+            is_plain: letters.len() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name),
+            letters,
+        }
+    }
+}
+
 /// Whether a text in lower case may address or name a user with this name in lower case. If not, it reads the same with
 /// and without that user.
 pub fn may_name(text: &str, name: &str) -> bool {
-    text.contains(name) || first_word(text).is_some()
+    let resembles = |word: &str| {
+        let letters: Vec<char> = word.chars().collect();
+        is_fuzzy_match(&letters, letter_set(&letters), &IndexedUser::new(0, name))
+    };
+    text.contains(name) || first_word(text).is_some_and(resembles)
 }
 
 /// The name that a text begins with, if any: `bob: …`, `@bob, …`, `花子さん、…`.
