@@ -277,10 +277,11 @@ fn take_message(
         edits: 0,
     };
     let message = ImportedMessage { message, has_platform_id: true };
-    let was_private = matches!(line.said_in, Some(Visibility::Private | Visibility::Direct));
-    match was_private && line.visibility == Some(Visibility::Public) {
-        true => data.private_messages.push(message),
-        false => data.messages.push(message),
+    match line.said_in.or(line.visibility) {
+        Some(Visibility::Public) => data.messages.push(message),
+        Some(Visibility::Private | Visibility::Direct) | None => {
+            data.private_messages.push(message);
+        }
     }
 }
 

@@ -172,6 +172,23 @@ fn what_was_private_does_not_get_into_a_public_channel() {
     assert!(!installation.run(&["search", "gift"], 0).contains("under the bench"));
 }
 
+/// The same channel was private where the export was made.
+#[test]
+fn a_private_channel_is_not_imported_into_a_public_one() {
+    let installation = Installation::on_file();
+    let file = installation.file("export.jsonl");
+    let public = r#"{"kind":"channel","workspace":"T1","room":"C2","room_name":"shed","visibility":"public"}"#;
+    std::fs::write(&file, public).unwrap();
+    installation.import(&file, &[], 0);
+    std::fs::write(&file, EXPORT).unwrap();
+    let report = installation.import(&file, &["--workspace", "T1"], 0);
+    let expected =
+        "left out  messages from when their channel was private: 1; the channel is known as public";
+    assert!(report.contains(expected), "{report}");
+    let exported = installation.export();
+    assert!(!exported.iter().any(|line| line["room"] == "C2" && line.get("kind").is_none()));
+}
+
 #[test]
 fn a_replay_reads_the_messages_of_an_export() {
     let installation = Installation::on_file();

@@ -36,7 +36,7 @@ pub struct ImportData {
     pub users: Vec<User>,
     /// Oldest first.
     pub messages: Vec<ImportedMessage>,
-    /// Messages of public channels from when these were not public. They stay private.
+    /// Messages that were not public. They stay private, also where their channel is public by now.
     pub private_messages: Vec<ImportedMessage>,
     /// Reactions to the messages, in their order.
     pub reactions: Vec<Reaction>,
@@ -229,8 +229,8 @@ async fn hear_all(
     Ok(())
 }
 
-/// Hears messages of public channels from when these were private: before it is known that the channels are public,
-/// since a message is as private as its channel is when it is heard.
+/// Hears messages that were not public: before it is known that their channels are public, since a message is as
+/// private as its channel is when it is heard.
 async fn hear_private(
     messages: Vec<ImportedMessage>,
     new_channels: &[Channel],
@@ -243,8 +243,11 @@ async fn hear_private(
     let concerned: HashSet<ChannelId> =
         messages.iter().map(|imported| channel_of(&imported.message)).collect();
     for channel in new_channels.iter().filter(|channel| concerned.contains(&channel.id)) {
-        let channel = Channel { visibility: Visibility::Private, ..channel.clone() };
-        inbox.hear(Heard::Channel(channel)).await?;
+        let visibility = match channel.visibility {
+            Visibility::Public => Visibility::Private,
+            other @ (Visibility::Private | Visibility::Direct) => other,
+        };
+        inbox.hear(Heard::Channel(Channel { visibility, ..channel.clone() })).await?;
     }
     let (mut heard, mut too_late) = (Vec::new(), 0);
     for ImportedMessage { message, .. } in messages {
