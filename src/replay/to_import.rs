@@ -207,7 +207,7 @@ pub fn from_export(
     persona: Option<&UserId>,
 ) -> ImportData {
     let ExportedWorkspace { mut messages, others, .. } = exported;
-    let mut data = ImportData::new(workspace.clone());
+    let mut data = ImportData { knows_visibility: true, ..ImportData::new(workspace.clone()) };
     let mut channels: BTreeMap<ChannelId, Channel> = BTreeMap::new();
     let mut users: BTreeMap<UserId, User> = BTreeMap::new();
     messages.sort_by(|one, other| one.ts.total_cmp(&other.ts));

@@ -189,6 +189,49 @@ fn a_private_channel_is_not_imported_into_a_public_one() {
     assert!(!exported.iter().any(|line| line["room"] == "C2" && line.get("kind").is_none()));
 }
 
+/// A memo and a memory are seen by those who may read their channel in both installations.
+#[test]
+fn memos_and_memories_do_not_get_wider_by_an_import() {
+    let channel = |room: &str, visibility: &str| json!({"kind": "channel", "workspace": "T1", "room": room, "room_name": room, "visibility": visibility});
+    let memo = |name: &str, room: &str, visibility: &str| {
+        let memo = json!({"name": name, "content": "blue", "priority": 3, "tags": [], "detail": null,
+            "created": "2026-01-05T09:00:11Z", "updated": "2026-01-05T09:00:11Z", "channel": room,
+            "visibility": visibility, "said_by": null});
+        json!({"kind": "memo", "workspace": "T1", "memo": memo})
+    };
+    let memory = json!({"kind": "memory", "workspace": "T1", "room": "opened", "thread": null,
+        "term": "long_term", "newest": "2026-01-05T09:00:00Z", "entries":
+        [{"date": "2026-01-05", "text": "a surprise", "visibility": "private", "lines": []}]});
+    let lines = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let installation = Installation::on_file();
+    let file = installation.file("export.jsonl");
+    let here =
+        [channel("closed", "private"), channel("opened", "public"), channel("same", "public")];
+    std::fs::write(&file, lines(&here)).unwrap();
+    installation.import(&file, &[], 0);
+    let exported = [
+        channel("closed", "public"),
+        channel("opened", "private"),
+        channel("same", "public"),
+        memo("one", "closed", "public"),
+        memo("two", "opened", "private"),
+        memo("three", "same", "private"),
+        memo("four", "same", "public"),
+        memory,
+    ];
+    std::fs::write(&file, lines(&exported)).unwrap();
+    let report = installation.import(&file, &[], 0);
+    for expected in ["memos of private channels: 1;", "memories of private channels: 1;"] {
+        assert!(report.contains(expected), "{report}");
+    }
+    let [_, _, _, _, _, three, four, _] = exported;
+    let mut expected = here.to_vec();
+    expected.extend([memo("one", "closed", "private"), three, four]);
+    assert_eq!(installation.export(), sorted(&lines(&expected)));
+    let again = installation.import(&file, &[], 0);
+    assert!(again.contains("memos     0 imported, 3 known already"), "{again}");
+}
+
 #[test]
 fn a_replay_reads_the_messages_of_an_export() {
     let installation = Installation::on_file();

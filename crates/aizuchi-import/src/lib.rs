@@ -3,6 +3,7 @@
 
 pub mod kotonoha;
 pub mod myao2;
+mod restrict;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -10,6 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::restrict::restrict;
 use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, MessageId, Reaction, User, UserId,
     Visibility, WorkspaceId,
@@ -42,6 +44,8 @@ pub struct ImportData {
     pub reactions: Vec<Reaction>,
     pub memories: Vec<ImportedMemory>,
     pub memos: Vec<Memo>,
+    /// The data says who may see its memories and memos. Otherwise each is seen where it is said to belong.
+    pub knows_visibility: bool,
     /// Opt-outs, mutes and modes.
     pub orders: Vec<Order>,
     pub skipped: Vec<SkippedItems>,
@@ -132,6 +136,7 @@ impl ImportData {
             reactions: Vec::new(),
             memories: Vec::new(),
             memos: Vec::new(),
+            knows_visibility: false,
             orders: Vec::new(),
             skipped: Vec::new(),
         }
@@ -148,11 +153,20 @@ pub fn wait_settings() -> WaitSettings {
 /// Imports the data. The inbox must use [`wait_settings`]. `history_from` is the time from which the platform's own
 /// history will be read. Younger messages without a platform id are skipped, because the history has them, too.
 pub async fn import_data(
-    data: ImportData,
+    mut data: ImportData,
     inbox: &Inbox,
     archive: &dyn Archive,
     history_from: Option<Timestamp>,
 ) -> Result<ImportReport, StoreError> {
+    let known: HashMap<ChannelId, Visibility> = archive
+        .channels(&data.workspace)
+        .await?
+        .into_iter()
+        .map(|channel| (channel.id, channel.visibility))
+        .collect();
+    if data.knows_visibility {
+        restrict(&mut data, &known, archive).await?;
+    }
     let ImportData {
         workspace,
         channels,
@@ -162,16 +176,11 @@ pub async fn import_data(
         reactions,
         memories,
         memos,
+        knows_visibility: _,
         orders,
         skipped,
     } = data;
     let mut report = ImportReport { skipped, ..ImportReport::default() };
-    let known: HashMap<ChannelId, Visibility> = archive
-        .channels(&workspace)
-        .await?
-        .into_iter()
-        .map(|channel| (channel.id, channel.visibility))
-        .collect();
     let channels: Vec<Channel> = channels
         .into_iter()
         .inspect(|channel| report.channels.count(!known.contains_key(&channel.id)))
