@@ -46,6 +46,8 @@ pub struct ImportData {
     pub memos: Vec<Memo>,
     /// The data says who may see its memories and memos. Otherwise each is seen where it is said to belong.
     pub knows_visibility: bool,
+    /// Its threads may be private, which are channels of their own.
+    pub may_have_private_threads: bool,
     /// Opt-outs, mutes and modes.
     pub orders: Vec<Order>,
     pub skipped: Vec<SkippedItems>,
@@ -137,6 +139,7 @@ impl ImportData {
             memories: Vec::new(),
             memos: Vec::new(),
             knows_visibility: false,
+            may_have_private_threads: false,
             orders: Vec::new(),
             skipped: Vec::new(),
         }
@@ -167,6 +170,9 @@ pub async fn import_data(
     if data.knows_visibility {
         restrict(&mut data, &known, archive).await?;
     }
+    if data.may_have_private_threads {
+        kotonoha::threads::separate(&mut data, &known, archive).await?;
+    }
     let ImportData {
         workspace,
         channels,
@@ -177,6 +183,7 @@ pub async fn import_data(
         memories,
         memos,
         knows_visibility: _,
+        may_have_private_threads: _,
         orders,
         skipped,
     } = data;

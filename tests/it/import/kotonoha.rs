@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use aizuchi_core::chat::{AuthorKind, ChannelId, WorkspaceId};
+use aizuchi_core::chat::{AuthorKind, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::store::{MessageQuery, MessageRange, StoredMessage};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -89,13 +89,13 @@ async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
     std::fs::write(&file, DUMP).unwrap();
     assert_eq!(migration.import(&file, &[], 0), REPORT);
 
-    let thread = messages(&migration, "discord:101", "202").await;
+    // The thread is not known, and may be private.
+    let thread = messages(&migration, "discord:101", "303").await;
     let found: Vec<_> = thread
         .iter()
         .map(|stored| {
             let message = &stored.message;
-            let thread = message.conversation.thread.as_ref().map(|thread| thread.to_string());
-            assert_eq!(thread.as_deref(), Some("303"));
+            assert_eq!(message.conversation.thread, None);
             (message.at.to_string(), message.author.kind, &*message.text)
         })
         .collect();
@@ -132,6 +132,43 @@ async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
     assert!(searched.contains("who has the key of the shed?"), "{searched}");
 }
 
+/// kotonoha does not store whether a thread is private. On Discord a private one is a channel of its own.
+#[tokio::test]
+async fn a_thread_that_may_be_private_does_not_get_into_a_known_channel() {
+    let public = r#"{"kind":"channel","workspace":"discord:101","room":"202","room_name":"garden","visibility":"public"}"#;
+    let starter = r#"{"workspace":"discord:101","room":"202","room_name":"garden","visibility":"public","thread":null,"id":"303","ts":1767603500.5,"author":"7","text":"who has the key?"}"#;
+    let inside = r#"{"workspace":"discord:101","room":"202","room_name":"garden","visibility":"public","thread":"303","id":"304","ts":1767603500.5,"author":"7","text":"who has it?"}"#;
+    let private = r#"{"kind":"channel","workspace":"discord:101","room":"303","room_name":"key","visibility":"private"}"#;
+    for (known, channel) in [
+        (vec![starter], "202"),
+        (vec![public], "303"),
+        (vec![public, private], "303"),
+        (vec![public, private, starter], "303"),
+        (vec![public, starter], "202"),
+        (vec![public, inside], "202"),
+    ] {
+        let migration = Migration::new().await;
+        let file = migration.folder.path().join("known.jsonl");
+        std::fs::write(&file, known.join("\n")).unwrap();
+        migration.import(&file, &[], 0);
+        let dump = migration.folder.path().join("dump.sql");
+        std::fs::write(&dump, DUMP).unwrap();
+        migration.import(&dump, &[], 0);
+        for other in ["202", "303"] {
+            let messages = messages(&migration, "discord:101", other).await;
+            let imported: Vec<_> = messages
+                .iter()
+                .filter(|it| it.message.id.as_str().starts_with("kotonoha-"))
+                .collect();
+            assert_eq!(imported.len(), if other == channel { 6 } else { 0 }, "{known:?} {other}");
+            let is_private = imported.iter().all(|it| it.visibility == Visibility::Private);
+            assert!(other == "202" || is_private, "{known:?}");
+        }
+        let again = migration.import(&dump, &[], 0);
+        assert!(again.contains("messages  0 imported, 6 known already"), "{again}");
+    }
+}
+
 #[tokio::test]
 async fn a_dump_of_kotonoha_is_imported_once() {
     let migration = Migration::new().await;
@@ -157,14 +194,13 @@ async fn a_dump_of_kotonoha_is_imported_once() {
     let by_mention = messages(&migration, "discord:101", "202").await;
     let authors: Vec<_> = by_mention
         .iter()
-        .filter(|stored| stored.message.conversation.thread.is_none())
         .map(|stored| (stored.message.author.id.to_string(), stored.message.author.kind))
         .collect();
     assert_eq!(
         authors,
         [("8".to_owned(), AuthorKind::Human), ("42".to_owned(), AuthorKind::Persona)]
     );
-    let named = messages(&migration, "discord:103", "506").await;
+    let named = messages(&migration, "discord:103", "505").await;
     assert_eq!(&*named[0].message.text, "where are we?");
 }
 

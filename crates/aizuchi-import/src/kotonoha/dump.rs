@@ -29,6 +29,9 @@ const FAILED_CHUNKS: &str = "knowledge_chunks_dlq";
 const SESSIONS: &str = "sessions";
 const SOURCES: &str = "knowledge_sources";
 
+/// What the ids of imported messages begin with.
+pub const ID_PREFIX: &str = "kotonoha-";
+
 /// The distance between messages whose times are not known.
 const UNKNOWN_PACE: SignedDuration = SignedDuration::from_secs(1);
 
@@ -239,9 +242,10 @@ impl KotonohaDump {
             };
             let author = person_of(key, &session.place);
             fill_in_times(&mut session.turns);
-            let data = by_workspace
-                .entry(conversation.workspace.clone())
-                .or_insert_with(|| ImportData::new(conversation.workspace.clone()));
+            let data = by_workspace.entry(conversation.workspace.clone()).or_insert_with(|| {
+                let data = ImportData::new(conversation.workspace.clone());
+                ImportData { may_have_private_threads: true, ..data }
+            });
             timeless += push_messages(data, key, session, &conversation, &author, options);
         }
         skipped.extend([
@@ -426,7 +430,7 @@ fn message_id(key: &str, turn: &Turn, occurrence: u32) -> MessageId {
         hash.update([0]);
     }
     let digits: String = hash.finalize()[..10].iter().map(|byte| format!("{byte:02x}")).collect();
-    MessageId::new(format!("kotonoha-{digits}"))
+    MessageId::new(format!("{ID_PREFIX}{digits}"))
 }
 
 /// Appends turns, of which the first ones may be the last ones that are there. Times are taken over.
