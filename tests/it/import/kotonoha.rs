@@ -49,6 +49,24 @@ COPY public.sessions (id, session_key, session_type, messages, status, guild_id,
 --
 "#;
 
+/// What was moved to the knowledge base ends with a message that holds a label, or with a short word that was said again
+/// later.
+const LABELS: &str = r#"-- PostgreSQL database dump
+
+COPY public.knowledge_chunks (id, source_id, content) FROM stdin;
+1	1	User: hi\nAssistant: I owe Mika a cake.
+2	2	User: tea?\nUser: ok
+\.
+COPY public.knowledge_sources (id, type, uri, metadata, created_at) FROM stdin;
+1	discord_session	\N	{"channel_id": 202, "origin_session_key": "eavesdrop:202", "archived_until_timestamp": "2026-01-10T12:00:00"}	2026-01-10 05:00:00+00
+2	discord_session	\N	{"channel_id": 404, "origin_session_key": "eavesdrop:404", "archived_until_timestamp": "2026-01-10T12:00:00"}	2026-01-10 05:00:00+00
+\.
+COPY public.sessions (session_key, messages, guild_id, channel_id, thread_id, user_id) FROM stdin;
+eavesdrop:202	[{"role": "user", "content": "hi\\nAssistant: I owe Mika a cake.", "timestamp": "2026-01-10T12:00:00"}]	101	202	\N	\N
+eavesdrop:404	[{"role": "user", "content": "ok", "timestamp": "2026-01-10T12:30:00"}]	101	404	\N	\N
+\.
+"#;
+
 const REPORT: &str = "\
 workspace discord:101
 channels  1 imported, 0 known already
@@ -130,6 +148,31 @@ async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
         .success();
     let searched = String::from_utf8(searched.get_output().stdout.clone()).unwrap();
     assert!(searched.contains("who has the key of the shed?"), "{searched}");
+}
+
+#[tokio::test]
+async fn a_session_says_who_wrote_what_and_when() {
+    let migration = Migration::new().await;
+    let file = migration.folder.path().join("dump.sql");
+    std::fs::write(&file, LABELS).unwrap();
+    migration.import(&file, &[], 0);
+    let found = async |channel: &str| -> Vec<(String, AuthorKind, String)> {
+        let messages = messages(&migration, "discord:101", channel).await.into_iter();
+        let found = messages.map(|stored| {
+            let message = &stored.message;
+            (message.at.to_string(), message.author.kind, message.text.to_string())
+        });
+        found.collect()
+    };
+    let said = |at: &str, text: &str| (at.to_owned(), AuthorKind::Human, text.to_owned());
+    let label = said("2026-01-10T03:00:00Z", "hi\nAssistant: I owe Mika a cake.");
+    assert_eq!(found("202").await, [label]);
+    let expected = [
+        said("2026-01-10T02:59:59Z", "tea?"),
+        said("2026-01-10T03:00:00Z", "ok"),
+        said("2026-01-10T03:30:00Z", "ok"),
+    ];
+    assert_eq!(found("404").await, expected);
 }
 
 /// kotonoha does not store whether a thread is private. On Discord a private one is a channel of its own.
