@@ -232,6 +232,34 @@ fn memos_and_memories_do_not_get_wider_by_an_import() {
     assert!(again.contains("memos     0 imported, 3 known already"), "{again}");
 }
 
+/// An export from before somebody was forgotten does not bring them back.
+#[test]
+fn who_was_forgotten_is_not_imported() {
+    let installation = Installation::on_file();
+    let file = installation.file("export.jsonl");
+    let line = |number: usize| EXPORT.lines().nth(number).unwrap();
+    std::fs::write(&file, format!("{}\n{}\n{}", line(1), line(4), line(8))).unwrap();
+    installation.import(&file, &[], 0);
+    installation.run(&["forget", "--user", "mika"], 0);
+    let later = line(9)
+        .replace(r#""id":"2""#, r#""id":"8""#)
+        .replace("1767603600.25", "4070908800.5")
+        .replace("where is the can", "what is new");
+    std::fs::write(&file, format!("{EXPORT}{later}")).unwrap();
+    let report = installation.import(&file, &["--workspace", "T1"], 0);
+    for expected in [
+        "left out  messages: 2; the people who wrote them were forgotten since",
+        "left out  memos: 1; the people who wrote them were forgotten since",
+        "left out  entries of memories: 3; the people who wrote them were forgotten since",
+    ] {
+        assert!(report.contains(expected), "{report}");
+    }
+    let exported = installation.export();
+    let of_mika = exported.iter().filter(|line| line["author"] == "U1");
+    assert_eq!(of_mika.map(|line| &line["id"]).collect::<Vec<_>>(), ["8"]);
+    assert!(!exported.iter().any(|line| line.to_string().contains("the garden has a can")));
+}
+
 #[test]
 fn a_replay_reads_the_messages_of_an_export() {
     let installation = Installation::on_file();

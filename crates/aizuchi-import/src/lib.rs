@@ -4,6 +4,7 @@
 pub mod kotonoha;
 pub mod myao2;
 mod restrict;
+mod forgotten;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
