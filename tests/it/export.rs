@@ -204,8 +204,14 @@ fn memos_and_memories_do_not_get_wider_by_an_import() {
     let lines = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let installation = Installation::on_file();
     let file = installation.file("export.jsonl");
-    let here =
-        [channel("closed", "private"), channel("opened", "public"), channel("same", "public")];
+    let here = [
+        channel("closed", "private"),
+        channel("opened", "public"),
+        channel("same", "public"),
+        json!({"kind": "user", "workspace": "T1", "id": "U1", "name": "mika", "is": "human", "role": "member"}),
+        json!({"workspace": "T1", "room": "same", "room_name": "same", "visibility": "public", "thread": null,
+            "id": "1", "ts": 1767603500.5, "author": "U1", "name": "mika", "bot": false, "text": "hello"}),
+    ];
     std::fs::write(&file, lines(&here)).unwrap();
     installation.import(&file, &[], 0);
     let exported = [
