@@ -386,7 +386,7 @@ fn push_messages(
     };
     for turn in &session.turns {
         let occurrence: &mut u32 =
-            occurrences.entry((turn.speaker.name(), &*turn.text)).or_default();
+            occurrences.entry((turn.speaker.name(), turn.text.trim())).or_default();
         *occurrence += 1;
         let Some(at) = turn.at else {
             timeless += 1;
