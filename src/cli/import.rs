@@ -251,7 +251,7 @@ fn history_span(config: &Config, workspace: &WorkspaceId) -> Option<SignedDurati
 }
 
 async fn import_with_progress(
-    data: ImportData,
+    mut data: ImportData,
     store: Arc<DatabaseStore>,
     config: &Config,
     workspace: &WorkspaceId,
@@ -278,6 +278,8 @@ async fn import_with_progress(
         remember_delay: None,
         random_seed: 0,
     };
+    let forgotten = store.forgotten_at(workspace, &data.people()).await?;
+    data.leave_out_forgotten(&forgotten);
     let history_from = history_span(config, workspace).map(|span| clock.now() - span);
     Ok(aizuchi_import::import_data(data, &inbox, &*store, history_from).await?)
 }

@@ -19,8 +19,8 @@ pub enum ConfigOrigin {
 }
 
 impl ConfigOrigin {
-    /// Recognizes a config by keys that only myao2 has, or by everything that myao2 demands and nothing that it does
-    /// not know. To be asked before obsolete keys are removed.
+    /// Recognizes a config with Slack and agents, which myao2 demands, by keys that only myao2 has, or by everything
+    /// that myao2 demands and nothing that it does not know. To be asked before obsolete keys are removed.
     pub fn find(tree: &ConfigNode) -> Self {
         let has = |path: &[&str]| tree.find(path).is_some();
         let demanded: [&[&str]; 5] = [
@@ -32,7 +32,8 @@ impl ConfigOrigin {
         ];
         let is_known = |entry: &ConfigEntry| MYAO2_SECTIONS.contains(&entry.key.as_str());
         let is_plain = demanded.into_iter().all(has) && tree.entries().iter().all(is_known);
-        if has_obsolete_key(tree) || is_plain { Self::Myao2 } else { Self::Own }
+        let is_likely = has(&["slack"]) && has(&["agents"]);
+        if is_likely && (has_obsolete_key(tree) || is_plain) { Self::Myao2 } else { Self::Own }
     }
 }
 
@@ -40,8 +41,8 @@ impl ConfigOrigin {
 const MYAO2_SECTIONS: [&str; 8] =
     ["slack", "agents", "persona", "memory", "response", "logging", "tools", "health_check"];
 
-/// Answers health checks where myao2 does, if the config does not say where: its probes stay as they are. That is a
-/// status on all interfaces and nothing else.
+/// Answers health checks where myao2 does, if the config does not say where: its probes stay as they are. Everybody
+/// who reaches the machine can read there whether the platforms are connected and how many conversations are pending.
 pub fn answer_health_checks(config: &mut Config, tree: &ConfigNode) -> Option<ConfigProblem> {
     let is_taken =
         tree.find(&["http", "listen"]).is_some() && config.http.listen.0.port() == HEALTH_PORT;

@@ -32,9 +32,9 @@ pub struct RecordedData {
 /// What an export holds of a workspace.
 #[derive(Default)]
 pub struct ExportedWorkspace {
-    messages: Vec<MessageLine>,
+    /// What changed while the export was written has two lines: the later one counts.
+    messages: BTreeMap<(ChannelId, MessageId), MessageLine>,
     others: Vec<OtherLine>,
-    ids: HashSet<(ChannelId, MessageId)>,
 }
 
 /// Reads JSON Lines into memory.
@@ -68,6 +68,7 @@ impl RecordedData {
         match LineKind::of(line) {
             LineKind::Other => return self.take_other(line),
             LineKind::Withheld => {
+                self.withhold(line);
                 *self.left_out.entry("withheld messages").or_default() += 1;
                 return Ok(());
             }
@@ -86,11 +87,15 @@ impl RecordedData {
         let line: MessageLine = serde_json::from_value(keys)
             .map_err(|_| "it is no line of an export, though it names a workspace".to_owned())?;
         let exported = self.exported.entry(line.workspace.clone()).or_default();
-        match exported.ids.insert((line.room.clone(), line.id.clone())) {
-            true => exported.messages.push(line),
-            false => return Err(DUPLICATE_PROBLEM.to_owned()),
-        }
+        exported.messages.insert((line.room.clone(), line.id.clone()), line);
         Ok(())
+    }
+
+    fn withhold(&mut self, line: &[u8]) {
+        let Ok(line) = serde_json::from_slice::<MessageLine>(line) else { return };
+        if let Some(exported) = self.exported.get_mut(&line.workspace) {
+            exported.messages.remove(&(line.room, line.id));
+        }
     }
 
     fn take_other(&mut self, line: &[u8]) -> Result<(), String> {
@@ -206,8 +211,9 @@ pub fn from_export(
     workspace: &WorkspaceId,
     persona: Option<&UserId>,
 ) -> ImportData {
-    let ExportedWorkspace { mut messages, others, .. } = exported;
-    let mut data = ImportData::new(workspace.clone());
+    let ExportedWorkspace { messages, others } = exported;
+    let mut messages: Vec<MessageLine> = messages.into_values().collect();
+    let mut data = ImportData { knows_visibility: true, ..ImportData::new(workspace.clone()) };
     let mut channels: BTreeMap<ChannelId, Channel> = BTreeMap::new();
     let mut users: BTreeMap<UserId, User> = BTreeMap::new();
     messages.sort_by(|one, other| one.ts.total_cmp(&other.ts));
@@ -277,10 +283,11 @@ fn take_message(
         edits: 0,
     };
     let message = ImportedMessage { message, has_platform_id: true };
-    let was_private = matches!(line.said_in, Some(Visibility::Private | Visibility::Direct));
-    match was_private && line.visibility == Some(Visibility::Public) {
-        true => data.private_messages.push(message),
-        false => data.messages.push(message),
+    match line.said_in.or(line.visibility) {
+        Some(Visibility::Public) => data.messages.push(message),
+        Some(Visibility::Private | Visibility::Direct) | None => {
+            data.private_messages.push(message);
+        }
     }
 }
 

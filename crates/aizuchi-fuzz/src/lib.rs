@@ -31,7 +31,7 @@ pub struct Target {
     pub cost: usize,
 }
 
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 15] = [
     Target { name: "slack_events", input: Input::Json, run: slack::events, cost: 1 },
     Target { name: "slack_mrkdwn", input: Input::Text, run: slack::mrkdwn, cost: 1 },
     Target { name: "discord_events", input: Input::Json, run: discord::events, cost: 1 },
@@ -42,6 +42,8 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "kotonoha_settings", input: Input::Text, run: settings::kotonoha, cost: 1 },
     Target { name: "replay_lines", input: Input::Json, run: history::replay_lines, cost: 1 },
     Target { name: "replay_exports", input: Input::Json, run: history::replay_exports, cost: 4 },
+    Target { name: "export_lines", input: Input::Json, run: history::export_lines, cost: 1 },
+    Target { name: "kotonoha_dump", input: Input::Text, run: history::kotonoha_dump, cost: 1 },
     Target { name: "eval_cases", input: Input::Json, run: history::eval_cases, cost: 1 },
     Target { name: "splitting", input: Input::Text, run: text::splitting, cost: 1 },
     Target { name: "commands", input: Input::Text, run: text::commands, cost: 1 },

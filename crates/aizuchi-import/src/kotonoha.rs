@@ -3,6 +3,7 @@
 
 pub mod copy;
 pub mod dump;
+pub mod threads;
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,8 @@
 
 pub mod kotonoha;
 pub mod myao2;
+mod restrict;
+mod forgotten;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -10,6 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::restrict::restrict;
 use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, MessageId, Reaction, User, UserId,
     Visibility, WorkspaceId,
@@ -36,12 +39,16 @@ pub struct ImportData {
     pub users: Vec<User>,
     /// Oldest first.
     pub messages: Vec<ImportedMessage>,
-    /// Messages of public channels from when these were not public. They stay private.
+    /// Messages that were not public. They stay private, also where their channel is public by now.
     pub private_messages: Vec<ImportedMessage>,
     /// Reactions to the messages, in their order.
     pub reactions: Vec<Reaction>,
     pub memories: Vec<ImportedMemory>,
     pub memos: Vec<Memo>,
+    /// The data says who may see its memories and memos. Otherwise each is seen where it is said to belong.
+    pub knows_visibility: bool,
+    /// Its threads may be private, which are channels of their own.
+    pub may_have_private_threads: bool,
     /// Opt-outs, mutes and modes.
     pub orders: Vec<Order>,
     pub skipped: Vec<SkippedItems>,
@@ -132,6 +139,8 @@ impl ImportData {
             reactions: Vec::new(),
             memories: Vec::new(),
             memos: Vec::new(),
+            knows_visibility: false,
+            may_have_private_threads: false,
             orders: Vec::new(),
             skipped: Vec::new(),
         }
@@ -148,11 +157,23 @@ pub fn wait_settings() -> WaitSettings {
 /// Imports the data. The inbox must use [`wait_settings`]. `history_from` is the time from which the platform's own
 /// history will be read. Younger messages without a platform id are skipped, because the history has them, too.
 pub async fn import_data(
-    data: ImportData,
+    mut data: ImportData,
     inbox: &Inbox,
     archive: &dyn Archive,
     history_from: Option<Timestamp>,
 ) -> Result<ImportReport, StoreError> {
+    let known: HashMap<ChannelId, Visibility> = archive
+        .channels(&data.workspace)
+        .await?
+        .into_iter()
+        .map(|channel| (channel.id, channel.visibility))
+        .collect();
+    if data.knows_visibility {
+        restrict(&mut data, &known, archive).await?;
+    }
+    if data.may_have_private_threads {
+        kotonoha::threads::separate(&mut data, &known, archive).await?;
+    }
     let ImportData {
         workspace,
         channels,
@@ -162,16 +183,12 @@ pub async fn import_data(
         reactions,
         memories,
         memos,
+        knows_visibility: _,
+        may_have_private_threads: _,
         orders,
         skipped,
     } = data;
     let mut report = ImportReport { skipped, ..ImportReport::default() };
-    let known: HashMap<ChannelId, Visibility> = archive
-        .channels(&workspace)
-        .await?
-        .into_iter()
-        .map(|channel| (channel.id, channel.visibility))
-        .collect();
     let channels: Vec<Channel> = channels
         .into_iter()
         .inspect(|channel| report.channels.count(!known.contains_key(&channel.id)))
@@ -229,8 +246,8 @@ async fn hear_all(
     Ok(())
 }
 
-/// Hears messages of public channels from when these were private: before it is known that the channels are public,
-/// since a message is as private as its channel is when it is heard.
+/// Hears messages that were not public: before it is known that their channels are public, since a message is as
+/// private as its channel is when it is heard.
 async fn hear_private(
     messages: Vec<ImportedMessage>,
     new_channels: &[Channel],
@@ -243,8 +260,11 @@ async fn hear_private(
     let concerned: HashSet<ChannelId> =
         messages.iter().map(|imported| channel_of(&imported.message)).collect();
     for channel in new_channels.iter().filter(|channel| concerned.contains(&channel.id)) {
-        let channel = Channel { visibility: Visibility::Private, ..channel.clone() };
-        inbox.hear(Heard::Channel(channel)).await?;
+        let visibility = match channel.visibility {
+            Visibility::Public => Visibility::Private,
+            other @ (Visibility::Private | Visibility::Direct) => other,
+        };
+        inbox.hear(Heard::Channel(Channel { visibility, ..channel.clone() })).await?;
     }
     let (mut heard, mut too_late) = (Vec::new(), 0);
     for ImportedMessage { message, .. } in messages {

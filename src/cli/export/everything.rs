@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use crate::cli::export::pages::{DecisionPages, MessagePages};
 use crate::replay::export_lines::{MessageLine, OtherLine};
-use aizuchi_core::chat::{Channel, ChannelId, User, WorkspaceId};
+use aizuchi_core::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
 use aizuchi_core::memory::MessageRef;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::{Archive as _, Mute, StandingOrders, Store as _, StoredMessage};
@@ -64,26 +65,20 @@ impl Export<'_> {
         let channels: HashMap<&ChannelId, &Channel> =
             channels.iter().map(|channel| (&channel.id, channel)).collect();
         let mut pages = MessagePages { store: self.store, workspace, revision: 0 };
+        let mut written = HashSet::new();
         while let Some(page) = pages.next().await? {
-            let is_kept = |stored: &StoredMessage| {
-                !stored.is_deleted
-                    && self.is_wanted(workspace, &stored.message.conversation.channel)
-            };
-            let page: Vec<StoredMessage> = page.into_iter().filter(is_kept).collect();
-            let references: Vec<MessageRef> = page.iter().map(reference).collect();
-            let shown = self.store.source_messages(workspace, &references).await?;
-            let shown: HashSet<MessageRef> = shown
-                .into_iter()
-                .map(|(message, _)| {
-                    MessageRef(message.conversation.channel.clone(), message.id.clone())
-                })
-                .collect();
             for stored in &page {
-                let channel = channels.get(&stored.message.conversation.channel);
+                let channel = &stored.message.conversation.channel;
+                if !self.is_wanted(workspace, channel) {
+                    continue;
+                }
+                let is_first = !written.contains(&reference(stored));
+                let channel = channels.get(channel);
                 let channel = channel.map(|channel| (&channel.name, channel.visibility));
-                let withheld = !shown.contains(&reference(stored));
-                self.write(&MessageLine { withheld, ..MessageLine::new(stored, channel) })?;
-                self.messages += 1;
+                if let Some(line) = message_line(stored, channel, &mut written) {
+                    self.write(&line)?;
+                    self.messages += usize::from(is_first);
+                }
             }
         }
         Ok(())
@@ -162,6 +157,62 @@ impl Export<'_> {
     }
 }
 
+/// The line of a message. One that has changed since it was written gets another line, which counts instead: if it was
+/// deleted meanwhile, one that withholds it.
+fn message_line(
+    stored: &StoredMessage,
+    channel: Option<(&Arc<str>, Visibility)>,
+    written: &mut HashSet<MessageRef>,
+) -> Option<MessageLine> {
+    if stored.is_deleted && !written.contains(&reference(stored)) {
+        return None;
+    }
+    written.insert(reference(stored));
+    let withheld = stored.is_withheld || stored.is_deleted;
+    Some(MessageLine { withheld, ..MessageLine::new(stored, channel) })
+}
+
 fn reference(stored: &StoredMessage) -> MessageRef {
     MessageRef(stored.message.conversation.channel.clone(), stored.message.id.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::chat::{Author, AuthorKind, ConversationId, Message, MessageId, UserId};
+
+    #[test]
+    fn a_message_that_was_deleted_after_it_was_written_is_withheld() {
+        let message = Message {
+            conversation: ConversationId {
+                workspace: WorkspaceId::new("T1"),
+                channel: ChannelId::new("C1"),
+                thread: None,
+            },
+            id: MessageId::new("1"),
+            at: Timestamp::UNIX_EPOCH,
+            author: Author { id: UserId::new("U1"), kind: AuthorKind::Human },
+            text: "the key".into(),
+            mentions: Vec::new(),
+            edits: 0,
+        };
+        let kept = StoredMessage {
+            message: Arc::new(message),
+            author_name: "mika".into(),
+            visibility: Visibility::Public,
+            is_deleted: false,
+            is_expired: false,
+            is_withheld: false,
+            gate: None,
+            reactions: Vec::new(),
+            revision: 1,
+        };
+        let deleted = StoredMessage { is_deleted: true, ..kept.clone() };
+        let mut written = HashSet::new();
+        let mut withheld =
+            |stored| message_line(stored, None, &mut written).map(|line| line.withheld);
+        assert_eq!(withheld(&deleted), None);
+        assert_eq!(withheld(&kept), Some(false));
+        assert_eq!(withheld(&deleted), Some(true));
+    }
 }

@@ -278,6 +278,8 @@ fn a_config_of_myao2_without_a_health_check_has_that_of_myao2() {
         silent.clone() + "http: {listen: '127.0.0.1:8080'}\n",
         "slack: {bot_token: xoxb-secret, app_token: xapp-secret}\nmemory: {database_path: a.db}\n"
             .to_owned(),
+        // A Python format is a key of myao2's, which alone says too little.
+        "discord: {token: abc}\nlogging: {format: '%(message)s'}\n".to_owned(),
     ] {
         let LoadedConfig { config, warnings, .. } = read(&text);
         assert_eq!(config.health_check.port, None, "{text}");

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use aizuchi_core::chat::{AuthorKind, ChannelId, WorkspaceId};
+use aizuchi_core::chat::{AuthorKind, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::store::{MessageQuery, MessageRange, StoredMessage};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -49,6 +49,24 @@ COPY public.sessions (id, session_key, session_type, messages, status, guild_id,
 --
 "#;
 
+/// What was moved to the knowledge base ends with a message that holds a label, or with a short word that was said again
+/// later.
+const LABELS: &str = r#"-- PostgreSQL database dump
+
+COPY public.knowledge_chunks (id, source_id, content) FROM stdin;
+1	1	User: hi\nAssistant: I owe Mika a cake.
+2	2	User: tea?\nUser: ok
+\.
+COPY public.knowledge_sources (id, type, uri, metadata, created_at) FROM stdin;
+1	discord_session	\N	{"channel_id": 202, "origin_session_key": "eavesdrop:202", "archived_until_timestamp": "2026-01-10T12:00:00"}	2026-01-10 05:00:00+00
+2	discord_session	\N	{"channel_id": 404, "origin_session_key": "eavesdrop:404", "archived_until_timestamp": "2026-01-10T12:00:00"}	2026-01-10 05:00:00+00
+\.
+COPY public.sessions (session_key, messages, guild_id, channel_id, thread_id, user_id) FROM stdin;
+eavesdrop:202	[{"role": "user", "content": "hi\\nAssistant: I owe Mika a cake.", "timestamp": "2026-01-10T12:00:00"}]	101	202	\N	\N
+eavesdrop:404	[{"role": "user", "content": "ok", "timestamp": "2026-01-10T12:30:00"}]	101	404	\N	\N
+\.
+"#;
+
 const REPORT: &str = "\
 workspace discord:101
 channels  1 imported, 0 known already
@@ -89,13 +107,13 @@ async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
     std::fs::write(&file, DUMP).unwrap();
     assert_eq!(migration.import(&file, &[], 0), REPORT);
 
-    let thread = messages(&migration, "discord:101", "202").await;
+    // The thread is not known, and may be private.
+    let thread = messages(&migration, "discord:101", "303").await;
     let found: Vec<_> = thread
         .iter()
         .map(|stored| {
             let message = &stored.message;
-            let thread = message.conversation.thread.as_ref().map(|thread| thread.to_string());
-            assert_eq!(thread.as_deref(), Some("303"));
+            assert_eq!(message.conversation.thread, None);
             (message.at.to_string(), message.author.kind, &*message.text)
         })
         .collect();
@@ -133,6 +151,68 @@ async fn sessions_and_the_knowledge_base_of_kotonoha_are_imported() {
 }
 
 #[tokio::test]
+async fn a_session_says_who_wrote_what_and_when() {
+    let migration = Migration::new().await;
+    let file = migration.folder.path().join("dump.sql");
+    std::fs::write(&file, LABELS).unwrap();
+    migration.import(&file, &[], 0);
+    let found = async |channel: &str| -> Vec<(String, AuthorKind, String)> {
+        let messages = messages(&migration, "discord:101", channel).await.into_iter();
+        let found = messages.map(|stored| {
+            let message = &stored.message;
+            (message.at.to_string(), message.author.kind, message.text.to_string())
+        });
+        found.collect()
+    };
+    let said = |at: &str, text: &str| (at.to_owned(), AuthorKind::Human, text.to_owned());
+    let label = said("2026-01-10T03:00:00Z", "hi\nAssistant: I owe Mika a cake.");
+    assert_eq!(found("202").await, [label]);
+    let expected = [
+        said("2026-01-10T02:59:59Z", "tea?"),
+        said("2026-01-10T03:00:00Z", "ok"),
+        said("2026-01-10T03:30:00Z", "ok"),
+    ];
+    assert_eq!(found("404").await, expected);
+}
+
+/// kotonoha does not store whether a thread is private. On Discord a private one is a channel of its own.
+#[tokio::test]
+async fn a_thread_that_may_be_private_does_not_get_into_a_known_channel() {
+    let public = r#"{"kind":"channel","workspace":"discord:101","room":"202","room_name":"garden","visibility":"public"}"#;
+    let starter = r#"{"workspace":"discord:101","room":"202","room_name":"garden","visibility":"public","thread":null,"id":"303","ts":1767603500.5,"author":"7","text":"who has the key?"}"#;
+    let inside = r#"{"workspace":"discord:101","room":"202","room_name":"garden","visibility":"public","thread":"303","id":"304","ts":1767603500.5,"author":"7","text":"who has it?"}"#;
+    let private = r#"{"kind":"channel","workspace":"discord:101","room":"303","room_name":"key","visibility":"private"}"#;
+    for (known, channel) in [
+        (vec![starter], "202"),
+        (vec![public], "303"),
+        (vec![public, private], "303"),
+        (vec![public, private, starter], "303"),
+        (vec![public, starter], "202"),
+        (vec![public, inside], "202"),
+    ] {
+        let migration = Migration::new().await;
+        let file = migration.folder.path().join("known.jsonl");
+        std::fs::write(&file, known.join("\n")).unwrap();
+        migration.import(&file, &[], 0);
+        let dump = migration.folder.path().join("dump.sql");
+        std::fs::write(&dump, DUMP).unwrap();
+        migration.import(&dump, &[], 0);
+        for other in ["202", "303"] {
+            let messages = messages(&migration, "discord:101", other).await;
+            let imported: Vec<_> = messages
+                .iter()
+                .filter(|it| it.message.id.as_str().starts_with("kotonoha-"))
+                .collect();
+            assert_eq!(imported.len(), if other == channel { 6 } else { 0 }, "{known:?} {other}");
+            let is_private = imported.iter().all(|it| it.visibility == Visibility::Private);
+            assert!(other == "202" || is_private, "{known:?}");
+        }
+        let again = migration.import(&dump, &[], 0);
+        assert!(again.contains("messages  0 imported, 6 known already"), "{again}");
+    }
+}
+
+#[tokio::test]
 async fn a_dump_of_kotonoha_is_imported_once() {
     let migration = Migration::new().await;
     let file = migration.folder.path().join("dump.sql.gz");
@@ -157,14 +237,13 @@ async fn a_dump_of_kotonoha_is_imported_once() {
     let by_mention = messages(&migration, "discord:101", "202").await;
     let authors: Vec<_> = by_mention
         .iter()
-        .filter(|stored| stored.message.conversation.thread.is_none())
         .map(|stored| (stored.message.author.id.to_string(), stored.message.author.kind))
         .collect();
     assert_eq!(
         authors,
         [("8".to_owned(), AuthorKind::Human), ("42".to_owned(), AuthorKind::Persona)]
     );
-    let named = messages(&migration, "discord:103", "506").await;
+    let named = messages(&migration, "discord:103", "505").await;
     assert_eq!(&*named[0].message.text, "where are we?");
 }
 

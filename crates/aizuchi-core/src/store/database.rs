@@ -37,6 +37,7 @@ pub mod recall;
 mod figures;
 mod archive;
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ use serde_json::json;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use crate::chat::{
-    ChannelId, ConversationId, Cursor, Message, MessageId, User, Visibility, WorkspaceId,
+    ChannelId, ConversationId, Cursor, Message, MessageId, User, UserId, Visibility, WorkspaceId,
 };
 use crate::context::{Context, ContextWindow};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
@@ -216,6 +217,16 @@ impl DatabaseStore {
     pub async fn find_users(&self, id_or_name: &str) -> Result<Vec<User>, StoreError> {
         let mut reader = self.readers.acquire().await?;
         forget::find_users(&mut reader, id_or_name).await
+    }
+
+    /// When each of these users was last forgotten, of those who were.
+    pub async fn forgotten_at(
+        &self,
+        workspace: &WorkspaceId,
+        users: &BTreeSet<UserId>,
+    ) -> Result<HashMap<UserId, Timestamp>, StoreError> {
+        let mut reader = self.readers.acquire().await?;
+        forget::forgotten_at(&mut reader, workspace, users).await
     }
 
     /// Forgets a user at once, with their name: their messages, the memories of them, and the prompts and answers about

@@ -111,6 +111,16 @@ fn replay_exports() {
 }
 
 #[test]
+fn export_lines() {
+    fuzz("export_lines");
+}
+
+#[test]
+fn kotonoha_dump() {
+    fuzz("kotonoha_dump");
+}
+
+#[test]
 fn eval_cases() {
     fuzz("eval_cases");
 }

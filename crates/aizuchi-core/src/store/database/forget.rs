@@ -13,6 +13,8 @@ pub mod job;
 pub mod scrub;
 pub mod user_hash;
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -90,6 +92,30 @@ pub async fn find_users(
 ) -> Result<Vec<User>, StoreError> {
     let found = query(sql::FIND_USERS).bind(id_or_name).fetch_all(connection).await?;
     found.iter().map(rows::user_from_row).collect()
+}
+
+/// When each of these users was last forgotten, of those who were.
+pub async fn forgotten_at(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    users: &BTreeSet<UserId>,
+) -> Result<HashMap<UserId, Timestamp>, StoreError> {
+    let noted = query(sql::FORGOTTEN_USERS).fetch_all(connection).await?;
+    let mut salts: BTreeMap<String, HashMap<String, Timestamp>> = BTreeMap::new();
+    for row in &noted {
+        if rows::column::<String>(row, "workspace")? == workspace.as_str() {
+            let at = rows::to_timestamp(rows::column(row, "at_ms")?)?;
+            let of_salt = salts.entry(rows::column(row, "salt")?).or_default();
+            of_salt.insert(rows::column(row, "user_hash")?, at);
+        }
+    }
+    let last = |user: &UserId| {
+        let times = salts.iter().filter_map(|(salt, times)| {
+            times.get(&user_hash::hash_user(salt, workspace.as_str(), user.as_str()))
+        });
+        times.max().copied()
+    };
+    Ok(users.iter().filter_map(|user| Some((user.clone(), last(user)?))).collect())
 }
 
 /// Begins to forget a user: notes it, closes what is owed to them, and hides their newest messages. The first step of

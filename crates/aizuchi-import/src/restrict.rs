@@ -1,0 +1,67 @@
+//! Restricts memories and memos to those who may read their channel both here and where the data comes from.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{ImportData, ImportedMemory, SkippedItems};
+use aizuchi_core::chat::{ChannelId, Visibility};
+use aizuchi_core::memo::{Memo, MemoScope};
+use aizuchi_core::store::{Archive, StoreError};
+
+const REASON: &str = "the channel is known as public, so everybody would see them";
+
+/// Leaves out what is of a channel that was not public and that is known here as public, and makes private what is of a
+/// channel that is private here. What is stored already is left as it is, so that it counts as known. `known` are the
+/// channels from before the import.
+pub async fn restrict(
+    data: &mut ImportData,
+    known: &HashMap<ChannelId, Visibility>,
+    archive: &dyn Archive,
+) -> Result<(), StoreError> {
+    let before: HashMap<&ChannelId, Visibility> =
+        data.channels.iter().map(|channel| (&channel.id, channel.visibility)).collect();
+    let is_public = |visibility: Option<&Visibility>| visibility == Some(&Visibility::Public);
+    let is_opened =
+        |channel: &ChannelId| is_public(known.get(channel)) && !is_public(before.get(channel));
+    let is_private = |channel: &ChannelId| {
+        let here = known.get(channel).or(before.get(channel));
+        here.is_some() && !is_public(here)
+    };
+
+    let stored = archive.all_memos(&data.workspace).await?;
+    let stored: HashSet<(MemoScope, String)> =
+        stored.into_iter().map(|(_, memo)| (memo.scope(), memo.name)).collect();
+    let mut memos = Vec::new();
+    let mut private_memos = 0;
+    for memo in std::mem::take(&mut data.memos) {
+        let was_public = memo.visibility == Visibility::Public;
+        if stored.contains(&(memo.scope(), memo.name.clone())) {
+            memos.push(memo);
+        } else if was_public && is_private(&memo.channel) {
+            memos.push(Memo { visibility: Visibility::Private, ..memo });
+        } else if !was_public && is_opened(&memo.channel) {
+            private_memos += 1;
+        } else {
+            memos.push(memo);
+        }
+    }
+
+    let mut memories = Vec::new();
+    let mut private_memories = 0;
+    for memory in std::mem::take(&mut data.memories) {
+        let ImportedMemory { key, .. } = &memory;
+        let is_private =
+            key.channel().is_some_and(is_opened) && archive.memory_versions(key).await?.is_empty();
+        match is_private {
+            true => private_memories += 1,
+            false => memories.push(memory),
+        }
+    }
+
+    (data.memos, data.memories) = (memos, memories);
+    let skipped = [
+        SkippedItems::new_if_any("memos of private channels", private_memos, REASON),
+        SkippedItems::new_if_any("memories of private channels", private_memories, REASON),
+    ];
+    data.skipped.extend(skipped.into_iter().flatten());
+    Ok(())
+}
