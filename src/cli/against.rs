@@ -1,6 +1,7 @@
 //! `aizuchi replay --against`: what another version of the program, or other settings, would decide differently.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -186,6 +187,7 @@ impl Comparison {
                 several.len()
             ),
         };
+        text.push_str(&self.summary());
         let shown = differences.iter().take(MAX_PRINTED);
         // Writing to a string does not fail.
         for difference in shown {
@@ -196,6 +198,32 @@ impl Comparison {
                 writeln!(text, "\n… and {} more; --json has all", differences.len() - MAX_PRINTED);
         }
         text
+    }
+
+    /// A table of how many messages become what instead of what, the most frequent first.
+    fn summary(&self) -> String {
+        let mut counts: BTreeMap<(Fate, Fate), usize> = BTreeMap::new();
+        for Difference { before, after, .. } in &self.differences {
+            *counts.entry((before.fate, after.fate)).or_default() += 1;
+        }
+        if counts.is_empty() {
+            return String::new();
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|(fates, count)| (Reverse(*count), *fates));
+        let rows = counts.into_iter().map(|((before, after), count)| {
+            [describe_fate(before).to_owned(), describe_fate(after).to_owned(), count.to_string()]
+        });
+        let head = [self.before.clone(), self.after.clone(), "messages".to_owned()];
+        let rows: Vec<[String; 3]> = std::iter::once(head).chain(rows).collect();
+        let width = |column: usize| {
+            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+        };
+        let (first, second, third) = (width(0), width(1), width(2));
+        let line = |row: &[String; 3]| {
+            format!("  {:first$}  {:second$}  {:>third$}\n", row[0], row[1], row[2])
+        };
+        format!("\n{}", rows.iter().map(line).collect::<String>())
     }
 
     fn describe(&self, difference: &Difference) -> String {
@@ -219,13 +247,17 @@ impl Comparison {
     }
 }
 
-fn describe(treatment: &Treatment) -> String {
-    let fate = match treatment.fate {
+fn describe_fate(fate: Fate) -> &'static str {
+    match fate {
         Fate::SpokenTo => "speaks",
         Fate::Reacted => "reacts",
         Fate::KeptSilent => "stays silent",
         Fate::Unknown => "is not known",
-    };
+    }
+}
+
+fn describe(treatment: &Treatment) -> String {
+    let fate = describe_fate(treatment.fate);
     // Another version may have gates that this one does not know.
     let gate =
         treatment.gate.as_ref().map(|gate| match serde_json::from_value::<Gate>(json!(gate)) {

@@ -48,7 +48,14 @@ impl ForgetArgs {
             let report = report?;
             if let DatabaseLocation::Sqlite(path) = &address {
                 // A copy that an earlier version left holds what is forgotten now.
-                earlier_version::remove_copies(path, Duration::ZERO);
+                let left = earlier_version::remove_copies(path, Duration::ZERO);
+                if let Some(copy) = left.first() {
+                    print(&report)?;
+                    anyhow::bail!(
+                        "{} still holds the text, and cannot be removed; delete it",
+                        copy.display()
+                    );
+                }
             }
             print(&report)?;
             Ok(ExitCode::SUCCESS)

@@ -50,14 +50,17 @@ fn other_settings_are_told_message_by_message() {
     let quiet = write(&folder, "quiet.yaml", "response: {mode: mention_only}\n");
     let shown = compare(&quiet, &[]);
     assert!(shown.starts_with("default and quiet decide differently about "), "{shown}");
-    // Each with its place, its text and both decisions.
-    let first: Vec<&str> = shown.split("\n\n").nth(1).unwrap().lines().collect();
+    // How many, and each with its place, its text and both decisions.
+    let table: Vec<&str> = shown.split("\n\n").nth(1).unwrap().lines().collect();
+    assert_eq!(table[0], "  default  quiet         messages");
+    let first: Vec<&str> = shown.split("\n\n").nth(2).unwrap().lines().collect();
     assert!(first[0].starts_with('#') && first[0].contains(": “"), "{first:?}");
     assert!(first[1].starts_with("  default  speaks"), "{first:?}");
     assert!(first[2].starts_with("  quiet    stays silent"), "{first:?}");
     let told: Value = serde_json::from_str(&compare(&quiet, &["--json"])).unwrap();
     let differences = told["differences"].as_array().unwrap();
-    assert_eq!(shown.matches("stays silent").count(), differences.len());
+    assert_eq!(table[1..], [format!("  speaks   stays silent  {:>8}", differences.len())]);
+    assert_eq!(shown.matches("stays silent").count(), differences.len() + 1);
     for difference in differences {
         assert_eq!(difference["before"]["fate"], "spoken_to", "{difference}");
         assert_eq!(difference["after"]["fate"], "kept_silent", "{difference}");

@@ -77,13 +77,15 @@ pub struct LostSpan {
 
 /// How far the clocks of a platform and of this machine may be apart.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
+/// How far they are apart as a rule.
+const SMALL_SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// For this long after a restore, mentions of the lost time may be owed an answer.
-const RESTORE_AFTERMATH: SignedDuration = SignedDuration::from_hours(24);
+const RESTORE_AFTERMATH: SignedDuration = SignedDuration::from_hours(1);
 
 impl LostSpan {
     /// Whether a post of the persona was made by the process whose database was lost.
     pub fn includes(&self, posted: Timestamp) -> bool {
-        self.from < posted && posted <= self.until
+        self.from < posted && posted <= self.until + SMALL_SKEW
     }
 
     /// The same, give or take what the clocks are apart.

@@ -76,7 +76,13 @@ impl Agent {
         if claim.is_owed && !item.is_published() {
             let archive = &self.command_answers.archive;
             let owed = &item.metadata.owed;
-            let answered = archive.answered_before_restore(&item.conversation, owed).await?;
+            let answered = match archive.answered_before_restore(&item.conversation, owed).await {
+                Ok(answered) => answered,
+                Err(_) if claim.attempt < max_attempts => {
+                    return Ok(StepResult::NotSent { due: self.now() + self.backoff(claim) });
+                }
+                Err(error) => return Err(error.into()),
+            };
             if !owed.is_empty() && owed.iter().all(|message| answered.contains(message)) {
                 return Ok(self.close_answered_before_restore(answered));
             }

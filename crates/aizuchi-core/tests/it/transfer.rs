@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aizuchi_core::chat::UserId;
+use aizuchi_core::chat::{ChannelId, Role, UserId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::prompt::PromptVerb;
@@ -593,6 +593,35 @@ async fn who_opted_out_has_still_done_so_when_an_older_backup_is_restored() {
     .await;
 }
 
+/// What the machine had before is lost: the orders of the backup are the newest that there are.
+#[tokio::test]
+async fn a_new_database_takes_no_orders_from_a_backup() {
+    for kind in StoreKind::DATABASES {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        let (_, _, store) = generate(7, kind).await;
+        for channel in [None, Some(ChannelId::new("garden"))] {
+            let (workspace, until, by) = (workspace(), at(90_000), Role::Member);
+            let mute = Order::Mute { workspace, channel, until, by };
+            store.store.order(mute, at(300)).await.unwrap();
+        }
+        back_up(&place(&store), &file).await.unwrap();
+        let target = empty_place(kind, &folder);
+        // A start has left an empty database there.
+        drop(target.open().await.unwrap());
+        restore(&file, &target, IfOccupied::Refuse).await.unwrap();
+        assert_eq!(count(&target, "SELECT count(*) AS n FROM mutes").await, 2);
+        // What is replaced knows better.
+        let unmute = Order::Unmute { workspace: workspace(), channel: None, by: Role::Admin };
+        store.store.order(unmute, at(400)).await.unwrap();
+        let own = place(&store);
+        let _folder = store.database.clone();
+        store.stop().await;
+        restore(&file, &own, IfOccupied::Replace).await.unwrap();
+        assert_eq!(count(&own, "SELECT count(*) AS n FROM mutes").await, 1);
+    }
+}
+
 #[tokio::test]
 async fn what_a_process_left_that_died_while_it_wrote_a_file_is_removed() {
     let folder = tempfile::tempdir().unwrap();
@@ -630,7 +659,7 @@ async fn the_file_is_kept_as_the_earlier_version_left_it() {
     // Who goes back and upgrades again later finds what was there then.
     let kept = folder.path().join("aizuchi.db.before-11");
     std::fs::write(&kept, "of the first upgrade").unwrap();
-    let own = folder.path().join("aizuchi.db.before-spring");
+    let own = folder.path().join("aizuchi.db.before-20260101");
     std::fs::write(&own, "the operator's").unwrap();
     std::fs::remove_file(folder.path().join("aizuchi.db")).unwrap();
     let DatabaseLocation::Sqlite(path) = &location else { panic!() };

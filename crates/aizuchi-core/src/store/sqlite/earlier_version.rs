@@ -21,21 +21,28 @@ pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Keeps a copy if migrations are pending. Without room for one the start goes on: a migration is one transaction.
 pub async fn keep_copy(path: &Path, connection: &mut Connection) {
-    match pending_migration(connection).await {
-        Ok(Some(first)) => {
-            let copy = beside(path, &format!(".before-{first}"));
-            match copy_to(&copy, connection).await {
-                Ok(()) => {
-                    info!(copy = %copy.display(), "kept the database as the earlier version left it")
-                }
-                Err(error) => {
-                    warn!(%error, "the database as the earlier version left it cannot be kept")
-                }
+    // Where it cannot be told, the migration says what is wrong.
+    if let Ok(Some(first)) = pending_migration(connection).await {
+        let copy = beside(path, &format!(".before-{first}"));
+        if is_current(&copy, path) {
+            return;
+        }
+        match copy_to(&copy, connection).await {
+            Ok(()) => {
+                info!(copy = %copy.display(), "kept the database as the earlier version left it");
+            }
+            Err(error) => {
+                warn!(%error, "the database as the earlier version left it cannot be kept");
             }
         }
-        // Nothing is to be migrated, or the migration says what is wrong.
-        Ok(None) | Err(_) => {}
     }
+}
+
+/// Whether a start that failed has made the copy, and nothing was written since.
+fn is_current(copy: &Path, path: &Path) -> bool {
+    let written = |file: &Path| std::fs::metadata(file).and_then(|found| found.modified()).ok();
+    let newest = written(path).max(written(&beside(path, "-wal")));
+    written(copy).is_some_and(|copied| Some(copied) > newest)
 }
 
 /// The first migration that a file needs which an earlier version has written.
@@ -81,26 +88,25 @@ pub async fn copy_migrated(path: &Path, copy: &Path) -> Result<(), StoreError> {
     copied.close().await
 }
 
-/// Removes copies that are at least this old. What an operator has put beside the file under a name of another kind stays.
-pub fn remove_copies(path: &Path, oldest: Duration) {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
-    let prefix = format!("{name}.before-");
-    let is_copy = |file: &std::fs::DirEntry| {
-        let name = file.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(&prefix));
-        number.is_some_and(|number| number.parse::<u32>().is_ok())
-    };
-    for file in files.filter(is_copy) {
-        let made = file.metadata().and_then(|metadata| metadata.modified());
+/// Removes copies that are at least this old, and returns those that cannot be removed. What an operator has put beside the
+/// file under a name of another kind stays.
+pub fn remove_copies(path: &Path, oldest: Duration) -> Vec<PathBuf> {
+    let copies = MIGRATIONS.iter().map(|(number, ..)| beside(path, &format!(".before-{number}")));
+    let is_old = |copy: &PathBuf| {
+        let made = std::fs::metadata(copy).and_then(|metadata| metadata.modified());
         let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-        if age.is_some_and(|age| age >= oldest)
-            && let Err(error) = std::fs::remove_file(file.path())
-        {
-            warn!(copy = %file.path().display(), %error, "a copy of an earlier version cannot be removed");
+        // One of a clock that was ahead has no age.
+        oldest.is_zero() || age.is_some_and(|age| age >= oldest)
+    };
+    let is_left = |copy: &PathBuf| match std::fs::remove_file(copy) {
+        Ok(()) => false,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => {
+            warn!(copy = %copy.display(), %error, "a copy of an earlier version cannot be removed");
+            true
         }
-    }
+    };
+    copies.filter(|copy| copy.exists() && is_old(copy)).filter(is_left).collect()
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

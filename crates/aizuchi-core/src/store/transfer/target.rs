@@ -24,13 +24,19 @@ pub struct Target {
     place: Place,
     /// What the database that is replaced knows of its users' wishes.
     forgotten: ForgottenUsers,
-    orders: Option<FormerOrders>,
+    orders: FormerOrders,
 }
 
 /// The orders in force in the database that is replaced.
 #[derive(Default)]
 struct FormerOrders {
     opted_out: Vec<(WorkspaceId, UserId)>,
+    /// `None` if it is new: then those of the backup are newer.
+    silence: Option<Silence>,
+}
+
+/// Where the persona does not speak, or not unasked.
+struct Silence {
     /// Workspace, channel, until when in milliseconds, and by which role.
     mutes: Vec<(String, String, i64, String)>,
     /// Workspace, channel and mode.
@@ -40,7 +46,7 @@ struct FormerOrders {
 /// What becomes the database in the end.
 enum Place {
     /// Written beside its place, which it then takes. The lock keeps others away.
-    File { path: PathBuf, part: PartialFile, set_aside: Option<PathBuf>, _lock: Option<File> },
+    File { path: PathBuf, part: PartialFile, set_aside: Option<PathBuf>, lock: Option<File> },
     /// One transaction.
     Server,
 }
@@ -98,7 +104,7 @@ impl Target {
                 }
                 expect_empty(&shown, &mut connection, occupied).await?;
                 let forgotten = ForgottenUsers::read(&mut connection).await?;
-                let orders = Some(FormerOrders::read(&mut connection).await?);
+                let orders = FormerOrders::read(&mut connection).await?;
                 query(sql::BEGIN).execute(&mut connection).await?;
                 Ok(Self { connection, place: Place::Server, forgotten, orders })
             }
@@ -111,14 +117,14 @@ impl Target {
             return Self::file(path, None, Some(sqlite::lock(path)?)).await;
         }
         let (mut old, lock) = sqlite::connect(path).await?;
-        let (mut were_forgotten, mut former) = (ForgottenUsers::default(), None);
+        let (mut were_forgotten, mut former) = (ForgottenUsers::default(), FormerOrders::default());
         if !Table::list(&mut old).await?.is_empty() {
             if let Some(moved_to) = schema::moved_to(&mut old).await? {
                 expect_own(&shown, &moved_to, &mut old, occupied, mark).await?;
             }
             expect_empty(&shown, &mut old, occupied).await?;
             were_forgotten = ForgottenUsers::read(&mut old).await?;
-            former = Some(FormerOrders::read(&mut old).await?);
+            former = FormerOrders::read(&mut old).await?;
         }
         if !forget::truncate_log(&mut old).await? {
             return Err(StoreError::Broken(format!(
@@ -143,9 +149,9 @@ impl Target {
         let connection = sqlite::create_anew(&part.0).await?;
         let mut target = Self {
             connection,
-            place: Place::File { path: path.to_owned(), part, set_aside, _lock: lock },
+            place: Place::File { path: path.to_owned(), part, set_aside, lock },
             forgotten: ForgottenUsers::default(),
-            orders: None,
+            orders: FormerOrders::default(),
         };
         let shown = path.display().to_string();
         schema::migrate(&shown, sqlite::MIGRATIONS, &mut target.connection).await?;
@@ -260,9 +266,7 @@ impl Target {
     /// Puts the orders in force that are in force in the database that is replaced; who has opted out in the backup stays so.
     /// Returns how many users opt out by that.
     pub async fn order_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
-        let Some(FormerOrders { opted_out, mutes, modes }) = self.orders.take() else {
-            return Ok(0);
-        };
+        let FormerOrders { opted_out, silence } = std::mem::take(&mut self.orders);
         let here = FormerOrders::read(&mut self.connection).await?.opted_out;
         let missing: Vec<_> = opted_out.into_iter().filter(|user| !here.contains(user)).collect();
         let mut counters = Counters::read(&mut self.connection).await?;
@@ -271,6 +275,7 @@ impl Target {
             orders::apply(&mut self.connection, &mut counters, &order, now).await?;
         }
         counters.write(&mut self.connection).await?;
+        let Some(Silence { mutes, modes }) = silence else { return Ok(missing.len()) };
         for statement in [sql::DROP_ALL_MUTES, sql::DROP_ALL_MODES] {
             query(statement).execute(&mut self.connection).await?;
         }
@@ -292,7 +297,7 @@ impl Target {
         self.connection.close().await?;
         match &self.place {
             Place::Server => Ok(None),
-            Place::File { path, part, set_aside, .. } => {
+            Place::File { path, part, set_aside, lock } => {
                 let synced = File::open(&part.0).and_then(|file| file.sync_all());
                 synced.map_err(|error| broken(path, &error))?;
                 expect_sound(&part.0).await?;
@@ -300,7 +305,10 @@ impl Target {
                 let owner = owner_of(path);
                 take_place(&part.0, path, set_aside.as_deref())
                     .map_err(|error| broken(path, &error))?;
-                give_to(owner, path);
+                // A backup stays with who made it.
+                if lock.is_some() {
+                    give_to(owner, path);
+                }
                 Ok(set_aside.clone())
             }
         }
@@ -359,8 +367,8 @@ impl FormerOrders {
     /// Those of a database of whichever version.
     async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
         let tables = Table::list(connection).await?;
-        let has = |name: &str| tables.iter().any(|table| table.name == name);
-        if !has("opted_out") || !has("mutes") || !has("modes") {
+        let find = |name: &str| tables.iter().find(|table| table.name == name);
+        if find("opted_out").is_none() {
             return Ok(Self::default());
         }
         let opted_out = query(sql::OPTED_OUT).fetch_all(&mut *connection).await?;
@@ -368,6 +376,20 @@ impl FormerOrders {
             let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
             Ok((workspace, UserId::new(rows::column::<String>(row, "user")?)))
         };
+        let opted_out = opted_out.iter().map(user).collect::<Result<_, StoreError>>()?;
+        let messages = query(sql::COUNT_MESSAGES).fetch_one(&mut *connection).await?;
+        let is_new = rows::column::<i64>(&messages, "n")? == 0;
+        let knows_roles = find("mutes").is_some_and(|table| table.has_column("role"));
+        let silence = match knows_roles && !is_new {
+            true => Some(Silence::read(connection).await?),
+            false => None,
+        };
+        Ok(Self { opted_out, silence })
+    }
+}
+
+impl Silence {
+    async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
         let mutes = query(sql::ALL_MUTES).fetch_all(&mut *connection).await?;
         let mute = |row| {
             let place = (rows::column(row, "workspace")?, rows::column(row, "channel")?);
@@ -379,7 +401,6 @@ impl FormerOrders {
             Ok((rows::column(row, "workspace")?, channel, rows::column(row, "mode")?))
         };
         Ok(Self {
-            opted_out: opted_out.iter().map(user).collect::<Result<_, StoreError>>()?,
             mutes: mutes.iter().map(mute).collect::<Result<_, StoreError>>()?,
             modes: modes.iter().map(mode).collect::<Result<_, StoreError>>()?,
         })
@@ -463,8 +484,9 @@ fn take_place(part: &Path, path: &Path, set_aside: Option<&Path>) -> std::io::Re
 
 /// FAT, exFAT and some network drives know no second name of a file.
 fn is_without_links(error: &std::io::Error) -> bool {
-    // What Linux and macOS say: EPERM, ENOTSUP. A folder that may not be written says EACCES.
-    matches!(error.raw_os_error(), Some(1 | 45 | 95))
+    // EPERM on Linux. A folder that may not be written says EACCES.
+    error.kind() == std::io::ErrorKind::Unsupported
+        || matches!(error.raw_os_error(), Some(1 | 45 | 95))
 }
 
 /// Whose the file is that is replaced, or the folder of a new one.
@@ -475,12 +497,15 @@ fn owner_of(path: &Path) -> Option<(u32, u32)> {
     found.ok().map(|found| (found.uid(), found.gid()))
 }
 
-/// The service goes on with a database that root has restored. Another user cannot give files away, and need not.
+/// The service goes on with a database that root has restored. Others cannot give files away, and need not.
 fn give_to(owner: Option<(u32, u32)>, path: &Path) {
     let Some((user, group)) = owner else { return };
     for file in [path.to_owned(), with_suffix(path, ".lock")] {
-        let is_others = std::fs::metadata(&file).is_ok_and(|found| found.uid() != user);
-        if is_others && let Err(error) = std::os::unix::fs::chown(&file, Some(user), Some(group)) {
+        let is_of_root = std::fs::symlink_metadata(&file).is_ok_and(|found| found.uid() == 0);
+        if is_of_root
+            && user != 0
+            && let Err(error) = std::os::unix::fs::lchown(&file, Some(user), Some(group))
+        {
             warn!(file = %file.display(), %error, "a file cannot be given to the user of the database");
         }
     }
