@@ -17,9 +17,9 @@ use aizuchi_core::llm::provider::loopback_client;
 /// It answers at once if it is well.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Ask the Aizuchi on this machine whether it is available: ready, or standing by for another one.
+/// Ask whether the Aizuchi on this machine is ready, or standing by.
 ///
-/// The exit code is 0 if it is, else 1. It asks the health port of the config, or the page if there is none; with the
+/// The exit code is 0 if it is, else 1, for health checks of containers. It asks the health port of the config, or the page if there is none; with the
 /// page alone a process that stands by counts as not available.
 #[derive(Debug, Args)]
 pub struct HealthArgs {}
