@@ -155,12 +155,9 @@ fn a_workspace_of_an_export_can_be_chosen_or_renamed() {
     assert_eq!(exported.len(), 3);
 }
 
-/// Who may read a channel here counts: what was private does not become public.
-#[test]
-fn what_was_private_does_not_get_into_a_public_channel() {
-    let installation = Installation::on_file();
+/// Imports the export where a channel of it is known as public: one message is left out.
+fn import_where_known_as_public(installation: &Installation, channel: &str) {
     let file = installation.file("export.jsonl");
-    let channel = EXPORT.lines().nth(1).unwrap();
     std::fs::write(&file, channel).unwrap();
     installation.import(&file, &[], 0);
     std::fs::write(&file, EXPORT).unwrap();
@@ -168,6 +165,13 @@ fn what_was_private_does_not_get_into_a_public_channel() {
     let expected =
         "left out  messages from when their channel was private: 1; the channel is known as public";
     assert!(report.contains(expected), "{report}");
+}
+
+/// Who may read a channel here counts: what was private does not become public.
+#[test]
+fn what_was_private_does_not_get_into_a_public_channel() {
+    let installation = Installation::on_file();
+    import_where_known_as_public(&installation, EXPORT.lines().nth(1).unwrap());
     assert!(!installation.run(&["search", "gift"], 0).contains("under the bench"));
 }
 
@@ -175,15 +179,8 @@ fn what_was_private_does_not_get_into_a_public_channel() {
 #[test]
 fn a_private_channel_is_not_imported_into_a_public_one() {
     let installation = Installation::on_file();
-    let file = installation.file("export.jsonl");
     let public = r#"{"kind":"channel","workspace":"T1","room":"C2","room_name":"shed","visibility":"public"}"#;
-    std::fs::write(&file, public).unwrap();
-    installation.import(&file, &[], 0);
-    std::fs::write(&file, EXPORT).unwrap();
-    let report = installation.import(&file, &["--workspace", "T1"], 0);
-    let expected =
-        "left out  messages from when their channel was private: 1; the channel is known as public";
-    assert!(report.contains(expected), "{report}");
+    import_where_known_as_public(&installation, public);
     let exported = installation.export();
     assert!(!exported.iter().any(|line| line["room"] == "C2" && line.get("kind").is_none()));
 }

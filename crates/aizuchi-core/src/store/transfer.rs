@@ -15,6 +15,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::{Counters, rows, schema};
+use crate::store::sqlite::earlier_version;
 use crate::store::transfer::forgotten::ForgottenUsers;
 use crate::store::transfer::tables::TransferReport;
 use crate::store::transfer::target::{PartialFile, Target};
@@ -132,13 +133,12 @@ async fn open_backup(
     if !file.is_file() {
         return Err(StoreError::Broken(format!("{shown} is not a file")));
     }
-    let is_older = |newest: i64| newest < sqlite::MIGRATIONS.last().map_or(0, |(it, ..)| *it);
     let readers = sqlite::inspect::readers(file).await?;
     let newest = schema::newest_migration(&readers).await;
     readers.close().await;
     let newest = newest.map_err(|error| error.into_broken(&shown))?;
     let mut copy = None;
-    if newest > 0 && is_older(newest) {
+    if earlier_version::is_earlier(newest) {
         let suffix = format!(".{}.migrated", std::process::id());
         let part = match to {
             DatabaseLocation::Sqlite(path) => {

@@ -44,8 +44,7 @@ impl ReadOnlyDatabase {
         let newest = newest_migration(&readers).await;
         readers.close().await;
         let newest = newest.map_err(|error| error.into_broken(&location.to_string()))?;
-        let is_earlier = newest > 0 && newest < sqlite::MIGRATIONS.last().map_or(0, |(it, ..)| *it);
-        if !is_earlier {
+        if !earlier_version::is_earlier(newest) {
             return Self::open(location).await;
         }
         let copy = folder.join("copy.db");

@@ -1,5 +1,5 @@
 //! A copy of the file as the earlier version left it, kept beside it when a newer version is about to migrate it: the
-//! earlier one refuses what was migrated, and nobody makes a backup before an unattended upgrade.
+//! earlier one refuses what was migrated, and an unattended upgrade makes no backup.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::schema::migrate;
 use crate::store::database::{rows, sql};
 use crate::store::sqlite::{self, MIGRATIONS, create_private, to_broken};
-use crate::store::transfer::target::{PartialFile, expect_sound};
+use crate::store::transfer::target::{PartialFile, expect_sound, with_suffix};
 
-/// Whoever goes back does so by then. The copy holds what may have been forgotten since.
+/// An operator who goes back does so by then. The copy holds what may have been forgotten since.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Keeps a copy if migrations are pending. Without room for one the start goes on: a migration is one transaction.
 pub async fn keep_copy(path: &Path, connection: &mut Connection) {
     // Where it cannot be told, the migration says what is wrong.
     if let Ok(Some(first)) = pending_migration(connection).await {
-        let copy = beside(path, &format!(".before-{first}"));
+        let copy = with_suffix(path, &format!(".before-{first}"));
         if is_current(&copy, path) {
             return;
         }
@@ -38,10 +38,15 @@ pub async fn keep_copy(path: &Path, connection: &mut Connection) {
     }
 }
 
+/// Whether a database with this newest migration was written by an earlier version.
+pub fn is_earlier(newest: i64) -> bool {
+    newest > 0 && newest < MIGRATIONS.last().map_or(0, |(version, ..)| *version)
+}
+
 /// Whether a start that failed has made the copy, and nothing was written since.
 fn is_current(copy: &Path, path: &Path) -> bool {
     let written = |file: &Path| std::fs::metadata(file).and_then(|found| found.modified()).ok();
-    let newest = written(path).max(written(&beside(path, "-wal")));
+    let newest = written(path).max(written(&with_suffix(path, "-wal")));
     written(copy).is_some_and(|copied| Some(copied) > newest)
 }
 
@@ -91,7 +96,8 @@ pub async fn copy_migrated(path: &Path, copy: &Path) -> Result<(), StoreError> {
 /// Removes copies that are at least this old, and returns those that cannot be removed. What an operator has put beside the
 /// file under a name of another kind stays.
 pub fn remove_copies(path: &Path, oldest: Duration) -> Vec<PathBuf> {
-    let copies = MIGRATIONS.iter().map(|(number, ..)| beside(path, &format!(".before-{number}")));
+    let copies =
+        MIGRATIONS.iter().map(|(number, ..)| with_suffix(path, &format!(".before-{number}")));
     let is_old = |copy: &PathBuf| {
         let made = std::fs::metadata(copy).and_then(|metadata| metadata.modified());
         let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
@@ -107,10 +113,4 @@ pub fn remove_copies(path: &Path, oldest: Duration) -> Vec<PathBuf> {
         }
     };
     copies.filter(|copy| copy.exists() && is_old(copy)).filter(is_left).collect()
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }

@@ -267,7 +267,7 @@ impl Target {
     /// Returns how many users opt out by that.
     pub async fn order_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
         let FormerOrders { opted_out, silence } = std::mem::take(&mut self.orders);
-        let here = FormerOrders::read(&mut self.connection).await?.opted_out;
+        let here = opted_out_users(&mut self.connection).await?;
         let missing: Vec<_> = opted_out.into_iter().filter(|user| !here.contains(user)).collect();
         let mut counters = Counters::read(&mut self.connection).await?;
         for (workspace, user) in &missing {
@@ -371,12 +371,7 @@ impl FormerOrders {
         if find("opted_out").is_none() {
             return Ok(Self::default());
         }
-        let opted_out = query(sql::OPTED_OUT).fetch_all(&mut *connection).await?;
-        let user = |row| {
-            let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
-            Ok((workspace, UserId::new(rows::column::<String>(row, "user")?)))
-        };
-        let opted_out = opted_out.iter().map(user).collect::<Result<_, StoreError>>()?;
+        let opted_out = opted_out_users(connection).await?;
         let messages = query(sql::COUNT_MESSAGES).fetch_one(&mut *connection).await?;
         let is_new = rows::column::<i64>(&messages, "n")? == 0;
         let knows_roles = find("mutes").is_some_and(|table| table.has_column("role"));
@@ -386,6 +381,17 @@ impl FormerOrders {
         };
         Ok(Self { opted_out, silence })
     }
+}
+
+async fn opted_out_users(
+    connection: &mut Connection,
+) -> Result<Vec<(WorkspaceId, UserId)>, StoreError> {
+    let found = query(sql::OPTED_OUT).fetch_all(connection).await?;
+    let user = |row| {
+        let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
+        Ok((workspace, UserId::new(rows::column::<String>(row, "user")?)))
+    };
+    found.iter().map(user).collect()
 }
 
 impl Silence {
@@ -516,7 +522,8 @@ fn aside_path(path: &Path) -> PathBuf {
     names.into_iter().find(|name| !name.exists()).unwrap_or_else(|| with_suffix(path, ".replaced"))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+/// The path of a file beside another one, whose name goes on like this.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
