@@ -33,7 +33,7 @@ use crate::web::peer::TrustedProxies;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::shadow::RecentAnswers;
-use crate::web::sign_in_link::{LINK_KEY_STREAM, LinkKey, random_hex};
+use crate::web::sign_in_link::{LINK_KEY_STREAM, random_hex};
 use crate::web::{self, Web};
 use aizuchi_core::agent::defer::Deferrals;
 use aizuchi_core::agent::dispatches::Dispatches;
@@ -50,6 +50,7 @@ use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::learner::Learner;
 use aizuchi_core::metrics::Metrics;
+use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::stage::Stage;
 use aizuchi_core::platform::local::{self, LocalRoom};
@@ -114,6 +115,11 @@ pub struct LiveSettings {
     /// The prompts of each language that is spoken.
     pub prompts: Vec<(Language, Current<PromptBuilder>)>,
     pub models: Arc<ModelsInUse>,
+    /// The connected platforms, by their names in the config.
+    pub remotes: Vec<(&'static str, Arc<dyn RemotePlatform>)>,
+    pub authenticator: Arc<Authenticator>,
+    /// What nothing that a model writes may show.
+    pub secrets: SecretScanner,
 }
 
 impl App {
@@ -183,12 +189,13 @@ impl App {
             cursors: store.clone(),
             answers: command_replies.clone(),
         };
-        let mut remotes = Vec::new();
+        let mut named_remotes = Vec::new();
         for connector in config.connectors() {
             let remote = connector.connect(deps()).await?;
             platforms.0.insert(remote.workspace(), remote.clone());
-            remotes.push(remote);
+            named_remotes.push((connector.platform(), remote));
         }
+        let remotes: Vec<_> = named_remotes.iter().map(|(_, remote)| remote.clone()).collect();
         let agent = build_agent(
             config,
             (store.clone(), command_replies),
@@ -202,9 +209,8 @@ impl App {
             true => Some(random_hex().context("cannot make the key of sign-in links")?),
             false => None,
         };
-        let link_key = link_secret.as_ref().map(|secret| LinkKey::new(secret, &config.http));
         store
-            .put_cursor(link_key_cursor(link_secret.unwrap_or_default()))
+            .put_cursor(link_key_cursor(link_secret.clone().unwrap_or_default()))
             .await
             .context("cannot store the key of sign-in links")?;
         let models = ModelsInUse::new(
@@ -219,8 +225,16 @@ impl App {
         let prompts =
             speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
         let prompts = prompts.collect();
-        let live =
-            LiveSettings { config: current_config, rulebook, prompts, models: models.clone() };
+        let authenticator = Arc::new(Authenticator::new(&config.http, link_secret));
+        let live = LiveSettings {
+            config: current_config,
+            rulebook,
+            prompts,
+            models: models.clone(),
+            remotes: named_remotes,
+            authenticator: authenticator.clone(),
+            secrets: agent.settings.secrets.clone(),
+        };
         let forgetter = Forgetter::new(
             store.clone(),
             channel_cache.clone(),
@@ -277,7 +291,7 @@ impl App {
             models: models.clone(),
             currency: config.models.currency.0.clone(),
             address,
-            authenticator: Authenticator::new(&config.http, link_key),
+            authenticator,
             zone: config.time_zone_or(TimeZone::system()),
             database: config.database_address().to_string(),
             event_streams: Arc::new(EventStreams::within(page_limits.connections())),

@@ -314,15 +314,18 @@ fn run_app(
         let mut offers = pin!(model::print_offers(app.models(), language));
         let mut has_offered = false;
         let mut ended = Box::pin(app.run(stop.clone()));
+        // A reload asks the platforms about new tokens, and nothing else waits for that.
+        let mut terminal_closed = pin!(async {
+            while let Hangup::Reload = hangups.recv().await {
+                reload.reload().await;
+            }
+        });
         loop {
             tokio::select! {
                 ended = &mut ended => return ended.map(|()| ExitCode::SUCCESS),
                 () = stops.recv() => break,
                 () = &mut offers, if !has_offered => has_offered = true,
-                hangup = hangups.recv() => match hangup {
-                    Hangup::Reload => reload.reload(),
-                    Hangup::TerminalClosed => break,
-                },
+                () = &mut terminal_closed => break,
             }
         }
         stop.cancel();

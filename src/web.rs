@@ -102,7 +102,7 @@ pub struct Web {
     /// The currency of all prices.
     pub currency: String,
     /// Opens the pages to other machines. Without a token, only requests from this machine are answered.
-    pub authenticator: Authenticator,
+    pub authenticator: Arc<Authenticator>,
     /// Today begins at midnight here.
     pub zone: TimeZone,
     /// Where the database is, without credentials.

@@ -7,8 +7,9 @@ use crate::cli::log::LogLevels;
 use crate::cli::run::RunArgs;
 use crate::config::reload::Fingerprints;
 use crate::config::source::ConfigSource;
-use crate::config::{LoadedConfig, ModelSelection};
+use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::models::prompts::load_prompts_in;
+use aizuchi_core::platform::remote::Renewal;
 
 /// The settings that the program runs with.
 pub struct Reload<'a> {
@@ -25,8 +26,8 @@ pub struct Reload<'a> {
 
 impl Reload<'_> {
     /// Reads the config again. A config that cannot be used changes nothing.
-    pub fn reload(&mut self) {
-        match self.try_reload() {
+    pub async fn reload(&mut self) {
+        match self.try_reload().await {
             Ok(warnings) => warnings.iter().for_each(|warning| warn!("{warning}")),
             Err(error) => {
                 let error = format!("{error:#}");
@@ -38,7 +39,7 @@ impl Reload<'_> {
         }
     }
 
-    fn try_reload(&mut self) -> anyhow::Result<Vec<String>> {
+    async fn try_reload(&mut self) -> anyhow::Result<Vec<String>> {
         let LoadedConfig { config: mut newer, warnings, fingerprints } =
             self.source.load(self.selection)?;
         self.run.apply(&mut newer)?;
@@ -52,25 +53,53 @@ impl Reload<'_> {
             .collect::<anyhow::Result<_>>()?;
         self.levels.replace(&config.logging)?;
         self.live.models.renew_keys(&config)?;
+        config.secrets().for_each(|secret| self.live.secrets.learn(secret.expose()));
+        self.live.authenticator.renew_tokens(&config.http);
         self.live.rulebook.replace(config.with_room_for_models().app_rulebook());
         for (current, prompts) in prompts {
             current.replace(prompts);
         }
-        let reloaded = fingerprints.changed_since(&self.newest).reloaded.join(", ");
-        match reloaded.is_empty() {
-            true => info!(
+        let failed_platforms = self.renew_credentials(&config).await;
+        let kept = config.secrets_not_taken_from(&newer);
+        let changed = fingerprints.changed_since(&self.newest).with_restart_for(&kept).reloaded;
+        let is_failed = |key: &String| {
+            failed_platforms.iter().any(|platform| key.split('.').next() == Some(platform))
+        };
+        let changed: Vec<String> = changed.into_iter().filter(|key| !is_failed(key)).collect();
+        match changed.join(", ") {
+            reloaded if reloaded.is_empty() => info!(
                 "reloaded the config and the prompts; nothing that can be reloaded has changed"
             ),
-            false => {
+            reloaded => {
                 info!(keys = reloaded, "reloaded the config and the prompts; changed: {reloaded}")
             }
         }
-        let need_restart = fingerprints.changed_since(&self.started).need_restart.join(", ");
+        let since_start = fingerprints.changed_since(&self.started).with_restart_for(&kept);
+        let need_restart = since_start.need_restart.join(", ");
         if !need_restart.is_empty() {
             warn!(keys = need_restart, "needs a restart: {need_restart}");
         }
         self.live.config.replace(config);
         self.newest = fingerprints;
         Ok(warnings)
+    }
+
+    /// Has the platforms use the secrets of this config, and returns those that keep the old ones.
+    async fn renew_credentials(&self, config: &Config) -> Vec<&'static str> {
+        let mut failed = Vec::new();
+        for connector in config.connectors() {
+            let platform = connector.platform();
+            let mut remotes = self.live.remotes.iter();
+            let Some((_, remote)) = remotes.find(|(name, _)| *name == platform) else { continue };
+            match remote.renew_credentials(&connector.credentials()).await {
+                Ok(Renewal::Unchanged) => {}
+                Ok(Renewal::Renewed) => info!(platform, "its new credentials are in use"),
+                Err(error) => {
+                    error!(platform, "the old credentials stay in use: {error}");
+                    failed.push(platform);
+                }
+            }
+        }
+        failed
     }
 }

@@ -32,8 +32,20 @@ pub struct HttpConfig {
 impl HttpConfig {
     /// Whether links sign people in. Where only a proxy does, they would let anybody past it who reads a backup.
     pub fn has_sign_in_links(&self) -> bool {
-        let has_token = self.token.is_some() || !self.tokens.is_empty();
-        has_token || self.proxy_sign_in.is_none()
+        self.has_tokens() || self.proxy_sign_in.is_none()
+    }
+
+    pub fn has_tokens(&self) -> bool {
+        self.token.is_some() || !self.tokens.is_empty()
+    }
+
+    /// This section with the tokens of a newer one. Whether there are tokens at all stays as it is: it decides who may
+    /// reach the pages.
+    pub fn with_tokens_of(&self, newer: &Self) -> Self {
+        if self.has_tokens() != newer.has_tokens() {
+            return self.clone();
+        }
+        Self { token: newer.token.clone(), tokens: newer.tokens.clone(), ..self.clone() }
     }
 }
 
@@ -184,7 +196,7 @@ pub fn page_address(mut listen: SocketAddr) -> String {
 impl HttpConfig {
     /// Whether only visitors who sign in have access.
     pub fn is_closed(&self) -> bool {
-        self.token.is_some() || !self.tokens.is_empty() || self.proxy_sign_in.is_some()
+        self.has_tokens() || self.proxy_sign_in.is_some()
     }
 }
 

@@ -156,6 +156,11 @@ pub struct ResolvedDiscordConfig {
 }
 
 impl DiscordConfig {
+    /// This section with the secrets of a newer one.
+    pub fn with_secrets_of(&self, newer: &Self) -> Self {
+        Self { token: newer.token.clone(), ..self.clone() }
+    }
+
     /// Validates the section. The error says what is missing.
     pub fn resolve(&self) -> Result<ResolvedDiscordConfig, &'static str> {
         let token = self.token.as_ref().ok_or(
@@ -195,6 +200,19 @@ fn days(count: BoundedInteger<0, 3650>) -> SignedDuration {
 }
 
 impl SlackConfig {
+    /// This section with the secrets of a newer one. How events arrive stays as it is.
+    pub fn with_secrets_of(&self, newer: &Self) -> Self {
+        if self.app_token.is_some() != newer.app_token.is_some() {
+            return self.clone();
+        }
+        Self {
+            bot_token: newer.bot_token.clone(),
+            app_token: newer.app_token.clone(),
+            signing_secret: newer.signing_secret.clone(),
+            ..self.clone()
+        }
+    }
+
     /// Validates the section. The error says what is missing or conflicts.
     pub fn resolve(&self) -> Result<ResolvedSlackConfig, &'static str> {
         let bot_token = self.bot_token.as_ref().ok_or(

@@ -26,6 +26,10 @@ const RELOADABLE: &[&str] = &[
     "budget",
     "channels",
 ];
+/// Secrets that [`Config::reloaded_from`] takes over, unless they would change more than a secret.
+const HTTP_SECRETS: &[&str] = &["http.token", "http.tokens"];
+const SLACK_SECRETS: &[&str] = &["slack.bot_token", "slack.app_token", "slack.signing_secret"];
+const DISCORD_SECRETS: &[&str] = &["discord.token"];
 /// What of a model in `agents` can be replaced: what proves to its server who asks.
 const RELOADABLE_OF_MODELS: &[&str] = &["client_args.api_key", "client_args.extra_headers"];
 /// The keys of a channel that need a restart all the same.
@@ -41,6 +45,17 @@ pub struct ChangedKeys {
     /// They hold from now on.
     pub reloaded: Vec<String>,
     pub need_restart: Vec<String>,
+}
+
+impl ChangedKeys {
+    /// The same where nothing that begins with one of these was reloaded after all.
+    pub fn with_restart_for(self, prefixes: &[&str]) -> Self {
+        let is_kept = |key: &String| prefixes.iter().any(|prefix| is_at_or_below(key, prefix));
+        let (kept, reloaded): (Vec<_>, Vec<_>) = self.reloaded.into_iter().partition(is_kept);
+        let mut need_restart = [self.need_restart, kept].concat();
+        need_restart.sort();
+        Self { reloaded, need_restart }
+    }
 }
 
 impl Fingerprints {
@@ -103,15 +118,18 @@ fn hash_value(node: &ConfigNode, hasher: &mut DefaultHasher) {
     }
 }
 
+fn is_at_or_below(key: &str, prefix: &str) -> bool {
+    key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 fn is_reloadable(key: &str) -> bool {
-    let is_below = |prefix: &str| {
-        key.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     let last = key.rsplit('.').next().unwrap_or_default();
     let is_at_start = key.starts_with("channels.") && OF_CHANNELS_ONLY_AT_START.contains(&last);
     let is_of_model = key.starts_with("agents.")
         && RELOADABLE_OF_MODELS.iter().any(|name| format!("{key}.").contains(&format!(".{name}.")));
-    is_of_model || RELOADABLE.iter().any(|prefix| is_below(prefix)) && !is_at_start
+    let mut prefixes =
+        [RELOADABLE, HTTP_SECRETS, SLACK_SECRETS, DISCORD_SECRETS].into_iter().flatten();
+    is_of_model || prefixes.any(|prefix| is_at_or_below(key, prefix)) && !is_at_start
 }
 
 impl Config {
@@ -123,7 +141,18 @@ impl Config {
             let language = running.and_then(|channel| channel.language);
             (key.clone(), ChannelConfig { threads, language, ..channel.clone() })
         });
+        let slack = self.slack.as_ref();
+        let discord = self.discord.as_ref();
         Self {
+            http: self.http.with_tokens_of(&newer.http),
+            slack: slack.map(|slack| match &newer.slack {
+                Some(newer) => slack.with_secrets_of(newer),
+                None => slack.clone(),
+            }),
+            discord: discord.map(|discord| match &newer.discord {
+                Some(newer) => discord.with_secrets_of(newer),
+                None => discord.clone(),
+            }),
             prompts_dir: newer.prompts_dir.clone(),
             logging: LoggingConfig { format: self.logging.format, ..newer.logging.clone() },
             response: ResponseConfig {
@@ -148,6 +177,28 @@ impl Config {
             ..self.clone()
         }
     }
+
+    /// The secrets of a newer version of the file that this config, reloaded from it, did not take over: they would have
+    /// changed who may reach the pages, which platforms there are, or how their events arrive.
+    pub fn secrets_not_taken_from(&self, newer: &Self) -> Vec<&'static str> {
+        let http = |config: &Self| (config.http.token.clone(), config.http.tokens.clone());
+        let slack = |config: &Self| {
+            let slack = config.slack.clone()?;
+            Some((slack.bot_token, slack.app_token, slack.signing_secret))
+        };
+        let discord = |config: &Self| Some(config.discord.as_ref()?.token.clone());
+        let sections = [
+            (http(self) != http(newer), HTTP_SECRETS),
+            (slack(self) != slack(newer), SLACK_SECRETS),
+            (discord(self) != discord(newer), DISCORD_SECRETS),
+        ];
+        sections
+            .iter()
+            .filter(|(differs, _)| *differs)
+            .flat_map(|(_, keys)| *keys)
+            .copied()
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -158,6 +209,44 @@ mod tests {
     fn compare(older: &str, newer: &str) -> ChangedKeys {
         let tree = |text: &str| Fingerprints::new(&ConfigNode::parse(text).unwrap());
         tree(newer).changed_since(&tree(older))
+    }
+
+    /// A secret is taken over where it stays one of the same kind; what would open the pages or change how events arrive
+    /// waits for the restart.
+    #[test]
+    fn secrets_are_taken_over_where_nothing_else_changes() {
+        let token = |letter: char| format!("{}-Kx83hWqz0TmB", letter.to_string().repeat(3));
+        let http = |letter| format!("http: {{token: {}}}\n", token(letter));
+        let named = |letter| {
+            format!("http: {{tokens: [{{name: mia, role: viewer, token: {}}}]}}\n", token(letter))
+        };
+        let socket = |bot: &str, app: &str| {
+            format!("slack: {{bot_token: xoxb-{bot}, app_token: xapp-{app}}}\n")
+        };
+        let hooks = "slack: {bot_token: xoxb-1, signing_secret: abc}\n".to_owned();
+        let discord = |token: &str| format!("discord: {{token: {token}}}\n");
+        let none = String::new();
+        for (older, newer, expected) in [
+            (http('a'), http('b'), &[][..]),
+            (http('a'), named('b'), &[]),
+            (http('a'), none.clone(), HTTP_SECRETS),
+            (none.clone(), http('a'), HTTP_SECRETS),
+            (socket("1", "1"), socket("2", "3"), &[]),
+            (socket("1", "1"), hooks.clone(), SLACK_SECRETS),
+            (socket("1", "1"), none.clone(), SLACK_SECRETS),
+            (none.clone(), hooks, SLACK_SECRETS),
+            (discord("a"), discord("b"), &[]),
+            (discord("a"), none.clone(), DISCORD_SECRETS),
+        ] {
+            let [started, newest] = [&older, &newer]
+                .map(|text| Config::parse(&format!("language: en\n{text}")).unwrap());
+            let reloaded = started.reloaded_from(&newest);
+            let kept = reloaded.secrets_not_taken_from(&newest);
+            assert_eq!(kept, expected, "{older} -> {newer}");
+            let changed = compare(&older, &newer).with_restart_for(&kept);
+            assert_eq!(changed.need_restart.is_empty(), kept.is_empty(), "{older} -> {newer}");
+            assert_eq!(changed.reloaded.is_empty(), !kept.is_empty(), "{older} -> {newer}");
+        }
     }
 
     #[test]

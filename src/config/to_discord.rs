@@ -17,7 +17,7 @@ impl ResolvedDiscordConfig {
         let token = token.strip_prefix("Bot ").unwrap_or(token);
         let channels = self.channels.iter();
         DiscordSettings {
-            token: SecretString::from(token),
+            token: SecretString::from(token).into(),
             api_base: self.api_base.as_deref().map_or(API_BASE.to_owned(), api_base),
             gateway_url: self.gateway_url.clone(),
             shards: self.shards,

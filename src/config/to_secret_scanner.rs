@@ -7,6 +7,11 @@ use aizuchi_core::outgoing::secrets::SecretScanner;
 
 impl Config {
     pub fn secret_scanner(&self) -> SecretScanner {
+        SecretScanner::new(self.secrets().map(Secret::expose))
+    }
+
+    /// All keys and tokens.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let slack = self.slack.iter().flat_map(|slack| {
             let bot_token = slack.bot_token.iter().map(|token| &token.0);
             let app_token = slack.app_token.iter().map(|token| &token.0);
@@ -17,8 +22,7 @@ impl Config {
         let named = self.http.tokens.iter().map(|named| &named.token.0);
         let http = self.http.token.iter().map(|token| &token.0).chain(named);
         let search = self.tools.web_search.iter().flat_map(|search| &search.api_key);
-        let secrets = slack.chain(discord).chain(http).chain(search).chain(self.minds.keys());
-        SecretScanner::new(secrets.map(Secret::expose))
+        slack.chain(discord).chain(http).chain(search).chain(self.minds.keys())
     }
 }
 

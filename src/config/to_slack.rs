@@ -12,7 +12,7 @@ const API_BASE: &str = "https://slack.com/api/";
 
 impl ResolvedSlackConfig {
     pub fn settings(&self, sync_interval: SignedDuration) -> SlackSettings {
-        let secret = |secret: &Secret| SecretString::from(secret.expose());
+        let secret = |secret: &Secret| SecretString::from(secret.expose()).into();
         SlackSettings {
             bot_token: secret(&self.bot_token),
             events: match &self.transport {

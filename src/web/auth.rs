@@ -20,6 +20,7 @@ use crate::web::problem_page::{is_for_people, page_for};
 use crate::web::sessions::{Session, Sessions};
 use crate::web::sign_in_link::{LinkKey, SignInLinks};
 use crate::web::{ApiProblem, Web};
+use aizuchi_core::current::Current;
 
 const STATIC_PATH: &str = "/static/";
 /// The cookie with a session's id.
@@ -30,13 +31,16 @@ const TOKEN_HOLDER: &str = "http.token";
 
 /// The tokens that open the pages to other machines, and what they opened.
 pub struct Authenticator {
-    credentials: Vec<Credential>,
+    credentials: Current<Vec<Credential>>,
+    /// This process's part of the key that signs links. `None`: no link signs anybody in.
+    link_secret: Option<String>,
     proxy_sign_in: Option<ProxySignIn>,
     pub sessions: Sessions,
     pub links: SignInLinks,
     attempts: Attempts,
 }
 
+#[derive(PartialEq)]
 struct Credential {
     /// Compared instead of the token, so that the timing of the comparison reveals nothing about it.
     digest: [u8; 32],
@@ -53,15 +57,11 @@ pub enum TokenCheck {
 }
 
 impl Authenticator {
-    pub fn new(http: &HttpConfig, link_key: Option<LinkKey>) -> Self {
-        let admin = Holder { name: TOKEN_HOLDER.into(), role: AccessRole::Admin };
-        let admin = http.token.iter().map(|token| Credential::new(token, admin.clone()));
-        let named = http.tokens.iter().map(|named| {
-            let holder = Holder { name: named.name.0.as_str().into(), role: named.role };
-            Credential::new(&named.token, holder)
-        });
+    pub fn new(http: &HttpConfig, link_secret: Option<String>) -> Self {
+        let link_key = link_secret.as_ref().map(|secret| LinkKey::new(secret, http));
         Self {
-            credentials: admin.chain(named).collect(),
+            credentials: credentials(http).into(),
+            link_secret,
             proxy_sign_in: http.proxy_sign_in.clone(),
             sessions: Sessions::default(),
             links: SignInLinks::new(link_key),
@@ -69,14 +69,26 @@ impl Authenticator {
         }
     }
 
+    /// Takes only the tokens of this config from now on. If they are others than before, everybody has to sign in again.
+    pub fn renew_tokens(&self, http: &HttpConfig) {
+        let credentials = credentials(http);
+        if credentials == *self.credentials.read() {
+            return;
+        }
+        self.credentials.replace(credentials);
+        self.links.replace_key(self.link_secret.as_ref().map(|secret| LinkKey::new(secret, http)));
+        self.sessions.end_all();
+        tracing::info!("the tokens of the pages are new: everybody has to sign in again");
+    }
+
     /// Whether only visitors who sign in have access.
     pub fn is_closed(&self) -> bool {
-        !self.credentials.is_empty() || self.proxy_sign_in.is_some()
+        self.has_tokens() || self.proxy_sign_in.is_some()
     }
 
     /// Whether there is a token to ask for.
     pub fn has_tokens(&self) -> bool {
-        !self.credentials.is_empty()
+        !self.credentials.read().is_empty()
     }
 
     /// The header in which a proxy names who asks, where there is no other way in.
@@ -90,8 +102,8 @@ impl Authenticator {
             return TokenCheck::TooSoon(wait);
         }
         let offered: [u8; 32] = Sha256::digest(offered.trim()).into();
-        let mut credentials = self.credentials.iter();
-        if let Some(known) = credentials.find(|known| known.digest == offered) {
+        let credentials = self.credentials.read();
+        if let Some(known) = credentials.iter().find(|known| known.digest == offered) {
             self.attempts.succeed(client);
             return TokenCheck::Right(known.holder.clone());
         }
@@ -122,6 +134,17 @@ impl Authenticator {
         let mut ids = cookies.filter(|(name, _)| *name == SESSION_COOKIE).map(|(_, id)| id);
         ids.find_map(|id| self.sessions.find(id, now))
     }
+}
+
+/// Everybody whom a token lets in.
+fn credentials(http: &HttpConfig) -> Vec<Credential> {
+    let admin = Holder { name: TOKEN_HOLDER.into(), role: AccessRole::Admin };
+    let admin = http.token.iter().map(|token| Credential::new(token, admin.clone()));
+    let named = http.tokens.iter().map(|named| {
+        let holder = Holder { name: named.name.0.as_str().into(), role: named.role };
+        Credential::new(&named.token, holder)
+    });
+    admin.chain(named).collect()
 }
 
 impl Credential {
@@ -333,7 +356,7 @@ mod tests {
     use crate::web::peer::TrustedProxies;
 
     fn authenticator(http: &HttpConfig) -> Authenticator {
-        Authenticator::new(http, Some(LinkKey::new("part", http)))
+        Authenticator::new(http, Some("part".to_owned()))
     }
 
     fn closed() -> HttpConfig {

@@ -56,6 +56,10 @@ impl Sessions {
         self.0.lock().get(&key).filter(|session| session.expires > now).cloned()
     }
 
+    pub fn end_all(&self) {
+        self.0.lock().drain().for_each(|(_, session)| session.ended.cancel());
+    }
+
     pub fn end(&self, session: &Session) {
         close(&mut self.0.lock(), session);
     }

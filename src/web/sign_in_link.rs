@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::{SignedDuration, Timestamp};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use sha2::{Digest, Sha256};
 
 use crate::config::http::{AccessRole, HttpConfig, ReaderName};
@@ -28,7 +28,7 @@ pub struct LinkKey([u8; 32]);
 /// The links of a process, and which were used.
 pub struct SignInLinks {
     /// `None`: no link signs anybody in.
-    key: Option<LinkKey>,
+    key: RwLock<Option<LinkKey>>,
     used: Mutex<HashMap<String, Timestamp>>,
 }
 
@@ -61,12 +61,17 @@ impl LinkKey {
 
 impl SignInLinks {
     pub fn new(key: Option<LinkKey>) -> Self {
-        Self { key, used: Mutex::default() }
+        Self { key: RwLock::new(key), used: Mutex::default() }
+    }
+
+    /// Links that were signed with the former key are worth nothing from now on.
+    pub fn replace_key(&self, key: Option<LinkKey>) {
+        *self.key.write() = key;
     }
 
     /// Whom a code signs in. A code works once.
     pub fn redeem(&self, code: &str, now: Timestamp) -> Option<Holder> {
-        let key = self.key.as_ref()?;
+        let key = self.key.read().clone()?;
         let (claims, signature) = code.rsplit_once('.')?;
         key.signature(claims).verify_slice(&parse_hex(signature)?).ok()?;
         let [role, at, nonce, name] = claims.split('.').collect::<Vec<_>>().try_into().ok()?;

@@ -55,6 +55,39 @@ fn open_home() -> Home {
     open_home_behind("[]")
 }
 
+/// Only the new token counts after a reload; whoever the old one let in has to sign in again.
+#[tokio::test]
+async fn a_token_is_replaced_without_a_restart() {
+    const NEW_TOKEN: &str = "shut-sesame-9876543210";
+    let home = open_home();
+    let program = home.start();
+    let visit = Visit::new(&program);
+    let cookie = visit.session().await;
+    let status = async |request: RequestBuilder| request.send().await.unwrap().status();
+    let with_cookie = || visit.get("/api/channels").header(COOKIE, &cookie);
+    let with_token = |token: &str| visit.get("/api/channels").bearer_auth(token);
+    assert_eq!(status(with_cookie()).await, 200);
+    let mut events = visit.get("/events").header(COOKIE, &cookie).send().await.unwrap();
+    assert_eq!(events.status(), 200);
+
+    home.replace(TOKEN, NEW_TOKEN);
+    home.reload_until(&program, "changed: http.token", 1).await;
+    assert_eq!(status(with_cookie()).await, 401);
+    assert_eq!(status(with_token(TOKEN)).await, 401);
+    assert_eq!(status(with_token(NEW_TOKEN)).await, 200);
+    // What was open ends.
+    while events.chunk().await.unwrap().is_some() {}
+
+    // Without a token, the pages would be open to everybody, so that waits for the restart.
+    home.replace(&format!("  token: {NEW_TOKEN}\n"), "");
+    home.replace("0.0.0.0:0", "127.0.0.1:0");
+    home.reload_until(&program, "needs a restart: http.listen, http.token", 1).await;
+    assert_eq!(status(visit.get("/api/channels")).await, 401);
+    assert_eq!(status(with_token(NEW_TOKEN)).await, 200);
+    assert!(!home.log().contains("sesame"), "a token is in the log");
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// A home that trusts these proxies.
 fn open_home_behind(proxies: &str) -> Home {
     let home = Home::new(1000.0);

@@ -4,6 +4,7 @@
 pub mod harness;
 mod malformed;
 mod bodies;
+mod credentials;
 mod talk;
 mod answers;
 mod post;

@@ -51,6 +51,18 @@ impl Home {
         tokio::time::timeout(TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{}", self.log()));
     }
 
+    /// Has the program read its config again, and waits until its log says this, so many times in all.
+    pub async fn reload_until(&self, program: &Program, said: &str, times: usize) {
+        program.signal("HUP");
+        let is_said = async {
+            while self.log().matches(said).count() < times {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        let in_time = tokio::time::timeout(TIMEOUT, is_said).await;
+        assert!(in_time.is_ok(), "{said:?} is missing in\n{}", self.log());
+    }
+
     /// Waits until the program answers `/ready` with this status, and returns the body.
     pub async fn until_ready_is(&self, program: &Program, status: u16) -> String {
         let waiting = async {

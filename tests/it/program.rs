@@ -57,6 +57,13 @@ impl Home {
         std::fs::write(self.config(), config + sections).unwrap();
     }
 
+    /// Replaces a part of the config.
+    pub fn replace(&self, part: &str, by: &str) {
+        let config = std::fs::read_to_string(self.config()).unwrap();
+        assert!(config.contains(part), "{config}");
+        std::fs::write(self.config(), config.replace(part, by)).unwrap();
+    }
+
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.path().join("log")).unwrap()
     }

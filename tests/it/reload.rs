@@ -1,29 +1,9 @@
 //! SIGHUP: what of a changed config holds without a restart.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::program::{Home, Program};
 use aizuchi_harness::providers::{Server, ServerLimits};
-
-fn replace(home: &Home, part: &str, by: &str) {
-    let config = std::fs::read_to_string(home.config()).unwrap();
-    assert!(config.contains(part), "{config}");
-    std::fs::write(home.config(), config.replace(part, by)).unwrap();
-}
-
-/// Asks for a reload, and waits until the log says this, so many times in all.
-async fn reload_until(home: &Home, program: &Program, said: &str, times: usize) {
-    program.signal("HUP");
-    let is_said = async {
-        while home.log().matches(said).count() < times {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let in_time = tokio::time::timeout(Duration::from_secs(60), is_said).await;
-    assert!(in_time.is_ok(), "{said:?} is missing in\n{}", home.log());
-}
 
 async fn mode(program: &Program) -> Value {
     program.get("/api/channels").await["channels"][0]["mode"].clone()
@@ -34,19 +14,19 @@ async fn modes_levels_and_prompts_are_reloaded() {
     let home = Home::new(1000.0);
     let program = home.start();
     assert_eq!(mode(&program).await, "companion");
-    replace(&home, "  announce: false\n", "  announce: false\n  mode: observe\n");
-    reload_until(&home, &program, "reloaded the config and the prompts; changed: response.mode", 1)
+    home.replace("  announce: false\n", "  announce: false\n  mode: observe\n");
+    home.reload_until(&program, "reloaded the config and the prompts; changed: response.mode", 1)
         .await;
     assert_eq!(mode(&program).await, "observe");
     assert!(!home.log().contains("needs a restart"), "{}", home.log());
 
     // The same again changes nothing.
-    reload_until(&home, &program, "nothing that can be reloaded has changed", 1).await;
+    home.reload_until(&program, "nothing that can be reloaded has changed", 1).await;
 
     // A channel's own mode, a level, and something that needs a restart.
     home.add("channels: {\"#general\": {mode: mention_only}}\nlogging: {level: DEBUG}\n");
-    replace(&home, "http:\n", "http:\n  trusted_proxies: [10.0.0.1]\n");
-    reload_until(&home, &program, "needs a restart: http.trusted_proxies", 1).await;
+    home.replace("http:\n", "http:\n  trusted_proxies: [10.0.0.1]\n");
+    home.reload_until(&program, "needs a restart: http.trusted_proxies", 1).await;
     assert_eq!(mode(&program).await, "mention_only");
     assert!(
         home.log().contains("changed: channels.#general.mode, logging.level"),
@@ -54,17 +34,17 @@ async fn modes_levels_and_prompts_are_reloaded() {
         home.log()
     );
     // It is named until the restart.
-    reload_until(&home, &program, "needs a restart: http.trusted_proxies", 2).await;
+    home.reload_until(&program, "needs a restart: http.trusted_proxies", 2).await;
 
     // A config that cannot be used changes nothing.
-    replace(&home, "mode: mention_only", "mode: loud");
-    reload_until(&home, &program, "the config cannot be used, so the settings stay as they are", 1)
+    home.replace("mode: mention_only", "mode: loud");
+    home.reload_until(&program, "the config cannot be used, so the settings stay as they are", 1)
         .await;
     assert!(home.log().contains("channels.#general.mode is"), "{}", home.log());
     assert_eq!(mode(&program).await, "mention_only");
-    replace(&home, "mode: loud", "mode: companion");
+    home.replace("mode: loud", "mode: companion");
     home.add("prompts_dir: nowhere\n");
-    reload_until(&home, &program, "the settings stay as they are", 2).await;
+    home.reload_until(&program, "the settings stay as they are", 2).await;
     assert_eq!(mode(&program).await, "mention_only");
     assert_eq!(program.stop(), Some(0));
 }
@@ -81,7 +61,7 @@ async fn a_model_is_chosen_with_the_settings_of_the_last_reload() {
     assert_eq!(has_key().await, false);
     let env_file = home.config().with_file_name(".env");
     std::fs::write(&env_file, "OPENAI_API_KEY=sk-test-0123456789abcdef\n").unwrap();
-    reload_until(&home, &program, "nothing that can be reloaded has changed", 1).await;
+    home.reload_until(&program, "nothing that can be reloaded has changed", 1).await;
     assert_eq!(has_key().await, true);
     assert_eq!(program.stop(), Some(0));
 }
@@ -107,7 +87,7 @@ async fn a_model_is_called_with_the_key_of_the_last_reload() {
     answers("with the old key").await;
     std::fs::write(&key_file, "sk-test-the-new-key-0123\n").unwrap();
     let said = "changed: agents.response.client_args.api_key";
-    reload_until(&home, &program, said, 1).await;
+    home.reload_until(&program, said, 1).await;
     answers("with the new key").await;
     let requests = server.requests();
     let keys: Vec<_> = requests.iter().map(|request| &request.headers["authorization"]).collect();

@@ -16,5 +16,6 @@ mod unreadable;
 mod deletions;
 mod decisions;
 pub mod harness;
+mod credentials;
 mod talk;
 mod edge_cases;

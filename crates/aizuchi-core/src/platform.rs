@@ -2,7 +2,7 @@
 
 pub mod connection_status;
 pub mod backoff;
-pub mod revocation;
+pub mod access;
 pub mod local;
 pub mod user_names;
 pub mod parsed_text;

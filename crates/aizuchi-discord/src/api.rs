@@ -8,16 +8,17 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use jiff::SignedDuration;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::rate_limit::{RateLimitBucket, RateLimitRoute, RateLimiter};
 use crate::settings::DiscordSettings;
 use aizuchi_core::clock::{Clock, duration_from_seconds};
+use aizuchi_core::current::Current;
 use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 use aizuchi_core::platform::json::parse_json;
@@ -31,6 +32,7 @@ const MAX_TURN_WAIT: SignedDuration = SignedDuration::from_secs(2);
 
 pub struct DiscordApi {
     client: Client,
+    token: Current<SecretString>,
     /// Without a trailing slash.
     base: String,
     buckets: RateLimiter,
@@ -140,7 +142,7 @@ impl fmt::Display for DiscordRefusal {
 }
 
 impl DiscordApiError {
-    /// The token is invalid, and stays so.
+    /// The bot's token is invalid.
     pub fn is_token_invalid(&self) -> bool {
         matches!(self, DiscordApiError::Refused(refusal) if refusal.status == 401)
     }
@@ -161,16 +163,12 @@ impl DiscordApi {
     pub fn new(settings: &DiscordSettings, clock: Clock) -> anyhow::Result<Self> {
         // It fails if a crypto provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let token = format!("Bot {}", settings.token.expose_secret());
-        let mut token = HeaderValue::from_str(&token)
-            .map_err(|_| anyhow::anyhow!("discord.token is not a valid token"))?;
-        token.set_sensitive(true);
+        authorization(&settings.token.read()).context("discord.token is not a valid token")?;
         let client = Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(settings.timeouts.call)
             // The token would be sent wherever a redirect leads.
             .redirect(Policy::none())
-            .default_headers(HeaderMap::from_iter([(AUTHORIZATION, token)]))
             .user_agent(concat!(
                 "DiscordBot (https://crates.io/crates/aizuchi, ",
                 env!("CARGO_PKG_VERSION"),
@@ -178,7 +176,13 @@ impl DiscordApi {
             ))
             .build()
             .context("cannot prepare calls to Discord")?;
-        Ok(Self { client, base: settings.api_base.clone(), buckets: RateLimiter::default(), clock })
+        Ok(Self {
+            client,
+            token: settings.token.clone(),
+            base: settings.api_base.clone(),
+            buckets: RateLimiter::default(),
+            clock,
+        })
     }
 
     /// Makes a call once its rate limit allows. An empty response is null.
@@ -188,6 +192,9 @@ impl DiscordApi {
         self.clock.sleep_until(turn.map_err(DiscordApiError::RateLimited)?).await;
         let builder =
             self.client.request(request.method.clone(), format!("{}{}", self.base, request.path));
+        let authorization = authorization(&self.token.read());
+        let builder = builder
+            .headers(authorization.map(|value| (AUTHORIZATION, value)).into_iter().collect());
         let builder = match &request.body {
             Some(body) => builder.json(body),
             None => builder,
@@ -241,6 +248,13 @@ impl DiscordApi {
         }
         DiscordApiError::RateLimited(wait)
     }
+}
+
+/// The header that says whose call it is, unless the token holds what no header may hold.
+fn authorization(token: &SecretString) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bot {}", token.expose_secret())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 /// The headers of a 429 response.
@@ -337,7 +351,7 @@ mod tests {
 
     fn settings(api_base: &str) -> DiscordSettings {
         DiscordSettings {
-            token: "token".to_owned().into(),
+            token: SecretString::from("token").into(),
             api_base: api_base.to_owned(),
             gateway_url: None,
             shards: None,

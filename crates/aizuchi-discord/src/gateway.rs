@@ -9,14 +9,16 @@ mod queue;
 mod reconnects;
 mod socket;
 
+use std::sync::Arc;
+
 use futures_util::future::try_join_all;
 use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 use twilight_model::gateway::{Intents, ShardId};
 
-use crate::DiscordPlatform;
 use crate::gateway::connection::read_events;
 use crate::gateway::disconnect::{Disconnect, ResumeMode};
 use crate::gateway::queue::{EventReceiver, GatewayEvent, GatewayInput, event_queue};
@@ -28,6 +30,7 @@ use crate::ingest::{IngestError, IngestResult};
 use crate::json::non_empty_str;
 use crate::session::GatewaySession;
 use crate::shards::{GatewayPlan, gateway_url};
+use crate::{DiscordPlatform, TOKEN_REFUSED};
 use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
@@ -79,7 +82,7 @@ impl DiscordPlatform {
         tokio::select! {
             ended = try_join_all(shards) => ended.map(|_| ()),
             failed = self.permit(identify_receiver, plan.shards) => match failed? {},
-            why = self.revocation.revoked() => Err(DiscordConnectError::Revoked(why)),
+            why = self.access.lost() => Err(DiscordConnectError::Revoked(why)),
         }
     }
 
@@ -103,17 +106,29 @@ impl DiscordPlatform {
         let mut reconnects = Reconnects::default();
         loop {
             let started_at = self.now();
-            let connection = self.run_connection(&mut stream, plan, identify_requests);
+            let token = self.settings.token.read();
+            let connection = self.run_connection(&mut stream, &token, plan, identify_requests);
             let connection = self.incidents.contain(PlatformTask::Connection, connection);
             let disconnect = tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return Ok(self.save_session(&mut stream).await?),
-                disconnect = connection => match disconnect {
-                    Ok(disconnect) => disconnect?,
-                    Err(Panicked) => Disconnect::after_defect(),
-                },
+                disconnect = connection => disconnect,
             };
             self.shards.mark_disconnected(shard, &self.connection);
+            let disconnect = match disconnect {
+                Ok(Err(DiscordConnectError::TokenRefused)) if !stream.is_fresh => {
+                    let was_replaced = !Arc::ptr_eq(&token, &self.settings.token.read());
+                    if !was_replaced && !self.access.refuse(TOKEN_REFUSED) {
+                        return Err(DiscordConnectError::TokenRefused);
+                    }
+                    tokio::select! {
+                        () = shutdown.cancelled() => return Ok(self.save_session(&mut stream).await?),
+                        () = self.access.usable() => Disconnect::token_refused(),
+                    }
+                }
+                Ok(disconnect) => disconnect?,
+                Err(Panicked) => Disconnect::after_defect(),
+            };
             match disconnect.resume_mode {
                 ResumeMode::Resume => {}
                 ResumeMode::ResumeAtDefaultUrl => {
@@ -151,6 +166,7 @@ impl DiscordPlatform {
     async fn run_connection(
         &self,
         stream: &mut ShardStream,
+        token: &SecretString,
         plan: &GatewayPlan,
         identify_requests: &mpsc::UnboundedSender<IdentifyRequest>,
     ) -> Result<Disconnect, DiscordConnectError> {
@@ -166,7 +182,7 @@ impl DiscordPlatform {
         let login = ShardLogin {
             shard: stream.shard,
             url: resume_url.unwrap_or(&plan.url),
-            token: &self.settings.token,
+            token,
             session: session.as_ref(),
             heartbeat_jitter: seeded_random(
                 self.inbox.random_seed,

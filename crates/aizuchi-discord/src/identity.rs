@@ -226,7 +226,7 @@ fn to_identity_record(identity: &DiscordIdentity) -> IdentityRecord {
 
 /// The key under which a token's identity is stored. The token itself is never stored.
 fn identity_key(settings: &DiscordSettings) -> String {
-    let digest = Sha256::digest(settings.token.expose_secret());
+    let digest = Sha256::digest(settings.token.read().expose_secret());
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

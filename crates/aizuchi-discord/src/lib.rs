@@ -21,6 +21,7 @@ pub mod permissions;
 mod visibility;
 mod cache;
 mod channels;
+mod credentials;
 mod ingest;
 mod history;
 mod sync;
@@ -60,15 +61,17 @@ use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
+use aizuchi_core::platform::access::PlatformAccess;
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
 };
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
-use aizuchi_core::platform::revocation::Revocation;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
+
+const TOKEN_REFUSED: &str = "Discord refuses discord.token";
 
 pub struct DiscordPlatform {
     api: DiscordApi,
@@ -84,7 +87,8 @@ pub struct DiscordPlatform {
     backfill: BackfillQueue,
     shards: Shards,
     pub connection: ConnectionStatus,
-    revocation: Revocation,
+    /// Whether Discord takes the token.
+    access: PlatformAccess,
     incidents: Incidents,
     /// How far each channel's history has been read.
     read_cursors: Mutex<HashMap<ChannelId, ReadCursor>>,
@@ -120,6 +124,7 @@ impl DiscordPlatform {
             }));
         }
         let (interaction_sender, interaction_receiver) = mpsc::unbounded_channel();
+        let access = PlatformAccess::new("discord", clock.clone());
         let incidents = Incidents::new("discord", inbox.metrics.clone(), clock.clone());
         Ok(Self {
             api: DiscordApi::new(&settings, clock.clone())?,
@@ -135,7 +140,7 @@ impl DiscordPlatform {
             backfill,
             shards: Shards::default(),
             connection: ConnectionStatus::default(),
-            revocation: Revocation::default(),
+            access,
             incidents,
             read_cursors: Mutex::new(read_cursors),
             failed_lookups: tokio::sync::Mutex::default(),
@@ -212,18 +217,26 @@ impl DiscordPlatform {
         self.inbox.hear(Heard::User(persona)).await.map(|_| ())
     }
 
-    /// Calls the REST API. An invalid token stops the adapter.
+    /// Calls the REST API. While Discord refuses the token, nothing is done and everything is to be tried again.
     async fn call(&self, call: &ApiRequest) -> Result<Value, DiscordApiError> {
-        let result = self.api.call(call).await;
+        let result = loop {
+            let token = self.settings.token.read();
+            let result = self.api.call(call).await;
+            let is_refused = result.as_ref().is_err_and(DiscordApiError::is_token_invalid);
+            let was_replaced = !Arc::ptr_eq(&token, &self.settings.token.read());
+            if !(is_refused && was_replaced) {
+                break result;
+            }
+        };
         match &result {
             Err(error) if error.is_token_invalid() => {
-                self.revocation.revoke("the bot's token is no longer valid");
+                self.access.refuse(TOKEN_REFUSED);
+                return Err(DiscordApiError::Unreachable(error.to_string()));
             }
+            Ok(_) | Err(DiscordApiError::Refused(_)) => self.access.confirm(),
             Err(DiscordApiError::Malformed(_)) => self.record_malformed_response(call),
-            Ok(_)
-            | Err(
+            Err(
                 DiscordApiError::RateLimited(_)
-                | DiscordApiError::Refused(_)
                 | DiscordApiError::Unreachable(_)
                 | DiscordApiError::OutcomeUnknown(_),
             ) => {}

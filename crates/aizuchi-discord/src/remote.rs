@@ -11,7 +11,9 @@ use crate::identity::{platform_workspace, resolve_identity};
 use crate::settings::DiscordSettings;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::remote::{Account, Connector, RemotePlatform};
+use aizuchi_core::platform::remote::{
+    Account, Connector, Credentials, RemotePlatform, Renewal, RenewalError,
+};
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::store::Cursors;
 
@@ -29,6 +31,10 @@ impl Connector for DiscordConnector {
 
     async fn check(&self, _cursors: Option<&dyn Cursors>) -> Vec<Result<String, String>> {
         diagnose(&self.settings, &self.rulebook).await
+    }
+
+    fn credentials(&self) -> Credentials {
+        self.settings.credentials()
     }
 
     async fn connect(&self, deps: PlatformDeps) -> anyhow::Result<Arc<dyn RemotePlatform>> {
@@ -53,5 +59,9 @@ impl RemotePlatform for DiscordPlatform {
 
     async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         DiscordPlatform::run(self, shutdown).await
+    }
+
+    async fn renew_credentials(&self, newer: &Credentials) -> Result<Renewal, RenewalError> {
+        DiscordPlatform::renew_credentials(self, newer).await
     }
 }

@@ -7,9 +7,11 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use secrecy::SecretString;
 
+use aizuchi_core::current::Current;
+
 #[derive(Clone, Debug)]
 pub struct DiscordSettings {
-    pub token: SecretString,
+    pub token: Current<SecretString>,
     /// Without a trailing slash.
     pub api_base: String,
     /// The gateway's URL; without it Discord is asked.

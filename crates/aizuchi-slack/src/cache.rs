@@ -9,13 +9,11 @@ use tokio::sync::Notify;
 
 use crate::from_slack::SlackUser;
 use aizuchi_core::chat::{AuthorKind, Channel, ChannelId, Role, User, UserId};
-use aizuchi_core::platform::revocation::Revocation;
 
 #[derive(Default)]
 pub struct SlackCache {
     state: RwLock<CacheState>,
     requested: Notify,
-    pub revocation: Revocation,
 }
 
 #[derive(Default)]
@@ -27,9 +25,11 @@ struct CacheState {
     lookups: PendingLookups,
 }
 
-/// Users and channels to be fetched from Slack.
-#[derive(Default)]
+/// What Slack is to be asked about.
+#[derive(Default, PartialEq, Eq)]
 pub struct PendingLookups {
+    /// Whether the bot's token still holds.
+    pub token: bool,
     pub users: BTreeSet<UserId>,
     pub channels: BTreeSet<ChannelId>,
 }
@@ -137,12 +137,17 @@ impl SlackCache {
         self.requested.notify_one();
     }
 
+    pub fn request_token_check(&self) {
+        self.write(|state| state.lookups.token = true);
+        self.requested.notify_one();
+    }
+
     /// Takes all requests since the last call. Waits if there are none.
     pub async fn next_lookups(&self) -> PendingLookups {
         loop {
             let requested = self.requested.notified();
             let lookups = self.write(|state| std::mem::take(&mut state.lookups));
-            if !(lookups.users.is_empty() && lookups.channels.is_empty()) {
+            if lookups != PendingLookups::default() {
                 return lookups;
             }
             requested.await;

@@ -26,7 +26,7 @@ pub async fn diagnose(
         Ok(api) => api,
         Err(error) => return vec![Err(format!("{error:#}"))],
     };
-    let token = &settings.bot_token;
+    let token = &*settings.bot_token.read();
     let answer = match api.call_with_scopes(token, "auth.test", &[]).await {
         Ok(answer) => answer,
         Err(error) => return vec![Err(describe_token_error("slack.bot_token", &error))],
@@ -70,7 +70,7 @@ async fn check_events(api: &SlackApi, events: &EventTransport) -> Option<Diagnos
             Some(Ok(format!("events come over HTTP, at {}", manifest::EVENTS_PATH)))
         }
         EventTransport::SocketMode { app_token, .. } => {
-            let opened = api.call(app_token, "apps.connections.open", &[]).await;
+            let opened = api.call(&app_token.read(), "apps.connections.open", &[]).await;
             Some(match opened {
                 Ok(_) => Ok("Socket Mode is on".to_owned()),
                 Err(error) => Err(describe_token_error("slack.app_token", &error)),

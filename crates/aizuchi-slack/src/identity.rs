@@ -71,7 +71,7 @@ pub enum SlackConnectError {
 /// Asks Slack for the identity behind the bot's token.
 pub async fn fetch_identity(settings: &SlackSettings) -> Result<SlackIdentity, SlackConnectError> {
     let api = SlackApi::new(&settings.api_base, settings.timeouts.call)?;
-    match api.call_with_scopes(&settings.bot_token, "auth.test", &[]).await {
+    match api.call_with_scopes(&settings.bot_token.read(), "auth.test", &[]).await {
         Ok(response) => {
             let scopes = response.scopes.as_deref();
             let missing = scopes.map(manifest::missing_scopes).unwrap_or_default();
@@ -142,6 +142,6 @@ pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
 
 /// A digest of the token: the token itself is never stored.
 fn identity_key(settings: &SlackSettings) -> String {
-    let digest = Sha256::digest(settings.bot_token.expose_secret());
+    let digest = Sha256::digest(settings.bot_token.read().expose_secret());
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -110,13 +110,13 @@ impl SlackPlatform {
             }
             SlackEvent::UserChanged(user) => Ok(self.hear_user(&user).await?),
             SlackEvent::AppUninstalled => {
-                self.cache.revocation.revoke("the app was uninstalled");
+                self.bot_access.revoke("the app was uninstalled");
                 Ok(())
             }
             SlackEvent::TokensRevoked(bots) => {
-                // The event also reports tokens of users.
+                // The event also reports tokens of users, and may speak of one that was replaced meanwhile.
                 if bots.contains(&self.identity.user) {
-                    self.cache.revocation.revoke("the bot's token was revoked");
+                    self.cache.request_token_check();
                 }
                 Ok(())
             }

@@ -24,6 +24,8 @@ pub mod mrkdwn;
 mod post;
 mod post_lookup;
 
+mod credentials;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -52,6 +54,7 @@ use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
+use aizuchi_core::platform::access::PlatformAccess;
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
@@ -60,6 +63,9 @@ use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
+
+const BOT_TOKEN_REFUSED: &str = "Slack refuses slack.bot_token";
+const APP_TOKEN_REFUSED: &str = "Slack refuses slack.app_token";
 
 pub struct SlackPlatform {
     api: SlackApi,
@@ -80,6 +86,10 @@ pub struct SlackPlatform {
     told_posts: ToldPosts,
     command_queue: CommandQueue,
     incidents: Incidents,
+    /// Whether Slack takes `bot_token`.
+    bot_access: PlatformAccess,
+    /// Whether Slack takes `app_token`.
+    app_access: PlatformAccess,
     history_limit: HistoryLimit,
     pub connection: ConnectionStatus,
     /// When the last lookup of each unknown channel failed. Locked while a channel is looked up.
@@ -112,6 +122,8 @@ impl SlackPlatform {
         backfill.deletion_checks.load(&stored);
         let clock = inbox.clock.clone();
         let incidents = Incidents::new("slack", inbox.metrics.clone(), clock.clone());
+        let [bot_access, app_access] =
+            [(); 2].map(|()| PlatformAccess::new("slack", clock.clone()));
         let connection = match settings.events {
             EventTransport::SocketMode { .. } => ConnectionStatus::default(),
             EventTransport::Webhooks { .. } => ConnectionStatus::always_connected(clock.now()),
@@ -133,6 +145,8 @@ impl SlackPlatform {
             told_posts: ToldPosts::default(),
             command_queue: CommandQueue::default(),
             incidents,
+            bot_access,
+            app_access,
             history_limit,
             connection,
             inbox,
@@ -186,7 +200,8 @@ impl SlackPlatform {
         };
         tokio::select! {
             ended = listening => ended,
-            reason = self.cache.revocation.revoked() => Err(SlackConnectError::Revoked(reason)),
+            reason = self.bot_access.lost() => Err(SlackConnectError::Revoked(reason)),
+            reason = self.app_access.lost() => Err(SlackConnectError::Revoked(reason)),
         }
     }
 
@@ -231,24 +246,33 @@ impl SlackPlatform {
         }
     }
 
-    /// Calls a method with the bot's token. An invalid token counts as a revocation and ends the connection.
+    /// Calls a method with the bot's token. While Slack refuses the token, nothing is done and everything is to be tried
+    /// again.
     async fn call(
         &self,
         method: &str,
         arguments: &[(&str, String)],
     ) -> Result<Value, SlackApiError> {
-        let answer = self.api.call(&self.settings.bot_token, method, arguments).await;
+        let answer = loop {
+            let token = self.settings.bot_token.read();
+            let answer = self.api.call(&token, method, arguments).await;
+            let is_refused = answer.as_ref().is_err_and(SlackApiError::is_token_invalid);
+            let was_replaced = !Arc::ptr_eq(&token, &self.settings.bot_token.read());
+            if !(is_refused && was_replaced) {
+                break answer;
+            }
+        };
         match &answer {
             Err(error) if error.is_token_invalid() => {
-                self.cache.revocation.revoke("the bot's token is no longer valid");
+                self.bot_access.refuse(BOT_TOKEN_REFUSED);
+                return Err(SlackApiError::Unreachable(error.to_string()));
             }
+            Ok(_) | Err(SlackApiError::Refused(_)) => self.bot_access.confirm(),
             Err(SlackApiError::Malformed(_)) => {
                 self.incidents.record_malformed(MalformedInput::Response, method);
             }
-            Ok(_)
-            | Err(
+            Err(
                 SlackApiError::RateLimited(_)
-                | SlackApiError::Refused(_)
                 | SlackApiError::Unreachable(_)
                 | SlackApiError::OutcomeUnknown(_),
             ) => {}

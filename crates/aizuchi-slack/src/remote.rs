@@ -14,7 +14,9 @@ use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::json::parse_json;
-use aizuchi_core::platform::remote::{Account, Connector, RemotePlatform, Webhook, WebhookError};
+use aizuchi_core::platform::remote::{
+    Account, Connector, Credentials, RemotePlatform, Renewal, RenewalError, Webhook, WebhookError,
+};
 use aizuchi_core::store::Cursors;
 
 pub struct SlackConnector {
@@ -31,6 +33,10 @@ impl Connector for SlackConnector {
 
     async fn check(&self, cursors: Option<&dyn Cursors>) -> Vec<Result<String, String>> {
         diagnose(&self.settings, &self.configured_channels, cursors).await
+    }
+
+    fn credentials(&self) -> Credentials {
+        self.settings.credentials()
     }
 
     async fn connect(&self, deps: PlatformDeps) -> anyhow::Result<Arc<dyn RemotePlatform>> {
@@ -54,13 +60,17 @@ impl RemotePlatform for SlackPlatform {
         SlackPlatform::run(self, shutdown).await
     }
 
+    async fn renew_credentials(&self, newer: &Credentials) -> Result<Renewal, RenewalError> {
+        SlackPlatform::renew_credentials(self, newer).await
+    }
+
     async fn receive_webhook(&self, call: Webhook<'_>) -> Result<Option<Value>, WebhookError> {
         let EventTransport::Webhooks { signing_secret } = &self.settings.events else {
             return Err(WebhookError::NotUsed);
         };
         let (time, signature) =
             ((call.header)("x-slack-request-timestamp"), (call.header)("x-slack-signature"));
-        signature::verify(signing_secret, time, signature, call.body, call.now).map_err(
+        signature::verify(&signing_secret.read(), time, signature, call.body, call.now).map_err(
             |invalid| {
                 self.log_invalid_signature(invalid);
                 WebhookError::NotAuthentic(invalid.to_string())

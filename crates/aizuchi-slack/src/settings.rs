@@ -5,9 +5,11 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
+use aizuchi_core::current::Current;
+
 #[derive(Clone, Debug)]
 pub struct SlackSettings {
-    pub bot_token: SecretString,
+    pub bot_token: Current<SecretString>,
     /// How events arrive.
     pub events: EventTransport,
     pub api_base: String,
@@ -56,9 +58,9 @@ impl Default for SlackTimeouts {
 #[derive(Clone, Debug)]
 pub enum EventTransport {
     /// Over this many WebSockets that we open.
-    SocketMode { app_token: SecretString, connections: usize },
+    SocketMode { app_token: Current<SecretString>, connections: usize },
     /// Slack calls our web hook and signs each request with this secret.
-    Webhooks { signing_secret: SecretString },
+    Webhooks { signing_secret: Current<SecretString> },
 }
 
 /// Where a reply to a message at a channel's top level goes.

@@ -4,6 +4,7 @@
 mod connection;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -17,12 +18,13 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
+use crate::{APP_TOKEN_REFUSED, SlackPlatform};
 use aizuchi_core::clock::seeded_random;
+use aizuchi_core::current::Current;
 use aizuchi_core::platform::backoff::backoff_delay;
 use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
 
@@ -53,7 +55,7 @@ impl SlackDisconnect {
 /// Keeps one connection open: the newest one, and older ones until the newest receives events.
 struct ConnectionSlot<'a> {
     slack: &'a SlackPlatform,
-    app_token: &'a SecretString,
+    app_token: &'a Current<SecretString>,
     index: usize,
     shutdown: &'a CancellationToken,
     signals: mpsc::UnboundedSender<ConnectionSignal>,
@@ -69,7 +71,7 @@ impl SlackPlatform {
     /// Keeps one connection up until `shutdown`.
     pub(super) async fn keep_connected(
         &self,
-        app_token: &SecretString,
+        app_token: &Current<SecretString>,
         index: usize,
         shutdown: &CancellationToken,
     ) -> Result<(), SlackConnectError> {
@@ -99,9 +101,14 @@ impl SlackPlatform {
         }
     }
 
-    /// Asks Slack for a socket's URL and opens it.
-    async fn connect(&self, app_token: &SecretString) -> Result<SlackSocket, SlackDisconnect> {
-        let opened = self.api.call(app_token, "apps.connections.open", &[]).await;
+    /// Asks Slack for a socket's URL and opens it. Waits while Slack refuses the token.
+    async fn connect(
+        &self,
+        app_token: &Current<SecretString>,
+    ) -> Result<SlackSocket, SlackDisconnect> {
+        self.app_access.usable().await;
+        let token = app_token.read();
+        let opened = self.api.call(&token, "apps.connections.open", &[]).await;
         let answer = opened.map_err(|error| match error {
             SlackApiError::Refused(code)
                 if code == "socket_mode_not_enabled" || code == "link_disabled" =>
@@ -109,13 +116,20 @@ impl SlackPlatform {
                 SlackDisconnect::Permanent(SlackConnectError::SocketModeDisabled)
             }
             error if error.is_token_invalid() => {
-                SlackDisconnect::Permanent(SlackConnectError::AppTokenRefused(error.to_string()))
+                let was_replaced = !Arc::ptr_eq(&token, &app_token.read());
+                match was_replaced || self.app_access.refuse(APP_TOKEN_REFUSED) {
+                    true => SlackDisconnect::retryable(error.to_string()),
+                    false => SlackDisconnect::Permanent(SlackConnectError::AppTokenRefused(
+                        error.to_string(),
+                    )),
+                }
             }
             SlackApiError::RateLimited(wait) => {
                 SlackDisconnect::Retryable { reason: "too many attempts".to_owned(), wait }
             }
             error => SlackDisconnect::retryable(error.to_string()),
         })?;
+        self.app_access.confirm();
         // The URL holds a secret: it must not appear in a log or an error.
         let url = non_empty_str(&answer["url"])
             .ok_or_else(|| SlackDisconnect::retryable("Slack returned no URL"))?;

@@ -141,6 +141,10 @@ impl SlackPlatform {
     }
 
     async fn resolve_lookups(&self, lookups: PendingLookups) {
+        if lookups.token {
+            // What it means is seen from every call.
+            let _ = self.call("auth.test", &[]).await;
+        }
         for user in lookups.users {
             if let Err(error) = self.fetch_user(&user).await {
                 debug!(user = %user, error = %error, "a user could not be fetched");

@@ -32,6 +32,7 @@ use aizuchi_fakes::discord::{self as fake, FakeDiscord, id, serve};
 use aizuchi_fakes::fault::Hang;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -55,7 +56,7 @@ struct PostHarness {
 
 fn settings(base: &str, threads: ThreadPolicy) -> DiscordSettings {
     DiscordSettings {
-        token: "dev-discord-token".into(),
+        token: SecretString::from("dev-discord-token").into(),
         api_base: base.to_owned(),
         gateway_url: None,
         shards: None,

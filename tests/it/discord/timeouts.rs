@@ -17,6 +17,7 @@ use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::discord::session::SessionRefusal;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use secrecy::SecretString;
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use twilight_model::channel::message::MessageFlags;
@@ -36,7 +37,7 @@ impl AdapterHarness {
     async fn on(harness: DiscordHarness) -> Self {
         let store = TestStore::volatile();
         let settings = DiscordSettings {
-            token: "dev-discord-token".into(),
+            token: SecretString::from("dev-discord-token").into(),
             api_base: harness.api.clone(),
             gateway_url: None,
             shards: None,

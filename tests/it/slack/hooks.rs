@@ -116,3 +116,20 @@ async fn web_hooks_are_closed_in_socket_mode() {
     assert_eq!(SignedRequest::json("{}").send(&program).await.0, 404);
     assert_eq!(program.stop(), Some(0));
 }
+
+/// Only the new secret counts after a reload.
+#[tokio::test]
+async fn a_signing_secret_is_replaced_without_a_restart() {
+    const NEW_SECRET: &str = "0f9d4c7be21a6638ff00aa";
+    let harness = SlackHarness::over_http(SECRET).await;
+    let program = harness.home.start();
+    let verification = json!({"type": "url_verification", "challenge": "3eZbrw1aB"}).to_string();
+    let with_new = || SignedRequest { secret: NEW_SECRET, ..SignedRequest::json(&verification) };
+    assert_eq!(SignedRequest::json(&verification).send(&program).await.0, 200);
+    assert_eq!(with_new().send(&program).await.0, 401);
+    harness.home.replace(SECRET, NEW_SECRET);
+    harness.reload_until(&program, "changed: slack.signing_secret", 1).await;
+    assert_eq!(with_new().send(&program).await.0, 200);
+    assert_eq!(SignedRequest::json(&verification).send(&program).await.0, 401);
+    assert_eq!(program.stop(), Some(0));
+}

@@ -43,9 +43,9 @@ async fn connect(
     clock: Clock,
 ) -> (SlackPlatform, Arc<Inbox>) {
     let settings = SlackSettings {
-        bot_token: SecretString::from("xoxb-dev"),
+        bot_token: SecretString::from("xoxb-dev").into(),
         events: EventTransport::SocketMode {
-            app_token: SecretString::from("xapp-dev"),
+            app_token: SecretString::from("xapp-dev").into(),
             connections: 2,
         },
         api_base: harness.api.clone(),

@@ -1,10 +1,12 @@
 //! A platform outside this process, as the program sees it: checked, connected, run, and called back by web hooks.
 //! The program names no platform beyond its connector.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +24,8 @@ pub trait Connector: Send + Sync {
     /// one already. Changes nothing.
     async fn check(&self, cursors: Option<&dyn Cursors>) -> Vec<Result<String, String>>;
 
+    fn credentials(&self) -> Credentials;
+
     /// Authenticates, and loads what the store knows of the platform's channels and users.
     async fn connect(&self, deps: PlatformDeps) -> anyhow::Result<Arc<dyn RemotePlatform>>;
 }
@@ -34,13 +38,42 @@ pub trait RemotePlatform: Platform {
 
     fn account(&self) -> Account;
 
-    /// Stays connected until `shutdown`. Ends before that only if the platform has revoked the access.
+    /// Stays connected until `shutdown`. Ends before that only if the platform has revoked the access, or refuses the
+    /// credentials for longer than [`RENEWAL_TIME`](crate::platform::access::RENEWAL_TIME).
     async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()>;
+
+    /// Uses these credentials from now on, once the platform has confirmed that they are the same bot's.
+    async fn renew_credentials(&self, newer: &Credentials) -> Result<Renewal, RenewalError>;
 
     /// Takes what the platform calls back with, and returns the response's body after it is stored.
     async fn receive_webhook(&self, _call: Webhook<'_>) -> Result<Option<Value>, WebhookError> {
         Err(WebhookError::NotUsed)
     }
+}
+
+/// The secrets that let the bot in, by their keys in the platform's section of the settings: `bot_token`.
+pub type Credentials = BTreeMap<&'static str, SecretString>;
+
+/// What newer credentials changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// They are those in use.
+    Unchanged,
+    Renewed,
+}
+
+/// Why newer credentials are not used. The old ones stay.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenewalError {
+    #[error("the new {key} is refused: {why}")]
+    Refused { key: &'static str, why: String },
+    #[error("the new {key} belongs to another bot, which needs a restart")]
+    OtherAccount { key: &'static str },
+    #[error("the new {key} could not be tried, so send SIGHUP again later: {why}")]
+    NotTried { key: &'static str, why: String },
+    /// Other secrets are set than before.
+    #[error("how its events arrive changes only with a restart")]
+    OtherTransport,
 }
 
 /// Who the bot is on a platform.

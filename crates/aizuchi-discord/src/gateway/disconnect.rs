@@ -78,6 +78,12 @@ impl Disconnect {
         }
     }
 
+    /// Sessions end with their token.
+    pub fn token_refused() -> Self {
+        let reason = "Discord refused the token";
+        Self { resume_mode: ResumeMode::NewSession, ..Self::from_reason(reason) }
+    }
+
     /// Discord does not know the session, or does not resume it now.
     pub fn invalid_session(can_resume: bool) -> Self {
         let resume_mode = if can_resume { ResumeMode::Resume } else { ResumeMode::NewSession };

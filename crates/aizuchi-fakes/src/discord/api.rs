@@ -106,7 +106,7 @@ impl FaultTarget for ApiCall {
             let ParsedRequest { method, path_parameters, .. } = &self.request;
             let is_authorized = method.has_token_in_path()
                 || self.token.starts_with("Bot ")
-                    && state.check_token(&self.token, &fake.settings) == TokenStatus::Valid;
+                    && state.check_token(&self.token) == TokenStatus::Valid;
             if !is_authorized {
                 return (Err(api_error(ErrorCode::Unauthorized)), None);
             }

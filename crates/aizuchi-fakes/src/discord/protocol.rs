@@ -117,7 +117,7 @@ impl FakeDiscordState {
             return self.gateway.close(connection, 4002, "Error while decoding payload.");
         };
         let now = settings.clock.now();
-        if self.check_token(&identify.token, settings) != TokenStatus::Valid {
+        if self.check_token(&identify.token) != TokenStatus::Valid {
             return self.gateway.close(connection, 4004, "Authentication failed.");
         }
         let Some(intents) = Intents::from_bits(identify.intents) else {
@@ -225,7 +225,7 @@ impl FakeDiscordState {
         let Ok(resume) = serde_json::from_value::<Resume>(data) else {
             return self.gateway.close(connection, 4002, "Error while decoding payload.");
         };
-        if self.check_token(&resume.token, settings) != TokenStatus::Valid {
+        if self.check_token(&resume.token) != TokenStatus::Valid {
             return self.gateway.close(connection, 4004, "Authentication failed.");
         }
         if self.apply_session_refusal(connection) {

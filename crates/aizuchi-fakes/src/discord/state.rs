@@ -18,6 +18,8 @@ pub struct FakeDiscordState {
     pub rate_limiter: FakeRateLimiter,
     pub journal: Journal,
     pub token_status: TokenStatus,
+    /// Without the prefix `Bot`.
+    pub token: String,
     /// Requests to execute later.
     pub timers: Timers<ParsedRequest>,
 }
@@ -44,14 +46,15 @@ impl FakeDiscordState {
             rate_limiter: FakeRateLimiter::default(),
             journal: Journal::default(),
             token_status: TokenStatus::default(),
+            token: settings.token.clone(),
             timers: Timers::default(),
         }
     }
 
     /// Checks a token, with or without the prefix `Bot`.
-    pub fn check_token(&self, token: &str, settings: &FakeDiscordSettings) -> TokenStatus {
+    pub fn check_token(&self, token: &str) -> TokenStatus {
         let token = token.strip_prefix("Bot ").unwrap_or(token);
-        if token == settings.token { self.token_status } else { TokenStatus::Reset }
+        if token == self.token { self.token_status } else { TokenStatus::Reset }
     }
 
     /// Sends the pending events to the sessions.

@@ -281,6 +281,14 @@ impl FakeSlack {
         self.change(|state| state.token_status = status);
     }
 
+    /// Gives the app new tokens. The old ones are unknown from now on.
+    pub fn replace_tokens(&self, bot: &str, app: &str) {
+        self.change(|state| {
+            state.token_status = TokenStatus::Valid;
+            (state.bot_token, state.app_token) = (bot.to_owned(), app.to_owned());
+        });
+    }
+
     /// Uninstalls the app: emits the events for that and revokes its tokens.
     pub fn uninstall(&self) {
         self.change(|state| {

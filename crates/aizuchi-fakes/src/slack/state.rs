@@ -20,6 +20,8 @@ pub struct FakeSlackState {
     pub history_caps: HistoryCaps,
     pub journal: Journal,
     pub token_status: TokenStatus,
+    pub bot_token: String,
+    pub app_token: String,
     /// The URL that events go to instead of a socket.
     pub request_url: Option<RequestUrl>,
     /// The host by which the app has last reached the fake.
@@ -68,6 +70,8 @@ impl FakeSlackState {
             history_caps: HistoryCaps::default(),
             journal: Journal::default(),
             token_status: TokenStatus::default(),
+            bot_token: settings.bot_token.clone(),
+            app_token: settings.app_token.clone(),
             request_url: None,
             host: "127.0.0.1".to_owned(),
             pending_pushes: Vec::new(),

@@ -98,6 +98,13 @@ impl FakeDiscord {
         self.change(|state| state.token_status = status);
     }
 
+    /// Gives the bot a new token. The old one is unknown from now on.
+    pub fn replace_token(&self, token: &str) {
+        self.change(|state| {
+            (state.token_status, state.token) = (TokenStatus::Valid, token.to_owned());
+        });
+    }
+
     /// Makes the next request of a kind fail. Several faults form a queue.
     pub fn inject_fault(&self, method: Method, fault: Fault) {
         self.change(|state| state.faults.push(method, fault));

@@ -29,7 +29,7 @@ pub fn check(
         return Ok(());
     }
     let token = token.ok_or_else(|| api_error("not_authed"))?;
-    let (is_bot, is_app) = (token == settings.bot_token, token == settings.app_token);
+    let (is_bot, is_app) = (token == state.bot_token, token == state.app_token);
     if !is_bot && !is_app {
         return Err(api_error("invalid_auth"));
     }

@@ -1,0 +1,48 @@
+//! A new token while the bot runs.
+
+use secrecy::{ExposeSecret as _, SecretString};
+use tracing::warn;
+
+use crate::DiscordPlatform;
+use crate::identity::{DiscordConnectError, fetch_identity};
+use crate::settings::DiscordSettings;
+use aizuchi_core::platform::remote::{Credentials, Renewal, RenewalError};
+
+const TOKEN: &str = "token";
+
+impl DiscordSettings {
+    pub(crate) fn credentials(&self) -> Credentials {
+        Credentials::from([(TOKEN, SecretString::clone(&self.token.read()))])
+    }
+}
+
+impl DiscordPlatform {
+    /// Uses this token from now on, if Discord says that it is the same bot's.
+    pub(crate) async fn renew_credentials(
+        &self,
+        newer: &Credentials,
+    ) -> Result<Renewal, RenewalError> {
+        let key = "discord.token";
+        let token = newer.get(TOKEN).ok_or(RenewalError::OtherTransport)?;
+        if self.settings.token.read().expose_secret() == token.expose_secret() {
+            return Ok(Renewal::Unchanged);
+        }
+        let settings = DiscordSettings { token: token.clone().into(), ..self.settings.clone() };
+        let identity = fetch_identity(&settings).await.map_err(|error| match error {
+            DiscordConnectError::TokenRefused => {
+                RenewalError::Refused { key, why: "Discord does not know it".to_owned() }
+            }
+            error => RenewalError::NotTried { key, why: error.to_string() },
+        })?;
+        if identity.user != self.identity.user {
+            return Err(RenewalError::OtherAccount { key });
+        }
+        self.settings.token.replace(token.clone());
+        self.access.confirm();
+        // Without it the next start would not know the bot while Discord is down.
+        if let Err(error) = self.cursors.put_cursor(identity.to_cursor(&self.settings)).await {
+            warn!(platform = "discord", %error, "the bot's identity could not be stored");
+        }
+        Ok(Renewal::Renewed)
+    }
+}

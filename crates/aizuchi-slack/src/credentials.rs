@@ -1,0 +1,100 @@
+//! New tokens and a new signing secret while the bot runs.
+
+use std::collections::BTreeMap;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::SlackPlatform;
+use crate::api::{SlackApi, SlackApiError};
+use crate::identity::{SlackConnectError, fetch_identity};
+use crate::settings::{EventTransport, SlackSettings};
+use aizuchi_core::current::Current;
+use aizuchi_core::platform::remote::{Credentials, Renewal, RenewalError};
+
+const BOT_TOKEN: &str = "bot_token";
+const APP_TOKEN: &str = "app_token";
+const SIGNING_SECRET: &str = "signing_secret";
+
+impl SlackSettings {
+    pub(crate) fn credentials(&self) -> Credentials {
+        let copy = |secret: &Current<SecretString>| SecretString::clone(&secret.read());
+        let events = match &self.events {
+            EventTransport::SocketMode { app_token, .. } => (APP_TOKEN, copy(app_token)),
+            EventTransport::Webhooks { signing_secret } => (SIGNING_SECRET, copy(signing_secret)),
+        };
+        BTreeMap::from([(BOT_TOKEN, copy(&self.bot_token)), events])
+    }
+}
+
+impl SlackPlatform {
+    /// Tries what can be tried before anything is replaced. A signing secret shows only with the next event whether it is
+    /// right.
+    pub(crate) async fn renew_credentials(
+        &self,
+        newer: &Credentials,
+    ) -> Result<Renewal, RenewalError> {
+        let (events_key, events_secret) = match &self.settings.events {
+            EventTransport::SocketMode { app_token, .. } => (APP_TOKEN, app_token),
+            EventTransport::Webhooks { signing_secret } => (SIGNING_SECRET, signing_secret),
+        };
+        let (Some(new_bot_token), Some(new_events_secret)) =
+            (newer.get(BOT_TOKEN), newer.get(events_key))
+        else {
+            return Err(RenewalError::OtherTransport);
+        };
+        let differs = |current: &Current<SecretString>, new: &SecretString| {
+            current.read().expose_secret() != new.expose_secret()
+        };
+        let is_new_bot_token = differs(&self.settings.bot_token, new_bot_token);
+        let is_new_events_secret = differs(events_secret, new_events_secret);
+        if is_new_bot_token {
+            self.try_bot_token(new_bot_token).await?;
+        }
+        if is_new_events_secret && events_key == APP_TOKEN {
+            self.try_app_token(new_events_secret).await?;
+        }
+        if is_new_bot_token {
+            self.settings.bot_token.replace(new_bot_token.clone());
+            self.bot_access.confirm();
+            // Without it the next start would not know the bot while Slack is down.
+            if let Err(error) =
+                self.cursors.put_cursor(self.identity.to_cursor(&self.settings)).await
+            {
+                tracing::warn!(platform = "slack", %error, "the bot's identity could not be stored");
+            }
+        }
+        if is_new_events_secret {
+            events_secret.replace(new_events_secret.clone());
+            self.app_access.confirm();
+        }
+        Ok(match is_new_bot_token || is_new_events_secret {
+            true => Renewal::Renewed,
+            false => Renewal::Unchanged,
+        })
+    }
+
+    async fn try_bot_token(&self, token: &SecretString) -> Result<(), RenewalError> {
+        let key = "slack.bot_token";
+        let settings = SlackSettings { bot_token: token.clone().into(), ..self.settings.clone() };
+        let identity = fetch_identity(&settings).await.map_err(|error| match error {
+            SlackConnectError::BotTokenRefused(why) => RenewalError::Refused { key, why },
+            error => RenewalError::NotTried { key, why: error.to_string() },
+        })?;
+        let (new, own) = (&identity, &self.identity);
+        let is_same = (&new.workspace, &new.user) == (&own.workspace, &own.user);
+        is_same.then_some(()).ok_or(RenewalError::OtherAccount { key })
+    }
+
+    /// Asks for a socket's address, which is not used.
+    async fn try_app_token(&self, token: &SecretString) -> Result<(), RenewalError> {
+        let key = "slack.app_token";
+        let not_tried = |why: String| RenewalError::NotTried { key, why };
+        let api = SlackApi::new(&self.settings.api_base, self.settings.timeouts.call);
+        let api = api.map_err(|error| not_tried(format!("{error:#}")))?;
+        match api.call(token, "apps.connections.open", &[]).await {
+            Ok(_) => Ok(()),
+            Err(SlackApiError::Refused(why)) => Err(RenewalError::Refused { key, why }),
+            Err(error) => Err(not_tried(error.to_string())),
+        }
+    }
+}
