@@ -144,7 +144,10 @@ impl fmt::Display for DiscordRefusal {
 impl DiscordApiError {
     /// The bot's token is invalid.
     pub fn is_token_invalid(&self) -> bool {
-        matches!(self, DiscordApiError::Refused(refusal) if refusal.status == 401)
+        /// "Invalid webhook token": that of an interaction, which has expired.
+        const INVALID_WEBHOOK_TOKEN: u64 = 50_027;
+        matches!(self, DiscordApiError::Refused(refusal)
+            if refusal.status == 401 && refusal.code != INVALID_WEBHOOK_TOKEN)
     }
 
     /// Discord's JSON error code.
@@ -394,6 +397,18 @@ mod tests {
         ] {
             let status = StatusCode::from_u16(status).unwrap();
             assert_eq!(parse_body(status, text.as_bytes()), expected, "{status} {text}");
+        }
+    }
+
+    /// The token of an interaction ends after 15 minutes, that of the bot does not.
+    #[test]
+    fn only_the_bots_own_token_counts_as_invalid() {
+        for (text, expected) in [
+            (r#"{"code": 0, "message": "401: Unauthorized"}"#, true),
+            (r#"{"code": 50027, "message": "Invalid Webhook Token"}"#, false),
+        ] {
+            let error = parse_body(StatusCode::UNAUTHORIZED, text.as_bytes()).unwrap_err();
+            assert_eq!(error.is_token_invalid(), expected, "{text}");
         }
     }
 
