@@ -20,6 +20,7 @@ use crate::replay::history::{ChannelSource, RecordedMessage};
 use crate::replay::input::Recording;
 use crate::replay::other_version::OtherVersion;
 use crate::replay::{Policy, ReplaySettings};
+use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
@@ -202,9 +203,15 @@ impl Comparison {
 
     /// A table of how many messages become what instead of what, the most frequent first.
     fn summary(&self) -> String {
-        let mut counts: BTreeMap<(Fate, Fate), usize> = BTreeMap::new();
-        for Difference { before, after, .. } in &self.differences {
-            *counts.entry((before.fate, after.fate)).or_default() += 1;
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for difference in &self.differences {
+            let before = describe_fate(difference.before.fate);
+            let after = match difference.delay_seconds() {
+                Some(delay) if delay > 0.0 => "speaks later",
+                Some(_) => "speaks earlier",
+                None => describe_fate(difference.after.fate),
+            };
+            *counts.entry((before, after)).or_default() += 1;
         }
         if counts.is_empty() {
             return String::new();
@@ -212,7 +219,7 @@ impl Comparison {
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_by_key(|(fates, count)| (Reverse(*count), *fates));
         let rows = counts.into_iter().map(|((before, after), count)| {
-            [describe_fate(before).to_owned(), describe_fate(after).to_owned(), count.to_string()]
+            [before.to_owned(), after.to_owned(), count.to_string()]
         });
         let head = [self.before.clone(), self.after.clone(), "messages".to_owned()];
         let rows: Vec<[String; 3]> = std::iter::once(head).chain(rows).collect();
@@ -228,6 +235,13 @@ impl Comparison {
 
     fn describe(&self, difference: &Difference) -> String {
         let Difference { key, before, after } = difference;
+        let delay = difference.delay_seconds().map(|seconds| {
+            let (much, when) = (
+                duration_from_seconds(seconds.abs().round()),
+                if seconds > 0.0 { "later" } else { "earlier" },
+            );
+            format!(", {much:#} {when}")
+        });
         let channel = strip_control_characters(key.channel.trim_start_matches('#'));
         let message = self.messages.get(key).map_or(String::new(), |message| {
             let at = message.at().to_zoned(TimeZone::system());
@@ -238,11 +252,12 @@ impl Comparison {
         });
         let width = self.before.chars().count().max(self.after.chars().count());
         format!(
-            "#{channel}{message}\n  {:width$}  {}\n  {:width$}  {}\n",
+            "#{channel}{message}\n  {:width$}  {}\n  {:width$}  {}{}\n",
             self.before,
             describe(before),
             self.after,
-            describe(after)
+            describe(after),
+            delay.unwrap_or_default()
         )
     }
 }

@@ -18,12 +18,19 @@ pub enum Fate {
     SpokenTo,
 }
 
-/// What a replay did about a message, and the gate that kept silent, if one did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Posts that are less than this many seconds apart are at the same time: nobody in a channel notices more.
+const SAME_TIME_SECONDS: f64 = 10.0;
+
+/// What a replay did about a message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Treatment {
     pub fate: Fate,
+    /// The gate that kept silent, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
+    /// When it spoke, in epoch seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<f64>,
 }
 
 /// A message of a channel.
@@ -37,13 +44,22 @@ pub struct MessageKey {
 /// What a replay made of each message that it looked at.
 pub type Treatments = HashMap<MessageKey, Treatment>;
 
-/// A message of which two replays make something else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A message of which two replays make something else, or about which they speak at another time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     #[serde(flatten)]
     pub key: MessageKey,
     pub before: Treatment,
     pub after: Treatment,
+}
+
+impl Difference {
+    /// How many seconds later the second replay speaks about it, if both do and the times differ.
+    pub fn delay_seconds(&self) -> Option<f64> {
+        let both = self.before.fate == Fate::SpokenTo && self.after.fate == Fate::SpokenTo;
+        let (before, after) = (self.before.at?, self.after.at?);
+        Some(after - before).filter(|delay| both && delay.abs() >= SAME_TIME_SECONDS)
+    }
 }
 
 /// The fields of an event that tell what became of a message. Other versions write more or fewer.
@@ -54,6 +70,7 @@ struct EventLine {
     message: Option<String>,
     about: Option<String>,
     gate: Option<String>,
+    t: Option<f64>,
 }
 
 /// Reads events as they are written.
@@ -91,7 +108,7 @@ impl Write for TreatmentWriter {
 }
 
 fn add(treatments: &mut Treatments, event: EventLine) {
-    let EventLine { kind, room, message, about, gate } = event;
+    let EventLine { kind, room, message, about, gate, t } = event;
     let fate = match kind.as_str() {
         "speak" => Fate::SpokenTo,
         "react" => Fate::Reacted,
@@ -106,20 +123,24 @@ fn add(treatments: &mut Treatments, event: EventLine) {
     };
     let Some(message) = message else { return };
     let key = MessageKey { channel: room, message };
+    let at = t.filter(|_| fate == Fate::SpokenTo);
     let known = treatments.get(&key).map(|known| known.fate);
-    if known.is_none_or(|known| known <= fate) {
-        treatments.insert(key, Treatment { fate, gate });
+    // Of several answers to one message the first is when it speaks.
+    if known.is_none_or(|known| known < fate || known == fate && fate != Fate::SpokenTo) {
+        treatments.insert(key, Treatment { fate, gate, at });
     }
 }
 
 /// What differs, by channel and message. A message that a replay did not look at was kept silent about.
 pub fn differences(before: &Treatments, after: &Treatments) -> Vec<Difference> {
-    let silent = || Treatment { fate: Fate::KeptSilent, gate: None };
+    let silent = || Treatment { fate: Fate::KeptSilent, gate: None, at: None };
     let keys: BTreeSet<&MessageKey> = before.keys().chain(after.keys()).collect();
     let difference = |key: &MessageKey| {
         let before = before.get(key).cloned().unwrap_or_else(silent);
         let after = after.get(key).cloned().unwrap_or_else(silent);
-        (before.fate != after.fate).then(|| Difference { key: key.clone(), before, after })
+        let difference = Difference { key: key.clone(), before, after };
+        let has_other_fate = difference.before.fate != difference.after.fate;
+        (has_other_fate || difference.delay_seconds().is_some()).then_some(difference)
     };
     keys.into_iter().filter_map(difference).collect()
 }
@@ -153,7 +174,7 @@ mod tests {
             r#"{"kind": "judge_called", "room": "garden", "message": "4"}"#,
         ]);
         let treatment =
-            |fate, gate: Option<&str>| Treatment { fate, gate: gate.map(str::to_owned) };
+            |fate, gate: Option<&str>| Treatment { fate, gate: gate.map(str::to_owned), at: None };
         let key = |message: &str| MessageKey {
             channel: "garden".to_owned(),
             message: message.to_owned(),
@@ -177,6 +198,25 @@ mod tests {
         ];
         assert_eq!(differences(&before, &after), expected);
         assert_eq!(differences(&after, &after), []);
+    }
+
+    #[test]
+    fn an_answer_at_another_time_is_a_difference() {
+        let speak = |t: f64| {
+            treatments(&[
+                &format!(r#"{{"kind": "speak", "room": "garden", "message": "1", "t": {t}}}"#),
+                // A second part of the answer.
+                r#"{"kind": "speak", "room": "garden", "message": "1", "t": 5000.0}"#,
+            ])
+        };
+        for (before, after, expected) in
+            [(100.0, 109.9, None), (100.0, 220.0, Some(120.0)), (220.0, 100.0, Some(-120.0))]
+        {
+            let found = differences(&speak(before), &speak(after));
+            let delays: Vec<_> = found.iter().filter_map(Difference::delay_seconds).collect();
+            assert_eq!(delays, Vec::from_iter(expected), "{before} {after}");
+            assert_eq!(found.len(), delays.len());
+        }
     }
 
     #[test]

@@ -67,6 +67,20 @@ fn other_settings_are_told_message_by_message() {
     }
 }
 
+/// With another wait it speaks about the same, but later.
+#[test]
+fn an_answer_at_another_time_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = write(&folder, "slow.yaml", "response: {min_wait_seconds: 400}\n");
+    let shown = compare(&slow, &["--judge", "speak"]);
+    assert!(
+        shown.lines().any(|row| row.starts_with("  speaks  ") && row.contains("  speaks later  ")),
+        "{shown}"
+    );
+    let later = shown.lines().find(|line| line.ends_with(" later")).unwrap();
+    assert!(later.starts_with("  slow     speaks, ") && later.contains('m'), "{later}");
+}
+
 #[test]
 fn another_version_replays_the_same_messages() {
     let itself = Path::new(env!("CARGO_BIN_EXE_aizuchi"));
