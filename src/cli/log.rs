@@ -13,6 +13,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 use crate::cli::traces::Traces;
 use crate::cli::traces::layer::TraceLayer;
 use crate::config::logging::{self, LogFormat, LoggingConfig};
+use aizuchi_core::agent::model_call::MODEL_CONTENT_TARGET;
 
 /// The levels of the log, which can be replaced.
 pub struct LogLevels(reload::Handle<BoxedFilter, Registry>);
@@ -47,7 +48,11 @@ pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
     let (filter, levels) = reload::Layer::new(configured_filter(logging));
     let is_terminal = std::io::stderr().is_terminal();
     let layer = layer();
-    let spans = traces.map(|traces| traces.layer().with_filter(filter_fn(TraceLayer::follows)));
+    let spans = traces.map(|traces| {
+        let has_content = traces.has_content();
+        let is_followed = move |metadata: &Metadata<'_>| TraceLayer::follows(metadata, has_content);
+        traces.layer().with_filter(filter_fn(is_followed))
+    });
     let layer = match logging.format {
         LogFormat::Auto if is_terminal => layer.with_ansi(true).boxed(),
         LogFormat::Text => layer.with_ansi(false).boxed(),
@@ -122,6 +127,9 @@ fn filter_with<S: Subscriber + for<'a> LookupSpan<'a>>(
 /// Whether an event or a span may be logged at all. Only this program's own crates, which write neither chat text nor
 /// secrets, may be verbose. Dependencies write what they carry: whole requests, lines of sockets, URLs with tickets.
 fn is_allowed(metadata: &Metadata<'_>) -> bool {
+    if metadata.target() == MODEL_CONTENT_TARGET {
+        return false;
+    }
     let (crate_name, module) =
         metadata.target().split_once("::").unwrap_or((metadata.target(), ""));
     let is_own = crate_name == "aizuchi" || crate_name.starts_with("aizuchi_");
@@ -205,7 +213,7 @@ mod tests {
                     let _ = span!(target: $target, Level::$level, "span", text = "text");
                 )*};
             }
-            emit!("aizuchi::cli" "aizuchi_core::runner" "aizuchi_slack::socket"
+            emit!("aizuchi::cli" "aizuchi_core::model_content" "aizuchi_core::runner" "aizuchi_slack::socket"
                 "aizuchist" "genai::webc::web_client" "hyper::proto::h1::io" "h2::codec"
                 "hyper_util::client" "reqwest::connect" "rustls::conn" "tungstenite::protocol"
                 "tokio_tungstenite" "tokio_websockets" "twilight_gateway::shard" "sqlx::query"

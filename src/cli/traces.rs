@@ -1,5 +1,5 @@
 //! Traces over OTLP/HTTP, as the standard `OTEL_…` variables of the environment say; off unless they name an endpoint.
-//! What people write is in no span. Spans are sent by a thread of the SDK's, from a bounded queue: a collector that is
+//! What people write is in no span, unless a variable asks for it. Spans are sent by a thread of the SDK's, from a bounded queue: a collector that is
 //! slow, down or wrong costs spans, never an answer.
 
 pub mod layer;
@@ -21,10 +21,14 @@ use crate::cli::traces::sender::Sender;
 /// How long the end of the program waits for the last spans to be sent.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
+/// The variable that asks for the prompts and the answers of models.
+const CONTENT_VARIABLE: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
+
 /// The export of traces, which ends with it.
 pub struct Traces {
     provider: SdkTracerProvider,
     installation: Installation,
+    has_content: bool,
     stop: CancellationToken,
 }
 
@@ -60,7 +64,13 @@ impl Traces {
             .with_id_generator(DerivedIds)
             .with_batch_exporter(exporter)
             .build();
-        Ok(Some(Self { provider, installation: Installation::default(), stop }))
+        let has_content = variable(CONTENT_VARIABLE).is_some_and(|value| asks_for_content(&value));
+        Ok(Some(Self { provider, installation: Installation::default(), has_content, stop }))
+    }
+
+    /// Whether spans of model calls hold the prompts and the answers.
+    pub fn has_content(&self) -> bool {
+        self.has_content
     }
 
     /// What follows the program's spans.
@@ -80,6 +90,12 @@ impl Traces {
         // A request to a collector that never answers must not outlive the runtime.
         self.stop.cancel();
     }
+}
+
+/// As the instrumentations of OpenTelemetry have it: in spans, or both in spans and in events, which Aizuchi has not.
+fn asks_for_content(value: &str) -> bool {
+    let known = ["true", "span_only", "span_and_event"];
+    known.iter().any(|known| value.trim().eq_ignore_ascii_case(known))
 }
 
 /// Whether these attributes of the resource have the service's name.

@@ -130,6 +130,38 @@ async fn a_mention_is_one_trace_without_what_was_said() {
     }
 }
 
+/// Who asks for it gets what went to the model and what came back, in the spans of the calls only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn content_is_sent_only_where_it_is_asked_for() {
+    let content = async |value: &str| {
+        let (collector, address) = Collector::start().await;
+        let home = Home::new(0.1);
+        let variables = [
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &*address),
+            ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", value),
+            ("RUST_LOG", "trace"),
+        ];
+        let program = home.start_with(&[], &variables);
+        let asked = program.says("bob", "@Aizuchi do turnips float?").await;
+        closed(&program, &asked).await;
+        assert_eq!(program.stop(), Some(0));
+        assert!(!home.log().contains("turnips"), "{}", home.log());
+        let spans = collector.spans();
+        let (calls, others): (Vec<_>, Vec<_>) =
+            spans.into_iter().partition(|span| span.name == "chat builtin");
+        assert!(!format!("{others:?}").contains("turnips"), "{others:?}");
+        let texts = |name: &str| -> String {
+            let of_calls = calls.iter().filter_map(|call| attribute(&call.attributes, name));
+            of_calls.map(|value| format!("{value:?}")).collect()
+        };
+        (texts("gen_ai.input.messages"), texts("gen_ai.output.messages"))
+    };
+    let (prompts, answers) = content("span_only").await;
+    assert!(prompts.contains("do turnips float?"), "{prompts}");
+    assert!(answers.contains(", bob."), "{answers}");
+    assert_eq!(content("no_content").await, (String::new(), String::new()));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_after_a_kill_joins_the_trace_of_before() {
     let (collector, address) = Collector::start().await;

@@ -1,5 +1,6 @@
 //! Makes OpenTelemetry spans of the program's own: hearing a message, each step, each piece of remembering, and each
-//! model call. Only the fields that are named here leave the program; none holds what people or models wrote.
+//! model call. Only the fields that are named here leave the program; none holds what people or models wrote. What goes
+//! to a model and comes back is added to its span only if the operator has asked for it.
 //!
 //! All spans about one decision are in one trace, also those after a restart: its id is derived from the number of the
 //! decision. A message that no decision covers has a trace of its own.
@@ -14,12 +15,15 @@ use std::time::{Duration, SystemTime};
 use opentelemetry::trace::{SpanBuilder, SpanId, SpanKind, Status, TraceContextExt as _, TraceId};
 use opentelemetry::{Context, KeyValue, Value};
 use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SdkTracer};
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Level, Metadata, Subscriber};
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
+
+use aizuchi_core::agent::model_call::MODEL_CONTENT_TARGET;
 
 /// Which database the decisions are of, once it is open.
 #[derive(Clone, Default)]
@@ -157,9 +161,11 @@ impl TraceLayer {
         Self { tracer, installation }
     }
 
-    /// Whether a span is one to follow.
-    pub fn follows(metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::INFO && Kind::of(metadata).is_some()
+    /// Whether a span is one to follow, or an event has content that was asked for.
+    pub fn follows(metadata: &Metadata<'_>, has_content: bool) -> bool {
+        let is_content = metadata.target() == MODEL_CONTENT_TARGET;
+        let is_followed = Kind::of(metadata).is_some() || has_content && is_content;
+        *metadata.level() <= Level::INFO && is_followed
     }
 
     /// Which trace a span belongs to that belongs to no other span. `None`: to one of its own.
@@ -232,6 +238,16 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
         }
     }
 
+    fn on_event(&self, event: &Event<'_>, context: layer::Context<'_, S>) {
+        if event.metadata().target() != MODEL_CONTENT_TARGET {
+            return;
+        }
+        let Some(span) = context.event_span(event) else { return };
+        if let Some(followed) = span.extensions_mut().get_mut::<Followed>() {
+            event.record(&mut followed.fields);
+        }
+    }
+
     fn on_close(&self, id: Id, context: layer::Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let Some(mut followed) = span.extensions_mut().remove::<Followed>() else { return };
@@ -252,6 +268,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
             span.set_attribute(KeyValue::new("gen_ai.operation.name", "chat"));
             span.set_attribute(KeyValue::new("gen_ai.provider.name", provider));
             span.set_attribute(KeyValue::new("gen_ai.request.model", model));
+            for (field, name, role) in [
+                ("prompt", "gen_ai.input.messages", "user"),
+                ("answer", "gen_ai.output.messages", "assistant"),
+            ] {
+                if let Some(text) = followed.fields.text(field) {
+                    span.set_attribute(KeyValue::new(name, content(role, &text)));
+                }
+            }
             if followed.fields.text("result").as_deref() == Some("failed") {
                 span.set_attribute(KeyValue::new("error.type", "_OTHER"));
                 span.set_status(Status::error(""));
@@ -263,6 +287,11 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
 
 fn context_of<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) -> Option<Context> {
     span.extensions().get::<Followed>()?.context.clone()
+}
+
+/// A message as the GenAI conventions have it in an attribute.
+fn content(role: &str, text: &str) -> String {
+    json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
 }
 
 /// The provider of a model and its name there, as the conventions have them.

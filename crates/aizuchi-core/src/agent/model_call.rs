@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info_span};
+use tracing::{debug, info, info_span};
 
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, Mind, StepError};
@@ -18,6 +18,8 @@ use crate::prompt::Prompt;
 use crate::prompt::budget::TrimmedSection;
 
 /// The error of a request whose end nobody awaited.
+/// The target of what goes to a model and comes back: for traces of an operator who asks for it, never for the log.
+pub const MODEL_CONTENT_TARGET: &str = "aizuchi_core::model_content";
 const ABANDONED: &str = "the call was given up";
 
 /// A request that was sent. If it is dropped before it has ended, because its step is, it is recorded all the same: the
@@ -171,7 +173,7 @@ impl Agent {
 
     fn record_attempt(&self, attempt: Attempt, attempts: &mut Attempts) {
         // Not entered: lines of the log belong to the step.
-        let _span = info_span!(
+        let span = info_span!(
             "model call",
             verb = &*attempt.verb,
             model = &*attempt.model,
@@ -181,6 +183,10 @@ impl Agent {
             output_tokens = attempt.usage.output_tokens,
             latency_ms = attempt.latency.as_millis() as i64,
         );
+        if let Some(exchange) = &attempt.exchange {
+            let answer = exchange.answer.as_deref();
+            info!(target: MODEL_CONTENT_TARGET, parent: &span, prompt = &*exchange.prompt, answer);
+        }
         let price = self.settings.prices.cost(&attempt.model, attempt.usage);
         attempts.push(Attempt { price, ..attempt });
     }
