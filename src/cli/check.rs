@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -17,6 +18,7 @@ use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::models::prompts::load_prompts;
 use aizuchi_core::clock::Clock;
+use aizuchi_core::forgetter::expires_before;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
@@ -65,6 +67,7 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     let pages = check_port(config.http.listen.0, is_running).await;
     let is_ours = matches!(&pages, Ok(PortState::UsedByAizuchi));
     results.push(check("database", check_database(&config, status, is_ours)));
+    results.extend(note_expiring(&config).await.map(|note| check("note", Ok(note))));
     results.push(check("pages", pages.map(|port| port.describe(config.http.listen.0))));
     if let Some(port) = &config.health_check.port {
         let address = app::all_interfaces(port);
@@ -125,6 +128,19 @@ fn check_database(
         }
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// How many messages go because they are older than messages are kept: nothing brings them back.
+async fn note_expiring(config: &Config) -> Option<String> {
+    let before = expires_before(Timestamp::now(), config.message_retention()?);
+    let stored = ReadOnlyDatabase::open(&config.database_address()).await.ok()?;
+    let count = stored.count_messages_before(before).await.ok()?;
+    (count > 0).then(|| {
+        format!(
+            "retention.messages_days: {count} messages from before {} are erased for good while Aizuchi runs",
+            before.strftime("%Y-%m-%d")
+        )
+    })
 }
 
 /// The state of a port that does not prevent a start.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use crate::chat::{Channel, ChannelId, MessageId, WorkspaceId};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::store::database::connection::{Readers, query};
@@ -95,6 +97,12 @@ impl ReadOnlyDatabase {
             .bind(channel.as_str())
             .bind(message.as_str());
         Ok(message.fetch_optional(&self.readers).await?.is_some())
+    }
+
+    /// How many messages are older than this and not erased yet.
+    pub async fn count_messages_before(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let count = query(sql::expiry::COUNT_EXPIRED).bind(before.as_millisecond());
+        rows::to_unsigned(rows::column(&count.fetch_one(&self.readers).await?, "n")?)
     }
 
     pub async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {

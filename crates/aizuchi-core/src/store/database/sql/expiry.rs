@@ -45,6 +45,9 @@ statements! {
                 WHERE deleted_ms IS NULL AND at_ms < ?1)
             OR EXISTS (SELECT 1 FROM decisions INDEXED BY decisions_unexpired
                 WHERE closed_ms IS NOT NULL AND is_expired = 0 AND closed_ms < ?1) AS has_expired";
+    COUNT_EXPIRED = "
+        SELECT count(*) AS n FROM messages INDEXED BY messages_unexpired
+        WHERE deleted_ms IS NULL AND at_ms < ?1";
     /// The oldest messages from before ?1.
     EXPIRED_MESSAGES = "
         SELECT workspace, channel, id, text FROM messages INDEXED BY messages_unexpired
