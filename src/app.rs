@@ -123,11 +123,14 @@ pub struct LiveSettings {
 }
 
 impl App {
-    /// Opens the database and the listeners and connects to the configured platforms. `began` is when the process
-    /// started.
-    pub async fn open(config: &Config, started: Instant) -> anyhow::Result<Self> {
-        let current_config = Current::from(config.clone());
-        let config = &config.with_room_for_models();
+    /// Opens the database and the listeners and connects to the configured platforms. `started` is when the process
+    /// started. A process that has stood by for another one reads its config again with `reread`: tokens may have been
+    /// replaced meanwhile.
+    pub async fn open(
+        config: &Config,
+        reread: impl FnOnce() -> anyhow::Result<Config>,
+        started: Instant,
+    ) -> anyhow::Result<Self> {
         let listener = serving::listen(config.http.listen.0)?;
         let address = listener.local_addr().context("cannot read the listener's address")?;
         let health = match &config.health_check.port {
@@ -135,7 +138,23 @@ impl App {
             None => None,
         };
         let max_files = serving::raise_file_limit();
-        let (store, writer) = open_database(config, &listener, health.as_ref(), max_files).await?;
+        let (opened, has_stood_by) =
+            open_database(config, &listener, health.as_ref(), max_files).await?;
+        let (store, writer) = opened;
+        let config = match has_stood_by.then(reread) {
+            None => config.clone(),
+            Some(Ok(newer)) => config.reloaded_from(&newer),
+            Some(Err(error)) => {
+                let error = format!("{error:#}");
+                error!(
+                    error,
+                    "the config cannot be used any more, so the settings are those of the start: {error}"
+                );
+                config.clone()
+            }
+        };
+        let current_config = Current::from(config.clone());
+        let config = &config.with_room_for_models();
         let writer_stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(writer_stop.clone()));
         let store = Arc::new(store);
@@ -454,16 +473,16 @@ impl App {
 }
 
 /// Opens the database as soon as no other process is active on it. Until then the listeners answer that this
-/// process is on standby.
+/// process is on standby. Returns whether it was, too.
 async fn open_database(
     config: &Config,
     pages: &TcpListener,
     health: Option<&TcpListener>,
     max_files: u64,
-) -> anyhow::Result<OpenedDatabase> {
+) -> anyhow::Result<(OpenedDatabase, bool)> {
     let address = config.database_address();
     if let Some(opened) = address.open_if_free().await? {
-        return Ok(opened);
+        return Ok((opened, false));
     }
     warn!(database = %address, "on standby: another Aizuchi is active on this database");
     let active = CancellationToken::new();
@@ -485,7 +504,7 @@ async fn open_database(
     active.cancel();
     standby.detach_all();
     info!(database = %address, "this process is active now");
-    Ok(opened)
+    Ok((opened, true))
 }
 
 /// The agent with the minds, prompts and tools that the configuration names.

@@ -289,8 +289,13 @@ fn run_app(
         let mut stops = StopSignals::listen()?;
         let mut hangups = Hangups::listen()?;
         let stop = CancellationToken::new();
+        let reread = || {
+            let mut newer = source.load(selection)?.config;
+            run.apply(&mut newer)?;
+            Ok(newer)
+        };
         let app = tokio::select! {
-            app = App::open(&config, started) => app?,
+            app = App::open(&config, reread, started) => app?,
             // A process on standby has nothing to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };

@@ -133,13 +133,22 @@ fn check_database(
 /// How many messages go because they are older than messages are kept: nothing brings them back.
 async fn note_expiring(config: &Config) -> Option<String> {
     let before = expires_before(Timestamp::now(), config.message_retention()?);
-    let stored = ReadOnlyDatabase::open(&config.database_address()).await.ok()?;
-    let count = stored.count_messages_before(before).await.ok()?;
+    let day = before.strftime("%Y-%m-%d");
+    let address = config.database_address();
+    let count = match ReadOnlyDatabase::open(&address).await {
+        Ok(stored) => stored.count_messages_before(before).await.ok()?,
+        Err(_) if matches!(address.inspect().await, Ok(DatabaseStatus::Missing)) => return None,
+        Err(_) => {
+            return Some(format!(
+                "retention.messages_days: all messages from before {day} are erased for good while Aizuchi runs; how many \
+                 there are is not known before the database is brought up to date"
+            ));
+        }
+    };
+    let messages = if count == 1 { "1 message".to_owned() } else { format!("{count} messages") };
+    let verb = if count == 1 { "is" } else { "are" };
     (count > 0).then(|| {
-        format!(
-            "retention.messages_days: {count} messages from before {} are erased for good while Aizuchi runs",
-            before.strftime("%Y-%m-%d")
-        )
+        format!("retention.messages_days: {messages} from before {day} {verb} erased for good while Aizuchi runs")
     })
 }
 

@@ -137,7 +137,7 @@ impl DemoArgs {
 /// Opens the app, unless SIGTERM or SIGINT comes before that is done.
 async fn open(config: &Config, stops: &mut StopSignals) -> anyhow::Result<Option<App>> {
     tokio::select! {
-        app = App::open(config, Instant::now()) => app.map(Some),
+        app = App::open(config, || Ok(config.clone()), Instant::now()) => app.map(Some),
         () = stops.recv() => Ok(None),
     }
 }

@@ -13,7 +13,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 use crate::cli::traces::Traces;
 use crate::cli::traces::layer::TraceLayer;
 use crate::config::logging::{self, LogFormat, LoggingConfig};
-use aizuchi_core::agent::model_call::MODEL_CONTENT_TARGET;
+use aizuchi_core::llm::MODEL_CONTENT_TARGET;
 
 /// The levels of the log, which can be replaced.
 pub struct LogLevels(reload::Handle<BoxedFilter, Registry>);

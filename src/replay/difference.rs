@@ -19,7 +19,7 @@ pub enum Fate {
 }
 
 /// Posts that are less than this many seconds apart are at the same time: nobody in a channel notices more.
-const SAME_TIME_SECONDS: f64 = 10.0;
+const SAME_TIME_SECONDS: f64 = 30.0;
 
 /// What a replay did about a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -210,7 +210,7 @@ mod tests {
             ])
         };
         for (before, after, expected) in
-            [(100.0, 109.9, None), (100.0, 220.0, Some(120.0)), (220.0, 100.0, Some(-120.0))]
+            [(100.0, 129.9, None), (100.0, 220.0, Some(120.0)), (220.0, 100.0, Some(-120.0))]
         {
             let found = differences(&speak(before), &speak(after));
             let delays: Vec<_> = found.iter().filter_map(Difference::delay_seconds).collect();

@@ -42,7 +42,7 @@ async fn old_messages_are_erased_and_their_decisions_are_still_told() {
     age(&home).await;
     home.add("retention:\n  messages_days: 1\n");
     let checked = run(&home, &["check"]);
-    let expected = "ok    note      retention.messages_days: ";
+    let expected = "ok    note      retention.messages_days: 2 messages from before ";
     let note = checked.lines().find(|line| line.starts_with(expected)).unwrap_or(&checked);
     assert!(note.ends_with(" are erased for good while Aizuchi runs"), "{note}");
     // Killed while it erases, it goes on at the next start.

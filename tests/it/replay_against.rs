@@ -81,6 +81,19 @@ fn an_answer_at_another_time_is_told() {
     assert!(later.starts_with("  slow     speaks, ") && later.contains('m'), "{later}");
 }
 
+/// An answer that only one of both gives changes nothing about the later ones.
+#[test]
+fn a_difference_stays_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let quiet = "timezone: UTC\nresponse: {quiet_hours: \"06:10-06:40\"}\n";
+    let quiet = write(&folder, "quiet.yaml", quiet);
+    let told: Value =
+        serde_json::from_str(&compare(&quiet, &["--judge", "speak", "--json"])).unwrap();
+    let differences = told["differences"].as_array().unwrap();
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    assert_eq!(differences[0]["after"]["gate"], "quiet_hours");
+}
+
 #[test]
 fn another_version_replays_the_same_messages() {
     let itself = Path::new(env!("CARGO_BIN_EXE_aizuchi"));

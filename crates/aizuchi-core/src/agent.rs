@@ -3,7 +3,7 @@
 
 mod reserve;
 mod admission;
-pub mod model_call;
+mod model_call;
 pub mod judge;
 mod speaker;
 mod command_reply;

@@ -80,6 +80,10 @@ impl LlmResponse {
     }
 }
 
+/// The target of events with what goes to a model and comes back: for the traces of an operator who asks for it, never for
+/// the log.
+pub const MODEL_CONTENT_TARGET: &str = "aizuchi_core::model_content";
+
 /// Why a call failed. The variant says what the caller does next. Messages never hold chat text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {

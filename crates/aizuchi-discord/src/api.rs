@@ -68,6 +68,11 @@ impl ApiRequest {
         Self { method, path, body, max_turn_wait: MAX_TURN_WAIT }
     }
 
+    /// Whether its path holds a token of its own, that of an interaction.
+    pub fn has_own_token(&self) -> bool {
+        ["/interactions/", "/webhooks/"].iter().any(|prefix| self.path.starts_with(prefix))
+    }
+
     /// The route without ids and secrets, for logs.
     pub fn route_name(&self) -> String {
         self.route().template

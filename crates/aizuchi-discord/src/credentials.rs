@@ -23,7 +23,7 @@ impl DiscordPlatform {
         newer: &Credentials,
     ) -> Result<Renewal, RenewalError> {
         let key = "discord.token";
-        let token = newer.get(TOKEN).ok_or(RenewalError::OtherTransport)?;
+        let Some(token) = newer.get(TOKEN) else { return Ok(Renewal::Unchanged) };
         if self.settings.token.read().expose_secret() == token.expose_secret() {
             return Ok(Renewal::Unchanged);
         }

@@ -9,6 +9,7 @@ mod queue;
 mod reconnects;
 mod socket;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 use twilight_model::gateway::{Intents, ShardId};
 
+use crate::DiscordPlatform;
 use crate::gateway::connection::read_events;
 use crate::gateway::disconnect::{Disconnect, ResumeMode};
 use crate::gateway::queue::{EventReceiver, GatewayEvent, GatewayInput, event_queue};
@@ -30,10 +32,10 @@ use crate::ingest::{IngestError, IngestResult};
 use crate::json::non_empty_str;
 use crate::session::GatewaySession;
 use crate::shards::{GatewayPlan, gateway_url};
-use crate::{DiscordPlatform, TOKEN_REFUSED};
 use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::access::AccessLoss;
 use aizuchi_core::platform::incidents::Panicked;
 use aizuchi_core::store::StoreError;
 
@@ -72,8 +74,16 @@ impl DiscordPlatform {
         &self,
         shutdown: &CancellationToken,
     ) -> Result<(), DiscordConnectError> {
+        let lost = async {
+            match self.access.lost().await {
+                AccessLoss::Refused(_) => DiscordConnectError::TokenRefused,
+                AccessLoss::Revoked(why) => DiscordConnectError::Revoked(why),
+            }
+        };
+        let mut lost = pin!(lost);
         let plan = tokio::select! {
-            plan = self.plan_gateway() => plan.map_err(DiscordConnectError::from_api_error)?,
+            plan = self.plan_gateway() => plan.map_err(DiscordConnectError::IdentityUnavailable)?,
+            loss = &mut lost => return Err(loss),
             () = shutdown.cancelled() => return Ok(()),
         };
         let (identify_requests, identify_receiver) = mpsc::unbounded_channel();
@@ -82,7 +92,7 @@ impl DiscordPlatform {
         tokio::select! {
             ended = try_join_all(shards) => ended.map(|_| ()),
             failed = self.permit(identify_receiver, plan.shards) => match failed? {},
-            why = self.access.lost() => Err(DiscordConnectError::Revoked(why)),
+            loss = lost => Err(loss),
         }
     }
 
@@ -116,14 +126,10 @@ impl DiscordPlatform {
             };
             self.shards.mark_disconnected(shard, &self.connection);
             let disconnect = match disconnect {
-                Ok(Err(DiscordConnectError::TokenRefused)) if !stream.is_fresh => {
-                    let was_replaced = !Arc::ptr_eq(&token, &self.settings.token.read());
-                    if !was_replaced && !self.access.refuse(TOKEN_REFUSED) {
-                        return Err(DiscordConnectError::TokenRefused);
-                    }
+                Ok(Err(DiscordConnectError::TokenRefused)) => {
                     tokio::select! {
                         () = shutdown.cancelled() => return Ok(self.save_session(&mut stream).await?),
-                        () = self.access.usable() => Disconnect::token_refused(),
+                        () = self.wait_for_token(&token) => Disconnect::token_refused(),
                     }
                 }
                 Ok(disconnect) => disconnect?,
@@ -160,6 +166,14 @@ impl DiscordPlatform {
                 () = self.clock.sleep_until(self.now() + wait) => {}
             }
         }
+    }
+
+    /// Waits until there may be another token than this one, which the gateway has refused.
+    async fn wait_for_token(&self, refused: &Arc<SecretString>) {
+        if Arc::ptr_eq(refused, &self.settings.token.read()) {
+            self.access.refuse("the gateway says so");
+        }
+        self.access.usable().await;
     }
 
     /// Opens one connection and ingests its events until it is lost.
@@ -315,6 +329,7 @@ impl DiscordPlatform {
         self.leave_other_guilds(stream.shard, &event.data["guilds"]).await;
         let since = session.unbroken_since();
         (stream.session, stream.unsaved_events, stream.is_fresh) = (Some(session), 0, false);
+        self.access.confirm();
         self.shards.mark_connected(stream.shard, since, &self.connection);
         self.restore_direct_channels().await?;
         Ok(())
@@ -329,6 +344,7 @@ impl DiscordPlatform {
             self.sync_requested.notify_one();
         }
         stream.is_fresh = false;
+        self.access.confirm();
         self.shards.mark_connected(stream.shard, session.unbroken_since(), &self.connection);
         if let Err(error) = self.restore_direct_channels().await {
             warn!(platform = "discord", %error, "could not restore the direct messages");

@@ -82,7 +82,9 @@ impl ChannelHistory for DiscordPlatform {
 impl DiscordPlatform {
     /// Whether a conversation may have messages that were not heard yet.
     pub(super) fn conversation_state(&self, conversation: &ConversationId) -> BackfillState {
-        let Some(since) = self.connection.state().connected_since else {
+        let since = self.connection.state().connected_since;
+        // With a refused token nothing can be posted, so what is due waits as it does for a connection.
+        let Some(since) = since.filter(|_| self.access.outage().is_none()) else {
             return BackfillState::Disconnected;
         };
         let channel = &conversation.channel;

@@ -68,7 +68,7 @@ pub enum DiscordConnectError {
     InvalidShards,
     #[error("Discord no longer understands this program (it says {0}); use a newer version")]
     UnsupportedVersion(u16),
-    #[error("Discord has rejected the bot: {0}")]
+    #[error("Discord has removed the bot: {0}")]
     Revoked(&'static str),
     #[error("Discord could not be asked who the bot is: {0}")]
     IdentityUnavailable(DiscordApiError),
@@ -76,12 +76,6 @@ pub enum DiscordConnectError {
     Store(#[from] StoreError),
     #[error("{0:#}")]
     Other(#[from] anyhow::Error),
-}
-
-impl DiscordConnectError {
-    pub(crate) fn from_api_error(error: DiscordApiError) -> Self {
-        if error.is_token_invalid() { Self::TokenRefused } else { Self::IdentityUnavailable(error) }
-    }
 }
 
 /// The workspace that stands for Discord as a whole.

@@ -71,8 +71,6 @@ use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
 
-const TOKEN_REFUSED: &str = "Discord refuses discord.token";
-
 pub struct DiscordPlatform {
     api: DiscordApi,
     settings: DiscordSettings,
@@ -124,7 +122,7 @@ impl DiscordPlatform {
             }));
         }
         let (interaction_sender, interaction_receiver) = mpsc::unbounded_channel();
-        let access = PlatformAccess::new("discord", clock.clone());
+        let access = PlatformAccess::new("discord", "discord.token", clock.clone());
         let incidents = Incidents::new("discord", inbox.metrics.clone(), clock.clone());
         Ok(Self {
             api: DiscordApi::new(&settings, clock.clone())?,
@@ -230,10 +228,13 @@ impl DiscordPlatform {
         };
         match &result {
             Err(error) if error.is_token_invalid() => {
-                self.access.refuse(TOKEN_REFUSED);
+                self.access.refuse(error.to_string());
                 return Err(DiscordApiError::Unreachable(error.to_string()));
             }
-            Ok(_) | Err(DiscordApiError::Refused(_)) => self.access.confirm(),
+            // Such a call says nothing of the bot's token.
+            Ok(_) | Err(DiscordApiError::Refused(_)) if call.has_own_token() => {}
+            // Whether the gateway takes the token is seen there.
+            Ok(_) | Err(DiscordApiError::Refused(_)) => self.access.recover(),
             Err(DiscordApiError::Malformed(_)) => self.record_malformed_response(call),
             Err(
                 DiscordApiError::RateLimited(_)

@@ -96,7 +96,8 @@ impl Platform for DiscordPlatform {
 
     fn outage(&self) -> Option<String> {
         let is_disconnected = self.connection.state().connected_since.is_none();
-        is_disconnected.then(|| "there is no connection to Discord".to_owned())
+        let disconnected = is_disconnected.then(|| "there is no connection to Discord".to_owned());
+        self.access.outage().or(disconnected)
     }
 
     fn backfill_progress(&self) -> Option<BackfillProgress> {

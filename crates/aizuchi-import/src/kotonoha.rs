@@ -361,6 +361,10 @@ impl ConfigWriter<'_> {
                 _ if value.trim().is_empty() => empty.push(name.as_str()),
                 Some(Fate::Dropped(why)) => dropped.push(format!("# {name}: {why}.")),
                 Some(Fate::Kept(place)) => kept.push(format!("# {name}: {place}.")),
+                None if name.starts_with("OTEL_") && source == VariableSource::File => {
+                    let place = "a variable of the process, not of this file";
+                    kept.push(format!("# {name}: {place}."));
+                }
                 None if source == VariableSource::File => {
                     let why = "kotonoha has no such setting; nothing here reads it";
                     dropped.push(format!("# {name}: {why}."));

@@ -48,8 +48,13 @@ pub enum SlackApiError {
 }
 
 impl SlackApiError {
-    /// The token is permanently invalid. Slack's own clients treat the same codes as permanent.
+    /// The token is invalid.
     pub fn is_token_invalid(&self) -> bool {
+        matches!(self, SlackApiError::Refused(code) if Self::is_token_error(code))
+    }
+
+    /// Whether this code says that a token is invalid. Slack's own clients treat the same codes as permanent.
+    pub fn is_token_error(code: &str) -> bool {
         const PERMANENT: [&str; 9] = [
             "not_authed",
             "invalid_auth",
@@ -61,7 +66,7 @@ impl SlackApiError {
             "not_allowed_token_type",
             "org_login_required",
         ];
-        matches!(self, SlackApiError::Refused(code) if PERMANENT.contains(&code.as_str()))
+        PERMANENT.contains(&code)
     }
 }
 

@@ -37,10 +37,11 @@ impl SlackPlatform {
             EventTransport::SocketMode { app_token, .. } => (APP_TOKEN, app_token),
             EventTransport::Webhooks { signing_secret } => (SIGNING_SECRET, signing_secret),
         };
+        // How events arrive does not change, so both are there.
         let (Some(new_bot_token), Some(new_events_secret)) =
             (newer.get(BOT_TOKEN), newer.get(events_key))
         else {
-            return Err(RenewalError::OtherTransport);
+            return Ok(Renewal::Unchanged);
         };
         let differs = |current: &Current<SecretString>, new: &SecretString| {
             current.read().expose_secret() != new.expose_secret()

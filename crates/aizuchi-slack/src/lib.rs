@@ -54,7 +54,7 @@ use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::access::PlatformAccess;
+use aizuchi_core::platform::access::{AccessLoss, PlatformAccess};
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
@@ -63,9 +63,6 @@ use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
-
-const BOT_TOKEN_REFUSED: &str = "Slack refuses slack.bot_token";
-const APP_TOKEN_REFUSED: &str = "Slack refuses slack.app_token";
 
 pub struct SlackPlatform {
     api: SlackApi,
@@ -122,8 +119,8 @@ impl SlackPlatform {
         backfill.deletion_checks.load(&stored);
         let clock = inbox.clock.clone();
         let incidents = Incidents::new("slack", inbox.metrics.clone(), clock.clone());
-        let [bot_access, app_access] =
-            [(); 2].map(|()| PlatformAccess::new("slack", clock.clone()));
+        let [bot_access, app_access] = ["slack.bot_token", "slack.app_token"]
+            .map(|key| PlatformAccess::new("slack", key, clock.clone()));
         let connection = match settings.events {
             EventTransport::SocketMode { .. } => ConnectionStatus::default(),
             EventTransport::Webhooks { .. } => ConnectionStatus::always_connected(clock.now()),
@@ -200,8 +197,14 @@ impl SlackPlatform {
         };
         tokio::select! {
             ended = listening => ended,
-            reason = self.bot_access.lost() => Err(SlackConnectError::Revoked(reason)),
-            reason = self.app_access.lost() => Err(SlackConnectError::Revoked(reason)),
+            loss = self.bot_access.lost() => Err(match loss {
+                AccessLoss::Refused(why) => SlackConnectError::BotTokenRefused(why),
+                AccessLoss::Revoked(why) => SlackConnectError::Revoked(why),
+            }),
+            loss = self.app_access.lost() => Err(match loss {
+                AccessLoss::Refused(why) => SlackConnectError::AppTokenRefused(why),
+                AccessLoss::Revoked(why) => SlackConnectError::Revoked(why),
+            }),
         }
     }
 
@@ -263,8 +266,8 @@ impl SlackPlatform {
             }
         };
         match &answer {
-            Err(error) if error.is_token_invalid() => {
-                self.bot_access.refuse(BOT_TOKEN_REFUSED);
+            Err(error @ SlackApiError::Refused(code)) if error.is_token_invalid() => {
+                self.bot_access.refuse(code);
                 return Err(SlackApiError::Unreachable(error.to_string()));
             }
             Ok(_) | Err(SlackApiError::Refused(_)) => self.bot_access.confirm(),

@@ -114,9 +114,10 @@ impl Platform for SlackPlatform {
 
     fn outage(&self) -> Option<String> {
         let is_disconnected = self.connection.state().open_connections == 0;
-        is_disconnected.then(|| {
+        let disconnected = is_disconnected.then(|| {
             format!("there is no connection to the Slack workspace {}", self.identity.name)
-        })
+        });
+        self.bot_access.outage().or(self.app_access.outage()).or(disconnected)
     }
 
     fn backfill_progress(&self) -> Option<BackfillProgress> {
@@ -134,7 +135,9 @@ impl Platform for SlackPlatform {
     }
 
     fn backfill_state(&self, conversation: &ConversationId) -> BackfillState {
-        let Some(since) = self.connection.state().connected_since else {
+        let since = self.connection.state().connected_since;
+        // With a refused token nothing can be posted, so what is due waits as it does for a connection.
+        let Some(since) = since.filter(|_| self.bot_access.outage().is_none()) else {
             return BackfillState::Disconnected;
         };
         let channel = &conversation.channel;

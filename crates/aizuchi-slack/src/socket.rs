@@ -18,15 +18,18 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
-use crate::{APP_TOKEN_REFUSED, SlackPlatform};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::current::Current;
 use aizuchi_core::platform::backoff::backoff_delay;
 use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
+
+/// How long a refused token that nobody replaces is left alone.
+const REFUSED_TOKEN_RETRY: SignedDuration = SignedDuration::from_secs(60);
 
 /// What a connection reports to its slot. Each signal has the connection's number.
 enum ConnectionSignal {
@@ -106,7 +109,12 @@ impl SlackPlatform {
         &self,
         app_token: &Current<SecretString>,
     ) -> Result<SlackSocket, SlackDisconnect> {
-        self.app_access.usable().await;
+        // Slack may take the same token again.
+        let retry = self.clock.sleep_until(self.now() + REFUSED_TOKEN_RETRY);
+        tokio::select! {
+            () = self.app_access.usable() => {}
+            () = retry => {}
+        }
         let token = app_token.read();
         let opened = self.api.call(&token, "apps.connections.open", &[]).await;
         let answer = opened.map_err(|error| match error {
@@ -115,14 +123,11 @@ impl SlackPlatform {
             {
                 SlackDisconnect::Permanent(SlackConnectError::SocketModeDisabled)
             }
-            error if error.is_token_invalid() => {
-                let was_replaced = !Arc::ptr_eq(&token, &app_token.read());
-                match was_replaced || self.app_access.refuse(APP_TOKEN_REFUSED) {
-                    true => SlackDisconnect::retryable(error.to_string()),
-                    false => SlackDisconnect::Permanent(SlackConnectError::AppTokenRefused(
-                        error.to_string(),
-                    )),
+            SlackApiError::Refused(code) if SlackApiError::is_token_error(&code) => {
+                if Arc::ptr_eq(&token, &app_token.read()) {
+                    self.app_access.refuse(&code);
                 }
+                SlackDisconnect::retryable(code)
             }
             SlackApiError::RateLimited(wait) => {
                 SlackDisconnect::Retryable { reason: "too many attempts".to_owned(), wait }

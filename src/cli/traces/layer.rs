@@ -23,7 +23,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
-use aizuchi_core::agent::model_call::MODEL_CONTENT_TARGET;
+use aizuchi_core::llm::MODEL_CONTENT_TARGET;
 
 /// Which database the decisions are of, once it is open.
 #[derive(Clone, Default)]
@@ -268,13 +268,15 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
             span.set_attribute(KeyValue::new("gen_ai.operation.name", "chat"));
             span.set_attribute(KeyValue::new("gen_ai.provider.name", provider));
             span.set_attribute(KeyValue::new("gen_ai.request.model", model));
-            for (field, name, role) in [
-                ("prompt", "gen_ai.input.messages", "user"),
-                ("answer", "gen_ai.output.messages", "assistant"),
-            ] {
-                if let Some(text) = followed.fields.text(field) {
-                    span.set_attribute(KeyValue::new(name, content(role, &text)));
-                }
+            // Prompts that are not kept are empty.
+            let text = |field| followed.fields.text(field).filter(|text| !text.is_empty());
+            if let Some(prompt) = text("prompt") {
+                let message = json!([{"role": "user", "parts": parts(&prompt)}]);
+                span.set_attribute(KeyValue::new("gen_ai.input.messages", message.to_string()));
+            }
+            if let Some(answer) = text("answer") {
+                let message = json!([{"role": "assistant", "parts": parts(&answer), "finish_reason": "stop"}]);
+                span.set_attribute(KeyValue::new("gen_ai.output.messages", message.to_string()));
             }
             if followed.fields.text("result").as_deref() == Some("failed") {
                 span.set_attribute(KeyValue::new("error.type", "_OTHER"));
@@ -289,9 +291,9 @@ fn context_of<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) -> Option<Contex
     span.extensions().get::<Followed>()?.context.clone()
 }
 
-/// A message as the GenAI conventions have it in an attribute.
-fn content(role: &str, text: &str) -> String {
-    json!([{"role": role, "parts": [{"type": "text", "content": text}]}]).to_string()
+/// A text as the GenAI conventions have it in a message.
+fn parts(text: &str) -> serde_json::Value {
+    json!([{"type": "text", "content": text}])
 }
 
 /// The provider of a model and its name there, as the conventions have them.

@@ -16,7 +16,7 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     let program = harness.start().await;
     harness.discord.set_token_status(TokenStatus::Reset);
     harness.asks(harness.tea, harness.mio, "are you there?");
-    harness.until_log("Discord refuses discord.token; write the new one into the config").await;
+    harness.until_log("discord.token is refused; write the new one into the config").await;
     harness.discord.close_connections(4004);
     harness.until(|discord| discord.session_count() == 0).await;
 

@@ -17,10 +17,12 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     let program = harness.start().await;
     harness.slack.set_token_status(TokenStatus::Revoked);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
-    harness.until_log("Slack refuses slack.bot_token; write the new one into the config").await;
+    harness.until_log("slack.bot_token is refused; write the new one into the config").await;
+    let body = harness.home.until_ready_is(&program, 503).await;
+    assert!(body.contains("slack.bot_token is refused"), "{body}");
     // Slack closes the sockets of such an app, and it opens no more.
     harness.slack.reset_connections();
-    harness.until_log("Slack refuses slack.app_token; write the new one into the config").await;
+    harness.until_log("slack.app_token is refused; write the new one into the config").await;
 
     harness.slack.replace_tokens("xoxb-new", "xapp-new");
     harness.home.replace("xoxb-dev", "xoxb-new");
@@ -82,6 +84,6 @@ async fn a_late_report_of_a_revoked_token_ends_nothing() {
     harness.wait_until(|slack| slack.calls("auth.test").len() > before).await;
     harness.post_mention(&harness.tea, &harness.mio, "still here?");
     harness.wait_for_posts(1).await;
-    assert!(!harness.log().contains("refuses"), "{}", harness.log());
+    assert!(!harness.log().contains("refused"), "{}", harness.log());
     assert_eq!(program.stop(), Some(0));
 }

@@ -61,7 +61,7 @@ impl Agent {
         }
         // A second look is what the judge asked for.
         if claim.second_looks == 0 && Gate::is_learned_in(mode) {
-            let (moment, check) = self.check_learned_gate(claim, &gate_input);
+            let (moment, check) = self.check_learned_gate(&gate_input);
             evaluation.moment = Some(moment);
             match check {
                 LearnedCheck::Unchecked => {}
@@ -136,15 +136,18 @@ impl Agent {
     }
 
     /// What the gate that was learned for the workspace says, and what it will learn from.
-    fn check_learned_gate(&self, claim: &Claim, input: &GateInput<'_>) -> (Moment, LearnedCheck) {
+    fn check_learned_gate(&self, input: &GateInput<'_>) -> (Moment, LearnedCheck) {
         let judge = self.minds.judgment.models.name();
         let features = features::of(input);
         let gate = self.learned_gates.read(&input.context.conversation.workspace);
         let Some(gate) = gate.filter(|gate| gate.skipping.is_some()) else {
             return (Moment::judged(&judge, features), LearnedCheck::Unchecked);
         };
-        let decision = claim.decision.to_string();
-        gate.check(&judge, features, seeded_random(self.seed, &[&decision, "explore"]))
+        let newest = input.context.newest_human_message();
+        let newest = newest.map_or("", |message| message.id.as_str());
+        let conversation = input.context.conversation.to_string();
+        let draw = seeded_random(self.seed, &[&conversation, newest, "explore"]);
+        gate.check(&judge, features, draw)
     }
 
     /// Turns a verdict into the result of the step.
@@ -157,7 +160,7 @@ impl Agent {
     ) -> Result<StepResult, StepError> {
         let state = context.state_hash();
         let silence = match verdict {
-            Verdict::Join => return Ok(self.schedule_reply(claim, judgment, context)),
+            Verdict::Join => return Ok(self.schedule_reply(judgment, context)),
             Verdict::React(emoji) => {
                 let on = judgment.about.clone();
                 let on =

@@ -13,13 +13,11 @@ use tracing::{debug, info, info_span};
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, Mind, StepError};
 use crate::decision::{Attempt, AttemptResult, ModelExchange, PromptOmission, Usage};
-use crate::llm::{Llm, LlmError, LlmResponse};
+use crate::llm::{Llm, LlmError, LlmResponse, MODEL_CONTENT_TARGET};
 use crate::prompt::Prompt;
 use crate::prompt::budget::TrimmedSection;
 
 /// The error of a request whose end nobody awaited.
-/// The target of what goes to a model and comes back: for traces of an operator who asks for it, never for the log.
-pub const MODEL_CONTENT_TARGET: &str = "aizuchi_core::model_content";
 const ABANDONED: &str = "the call was given up";
 
 /// A request that was sent. If it is dropped before it has ended, because its step is, it is recorded all the same: the

@@ -19,18 +19,13 @@ const HEAD_START: SignedDuration = SignedDuration::from_secs(25);
 impl Agent {
     /// The result of a verdict to join in. If the judge names a delay, that is the delay; for
     /// `null`, the timing setting decides.
-    pub(super) fn schedule_reply(
-        &self,
-        claim: &Claim,
-        judgment: Judgment,
-        context: &Context,
-    ) -> StepResult {
+    pub(super) fn schedule_reply(&self, judgment: Judgment, context: &Context) -> StepResult {
         let (now, max_delay) = (self.now(), duration_from_seconds(self.settings.max_delay_seconds));
         let timing = self.settings.post_timing(&context.conversation.workspace);
         let post_at = match (judgment.delay_seconds, timing) {
             (Some(_), _) | (None, PostTiming::Immediate) => None,
             (None, PostTiming::HumanLike) => {
-                Some(now + self.human_delay(claim, &judgment, context, max_delay))
+                Some(now + self.human_delay(&judgment, context, max_delay))
             }
         };
         let due = match (judgment.delay_seconds, post_at) {
@@ -49,7 +44,6 @@ impl Agent {
     /// message scrolls out of sight.
     fn human_delay(
         &self,
-        claim: &Claim,
         judgment: &Judgment,
         context: &Context,
         max_delay: SignedDuration,
@@ -72,9 +66,10 @@ impl Agent {
         };
         // If the decision is judged again after a newer message, a new delay is drawn.
         let newest = newest.map_or("", |message| message.id.as_str());
-        let (conversation, decision) =
-            (context.conversation.to_string(), claim.decision.to_string());
-        let draw = seeded_random(self.seed, &[&conversation, &decision, newest, "delay"]);
+        // Not of the decision's number: replays of two versions would draw differently after the first decision that only
+        // one of them makes.
+        let conversation = context.conversation.to_string();
+        let draw = seeded_random(self.seed, &[&conversation, newest, "delay"]);
         context.channel_status.reply_delays.sample(waited, max_delay, yield_policy, draw)
     }
 

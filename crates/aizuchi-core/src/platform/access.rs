@@ -10,46 +10,67 @@ use crate::clock::Clock;
 /// How long refused credentials may be replaced before the connection ends.
 pub const RENEWAL_TIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// The bot's access to one platform.
+/// The bot's access to one platform with one of its credentials.
 pub struct PlatformAccess {
     /// The platform's name in the log: `slack`.
     platform: &'static str,
+    /// The key of the credential in the settings: `slack.bot_token`.
+    key: &'static str,
     clock: Clock,
     state: watch::Sender<State>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     /// The platform has not let the bot in since the start.
     Unproven,
     Granted,
+    /// The credential may be replaced until then.
     Refused {
-        why: &'static str,
-        since: Timestamp,
+        why: String,
+        until: Timestamp,
     },
     Revoked {
         why: &'static str,
     },
 }
 
+/// How the access was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessLoss {
+    /// The credential is refused, with the platform's reason, and no new one came.
+    Refused(String),
+    /// The platform has removed the bot.
+    Revoked(&'static str),
+}
+
 impl PlatformAccess {
-    pub fn new(platform: &'static str, clock: Clock) -> Self {
-        Self { platform, clock, state: watch::Sender::new(State::Unproven) }
+    pub fn new(platform: &'static str, key: &'static str, clock: Clock) -> Self {
+        Self { platform, key, clock, state: watch::Sender::new(State::Unproven) }
     }
 
-    /// The platform takes the credentials.
+    /// The platform has let the bot in.
     pub fn confirm(&self) {
+        self.grant(|state| matches!(state, State::Unproven | State::Refused { .. }));
+    }
+
+    /// The platform has taken the credential for something that does not show whether it lets the bot in.
+    pub fn recover(&self) {
+        self.grant(|state| matches!(state, State::Refused { .. }));
+    }
+
+    fn grant(&self, is_new: impl Fn(&State) -> bool) {
         let mut was_refused = false;
         self.state.send_if_modified(|state| {
             was_refused = matches!(state, State::Refused { .. });
-            let is_new = was_refused || *state == State::Unproven;
+            let is_new = is_new(state);
             if is_new {
                 *state = State::Granted;
             }
             is_new
         });
         if was_refused {
-            info!(platform = self.platform, "the bot is let in again");
+            info!(platform = self.platform, "{} is taken again", self.key);
         }
     }
 
@@ -58,33 +79,37 @@ impl PlatformAccess {
         self.state.send_replace(State::Revoked { why });
     }
 
-    /// The platform does not take the bot's credentials. Returns whether new ones may still come: never before the
-    /// platform has let the bot in, because then they are wrong rather than outdated.
-    pub fn refuse(&self, why: &'static str) -> bool {
-        let since = self.clock.now();
-        let is_first = self.state.send_if_modified(|state| match state {
-            State::Unproven => {
-                *state = State::Revoked { why };
-                true
+    /// The platform does not take the credential. A new one may still come, unless the platform has never let the bot in:
+    /// then it is wrong rather than outdated.
+    pub fn refuse(&self, why: impl Into<String>) {
+        let (now, why, mut may_be_renewed) = (self.clock.now(), why.into(), false);
+        let is_first = self.state.send_if_modified(|state| {
+            may_be_renewed = *state == State::Granted;
+            let until = if may_be_renewed { now + RENEWAL_TIME } else { now };
+            let is_first = matches!(state, State::Unproven | State::Granted);
+            if is_first {
+                *state = State::Refused { why: why.clone(), until };
             }
-            State::Granted => {
-                *state = State::Refused { why, since };
-                true
-            }
-            State::Refused { .. } | State::Revoked { .. } => false,
+            is_first
         });
-        let may_be_renewed = matches!(*self.state.borrow(), State::Refused { .. });
         if is_first && may_be_renewed {
             error!(
                 platform = self.platform,
-                "{why}; write the new one into the config or its file and send SIGHUP within {RENEWAL_TIME:#}, or Aizuchi \
-                 stops"
+                error = why,
+                "{} is refused; write the new one into the config or its file and send SIGHUP within {RENEWAL_TIME:#}, or \
+                 Aizuchi stops",
+                self.key
             );
         }
-        may_be_renewed
     }
 
-    /// Waits until the credentials are not refused, or not any more.
+    /// What is wrong while the credential is refused.
+    pub fn outage(&self) -> Option<String> {
+        matches!(*self.state.borrow(), State::Refused { .. })
+            .then(|| format!("{} is refused", self.key))
+    }
+
+    /// Waits until the credential is not refused, or not any more.
     pub async fn usable(&self) {
         let mut states = self.state.subscribe();
         let is_usable = |state: &State| matches!(state, State::Unproven | State::Granted);
@@ -93,17 +118,17 @@ impl PlatformAccess {
         }
     }
 
-    /// Waits until the access is gone for good, and returns the reason.
-    pub async fn lost(&self) -> &'static str {
+    /// Waits until the access is gone for good.
+    pub async fn lost(&self) -> AccessLoss {
         let mut states = self.state.subscribe();
         loop {
-            let state = *states.borrow_and_update();
+            let state = states.borrow_and_update().clone();
             let change = states.changed();
             match state {
-                State::Revoked { why } => return why,
-                State::Refused { why, since } => tokio::select! {
+                State::Revoked { why } => return AccessLoss::Revoked(why),
+                State::Refused { why, until } => tokio::select! {
                     _ = change => {}
-                    () = self.clock.sleep_until(since + RENEWAL_TIME) => return why,
+                    () = self.clock.sleep_until(until) => return AccessLoss::Refused(why),
                 },
                 State::Unproven | State::Granted => {
                     if change.await.is_err() {
@@ -120,46 +145,52 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    const WHY: &str = "the platform refuses the token";
 
     fn access() -> (PlatformAccess, Clock) {
         let clock = Clock::manual(Timestamp::UNIX_EPOCH);
-        (PlatformAccess::new("test", clock.clone()), clock)
+        (PlatformAccess::new("test", "test.token", clock.clone()), clock)
+    }
+
+    fn refused() -> AccessLoss {
+        AccessLoss::Refused("invalid_auth".to_owned())
     }
 
     #[tokio::test]
-    async fn refused_credentials_can_be_replaced_for_a_while() {
+    async fn a_refused_credential_can_be_replaced_for_a_while() {
         let (access, clock) = access();
         access.confirm();
-        assert!(access.refuse(WHY));
-        assert!(access.refuse(WHY));
+        access.refuse("invalid_auth");
+        access.refuse("invalid_auth");
         assert_eq!(access.usable().now_or_never(), None);
         assert_eq!(access.lost().now_or_never(), None);
-        access.confirm();
+        assert_eq!(access.outage().as_deref(), Some("test.token is refused"));
+        access.recover();
         assert_eq!(access.usable().now_or_never(), Some(()));
+        assert_eq!(access.outage(), None);
         // The time begins anew with each refusal.
         clock.advance_to(clock.now() + RENEWAL_TIME);
-        assert!(access.refuse(WHY));
+        access.refuse("invalid_auth");
         assert_eq!(access.lost().now_or_never(), None);
         clock.advance_to(clock.now() + RENEWAL_TIME);
-        assert_eq!(access.lost().now_or_never(), Some(WHY));
+        assert_eq!(access.lost().now_or_never(), Some(refused()));
     }
 
     #[tokio::test]
-    async fn credentials_that_never_worked_are_not_waited_for() {
+    async fn a_credential_that_never_worked_is_not_waited_for() {
         let (access, _) = access();
-        assert!(!access.refuse(WHY));
-        assert_eq!(access.lost().now_or_never(), Some(WHY));
+        access.recover();
+        access.refuse("invalid_auth");
+        assert_eq!(access.lost().now_or_never(), Some(refused()));
     }
 
     #[tokio::test]
     async fn a_removed_bot_does_not_come_back() {
         let (access, _) = access();
         access.confirm();
-        access.refuse(WHY);
+        access.refuse("invalid_auth");
         access.revoke("removed");
         access.confirm();
-        assert_eq!(access.lost().now_or_never(), Some("removed"));
+        assert_eq!(access.lost().now_or_never(), Some(AccessLoss::Revoked("removed")));
         assert_eq!(access.usable().now_or_never(), None);
     }
 }

@@ -71,9 +71,6 @@ pub enum RenewalError {
     OtherAccount { key: &'static str },
     #[error("the new {key} could not be tried, so send SIGHUP again later: {why}")]
     NotTried { key: &'static str, why: String },
-    /// Other secrets are set than before.
-    #[error("how its events arrive changes only with a restart")]
-    OtherTransport,
 }
 
 /// Who the bot is on a platform.
