@@ -14,6 +14,7 @@ mod format;
 pub mod database;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -21,7 +22,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
-use crate::replay::input::room_names::RoomNames;
+use crate::replay::input::room_names::{Audience, ParsedLine, RoomNames};
 use crate::replay::input::spool::{Spool, SpoolWriter};
 use aizuchi_core::persona::Language;
 
@@ -120,6 +121,8 @@ impl LeftOut {
 pub struct Recording {
     pub format: InputFormat,
     pub left_out: LeftOut,
+    /// Whether it says which channels are private.
+    pub tells_private: bool,
     /// When its first and its last message were written.
     pub span: Option<(Timestamp, Timestamp)>,
     spool: Spool,
@@ -133,6 +136,10 @@ struct InputWriter<'a> {
     span: Option<(Timestamp, Timestamp)>,
     messages: u64,
     rooms: RoomNames,
+    /// The private channels of JSON Lines that were left out.
+    left_out_rooms: HashSet<String>,
+    /// Whether a line said who may read it.
+    tells_audience: bool,
     progress: &'a dyn Fn(u64),
 }
 
@@ -195,12 +202,28 @@ impl<'a> InputWriter<'a> {
     fn new(options: &'a InputOptions, progress: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
         let (spool, left_out) = (SpoolWriter::new()?, LeftOut::default());
         let rooms = RoomNames::default();
-        Ok(Self { options, spool, left_out, span: None, messages: 0, rooms, progress })
+        Ok(Self {
+            options,
+            spool,
+            left_out,
+            span: None,
+            messages: 0,
+            rooms,
+            left_out_rooms: HashSet::new(),
+            tells_audience: false,
+            progress,
+        })
     }
 
     fn finish(self, format: InputFormat) -> anyhow::Result<Recording> {
-        let Self { spool, left_out, span, .. } = self;
-        Ok(Recording { format, left_out, span, spool: spool.finish()? })
+        let Self { spool, left_out, span, tells_audience, .. } = self;
+        let tells_private = match format {
+            InputFormat::Slack | InputFormat::Mattermost | InputFormat::Database => true,
+            InputFormat::JsonLines => tells_audience,
+            // DiscordChatExporter does not say which channels only some roles see, and Element writes one room.
+            InputFormat::Discord | InputFormat::Matrix => false,
+        };
+        Ok(Recording { format, left_out, tells_private, span, spool: spool.finish()? })
     }
 
     /// Whether a channel is read. One that is not is counted.
@@ -208,6 +231,27 @@ impl<'a> InputWriter<'a> {
         let takes = !is_private || self.options.private == PrivateChannels::Taken;
         self.left_out.private_channels += u64::from(!takes);
         takes
+    }
+
+    /// Whether a line of JSON Lines is read. One that is not is counted, and so is its channel, once.
+    fn takes_line(&mut self, line: &ParsedLine) -> bool {
+        self.tells_audience |= line.audience != Audience::Unknown;
+        let takes_private = self.options.private == PrivateChannels::Taken;
+        match line.audience {
+            Audience::Unknown | Audience::Everybody => true,
+            Audience::Channel if self.left_out_rooms.contains(&line.message.room) => false,
+            Audience::Channel => {
+                let takes = self.takes_channel(true);
+                if !takes {
+                    self.left_out_rooms.insert(line.message.room.clone());
+                }
+                takes
+            }
+            Audience::FormerChannel => {
+                self.left_out.private_messages += u64::from(!takes_private);
+                takes_private
+            }
+        }
     }
 
     fn add(&mut self, record: u64, message: &RecordedMessage) -> anyhow::Result<()> {

@@ -283,10 +283,23 @@ fn a_replay_reads_the_messages_of_an_export() {
     let file = installation.file("export.jsonl");
     std::fs::write(&file, format!("{EXPORT}{}", MORE.lines().nth(1).unwrap())).unwrap();
     let file = file.to_str().unwrap();
-    let replayed = aizuchi().args(["replay", file, "--strict", "--json"]).assert().success();
-    let replayed: Value = serde_json::from_slice(&replayed.get_output().stdout).unwrap();
+    let replay = |more: &[&str]| -> Value {
+        let mut command = aizuchi();
+        command.args(["replay", file, "--strict", "--json"]).args(more);
+        serde_json::from_slice(&command.assert().success().get_output().stdout).unwrap()
+    };
+    let replayed = replay(&["--private"]);
     assert_eq!(replayed["bad_lines"], 0, "{replayed}");
     assert_eq!(replayed["input"]["messages"], 6, "{replayed}");
+    // A report is shown to a team.
+    let replayed = replay(&[]);
+    assert_eq!(replayed["input"]["messages"], 4, "{replayed}");
+    let left_out = &replayed["input"]["left_out"];
+    assert_eq!(
+        (&left_out["private_channels"], &left_out["private_messages"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(replayed["report"]["left_out"]["private_channels"], 1);
 }
 
 #[tokio::test]

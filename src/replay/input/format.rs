@@ -88,7 +88,8 @@ fn read_json_lines(
             LineKind::Other => return Ok(()),
         }
         match line.and_then(|line| writer.rooms.parse(line)) {
-            Ok(message) => writer.add(number, &message),
+            Ok(line) if !writer.takes_line(&line) => Ok(()),
+            Ok(line) => writer.add(number, &line.message),
             Err(problem) => {
                 writer.add_bad(number, problem);
                 Ok(())

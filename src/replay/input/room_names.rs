@@ -1,10 +1,13 @@
-//! What rooms of JSON Lines are called, where `room` is an id and `room_name` says the name, as in `aizuchi export`.
+//! What rooms of JSON Lines are called, where `room` is an id and `room_name` says the name, as in `aizuchi export`, and
+//! who may read what was said there.
 
 use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::replay::history::RecordedMessage;
+use aizuchi_core::chat::Visibility;
 
 /// The rooms that have a name or are in a workspace. Two with the same name are told apart by their ids, or by their
 /// workspaces.
@@ -15,25 +18,68 @@ pub struct RoomNames {
     taken: HashSet<String>,
 }
 
-#[derive(Deserialize)]
-struct NamedRoom {
-    room_name: Option<String>,
-    workspace: Option<String>,
+/// A message, and who may read it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParsedLine {
+    pub message: RecordedMessage,
+    pub audience: Audience,
+}
+
+/// Who may read a message, as its line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// It says nothing.
+    Unknown,
+    Everybody,
+    /// Its channel is private.
+    Channel,
+    /// Its channel was private when it was written.
+    FormerChannel,
+}
+
+/// What a line may say about its room. Whatever else stands there counts as not said, but for the visibility: what is not
+/// public is private.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RoomFields {
+    room_name: Value,
+    workspace: Value,
+    visibility: Value,
+    said_in: Value,
+}
+
+impl RoomFields {
+    const NAMES: [&[u8]; 4] =
+        [b"\"room_name\"", b"\"workspace\"", b"\"visibility\"", b"\"said_in\""];
+
+    fn audience(&self) -> Audience {
+        let is_public = |value: &Value| *value == json!(Visibility::Public);
+        match (&self.visibility, &self.said_in) {
+            (Value::Null, Value::Null) => Audience::Unknown,
+            (visibility, _) if !visibility.is_null() && !is_public(visibility) => Audience::Channel,
+            (_, said_in) if !said_in.is_null() && !is_public(said_in) => Audience::FormerChannel,
+            _ => Audience::Everybody,
+        }
+    }
 }
 
 impl RoomNames {
     /// Parses a line of JSON Lines. The message is in the room by its name, if that is known.
-    pub fn parse(&mut self, line: &[u8]) -> Result<RecordedMessage, String> {
+    pub fn parse(&mut self, line: &[u8]) -> Result<ParsedLine, String> {
         let mut message = RecordedMessage::parse(line)?;
         let has = |field: &[u8]| line.windows(field.len()).any(|part| part == field);
-        if (has(b"\"room_name\"") || has(b"\"workspace\""))
-            && let Ok(NamedRoom { room_name, workspace }) = serde_json::from_slice(line)
-            && (room_name.is_some() || workspace.is_some())
-        {
+        if !RoomFields::NAMES.iter().any(|name| has(name)) {
+            return Ok(ParsedLine { message, audience: Audience::Unknown });
+        }
+        let fields: RoomFields = serde_json::from_slice(line).unwrap_or_default();
+        let audience = fields.audience();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let (room_name, workspace) = (text(&fields.room_name), text(&fields.workspace));
+        if room_name.is_some() || workspace.is_some() {
             let name = room_name.unwrap_or_default();
             message.room = self.label(workspace, message.room, name.trim_start_matches('#'));
         }
-        Ok(message)
+        Ok(ParsedLine { message, audience })
     }
 
     fn label(&mut self, workspace: Option<String>, room: String, name: &str) -> String {
@@ -58,13 +104,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_line_says_who_may_read_it() {
+        for (more, expected) in [
+            ("", Audience::Unknown),
+            (r#","visibility":null"#, Audience::Unknown),
+            (r#","visibility":"public""#, Audience::Everybody),
+            (r#","visibility":"private""#, Audience::Channel),
+            (r#","visibility":"direct""#, Audience::Channel),
+            (r#","visibility":"somehow""#, Audience::Channel),
+            (r#","visibility":7,"workspace":7"#, Audience::Channel),
+            (r#","visibility":"public","said_in":"private""#, Audience::FormerChannel),
+            (r#","visibility":"private","said_in":"public""#, Audience::Channel),
+        ] {
+            let line =
+                format!(r#"{{"room":"C1","id":"1","ts":1,"author":"ann","text":"x"{more}}}"#);
+            let parsed = RoomNames::default().parse(line.as_bytes()).unwrap();
+            assert_eq!(parsed.audience, expected, "{more}");
+        }
+    }
+
+    #[test]
     fn a_room_is_called_by_its_name_and_two_are_told_apart() {
         let mut names = RoomNames::default();
         let mut room = |room: &str, more: &str| {
             let line = format!(
                 r#"{{"room":"{room}","id":"1","ts":1,"author":"ann","text":"the \"room_name\" is"{more}}}"#
             );
-            names.parse(line.as_bytes()).unwrap().room
+            names.parse(line.as_bytes()).unwrap().message.room
         };
         for (id, more, expected) in [
             ("C1", r#","room_name":"porch""#, "porch"),
