@@ -232,6 +232,7 @@ impl VolatileState {
     ) -> Option<&MessageRecord> {
         let key = (conversation.workspace.clone(), conversation.channel.clone(), thread.clone());
         let messages = &self.conversations.get(self.conversation_of.get(&key)?)?.messages;
-        messages.iter().find(|record| record.message.id == *thread && record.is_visible())
+        // A thread is mostly a recent message's.
+        messages.iter().rev().find(|record| record.message.id == *thread && record.is_visible())
     }
 }
