@@ -212,7 +212,7 @@ impl Judge {
     pub fn identity(&self) -> String {
         match self {
             Judge::Plain(judge) => format!("{judge:?}").to_lowercase(),
-            Judge::Recorded(_) => "recorded".to_owned(),
+            Judge::Recorded(answers) => format!("recorded {}", answers.fingerprint),
             Judge::Model(model) => format!("{} {}", model.llm.model(), model.parameters),
         }
     }
@@ -330,7 +330,11 @@ impl PreparedModel {
     fn report(&self) {
         let Some(counts) = self.judge.as_ref().map(|judge| judge.counts()) else { return };
         let CallCounts { calls, from_cache, .. } = counts;
-        let cost = self.money(counts.cost_micros);
+        let is_priced = self.limits.prices.cost(self.llm.model(), Default::default()).is_some();
+        let cost = match is_priced {
+            true => self.money(counts.cost_micros),
+            false => "an unknown price".to_owned(),
+        };
         eprintln!(
             "{}: {calls} calls for {cost}, {from_cache} answers from the cache",
             self.llm.model()

@@ -22,7 +22,7 @@ use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::replay::checkpoint::Checkpoint;
 use crate::replay::history::ChannelSource;
-use crate::replay::input::{InputFormat, Recording};
+use crate::replay::input::Recording;
 use crate::replay::score::ReplayScore;
 use crate::replay::table::table;
 use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
@@ -135,7 +135,7 @@ impl ReplayArgs {
             Some(_) => None,
             None => self.report.builder(&policies, judge.kind(), self.latency),
         };
-        let scores = self.replay(&run, &policies, &files, builder.as_mut())?;
+        let scores = self.replay(&run, &policies, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();
         let report = self.report.finish(builder, &policies, left_out(&recording))?;
@@ -152,11 +152,10 @@ impl ReplayArgs {
         &self,
         run: &PolicyRun<'_>,
         policies: &[Policy],
-        files: &[PathBuf],
         mut report: Option<&mut ReportBuilder>,
     ) -> anyhow::Result<Vec<ReplayScore>> {
         let mut checkpoint = match &self.resume {
-            Some(path) => Some(Checkpoint::open(path, &self.identity(run, files)?)?),
+            Some(path) => Some(Checkpoint::open(path, &self.identity(run, policies)?)?),
             None => None,
         };
         let begin = checkpoint.as_ref().map_or(0, Checkpoint::events_bytes);
@@ -190,13 +189,16 @@ impl ReplayArgs {
         Ok(scores)
     }
 
-    /// What makes this replay the same as another.
-    fn identity(&self, run: &PolicyRun<'_>, files: &[PathBuf]) -> anyhow::Result<Value> {
-        let policies: Vec<String> = files
+    /// What makes this replay the same as another: the settings as they are in force, and the prompts.
+    fn identity(&self, run: &PolicyRun<'_>, policies: &[Policy]) -> anyhow::Result<Value> {
+        let policies: Vec<_> = policies
             .iter()
-            .map(|file| std::fs::read(file).map(|bytes| fingerprint(&bytes)))
-            .collect::<Result<_, _>>()
-            .context("cannot read a policy")?;
+            .map(|policy| {
+                let settings = fingerprint(format!("{:?}", policy.config).as_bytes());
+                let prompts = policy.config.prompts_dir().as_deref().map(prompts_fingerprint);
+                anyhow::Ok(json!({ "settings": settings, "prompts": prompts.transpose()? }))
+            })
+            .collect::<Result<_, _>>()?;
         Ok(json!({
             "aizuchi": env!("CARGO_PKG_VERSION"),
             "input": run.recording.fingerprint()?,
@@ -287,10 +289,13 @@ impl PolicyRun<'_> {
         if report.is_some() {
             replay = replay.observed();
         }
+        // Whatever comes after a channel with unknown judgments is replayed again, too: a higher cap may know them.
+        let mut is_complete = true;
         let events = replay.run(self.recording, first, events, &mut |index, channel, record| {
             let mut part = ReplayScore::new(policy);
             part.add(channel, record);
-            if let Some(checkpoint) = &mut checkpoint {
+            is_complete &= part.failed == 0;
+            if let Some(checkpoint) = checkpoint.as_mut().filter(|_| is_complete) {
                 if let Some(output) = &mut record.output {
                     output.flush().context("cannot write the events")?;
                 }
@@ -348,17 +353,29 @@ impl Write for EventFile {
 
 /// What a report says was left out.
 fn left_out(recording: &Recording) -> LeftOut {
-    let tells_private = match recording.format {
-        InputFormat::Slack
-        | InputFormat::Discord
-        | InputFormat::Mattermost
-        | InputFormat::Database => true,
-        InputFormat::JsonLines | InputFormat::Matrix => false,
-    };
     LeftOut {
         bad_records: recording.bad_records() as usize,
-        private_channels: tells_private.then_some(recording.left_out.private_channels as usize),
+        private_channels: Some(recording.left_out.private_channels as usize)
+            .filter(|count| *count > 0 || recording.tells_private),
     }
+}
+
+/// Of the operator's own prompts.
+fn prompts_fingerprint(folder: &Path) -> anyhow::Result<String> {
+    let shown = || format!("cannot read {}", folder.display());
+    let entries = std::fs::read_dir(folder).with_context(shown)?;
+    let entries: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut files = entries.with_context(shown)?;
+    files.retain(|file| file.is_file());
+    files.sort();
+    let mut all = Vec::new();
+    for file in files {
+        all.extend(file.file_name().unwrap_or_default().as_encoded_bytes());
+        all.extend(
+            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?,
+        );
+    }
+    Ok(fingerprint(&all))
 }
 
 fn fingerprint(bytes: &[u8]) -> String {

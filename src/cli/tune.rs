@@ -184,15 +184,24 @@ impl TuneArgs {
         let Split { begin, middle, end, .. } = outcome.split;
         let goal =
             self.goal.to_possible_value().map_or(String::new(), |it| it.get_name().to_owned());
-        let mut text = format!(
-            "# Goal: {goal}. Learned from {} to {} ({} messages by people, {} settings tried),\n# checked from {} to {}.\n",
-            date(begin),
-            date(middle - 1),
-            outcome.learned.messages,
-            outcome.tried,
-            date(middle),
-            date(end),
-        );
+        let period = match outcome.tried {
+            0 => format!("Nothing was learned from {} to {}.", date(begin), date(end)),
+            tried => format!(
+                "Learned from {} to {} ({} messages by people, {tried} settings tried),\n# checked from {} to {}.",
+                date(begin),
+                date(middle - 1),
+                outcome.learned.messages,
+                date(middle),
+                date(end),
+            ),
+        };
+        let judge = match self.judge {
+            TuneJudge::Builtin => {
+                "Judged by the built-in rules: a model would say yes at other moments."
+            }
+            TuneJudge::Speak => "Judged by a judge that always says yes.",
+        };
+        let mut text = format!("# Goal: {goal}. {period}\n# {judge}\n");
         let Advice { policy, changed, before, after, gain } = match &outcome.advice {
             Ok(advice) => advice,
             Err(why) => return format!("{text}# No change is recommended. {why}"),

@@ -216,6 +216,17 @@ async fn a_stopped_replay_goes_on_with_the_same_result() {
     let other = ["--judge", "silent", "--events", "events", "--resume", "progress"];
     let (code, _, stderr) = replay(folder.path(), &other).await;
     assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
+    // The settings that are in force count, and so does what an answers file holds.
+    let other = [&resumable[..], &["--language", "ja"]].concat();
+    let (code, _, stderr) = replay(folder.path(), &other).await;
+    assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
+    let answers = ["--judge", "answers.jsonl", "--resume", "answered"];
+    for (verdict, expected) in [(false, Some(0)), (false, Some(0)), (true, Some(1))] {
+        let line = json!({"room": "room-0", "message": "m2", "should_respond": verdict});
+        std::fs::write(path("answers.jsonl"), line.to_string()).unwrap();
+        let (code, _, stderr) = replay(folder.path(), &answers).await;
+        assert_eq!(code, expected, "{stderr}");
+    }
     std::fs::write(path("events"), "short").unwrap();
     let (code, _, stderr) = replay(folder.path(), &resumable).await;
     assert!(code == Some(1) && stderr.contains("events is shorter than when"), "{stderr}");

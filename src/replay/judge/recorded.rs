@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::replay::history::describe_json_error;
 use crate::replay::json_lines::read_lines;
@@ -28,6 +29,8 @@ pub struct RecordedAnswers {
     /// Whether what is not here is a no. Otherwise it is unknown.
     is_complete: bool,
     pub bad_lines: Vec<(u64, String)>,
+    /// Equal for equal files.
+    pub fingerprint: String,
     bystander: ScriptedMind,
     counts: Mutex<RecordedCounts>,
 }
@@ -86,8 +89,17 @@ impl RecordedAnswers {
         .with_context(|| format!("cannot read {shown}"))?;
         let is_empty = by_prompt.is_empty() && by_message.is_empty();
         anyhow::ensure!(!is_empty, "{shown} holds no answers");
-        let (bystander, counts) = (bystander(), Mutex::default());
-        Ok(Self { by_prompt, by_message, is_complete: false, bad_lines, bystander, counts })
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+        let hash = Sha256::digest(bytes);
+        Ok(Self {
+            by_prompt,
+            by_message,
+            is_complete: false,
+            bad_lines,
+            fingerprint: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            bystander: bystander(),
+            counts: Mutex::default(),
+        })
     }
 
     /// Answers to every message: yes where one of `questions` is open, by the channel and the newest message that was
@@ -112,6 +124,7 @@ impl RecordedAnswers {
             by_message: questions.into_iter().map(judgment).collect(),
             is_complete: true,
             bad_lines: Vec::new(),
+            fingerprint: String::new(),
             bystander: bystander(),
             counts: Mutex::default(),
         }
@@ -128,6 +141,7 @@ impl RecordedAnswers {
             by_message: verdicts.into_iter().map(verdict).collect(),
             is_complete: false,
             bad_lines: Vec::new(),
+            fingerprint: String::new(),
             bystander: bystander(),
             counts: Mutex::default(),
         }
