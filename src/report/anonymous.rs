@@ -23,6 +23,61 @@ pub enum Anonymity {
 /// A part of a name this short may be an ordinary word, so only the whole name is replaced.
 const MIN_PART_LETTERS: usize = 3;
 
+/// Parts of names that are ordinary English words as well: they are replaced only where they have a capital letter.
+const WORDS_AND_NAMES: &[&str] = &[
+    "abbey",
+    "amber",
+    "angel",
+    "april",
+    "art",
+    "august",
+    "autumn",
+    "basil",
+    "bear",
+    "bill",
+    "brand",
+    "brook",
+    "cash",
+    "chance",
+    "chase",
+    "christian",
+    "cliff",
+    "daisy",
+    "dale",
+    "dawn",
+    "dean",
+    "drew",
+    "faith",
+    "fox",
+    "frank",
+    "gene",
+    "grace",
+    "grant",
+    "harmony",
+    "heath",
+    "hope",
+    "hunter",
+    "ivy",
+    "jack",
+    "jasmine",
+    "joy",
+    "june",
+    "king",
+    "mark",
+    "may",
+    "miles",
+    "page",
+    "penny",
+    "pierce",
+    "ray",
+    "rich",
+    "rob",
+    "rose",
+    "sky",
+    "summer",
+    "will",
+];
+
 /// A name of one letter may be an ordinary word, unless one of these follows it, or no other letter stands beside it.
 const NAME_ENDINGS: [&str; 9] =
     ["さん", "くん", "君", "ちゃん", "様", "さま", "’s", "'s", " asked"];
@@ -100,7 +155,10 @@ impl Replacements {
             }
             let parts = name.split(|letter: char| letter.is_whitespace() || "._-".contains(letter));
             let is_part = |part: &&str| part.chars().count() >= MIN_PART_LETTERS && *part != name;
-            patterns.extend(parts.filter(is_part).map(|part| Pattern::new(part, &neutral, false)));
+            let is_word = |part: &str| WORDS_AND_NAMES.contains(&&*part.to_lowercase());
+            patterns.extend(
+                parts.filter(is_part).map(|part| Pattern::new(part, &neutral, !is_word(part))),
+            );
             if is_one_letter(name) {
                 patterns.extend(NAME_ENDINGS.map(|ending| {
                     Pattern::new(&format!("{name}{ending}"), &format!("{neutral}{ending}"), false)
@@ -165,8 +223,8 @@ impl Replacements {
     fn text(&self, text: &str) -> String {
         let text = EMAIL.replace_all(text, texts::email_masked(self.language));
         let text = URL.replace_all(&text, texts::link_masked(self.language)).into_owned();
-        let lower = text.to_ascii_lowercase();
-        let is_there = |pattern: &&Pattern| lower.contains(&pattern.name.to_ascii_lowercase());
+        let lower = text.to_lowercase();
+        let is_there = |pattern: &&Pattern| lower.contains(&pattern.name.to_lowercase());
         let found: Vec<&Pattern> = self.patterns.iter().filter(is_there).collect();
         if found.is_empty() { text } else { replace_all(&text, &found) }
     }
@@ -186,7 +244,7 @@ impl Pattern {
     fn is_at(&self, before: &str, rest: &str) -> bool {
         let Some(found) = rest.get(..self.name.len()) else { return false };
         let is_same = match self.ignores_case {
-            true => found.eq_ignore_ascii_case(&self.name),
+            true => found.to_lowercase() == self.name.to_lowercase(),
             false => found == self.name,
         };
         let is_word = |letter: char| match self.stands_alone {
@@ -247,6 +305,7 @@ mod tests {
             author("U2", "健"),
             author("U3", "bo"),
             author("U4", "田中"),
+            author("U5", "Will Ödegård"),
         ];
         let channels = HashMap::from([("garden".to_owned(), "room-A".to_owned())]);
         let replacements = Replacements::new(&authors, channels, Language::En);
@@ -263,6 +322,10 @@ mod tests {
                 "made it at github.co… and at code.example/ann?x, fine",
                 "made it at [link]… and at [link] fine",
             ),
+            ("whether ann or meyer has the key, ask ödegård", {
+                "whether Person A or Person A has the key, ask Person E"
+            }),
+            ("Will will ask @will ödegård", "Person E will ask @Person E"),
             ("see #garden, not the garden", "see #room-A, not the garden"),
         ] {
             assert_eq!(replacements.text(text), expected);

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use crate::config::Config;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{CallCount, Moments};
-use crate::report::channel::{ChannelAnalysis, ChannelReport, Names};
+use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, Verdicts};
 use crate::report::choice::{Candidate, choose};
 use crate::report::cost::{CostBasis, DAYS_OF_MONTH};
 use crate::report::delays::{Delays, Timing};
@@ -73,6 +73,7 @@ struct PolicySums {
     answered_mentions: usize,
     reacted: usize,
     channels: Vec<ChannelFigures>,
+    verdicts: Verdicts,
     hours: [HourFigures; 24],
     days: BTreeMap<Date, usize>,
     it_first: Delays,
@@ -210,6 +211,7 @@ impl PolicySums {
             answered_mentions: 0,
             reacted: 0,
             channels: Vec::new(),
+            verdicts: Verdicts::default(),
             hours: [HourFigures::default(); 24],
             days: BTreeMap::new(),
             it_first: Delays::default(),
@@ -234,6 +236,7 @@ impl PolicySums {
         self.observed += channel.observed;
         self.answered_mentions += channel.answered_mentions;
         self.reacted += channel.reacted;
+        self.verdicts.merge(channel.verdicts);
         for (own, added) in self.hours.iter_mut().zip(channel.hours) {
             own.messages += added.messages;
             own.spoke += added.spoke;
@@ -259,7 +262,8 @@ impl PolicySums {
     }
 
     fn figures(&self, options: &ReportOptions, days: f64) -> PolicyFigures {
-        let is_known = options.source != ReportSource::AlwaysSilent;
+        let is_known =
+            options.source != ReportSource::AlwaysSilent && !self.verdicts.are_all_unknown();
         let spoke = self.channels.iter().map(|channel| channel.spoke).sum::<usize>();
         let wrong = self.channels.iter().map(|channel| channel.wrong).sum::<usize>();
         let per_day = |count: f64| (days >= 1.0).then(|| count / days);
@@ -270,6 +274,7 @@ impl PolicySums {
         PolicyFigures {
             name: self.name.clone(),
             spoke: is_known.then_some(spoke),
+            unknown_verdicts: self.verdicts.unknown,
             observed: self.observed,
             per_day: per_day(spoke as f64).filter(|_| is_known),
             busiest_day: self.days.values().copied().max().filter(|_| is_known && days >= 1.0),

@@ -38,6 +38,7 @@ pub struct ChannelReport {
     pub observed: usize,
     pub answered_mentions: usize,
     pub reacted: usize,
+    pub verdicts: Verdicts,
     pub hours: [HourFigures; 24],
     /// Its posts unasked by day.
     pub days: BTreeMap<Date, usize>,
@@ -49,6 +50,36 @@ pub struct ChannelReport {
     pub candidates: Vec<Candidate>,
     /// What it would have taken up, and when.
     pub taken_up: Vec<(MessageId, Timestamp)>,
+}
+
+/// What the judge said where it was asked unasked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verdicts {
+    pub known: usize,
+    /// Nobody knows: the model did not answer, or nobody recorded it.
+    pub unknown: usize,
+}
+
+impl Verdicts {
+    fn add(&mut self, moment: &Moment) {
+        match (moment.is_owed, moment.kind, &moment.reason) {
+            (true, ..) => {}
+            (false, MomentKind::Failed, _) => self.unknown += 1,
+            // A gate speaks before the judge.
+            (false, _, Reason::Gate(_)) => {}
+            (false, _, Reason::Written(_)) => self.known += 1,
+        }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        self.known += other.known;
+        self.unknown += other.unknown;
+    }
+
+    /// Whether it was asked and never answered.
+    pub fn are_all_unknown(self) -> bool {
+        self.unknown > 0 && self.known == 0
+    }
 }
 
 /// How far ahead it or a person was with an answer.
@@ -128,6 +159,7 @@ impl<'a> ChannelAnalysis<'a> {
             observed: 0,
             answered_mentions: 0,
             reacted: 0,
+            verdicts: Verdicts::default(),
             hours: [HourFigures::default(); 24],
             days: BTreeMap::new(),
             first: FirstAnswerDelays {
@@ -154,6 +186,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
         let mut pending = Vec::new();
         for moment in self.moments {
+            report.verdicts.add(moment);
             match moment.kind {
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken if moment.is_owed => {
                     report.answered_mentions += 1;

@@ -24,8 +24,9 @@ pub struct ChannelIndex<'a> {
     /// All messages by place, and of these people's.
     messages: HashMap<&'a str, Vec<&'a RecordedMessage>>,
     people: HashMap<&'a str, Vec<&'a RecordedMessage>>,
-    /// The annotated answers of people, by what they answer.
+    /// The answers of people that say what they answer, by that.
     answers: HashMap<&'a str, Vec<&'a RecordedMessage>>,
+    /// Whether it is known of every message what it answers. The replies of a platform say it of some.
     pub is_annotated: bool,
 }
 
@@ -38,8 +39,7 @@ pub enum Disturbance<'a> {
 
 impl<'a> ChannelIndex<'a> {
     pub fn new(channel: &'a RecordedChannel) -> Self {
-        let is_annotated =
-            channel.messages.iter().any(|message| message.opener || !message.reply_to.is_empty());
+        let is_annotated = channel.messages.iter().any(|message| message.opener);
         let mut index = Self {
             channel,
             by_id: HashMap::new(),
@@ -70,18 +70,24 @@ impl<'a> ChannelIndex<'a> {
     pub fn first_answer(&self, asked: &RecordedMessage) -> Option<&'a RecordedMessage> {
         let is_others =
             |message: &&&RecordedMessage| message.author != asked.author && message.ts >= asked.ts;
+        let said = self.answers.get(&*asked.id).and_then(|answers| answers.iter().find(is_others));
         if self.is_annotated {
-            return self.answers.get(&*asked.id)?.iter().find(is_others).copied();
+            return said.copied();
         }
-        let in_thread = self.in_place(Some(&asked.id)).iter().find(is_others).copied();
+        let may_answer = |message: &&&RecordedMessage| {
+            is_others(message)
+                && (message.reply_to.is_empty() || message.reply_to.contains(&asked.id))
+        };
+        let in_thread = self.in_place(Some(&asked.id)).iter().find(may_answer).copied();
         let beside = self.in_place(asked.thread.as_deref());
         let later = beside.partition_point(|message| message.ts <= asked.ts);
         let beside = beside[later..]
             .iter()
             .take_while(|message| message.at().duration_since(asked.at()) <= ANSWER_WINDOW)
-            .find(is_others)
+            .find(may_answer)
             .copied();
-        in_thread.into_iter().chain(beside).min_by_key(|message| message.at())
+        let found = said.copied().into_iter().chain(in_thread).chain(beside);
+        found.min_by_key(|message| message.at())
     }
 
     /// Whether a post at this time would have disturbed people.
@@ -108,8 +114,9 @@ impl<'a> ChannelIndex<'a> {
             place[from..].iter().take_while(|message| message.at() <= at + NEAR)
         });
         let is_answer = |message: &&&RecordedMessage| {
-            let is_annotated = !self.is_annotated || message.reply_to.contains(&about.id);
-            message.author != about.author && message.ts > about.ts && is_annotated
+            let is_answer = message.reply_to.contains(&about.id)
+                || (!self.is_annotated && message.reply_to.is_empty());
+            message.author != about.author && message.ts > about.ts && is_answer
         };
         let closest = near
             .filter(is_answer)
@@ -214,6 +221,46 @@ fn place(thread: Option<&str>) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn message(id: &str, author: &str, second: f64, reply_to: &[&str]) -> RecordedMessage {
+        RecordedMessage {
+            room: "r".to_owned(),
+            thread: None,
+            id: id.to_owned(),
+            ts: second,
+            author: author.to_owned(),
+            name: None,
+            text: "who has it?".to_owned(),
+            reply_to: reply_to.iter().map(|id| (*id).to_owned()).collect(),
+            bot: false,
+            opener: false,
+        }
+    }
+
+    /// One reply of a platform says nothing about the messages that are none.
+    #[test]
+    fn a_reply_is_an_answer_and_so_is_what_follows_without_saying_so() {
+        let messages = vec![
+            message("1", "ann", 0.0, &[]),
+            message("2", "ben", 10.0, &[]),
+            message("3", "cat", 20.0, &[]),
+            message("4", "dan", 7000.0, &["3"]),
+            message("5", "eve", 20_000.0, &[]),
+        ];
+        let channel = RecordedChannel { name: "r".to_owned(), messages };
+        let index = ChannelIndex::new(&channel);
+        let answer = |id: &str| {
+            let found = index.first_answer(index.message(id).unwrap());
+            found.map(|answer| answer.id.clone())
+        };
+        assert_eq!(answer("1").as_deref(), Some("2"));
+        // Nobody wrote within an hour, but somebody replied later.
+        assert_eq!(answer("3").as_deref(), Some("4"));
+        assert_eq!(answer("4"), None);
+        assert!(!index.is_annotated);
+        let unanswered: Vec<_> = index.unanswered().iter().map(|one| &*one.id).collect();
+        assert_eq!(unanswered, ["4"]);
+    }
 
     #[test]
     fn a_question_mark_in_an_address_or_in_code_asks_nothing() {

@@ -83,8 +83,10 @@ pub struct Period {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyFigures {
     pub name: String,
-    /// Posts unasked. `None` if the judge of the replay never says yes.
+    /// Posts unasked. `None` if the judge of the replay never says yes, or never said anything.
     pub spoke: Option<usize>,
+    /// How often it is not known what the judge would have said.
+    pub unknown_verdicts: usize,
     /// Of these, those that it would have made where it only observes.
     pub observed: usize,
     /// `None` if the period is shorter than a day.

@@ -28,6 +28,8 @@ struct ReportPage<'a> {
     title: String,
     kicker: &'static str,
     headline: String,
+    /// That the figures may be too low.
+    unknown: Option<String>,
     cost_sentence: String,
     judged: Option<Vec<TextPart>>,
     intro: String,
@@ -167,6 +169,7 @@ impl<'a> View<'a> {
                 false => texts::kicker_replay(l),
             },
             headline: sentences::headline(report, policy, l),
+            unknown: sentences::verdicts_unknown(policy, l),
             cost_sentence: sentences::cost_sentence(report, policy, l),
             judged: (report.source == ReportSource::Builtin)
                 .then(|| parts(texts::judged_by_builtin(l))),
@@ -193,6 +196,7 @@ impl<'a> View<'a> {
             unanswered_rule: match policy.unanswered {
                 Some(found) if found.is_annotated => texts::unanswered_annotated(l),
                 Some(_) => texts::unanswered_silence(l),
+                None if policy.spoke.is_none() => texts::unanswered_unjudged(l),
                 None => texts::unanswered_unknown(l),
             },
             unanswered,
@@ -233,7 +237,7 @@ impl<'a> View<'a> {
             None => rate,
         });
         let unknown_rate = match policy.spoke {
-            None => texts::because_silent_judge(l),
+            None => sentences::because_unknown(self.report, l),
             Some(_) => texts::for_days(l),
         };
         let spoke = Tile {
@@ -271,7 +275,7 @@ impl<'a> View<'a> {
             },
             note: match (policy.unanswered, policy.spoke) {
                 (Some(_), _) => String::new(),
-                (None, None) => texts::because_silent_judge(l).to_owned(),
+                (None, None) => sentences::because_unknown(self.report, l).to_owned(),
                 (None, Some(_)) => texts::unanswered_unknown(l).to_owned(),
             },
             is_warning: false,
@@ -360,7 +364,10 @@ impl<'a> View<'a> {
             messages: words::count(channel.messages),
             fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
             wrong_width: width(channel.wrong),
-            label: texts::bar_label(l, channel.spoke, channel.wrong),
+            label: match is_known {
+                true => texts::bar_label(l, channel.spoke, channel.wrong),
+                false => words::UNKNOWN.to_owned(),
+            },
         }
     }
 
@@ -437,6 +444,7 @@ impl<'a> View<'a> {
         ];
         FirstView {
             sentence: match (first.taken_up, self.policy.spoke.unwrap_or(first.taken_up)) {
+                (0, _) if self.policy.spoke.is_none() => texts::first_unknown(l).to_owned(),
                 (0, _) => texts::first_none(l).to_owned(),
                 (known, spoke) if known == spoke => texts::first_of(l, &words::count(spoke)),
                 (known, spoke) => {

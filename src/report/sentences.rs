@@ -19,6 +19,9 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     let rate = rate.unwrap_or_default();
     let spoke = policy.spoke.unwrap_or(0);
     let times = words::times(spoke, language);
+    if policy.spoke.is_none() && report.source != ReportSource::AlwaysSilent {
+        return texts::headline_no_verdict(language, &period, &channels, name);
+    }
     match report.source {
         ReportSource::Ledger => {
             ledger_headline(report, policy, &period, &channels, &rate, language)
@@ -36,6 +39,23 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
         ReportSource::Builtin | ReportSource::Model => {
             texts::headline_replay(language, &period, &channels, name, &times, &rate)
         }
+    }
+}
+
+/// That the figures may be too low, if they may.
+pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {
+    let is_partial = policy.unknown_verdicts > 0 && policy.spoke.is_some();
+    is_partial.then(|| texts::verdicts_unknown(language, policy.unknown_verdicts))
+}
+
+/// Why it is not known how often it would have spoken.
+pub fn because_unknown(report: &Report, language: Language) -> &'static str {
+    match report.source {
+        ReportSource::AlwaysSilent => texts::because_silent_judge(language),
+        ReportSource::Builtin
+        | ReportSource::AlwaysSpeak
+        | ReportSource::Model
+        | ReportSource::Ledger => texts::because_no_verdict(language),
     }
 }
 

@@ -47,6 +47,9 @@ fn add_policy(
 ) {
     // Writing to a string does not fail.
     let _ = writeln!(text, "{}", sentences::headline(report, policy, language));
+    if let Some(unknown) = sentences::verdicts_unknown(policy, language) {
+        let _ = writeln!(text, "{unknown}");
+    }
     let _ = writeln!(text, "{}", sentences::cost_sentence(report, policy, language));
     let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };
     let mut channels: Vec<_> = policy.by_channel.iter().collect();

@@ -36,6 +36,7 @@ pub fn percent(share: f64) -> String {
 /// How long a period of so many days is.
 pub fn period(days: f64, language: Language) -> String {
     match days {
+        ..0.0625 => texts::in_one_hour(language).to_owned(),
         ..1.0 => texts::in_hours(language, &format!("{:.0}", (days * 24.0).max(1.0).round())),
         1.0..1.5 => texts::in_one_day(language).to_owned(),
         _ => texts::in_days(language, &count(days.round() as usize)),

@@ -169,6 +169,31 @@ fn unknown_is_never_zero() {
     let policy = &json["report"]["policies"][0];
     assert_eq!((&policy["spoke"], &policy["wrong"]), (&Value::Null, &Value::Null));
     assert!(seen(&page).contains("How often it would have spoken is not known"));
+    // A judge that has no answer at all, and one that has one.
+    let answers = history.with_file_name("answers.jsonl");
+    let judged = |answer: Value| {
+        fs::write(&answers, answer.to_string()).unwrap();
+        page_and_json(&history, &["--judge", answers.to_str().unwrap()])
+    };
+    let (page, json) =
+        judged(json!({"room": "nowhere", "message": "m000", "should_respond": false}));
+    let policy = &json["report"]["policies"][0];
+    assert_eq!((&policy["spoke"], &policy["wrong"]), (&Value::Null, &Value::Null));
+    assert!(policy["unknown_verdicts"].as_u64().unwrap() > 3, "{policy}");
+    assert!(
+        seen(&page).contains("is not known: there is no answer of its judge"),
+        "{}",
+        seen(&page)
+    );
+    let silent = &events(&history)[0];
+    let (page, json) = judged(
+        json!({"room": silent["room"], "message": silent["message"], "should_respond": false}),
+    );
+    let policy = &json["report"]["policies"][0];
+    assert_eq!(policy["spoke"], 0);
+    let unknown = policy["unknown_verdicts"].as_u64().unwrap();
+    let sentence = format!("is not known {unknown} times, so it may be more");
+    assert!(unknown > 2 && seen(&page).contains(&sentence), "{}", seen(&page));
     // In an hour there is no month.
     let (_folder, short) = folder_with(&recording(
         "0 08:00:00 help ida Is anyone here, please?\n0 09:00:00 help otto No.\n",
@@ -178,6 +203,15 @@ fn unknown_is_never_zero() {
     assert_eq!(policy["per_day"], Value::Null);
     assert!(policy["costs"].as_array().unwrap().iter().all(|cost| cost["per_month"].is_null()));
     assert!(seen(&page).contains("– a month"), "{}", seen(&page));
+}
+
+/// When the judge was asked in a replay.
+fn events(history: &Path) -> Vec<Value> {
+    let events = history.with_file_name("events.jsonl");
+    replay(history, &["--judge", "silent", "--events", events.to_str().unwrap()]);
+    let lines = fs::read_to_string(events).unwrap();
+    let events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| event["kind"] == "judge_called").collect()
 }
 
 /// Why it stayed silent and what people did are about the same message, and that is a question.

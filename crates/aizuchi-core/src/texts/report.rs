@@ -37,6 +37,14 @@ texts! {
         "Over {period} in {channels}, {name} would have asked its judge, which decides whether to speak, {calls}. "
         "How often it would have spoken is not known: the judge of this replay always says no."
         / "{period}、{channels}で、話すかどうかの判断は {calls}になります。この再生の判断役は必ず「話さない」と答えるため、{name} が何回話すかはわかりません。";
+    headline_no_verdict(period: &str, channels: &str, name: &str):
+        "Over {period} in {channels}, how often {name} would have spoken is not known: there is no answer of its judge, which "
+        "decides whether to speak."
+        / "{period}、{channels}で、{name} が何回話すかはわかりません。話すかどうかを決める判断役の答えが 1 つもないためです。";
+    /// Stands behind the headline.
+    verdicts_unknown(count: usize):
+        "What the judge would have said is not known {count} times, so it may be more."
+        / "判断役の答えがわからない場面が {count} 回あり、実際はこれより多いかもしれません。";
     headline_at_most(period: &str, channels: &str, name: &str, times: &str, rate: &str):
         "Over {period} in {channels}, {name} would have spoken at most {times}{rate}: the judge of this replay, which decides "
         "whether to speak, always says yes."
@@ -74,6 +82,7 @@ texts! {
     rate_clause(rate: &str): ", {rate}" / "（{rate}）";
     date_format: "%-d %B %Y" / "%Y年%-m月%-d日";
     moment_format: "%a %-d %b %Y, %H:%M" / "%Y年%-m月%-d日 %H:%M";
+    in_one_hour: "an hour" / "1 時間";
     in_hours(hours: &str): "{hours} hours" / "{hours} 時間";
     in_days(days: &str): "{days} days" / "{days} 日間";
     in_one_day: "one day" / "1 日";
@@ -112,6 +121,7 @@ texts! {
     with_share(count: &str, share: &str): "{count} ({share})" / "{count}（{share}）";
     of_total(part: &str, whole: &str): "{part} of {whole}" / "{part} / {whole} 件";
     for_days: "too short a time to tell" / "不明（期間が短いため）";
+    because_no_verdict: "not known: there is no answer of the judge" / "不明（判断役の答えがありません）";
     because_silent_judge: "not known: the judge of this replay always says no" / "不明（この再生の判断役は必ず「話さない」と答えます）";
 
     // How often, and where.
@@ -198,6 +208,7 @@ texts! {
 
     // Who would have written first.
     first: "Who would have written first" / "先に発言したのは誰か";
+    first_unknown: "When it would have spoken is not known." / "いつ話していたかはわかりません。";
     first_none: "It would not have responded to anything, so there is nothing to compare." / "話す場面がなかったため、比べるものがありません。";
     first_of(spoke: &str): "Of the {spoke} times it would have spoken:" / "話していたはずの {spoke} 回のうち：";
     /// Where it is not known about which message it would have spoken each time.
@@ -228,6 +239,7 @@ texts! {
     unanswered_silence:
         "This counts questions outside threads that name nobody and that nobody else followed up, either in the channel within an hour or ever in their thread. Some may have been answered later."
         / "スレッドの外で誰も名指ししない質問のうち、その後 1 時間ほかの人の発言がなく、スレッドにも返事がないものを数えます。後で答えがあったものも含まれます。";
+    unanswered_unjudged: "Which of the unanswered questions it would have taken up is not known." / "答えのなかった質問のうち、どれを取り上げていたかはわかりません。";
     unanswered_unknown: "No question in this history can be said for certain to have gone unanswered." / "この履歴には、誰も答えなかったと言い切れる質問がありません。";
 
     // Timing.
