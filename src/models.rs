@@ -7,6 +7,7 @@ pub mod choice;
 pub mod budgeted;
 mod trial;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
@@ -84,6 +85,14 @@ impl ModelsInUse {
     /// The model that answers, or `builtin`.
     pub fn response(&self) -> String {
         self.minds.response.models.name()
+    }
+
+    /// The names of all models in use.
+    pub fn in_use(&self) -> HashSet<String> {
+        let Minds { response, judgment, memory, state } = &self.minds;
+        let models =
+            [response, judgment, memory, state].into_iter().flat_map(|mind| mind.models.all());
+        models.map(|llm| llm.model().to_owned()).collect()
     }
 
     /// The model that judges, or `builtin`.

@@ -162,6 +162,7 @@ pub(super) async fn require_access(
     let is_private = !request.uri().path().starts_with(STATIC_PATH);
     let page_language = is_for_people(request.method(), request.uri().path(), request.headers())
         .then(|| language_of(request.headers()).unwrap_or(web.persona.language));
+    let asked = (request.method().clone(), request.uri().path().to_owned());
     let mut response = match admit(&web, &request) {
         Err(refusal) => *refusal,
         Ok(visitor) => {
@@ -170,7 +171,7 @@ pub(super) async fn require_access(
         }
     };
     if let Some(language) = page_language {
-        response = page_for(response, language);
+        response = page_for(response, (&asked.0, &asked.1), language);
     }
     let headers = response.headers_mut();
     add_security_headers(headers);

@@ -16,6 +16,8 @@ struct ProblemPage<'a> {
     /// Empty if the title says it all.
     detail: &'a str,
     back: &'a str,
+    /// Where that leads.
+    address: &'a str,
 }
 
 /// Whether somebody looks at the answer in a browser.
@@ -28,7 +30,11 @@ pub fn is_for_people(method: &Method, path: &str, headers: &HeaderMap) -> bool {
 }
 
 /// The page for a response that is an error, or the response itself.
-pub fn page_for(response: Response, language: Language) -> Response {
+pub fn page_for(
+    response: Response,
+    (method, path): (&Method, &str),
+    language: Language,
+) -> Response {
     let Some(problem) = response.extensions().get::<ApiProblem>() else { return response };
     let is_missing = problem.status == StatusCode::NOT_FOUND;
     let page = ProblemPage {
@@ -37,8 +43,10 @@ pub fn page_for(response: Response, language: Language) -> Response {
             true => texts::pages::nothing_here(language),
             false => texts::pages::not_shown(language),
         },
-        detail: if is_missing { "" } else { &problem.detail },
+        // Of an order it has to be said what is missing.
+        detail: if is_missing && *method == Method::GET { "" } else { &problem.detail },
         back: texts::pages::back(language),
+        address: if path.starts_with("/console") { "/console" } else { "/" },
     };
     match page.render() {
         Ok(page) => (problem.status, Html(page)).into_response(),

@@ -35,8 +35,8 @@ pub struct TriedSettings {
     /// What holds in the channel.
     pub present: Policy,
     pub policy: Policy,
-    /// The channel's own section of the config, if it has one.
-    section: Option<(ChannelKey, ChannelConfig)>,
+    /// How the config names the channel, or would.
+    key: ChannelKey,
 }
 
 impl TriedSettings {
@@ -64,7 +64,8 @@ impl TriedSettings {
         let mut present = Policy { name: "present".to_owned(), config };
         present.add_judgment_prompt();
         let policy = Policy { name: "tried".to_owned(), ..present.clone() };
-        Self { present, policy, section }
+        let by_id = || ChannelKey(channel.id.to_string());
+        Self { present, policy, key: section.map_or_else(by_id, |(key, _)| key) }
     }
 
     pub fn set(&mut self, knob: Knob, value: f64) -> Result<(), &'static str> {
@@ -112,23 +113,19 @@ impl TriedSettings {
         changed
     }
 
-    /// The part of a config that sets what is changed. `None`: nothing is.
+    /// The part of a config that sets what is changed: for the channel alone where the config can. `None`: nothing is.
     pub fn patch(&self) -> Option<String> {
         let changed = self.changed();
-        let is_own = |knob: &Knob| match (knob, &self.section) {
-            (Knob::MinConfidence, Some((_, own))) => own.min_confidence.is_some(),
-            (Knob::Cooldown, Some((_, own))) => own.cooldown_seconds.is_some(),
-            _ => false,
-        };
+        let is_own = |knob: &Knob| matches!(knob, Knob::MinConfidence | Knob::Cooldown);
         let (own, common): (Vec<Knob>, Vec<Knob>) = changed.into_iter().partition(is_own);
         let mut patch = String::new();
         if !common.is_empty() {
             patch.push_str("response:\n");
             patch.extend(common.iter().map(|knob| format!("  {}\n", knob.to_yaml(&self.policy))));
         }
-        if let Some((ChannelKey(key), _)) = self.section.as_ref().filter(|_| !own.is_empty()) {
+        if !own.is_empty() {
             // A JSON string is one of YAML.
-            patch.push_str(&format!("channels:\n  {}:\n", serde_json::json!(key)));
+            patch.push_str(&format!("channels:\n  {}:\n", serde_json::json!(self.key.0)));
             patch.extend(own.iter().map(|knob| format!("    {}\n", knob.to_yaml(&self.policy))));
         }
         (!patch.is_empty()).then_some(patch)

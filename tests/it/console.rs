@@ -275,6 +275,18 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     let elsewhere = form(OPERATOR, "https://evil.example").await.unwrap();
     assert_eq!(elsewhere.headers()[LOCATION], "/console");
 
+    // A mute of everything shows in each channel.
+    let everywhere = json!({ "workspace": workspace });
+    assert_eq!(
+        post(&program, Some(OPERATOR), "/api/mute", everywhere).await,
+        StatusCode::NO_CONTENT
+    );
+    let timeline = format!("/console/channels/{workspace}/{}?gate=channel_mode", harness.tea);
+    let timeline = get(&program, Some(OPERATOR), &timeline).await;
+    assert_eq!(timeline.status(), StatusCode::OK);
+    let timeline = timeline.text().await.unwrap();
+    assert!(timeline.contains("data-testid=\"muted\">muted everywhere<"), "{timeline}");
+
     // A viewer is led to the console.
     let answer = get(&program, Some(VIEWER), "/").await;
     assert_eq!(answer.headers()[LOCATION], "/console");
@@ -331,12 +343,29 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
         letters["dead_letters"][0]["id"].as_i64().unwrap()
     };
     let id = fail(1).await;
+    // What is stuck stands on the first page, and leads to what was decided.
+    for token in [ADMIN, VIEWER] {
+        let overview = get(&program, Some(token), "/console").await.text().await.unwrap();
+        assert!(overview.contains("href=\"/console/queue\">not delivered: 1</a>"), "{overview}");
+    }
+    let queue = get(&program, Some(ADMIN), "/console/queue").await.text().await.unwrap();
+    let decision = queue.split("data-testid=\"letter-decision\"").next().unwrap();
+    let decision = decision.rsplit("href=\"").next().unwrap().split('"').next().unwrap();
+    assert_eq!(get(&program, Some(ADMIN), decision).await.status(), StatusCode::OK, "{decision}");
     let retry = format!("/api/dead-letters/{id}/retry");
     assert_eq!(post(&program, Some(VIEWER), &retry, json!({})).await, StatusCode::FORBIDDEN);
     assert_eq!(post(&program, Some(OPERATOR), &retry, json!({})).await, StatusCode::NO_CONTENT);
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "second try");
     assert_eq!(post(&program, Some(OPERATOR), &retry, json!({})).await, StatusCode::NOT_FOUND);
+    // In a browser it is said what is gone, and the way back is that of the console.
+    let again = client().post(format!("{}/console/orders", program.address));
+    let again = again.header("content-type", "application/x-www-form-urlencoded");
+    let again = again.header("accept", "text/html").bearer_auth(OPERATOR);
+    let again = again.body(format!("order=retry+{id}&back=/console/queue")).send().await.unwrap();
+    assert_eq!(again.status(), StatusCode::NOT_FOUND);
+    let again = again.text().await.unwrap();
+    assert!(again.contains("dead letter") && again.contains("href=\"/console\""), "{again}");
     let id = fail(1).await;
     let drop = client().delete(format!("{}/api/dead-letters/{id}", program.address));
     let dropped = drop.bearer_auth(OPERATOR).send().await.unwrap().status();

@@ -91,6 +91,10 @@ async fn each_role_reads_and_changes_what_it_may_of_memory() {
     let shown = page(OPERATOR, &harness.tea).await;
     assert!(shown.contains("the kettle broke &#60;script&#62;"), "{shown}");
     assert!(shown.contains("olga") && shown.contains("data-testid=\"pinned\""), "{shown}");
+    // It is undone on the first page of memories, too.
+    let first = format!("/console/memory?workspace={workspace}");
+    let first = get(&program, Some(OPERATOR), &first).await.text().await.unwrap();
+    assert!(first.contains("data-testid=\"undo\""), "{first}");
     let changed = long_term(&program, OPERATOR, &workspace, &harness.tea).await;
     let entry = changed["entries"][0].clone();
     assert_eq!((&entry["text"], &entry["pinned"]), (&json!(hostile), &json!(true)));

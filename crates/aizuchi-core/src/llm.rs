@@ -29,6 +29,11 @@ pub trait Llm: Send + Sync {
         prompt.max_tokens.unwrap_or(0).into()
     }
 
+    /// Whether its calls use tokens of somebody's.
+    fn uses_tokens(&self) -> bool {
+        true
+    }
+
     /// How often one prompt is asked at most, if answers are charged and of no use.
     fn max_attempts(&self) -> u32 {
         1

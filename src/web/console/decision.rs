@@ -215,7 +215,10 @@ fn facts(decision: &Decision, language: Language) -> Vec<LabeledValue> {
     let closed = texts::ledger::closed(language);
     facts.extend(decision.closed.map(|at| LabeledValue::new_time(closed, at)));
     if decision.is_addressed {
-        let owed = texts::console::owed(language);
+        let owed = match decision.closed {
+            None => texts::console::owed(language),
+            Some(_) => texts::console::was_owed(language),
+        };
         facts.push(LabeledValue::new(texts::console::asked(language), owed));
     }
     let Some(evaluation) = &decision.evaluation else { return facts };

@@ -72,6 +72,14 @@ pub async fn read(web: &Web) -> Result<Health, ApiProblem> {
     })
 }
 
+/// The models in use whose newest call failed.
+pub async fn failing_models(web: &Web) -> Result<Vec<Arc<str>>, ApiProblem> {
+    let calls = web.archive.recent_calls(RECENT_CALLS).await?;
+    let used = web.models.in_use();
+    let failing = model_health(&calls).into_iter().filter(|health| health.failing_since.is_some());
+    Ok(failing.map(|health| health.model).filter(|model| used.contains(&**model)).collect())
+}
+
 fn waiting_step(step: &Step, now: Timestamp) -> WaitingStep {
     let conversation = step.event.conversation();
     WaitingStep {

@@ -93,10 +93,16 @@ pub async fn page(
         true => places.rows(&found),
         false => Vec::new(),
     };
+    let journal = Journal::read(&web, &workspace, channel, query.before).await?;
+    let all = found.clone();
     if channel.is_none() && person.is_none() {
         found.retain(|memory| memory.key.scope == MemoryScope::Workspace);
     }
-    let readable = found.iter().flat_map(|memory| memory.entries.iter().chain(&memory.removed));
+    let journaled = all.iter().filter(|memory| journal.names(memory.id));
+    let readable = found
+        .iter()
+        .chain(journaled)
+        .flat_map(|memory| memory.entries.iter().chain(&memory.removed));
     let readable = readable.filter(|entry| memories::may_read(access, &workspace, entry));
     let behind: BTreeSet<MessageRef> =
         readable.flat_map(|entry| entry.messages.iter().cloned()).collect();
@@ -116,7 +122,6 @@ pub async fn page(
         workspaces::record_look(&web, access, &workspace, shown).await?;
         views.push(view);
     }
-    let journal = Journal::read(&web, &workspace, channel, query.before).await?;
     memos.retain(|(_, memo)| person.as_ref().is_none_or(|person| person.is_in_memo(memo)));
     let memos: Vec<MemoView> = memos.iter().map(|(id, memo)| reader.memo(*id, memo)).collect();
     let address = address(&workspace, channel, &query.person);
@@ -134,7 +139,7 @@ pub async fn page(
         memories: views,
         rows,
         memos,
-        journal: journal.rows(&reader, &found),
+        journal: journal.rows(&reader, &all),
         older: journal.older.map(|number| format!("{address}&before={number}#journal")),
         is_newest: query.before.is_none(),
         back: address.clone(),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{Extension, State};
 use axum::response::Html;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::status::{ChannelStatus, ConnectionStatus, PendingStatus, WorkspaceStatus, told_cost};
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
-use crate::web::console::snapshot;
+use crate::web::console::{health, snapshot};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, views};
 use aizuchi_core::persona::Language;
@@ -21,6 +22,8 @@ use aizuchi_core::texts;
 #[template(path = "console/overview.html")]
 struct OverviewPage<'a> {
     layout: Layout<'a>,
+    /// What somebody has to look at, on the page of the queue.
+    troubles: Vec<String>,
     workspaces: Vec<WorkspaceView>,
     modes: Vec<ModeView>,
 }
@@ -62,6 +65,8 @@ struct StepView {
 
 struct OutcomeView {
     name: &'static str,
+    /// The timeline with these alone.
+    address: String,
     word: &'static str,
     count: usize,
 }
@@ -73,7 +78,7 @@ pub struct ModeView {
 }
 
 /// A mute that lasts longer is one without an end.
-const MAX_MUTE_SECONDS: f64 = 366.0 * 86_400.0;
+const MAX_MUTE: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 pub async fn page(
     State(web): State<Arc<Web>>,
@@ -81,10 +86,21 @@ pub async fn page(
     PageLanguage(language): PageLanguage,
 ) -> Result<Html<String>, ApiProblem> {
     let status = snapshot::read(&web, &visitor.access, None).await?;
-    let now = views::seconds(web.clock.now());
-    let teller = Teller { language, currency: &web.currency, now };
+    let failing = health::failing_models(&web).await?;
+    let dead_letters = (status.dead_letters > 0)
+        .then(|| texts::console::some_dead_letters(language, status.dead_letters));
+    let failing = failing.iter().map(|model| texts::console::model_fails(language, model));
+    let now = web.clock.now();
+    let yesterday = (now - SignedDuration::from_hours(24)).to_zoned(web.zone.clone());
+    let teller = Teller {
+        language,
+        currency: &web.currency,
+        now: views::seconds(now),
+        yesterday: yesterday.strftime("%Y-%m-%dT%H:%M").to_string(),
+    };
     render(&OverviewPage {
         layout: Layout::new(&web, &visitor, language, Section::Overview),
+        troubles: dead_letters.into_iter().chain(failing).collect(),
         workspaces: status.workspaces.iter().map(|it| teller.workspace(it)).collect(),
         modes: modes(language),
     })
@@ -98,11 +114,18 @@ pub fn modes(language: Language) -> Vec<ModeView> {
         .collect()
 }
 
+/// When a mute ends, if it does.
+pub fn end_of_mute(until: Timestamp, now: Timestamp) -> Option<Moment> {
+    (until.duration_since(now) < MAX_MUTE).then(|| Moment::new(until))
+}
+
 /// Makes words of a status.
 struct Teller<'a> {
     language: Language,
     currency: &'a str,
     now: f64,
+    /// A day ago, as the timeline's filter takes it.
+    yesterday: String,
 }
 
 impl Teller<'_> {
@@ -145,14 +168,16 @@ impl Teller<'_> {
     fn channel(&self, workspace: &WorkspaceStatus, status: &ChannelStatus) -> ChannelView {
         let language = self.language;
         let mode = Mode::ALL.into_iter().find(|mode| mode.name() == status.mode);
+        let address = channel_address(&workspace.workspace, &status.id);
         let outcomes = status.decisions_today.iter().map(|(name, count)| OutcomeView {
             name,
+            address: format!("{address}?outcome={name}&from={}", self.yesterday),
             word: texts::console::outcome_word(language, name),
             count: *count,
         });
         let next = status.pending.iter().min_by(|one, other| one.due.total_cmp(&other.due));
         ChannelView {
-            address: channel_address(&workspace.workspace, &status.id),
+            address: address.clone(),
             id: status.id.to_string(),
             name: status.name.clone(),
             kind: match status.visibility {
@@ -165,7 +190,7 @@ impl Teller<'_> {
             is_muted: status.muted_until.is_some(),
             muted_until: status
                 .muted_until
-                .filter(|until| until - self.now < MAX_MUTE_SECONDS)
+                .filter(|until| until - self.now < MAX_MUTE.as_secs_f64())
                 .map(Moment::from_seconds),
             heard: status.last_heard.map(Moment::from_seconds),
             spoke: status.last_spoke.map(Moment::from_seconds),

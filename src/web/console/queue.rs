@@ -12,7 +12,9 @@ use serde::Deserialize;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::api::MAX_READS;
 use crate::web::console::health::{self, Health, ModelHealth, WaitingStep};
-use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
+use crate::web::console::layout::{
+    Layout, Moment, Section, channel_address, decision_address, render,
+};
 use crate::web::dead_letters::Letters;
 use crate::web::language::PageLanguage;
 use crate::web::models::ProblemView;
@@ -53,6 +55,8 @@ struct LetterView {
     id: i64,
     place: PlaceView,
     given_up: String,
+    /// The page of its decision.
+    decision: Option<String>,
     at: Moment,
     error: String,
     text: Option<String>,
@@ -158,6 +162,7 @@ fn letter(letter: &DeadLetter, access: &Access, places: &Places, language: Langu
         id: letter.id.0,
         place: places.view(&conversation.workspace, &conversation.channel),
         given_up: texts::console::given_up(language, &letter.verb, letter.attempts),
+        decision: letter.decision.map(|id| decision_address(&conversation.workspace, id)),
         at: Moment::new(letter.at),
         error: letter.error.clone(),
         text: text.map(ToString::to_string),

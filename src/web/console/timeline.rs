@@ -13,9 +13,9 @@ use axum::response::Html;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{
-    Layout, Section, channel_address, memory_address, render, what_if_address,
+    Layout, Moment, Section, channel_address, memory_address, render, what_if_address,
 };
-use crate::web::console::overview::{ModeView, modes};
+use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery};
 use crate::web::console::timeline::rows::{Row, Rows};
 use crate::web::language::PageLanguage;
@@ -33,6 +33,9 @@ struct TimelinePage<'a> {
     memory: String,
     what_if: String,
     is_muted: bool,
+    is_muted_everywhere: bool,
+    /// If the mute has an end.
+    muted_until: Option<Moment>,
     modes: Vec<ModeView>,
     mode_name: &'static str,
     /// Whether the visitor reads what was said here.
@@ -65,7 +68,8 @@ pub async fn page(
     let found = Rows::read(&web, access, &channel, &filter, language).await?;
     let address = channel_address(&workspace, &channel.id);
     let (orders, now) = (web.store.orders(&workspace).await?, web.clock.now());
-    let is_muted = orders.channel_mute(&channel.id, now).is_some();
+    let (here, everywhere) = (orders.channel_mute(&channel.id, now), orders.workspace_mute(now));
+    let longest = here.into_iter().chain(everywhere).max_by_key(|mute| mute.until);
     let mode = web.inbox.channel_cache.mode(&workspace, &channel.id);
     render(&TimelinePage {
         layout: Layout::new(&web, &visitor, language, Section::Channel),
@@ -77,7 +81,9 @@ pub async fn page(
         what_if: what_if_address(&workspace, &channel.id),
         workspace: workspace.to_string(),
         channel: channel.id.to_string(),
-        is_muted,
+        is_muted: here.is_some(),
+        is_muted_everywhere: everywhere.is_some(),
+        muted_until: longest.and_then(|mute| end_of_mute(mute.until, now)),
         modes: modes(language),
         mode_name: mode.name(),
         can_read,

@@ -119,7 +119,7 @@ impl Agent {
                 Attempt { usage: response.usage, result, error: None, ..ended }
             }
             Ok(Err(error)) => {
-                let (usage, result) = (error.usage(prompt), AttemptResult::Failed);
+                let (usage, result) = (error.usage(llm, prompt), AttemptResult::Failed);
                 Attempt { usage, result, error: Some(error.to_string()), ..ended }
             }
             Err(_superseded) => Attempt { result: AttemptResult::Superseded, error: None, ..ended },
@@ -140,7 +140,7 @@ impl Agent {
             model: llm.model().into(),
             prompt_hash: prompt.hash().into(),
             prompt_bytes: prompt.full_text().len() as u64,
-            usage: estimated_usage(prompt),
+            usage: estimated_usage(llm, prompt),
             price: None,
             latency: SignedDuration::ZERO,
             result: AttemptResult::Failed,
@@ -206,15 +206,18 @@ async fn unless_superseded<T>(
 }
 
 /// The usage of a request that was cut short.
-fn estimated_usage(prompt: &Prompt) -> Usage {
+fn estimated_usage(llm: &dyn Llm, prompt: &Prompt) -> Usage {
+    if !llm.uses_tokens() {
+        return Usage::default();
+    }
     Usage { input_tokens: prompt.total_tokens(), is_estimated: true, ..Usage::default() }
 }
 
 impl LlmError {
     /// The tokens that the failed call used.
-    fn usage(&self, prompt: &Prompt) -> Usage {
+    fn usage(&self, llm: &dyn Llm, prompt: &Prompt) -> Usage {
         match self {
-            LlmError::TimedOut(_) => estimated_usage(prompt),
+            LlmError::TimedOut(_) => estimated_usage(llm, prompt),
             LlmError::Refused(_) => Usage::default(),
             LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. } => *usage,
         }

@@ -38,6 +38,10 @@ impl Llm for BuiltinMind {
         "builtin"
     }
 
+    fn uses_tokens(&self) -> bool {
+        false
+    }
+
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         let response = match prompt.verb {
             PromptVerb::Judge => text(judge::judge(prompt)),

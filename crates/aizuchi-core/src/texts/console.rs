@@ -48,6 +48,9 @@ texts! {
     nothing: "none" / "なし";
     now: "now" / "いま";
     owed: "waiting for an answer" / "呼びかけあり";
+    was_owed: "somebody asked for it" / "呼びかけがあった";
+    some_dead_letters(count: u64): "not delivered: {count}" / "届けられなかったもの：{count} 件";
+    model_fails(model: &str): "{model} fails" / "{model} が失敗しています";
 
     // Orders.
     mute_two_hours: "Mute for 2 hours" / "2 時間ミュート";

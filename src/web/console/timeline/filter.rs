@@ -174,7 +174,8 @@ const RESULTS: [DecisionResult; 7] = [
     DecisionResult::Failed,
 ];
 
-const GATES: [Gate; 15] = [
+const GATES: [Gate; 16] = [
+    Gate::ChannelMode,
     Gate::Command,
     Gate::Muted,
     Gate::QuietHours,
