@@ -1,6 +1,6 @@
 //! The local room in a real browser: with a mouse, a keyboard, an input method, and on a phone.
 
-mod accessibility;
+pub mod accessibility;
 mod backfill;
 mod chat;
 mod composition;
@@ -59,7 +59,7 @@ impl Browser {
     }
 
     /// An empty tab.
-    async fn blank(&self) -> Tab {
+    pub async fn blank(&self) -> Tab {
         Tab::open(&self.client).await
     }
 

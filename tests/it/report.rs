@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::browser::Browser;
+use crate::browser::accessibility::{AXE, axe_script};
 use crate::command::aizuchi;
 use crate::program::{Home, Program};
 
@@ -318,17 +319,9 @@ async fn no_text_runs_in_a_page() {
 #[tokio::test]
 async fn a_page_is_accessible_and_fits_a_phone() {
     let (_folder, history) = pottery();
-    page_and_json(
-        &history,
-        &["--policy", "policies/quiet-300.yaml", "--policy", "policies/adaptive.yaml"],
-    );
-    let browser = Browser::start_touched().await;
-    let client = browser.client.clone();
-    client.set_window_size(360, 740).await.unwrap();
-    client.goto(&format!("file://{}", history.with_extension("html").display())).await.unwrap();
     let check = r#"
         const wrong = [];
-        if (document.documentElement.lang !== "en") wrong.push("lang");
+        if (document.documentElement.lang !== LANGUAGE) wrong.push("lang");
         if (document.querySelectorAll("h1").length !== 1) wrong.push("one h1");
         const levels = [...document.querySelectorAll("h1, h2, h3")].map((one) => Number(one.tagName[1]));
         levels.reduce((before, level) => { if (level > before + 1) wrong.push("heading " + level); return level; }, 0);
@@ -365,7 +358,26 @@ async fn a_page_is_accessible_and_fits_a_phone() {
         const wide = document.documentElement.scrollWidth - innerWidth;
         if (wide > 0) wrong.push(`${wide} px too wide`);
         return wrong;"#;
-    assert_eq!(client.execute(check, Vec::new()).await.unwrap(), json!([]));
+    let (axe, browser) = (axe_script(), Browser::start_touched().await);
+    let tab = browser.blank().await;
+    browser.client.set_window_size(360, 740).await.unwrap();
+    for language in ["en", "ja"] {
+        let policies =
+            ["--policy", "policies/quiet-300.yaml", "--policy", "policies/adaptive.yaml"];
+        page_and_json(&history, &[&policies[..], &["--language", language]].concat());
+        let page = format!("file://{}", history.with_extension("html").display());
+        let check = check.replace("LANGUAGE", &json!(language).to_string());
+        for (media, scheme) in [("screen", "light"), ("screen", "dark"), ("print", "light")] {
+            let features = [json!({ "name": "prefers-color-scheme", "value": scheme })];
+            let emulated = json!({ "media": media, "features": features });
+            tab.send_devtools("Emulation.setEmulatedMedia", emulated).await;
+            browser.client.goto(&page).await.unwrap();
+            let variant = format!("{language} {media} {scheme}");
+            assert_eq!(tab.evaluate(&check).await, json!([]), "{variant}");
+            tab.evaluate(&axe).await;
+            assert_eq!(tab.evaluate_later(AXE, vec![]).await, json!([]), "{variant}");
+        }
+    }
     browser.close().await;
 }
 

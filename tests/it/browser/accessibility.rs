@@ -1,5 +1,4 @@
-//! The console for people who do not see it, use no mouse, or have a slow line. With `AIZUCHI_AXE`, the file of axe-core,
-//! axe looks at each page, too (`scripts/accessibility`).
+//! The console for people who do not see it, use no mouse, or have a slow line. axe-core looks at each page.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +36,15 @@ fn pages(workspace: &str, tea: &str) -> Vec<String> {
     .into()
 }
 
+/// axe-core, whose file ./scripts/test has fetched.
+pub fn axe_script() -> String {
+    let file =
+        std::env::var("AIZUCHI_AXE").expect("AIZUCHI_AXE names a file, as in ./scripts/test");
+    std::fs::read_to_string(file).unwrap()
+}
+
 /// What axe finds wrong, without what is only to be reviewed.
-const AXE: &str = "
+pub const AXE: &str = "
     const done = arguments[arguments.length - 1];
     for (const details of document.querySelectorAll('details')) details.open = true;
     axe.run(document, { resultTypes: ['violations'] }).then(
@@ -49,8 +55,7 @@ const AXE: &str = "
 
 #[tokio::test]
 async fn axe_finds_nothing_on_any_page() {
-    let Ok(file) = std::env::var("AIZUCHI_AXE") else { return };
-    let axe = std::fs::read_to_string(file).unwrap();
+    let axe = axe_script();
     let (harness, program, workspace) = judged().await;
     let mut found: BTreeMap<String, Value> = BTreeMap::new();
     for language in ["en-US", "ja"] {
@@ -133,7 +138,7 @@ async fn the_keyboard_alone_tries_a_threshold() {
     tab.expect_result(silent, json!(1)).await;
     tab.expect_result(
         "return document.querySelector('[data-testid=patch]').textContent.trim()",
-        json!("response:\n  min_confidence: 0.95"),
+        json!(format!("channels:\n  \"{}\":\n    min_confidence: 0.95", harness.tea)),
     )
     .await;
     tab.expect_result("return document.querySelector('[data-testid=copy]').hidden", json!(false))
