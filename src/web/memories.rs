@@ -28,6 +28,8 @@ use aizuchi_core::store::{Order, StoreError};
 
 /// The most threads of a channel whose memories are shown.
 const MAX_THREADS: usize = 50;
+/// The most threads of a channel in which somebody is looked for.
+const MAX_SEARCHED_THREADS: usize = 10_000;
 /// The longest entry that somebody may write, in characters.
 const MAX_ENTRY_LENGTH: usize = 1000;
 /// The longest detail of a memo.
@@ -122,11 +124,26 @@ pub async fn read(
         memories.retain(|memory| memory.key.channel() == Some(channel));
         memories.extend(web.archive.thread_memories(workspace, channel, MAX_THREADS).await?);
     }
-    // What lasts longer comes first.
+    sort(&mut memories);
+    Ok(memories)
+}
+
+/// The current memories of a workspace with all of its threads, to look for somebody.
+pub async fn read_all(web: &Web, workspace: &WorkspaceId) -> Result<Vec<Memory>, ApiProblem> {
+    let mut memories = web.store.memories(workspace).await?;
+    for channel in web.archive.channels(workspace).await? {
+        let threads = web.archive.thread_memories(workspace, &channel.id, MAX_SEARCHED_THREADS);
+        memories.extend(threads.await?);
+    }
+    sort(&mut memories);
+    Ok(memories)
+}
+
+/// What lasts longer comes first.
+fn sort(memories: &mut [Memory]) {
     memories.sort_by(|one, other| {
         (&one.key.scope, other.key.term).cmp(&(&other.key.scope, one.key.term))
     });
-    Ok(memories)
 }
 
 /// The memos of a workspace, or those that belong to one of its channels, that the visitor may read. Looks at private ones

@@ -225,5 +225,13 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
     assert!(!page(OPERATOR, "Ren").await.contains("May 5th"));
     let again = client().delete(format!("{address}?workspace={workspace}")).bearer_auth(OPERATOR);
     assert_eq!(again.send().await.unwrap().status(), StatusCode::NOT_FOUND);
+
+    // What is known from a thread alone is found, too.
+    let begin = harness.post_message(&harness.tea, &harness.ren, "who has a birthday soon?");
+    harness.post_in_thread(&harness.tea, begin, &harness.mio, "mine is on July 9th");
+    let in_thread = "SELECT count(*) FROM memories WHERE is_current = 1 AND scope = 'thread' AND entries LIKE '%July%'";
+    harness.until_kept(in_thread, 1).await;
+    let shown = page(OPERATOR, "Mio").await;
+    assert!(shown.contains("July 9th") && shown.contains("value=\"thread\""), "{shown}");
     assert_eq!(program.stop(), Some(0));
 }

@@ -86,7 +86,10 @@ pub async fn page(
         true => Some(Person::find(&web, &workspace, name).await?),
         false => None,
     };
-    let mut found = memories::read(&web, &workspace, channel).await?;
+    let mut found = match (channel, &person) {
+        (None, Some(_)) => memories::read_all(&web, &workspace).await?,
+        _ => memories::read(&web, &workspace, channel).await?,
+    };
     let mut memos = memories::read_memos(&web, access, &workspace, channel).await?;
     let places = Places::read(&web, access, &workspace).await?;
     let rows = match channel.is_none() && person.is_none() {
