@@ -85,15 +85,22 @@ fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp)
     let cost = |money, unpriced| told_cost(Language::En, money, currency, unpriced);
     let _ = writeln!(
         text,
-        "{}: today {} tokens and {}, this month {}",
+        "{}: in 24 hours {} tokens and {}, in 30 days {}",
         muted.unwrap_or_default(),
         workspace.tokens_today,
         cost(workspace.money_today, workspace.unpriced_tokens_today),
         cost(workspace.money_this_month, workspace.unpriced_tokens_this_month),
     );
-    let rows: Vec<[String; 6]> =
-        workspace.channels.iter().map(|channel| format_channel(channel, now)).collect();
-    let header = ["CHANNEL", "MODE", "HEARD", "SPOKE", "WAITING", "TODAY"].map(str::to_owned);
+    let row = |channel: &ChannelStatus| {
+        let cost = match channel.tokens_today {
+            0 => "–".to_owned(),
+            _ => cost(channel.money_today, channel.unpriced_tokens_today),
+        };
+        format_channel(channel, cost, now)
+    };
+    let rows: Vec<[String; 7]> = workspace.channels.iter().map(row).collect();
+    let header = ["CHANNEL", "MODE", "HEARD", "SPOKE", "WAITING", "IN 24 HOURS", "COST"];
+    let header = header.map(str::to_owned);
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     for row in &rows {
@@ -108,7 +115,7 @@ fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp)
     text
 }
 
-fn format_channel(channel: &ChannelStatus, now: Timestamp) -> [String; 6] {
+fn format_channel(channel: &ChannelStatus, cost: String, now: Timestamp) -> [String; 7] {
     let name = strip_control_characters(channel.name.trim_start_matches('#'));
     let lock = if channel.visibility == "public" { "" } else { " (private)" };
     let muted = channel.muted_until.map(|until| format!(", {}", format_mute(until, now)));
@@ -133,6 +140,7 @@ fn format_channel(channel: &ChannelStatus, now: Timestamp) -> [String; 6] {
         ago(channel.last_spoke),
         waiting,
         if today.is_empty() { "–".to_owned() } else { today.join(", ") },
+        cost,
     ]
 }
 
