@@ -44,7 +44,7 @@ impl Reload<'_> {
             self.source.load(self.selection)?;
         self.run.apply(&mut newer)?;
         let config = self.live.config.read().reloaded_from(&newer);
-        // Everything that can fail comes before the first change.
+        // What reads files comes before the first change.
         let prompts: Vec<_> = self
             .live
             .prompts
@@ -59,14 +59,17 @@ impl Reload<'_> {
         for (current, prompts) in prompts {
             current.replace(prompts);
         }
+        // What somebody chooses on the page while the platforms are asked stays.
+        self.live.config.replace(config.clone());
         let failed_platforms = self.renew_credentials(&config).await;
         let kept = config.secrets_not_taken_from(&newer);
         let changed = fingerprints.changed_since(&self.newest).with_restart_for(&kept).reloaded;
-        let is_failed = |key: &String| {
+        let is_failed = |key: &str| {
             failed_platforms.iter().any(|platform| key.split('.').next() == Some(platform))
         };
         let changed: Vec<String> = changed.into_iter().filter(|key| !is_failed(key)).collect();
         match changed.join(", ") {
+            reloaded if reloaded.is_empty() && !failed_platforms.is_empty() => {}
             reloaded if reloaded.is_empty() => info!(
                 "reloaded the config and the prompts; nothing that can be reloaded has changed"
             ),
@@ -79,8 +82,8 @@ impl Reload<'_> {
         if !need_restart.is_empty() {
             warn!(keys = need_restart, "needs a restart: {need_restart}");
         }
-        self.live.config.replace(config);
-        self.newest = fingerprints;
+        // What was refused is tried once more with the next reload.
+        self.newest = fingerprints.with_keys_of(&self.newest, &is_failed);
         Ok(warnings)
     }
 

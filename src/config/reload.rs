@@ -65,6 +65,14 @@ impl Fingerprints {
         fingerprints
     }
 
+    /// The same, but with what an older version has for these keys.
+    pub fn with_keys_of(mut self, older: &Self, is_kept: &dyn Fn(&str) -> bool) -> Self {
+        self.0.retain(|key, _| !is_kept(key));
+        let kept = older.0.iter().filter(|(key, _)| is_kept(key));
+        self.0.extend(kept.map(|(key, hash)| (key.clone(), *hash)));
+        self
+    }
+
     /// Whether the file sets this key.
     pub fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)

@@ -76,7 +76,8 @@ async fn a_token_is_replaced_without_a_restart() {
     assert_eq!(status(with_token(TOKEN)).await, 401);
     assert_eq!(status(with_token(NEW_TOKEN)).await, 200);
     // What was open ends.
-    while events.chunk().await.unwrap().is_some() {}
+    let ended = async { while events.chunk().await.unwrap().is_some() {} };
+    tokio::time::timeout(std::time::Duration::from_secs(60), ended).await.unwrap();
 
     // Without a token, the pages would be open to everybody, so that waits for the restart.
     home.replace(&format!("  token: {NEW_TOKEN}\n"), "");

@@ -1,5 +1,6 @@
 //! A new token while the bot runs.
 
+use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing::warn;
 
@@ -24,8 +25,12 @@ impl DiscordPlatform {
     ) -> Result<Renewal, RenewalError> {
         let key = "discord.token";
         let Some(token) = newer.get(TOKEN) else { return Ok(Renewal::Unchanged) };
-        if self.settings.token.read().expose_secret() == token.expose_secret() {
+        let is_same = self.settings.token.read().expose_secret() == token.expose_secret();
+        if is_same && self.access.outage().is_none() {
             return Ok(Renewal::Unchanged);
+        }
+        if HeaderValue::from_str(token.expose_secret()).is_err() {
+            return Err(RenewalError::Refused { key, why: "it is no token".to_owned() });
         }
         let settings = DiscordSettings { token: token.clone().into(), ..self.settings.clone() };
         let identity = fetch_identity(&settings).await.map_err(|error| match error {

@@ -36,11 +36,12 @@ pub mod diagnose;
 pub mod remote;
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use anyhow::Context as _;
-use futures_util::future::join5;
+use futures_util::future::{join, join5};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -61,7 +62,7 @@ use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::access::PlatformAccess;
+use aizuchi_core::platform::access::{PlatformAccess, RETRY_INTERVAL};
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
@@ -172,14 +173,23 @@ impl DiscordPlatform {
     async fn run_background_tasks(&self) {
         let incidents = &self.incidents;
         let interval = self.settings.sync_interval;
-        join5(
+        let tasks = join5(
             incidents.keep_running(PlatformTask::Sync, || self.run_sync()),
             incidents.keep_running(PlatformTask::Backfill, || run_backfill(self, interval)),
             incidents.keep_running(PlatformTask::Backfill, || run_prioritized_backfill(self)),
             incidents.keep_running(PlatformTask::Backfill, || run_deletion_checks(self)),
             incidents.keep_running(PlatformTask::Command, || self.run_commands()),
-        )
-        .await;
+        );
+        join(tasks, self.retry_refused_token()).await;
+    }
+
+    /// Discord may take the same token again.
+    async fn retry_refused_token(&self) -> Infallible {
+        loop {
+            self.access.refused_for(RETRY_INTERVAL).await;
+            // What it means is seen from every call.
+            let _ = self.call(&ApiRequest::get("/users/@me")).await;
+        }
     }
 
     /// Registers the persona in every workspace, and stores the identity for the next start.
@@ -227,7 +237,7 @@ impl DiscordPlatform {
             }
         };
         match &result {
-            Err(error) if error.is_token_invalid() => {
+            Err(error) if error.is_token_invalid() && !call.has_own_token() => {
                 self.access.refuse(error.to_string());
                 return Err(DiscordApiError::Unreachable(error.to_string()));
             }

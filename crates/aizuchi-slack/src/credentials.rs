@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::SlackPlatform;
-use crate::api::{SlackApi, SlackApiError};
+use crate::api::SlackApiError;
 use crate::identity::{SlackConnectError, fetch_identity};
 use crate::settings::{EventTransport, SlackSettings};
 use aizuchi_core::current::Current;
@@ -43,35 +43,49 @@ impl SlackPlatform {
         else {
             return Ok(Renewal::Unchanged);
         };
-        let differs = |current: &Current<SecretString>, new: &SecretString| {
-            current.read().expose_secret() != new.expose_secret()
+        let bot = self.renew_bot_token(new_bot_token).await;
+        let events = match events_key {
+            APP_TOKEN => self.renew_app_token(events_secret, new_events_secret).await,
+            _ => Ok(replace_if_new(events_secret, new_events_secret)),
         };
-        let is_new_bot_token = differs(&self.settings.bot_token, new_bot_token);
-        let is_new_events_secret = differs(events_secret, new_events_secret);
-        if is_new_bot_token {
-            self.try_bot_token(new_bot_token).await?;
-        }
-        if is_new_events_secret && events_key == APP_TOKEN {
-            self.try_app_token(new_events_secret).await?;
-        }
-        if is_new_bot_token {
-            self.settings.bot_token.replace(new_bot_token.clone());
-            self.bot_access.confirm();
-            // Without it the next start would not know the bot while Slack is down.
-            if let Err(error) =
-                self.cursors.put_cursor(self.identity.to_cursor(&self.settings)).await
-            {
-                tracing::warn!(platform = "slack", %error, "the bot's identity could not be stored");
-            }
-        }
-        if is_new_events_secret {
-            events_secret.replace(new_events_secret.clone());
-            self.app_access.confirm();
-        }
-        Ok(match is_new_bot_token || is_new_events_secret {
+        Ok(match bot? || events? {
             true => Renewal::Renewed,
             false => Renewal::Unchanged,
         })
+    }
+
+    /// Returns whether it was new, or refused until now.
+    async fn renew_bot_token(&self, new: &SecretString) -> Result<bool, RenewalError> {
+        let was_refused = self.bot_access.outage().is_some();
+        if !is_new(&self.settings.bot_token, new) && !was_refused {
+            return Ok(false);
+        }
+        self.try_bot_token(new).await?;
+        self.settings.bot_token.replace(new.clone());
+        self.bot_access.confirm();
+        if was_refused {
+            // Slack may have sent nothing meanwhile, also over a socket that stayed open.
+            self.backfill_all_later();
+        }
+        // Without it the next start would not know the bot while Slack is down.
+        if let Err(error) = self.cursors.put_cursor(self.identity.to_cursor(&self.settings)).await {
+            tracing::warn!(platform = "slack", %error, "the bot's identity could not be stored");
+        }
+        Ok(true)
+    }
+
+    async fn renew_app_token(
+        &self,
+        current: &Current<SecretString>,
+        new: &SecretString,
+    ) -> Result<bool, RenewalError> {
+        if !is_new(current, new) && self.app_access.outage().is_none() {
+            return Ok(false);
+        }
+        self.try_app_token(new).await?;
+        current.replace(new.clone());
+        self.app_access.confirm();
+        Ok(true)
     }
 
     async fn try_bot_token(&self, token: &SecretString) -> Result<(), RenewalError> {
@@ -89,13 +103,22 @@ impl SlackPlatform {
     /// Asks for a socket's address, which is not used.
     async fn try_app_token(&self, token: &SecretString) -> Result<(), RenewalError> {
         let key = "slack.app_token";
-        let not_tried = |why: String| RenewalError::NotTried { key, why };
-        let api = SlackApi::new(&self.settings.api_base, self.settings.timeouts.call);
-        let api = api.map_err(|error| not_tried(format!("{error:#}")))?;
-        match api.call(token, "apps.connections.open", &[]).await {
+        match self.api.call(token, "apps.connections.open", &[]).await {
             Ok(_) => Ok(()),
             Err(SlackApiError::Refused(why)) => Err(RenewalError::Refused { key, why }),
-            Err(error) => Err(not_tried(error.to_string())),
+            Err(error) => Err(RenewalError::NotTried { key, why: error.to_string() }),
         }
     }
+}
+
+fn is_new(current: &Current<SecretString>, new: &SecretString) -> bool {
+    current.read().expose_secret() != new.expose_secret()
+}
+
+fn replace_if_new(current: &Current<SecretString>, new: &SecretString) -> bool {
+    let is_new = is_new(current, new);
+    if is_new {
+        current.replace(new.clone());
+    }
+    is_new
 }

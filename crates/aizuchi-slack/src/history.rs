@@ -250,6 +250,10 @@ impl SlackPlatform {
     /// Advances the cursors of channels without a gap, so that the next start reads less.
     async fn advance_unbroken_cursors(&self) {
         let until = self.now() - REDELIVERY_WINDOW;
+        // What Slack did not send for a refused token is read later.
+        if self.bot_access.outage().is_some() {
+            return;
+        }
         let channels = self.unbroken_channels.lock().clone();
         for channel in &channels {
             let moved = match self.cursor(channel).await {

@@ -27,11 +27,12 @@ mod post_lookup;
 mod credentials;
 
 use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use anyhow::Context as _;
-use futures_util::future::{join5, try_join_all};
+use futures_util::future::{join, join5, try_join_all};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -54,7 +55,7 @@ use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
-use aizuchi_core::platform::access::{AccessLoss, PlatformAccess};
+use aizuchi_core::platform::access::{AccessLoss, PlatformAccess, RETRY_INTERVAL};
 use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
@@ -171,14 +172,24 @@ impl SlackPlatform {
     async fn run_background_tasks(&self) {
         let incidents = &self.incidents;
         let interval = self.settings.sync_interval;
-        join5(
+        let tasks = join5(
             incidents.keep_running(PlatformTask::Sync, || self.run_sync()),
             incidents.keep_running(PlatformTask::Backfill, || run_backfill(self, interval)),
             incidents.keep_running(PlatformTask::Backfill, || run_prioritized_backfill(self)),
             incidents.keep_running(PlatformTask::Backfill, || run_deletion_checks(self)),
             incidents.keep_running(PlatformTask::Command, || self.run_commands()),
-        )
-        .await;
+        );
+        join(tasks, self.retry_refused_token()).await;
+    }
+
+    /// Slack may take the same token again, and may have sent nothing until then.
+    async fn retry_refused_token(&self) -> Infallible {
+        loop {
+            self.bot_access.refused_for(RETRY_INTERVAL).await;
+            if self.call("auth.test", &[]).await.is_ok() {
+                self.backfill_all_later();
+            }
+        }
     }
 
     async fn listen(&self, shutdown: &CancellationToken) -> Result<(), SlackConnectError> {

@@ -25,11 +25,9 @@ use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::current::Current;
+use aizuchi_core::platform::access::RETRY_INTERVAL;
 use aizuchi_core::platform::backoff::backoff_delay;
 use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
-
-/// How long a refused token that nobody replaces is left alone.
-const REFUSED_TOKEN_RETRY: SignedDuration = SignedDuration::from_secs(60);
 
 /// What a connection reports to its slot. Each signal has the connection's number.
 enum ConnectionSignal {
@@ -110,7 +108,7 @@ impl SlackPlatform {
         app_token: &Current<SecretString>,
     ) -> Result<SlackSocket, SlackDisconnect> {
         // Slack may take the same token again.
-        let retry = self.clock.sleep_until(self.now() + REFUSED_TOKEN_RETRY);
+        let retry = self.clock.sleep_until(self.now() + RETRY_INTERVAL);
         tokio::select! {
             () = self.app_access.usable() => {}
             () = retry => {}

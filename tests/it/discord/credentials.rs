@@ -53,7 +53,7 @@ async fn a_wrong_token_is_not_used() {
     harness.reload_until(&program, said, 1).await;
 
     // Tried again, it is right.
-    harness.reload_until(&program, "its new credentials are in use", 1).await;
+    harness.reload_until(&program, "changed: discord.token", 1).await;
     harness.asks(harness.tea, harness.mio, "who is there?");
     harness.posts(1).await;
     assert_eq!(program.stop(), Some(0));

@@ -10,6 +10,9 @@ use crate::clock::Clock;
 /// How long refused credentials may be replaced before the connection ends.
 pub const RENEWAL_TIME: SignedDuration = SignedDuration::from_mins(10);
 
+/// How long a refused credential that nobody replaces is left alone before it is tried again.
+pub const RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+
 /// The bot's access to one platform with one of its credentials.
 pub struct PlatformAccess {
     /// The platform's name in the log: `slack`.
@@ -25,6 +28,11 @@ enum State {
     /// The platform has not let the bot in since the start.
     Unproven,
     Granted,
+    /// The credential is taken again, but not yet for what it was refused for. If it is refused once more before this time,
+    /// the time to replace it is still the same.
+    Recovered {
+        until: Timestamp,
+    },
     /// The credential may be replaced until then.
     Refused {
         why: String,
@@ -51,21 +59,27 @@ impl PlatformAccess {
 
     /// The platform has let the bot in.
     pub fn confirm(&self) {
-        self.grant(|state| matches!(state, State::Unproven | State::Refused { .. }));
+        self.grant(State::Granted, |state| {
+            !matches!(state, State::Granted | State::Revoked { .. })
+        });
     }
 
     /// The platform has taken the credential for something that does not show whether it lets the bot in.
     pub fn recover(&self) {
-        self.grant(|state| matches!(state, State::Refused { .. }));
+        let until = match &*self.state.borrow() {
+            State::Refused { until, .. } => *until,
+            _ => return,
+        };
+        self.grant(State::Recovered { until }, |state| matches!(state, State::Refused { .. }));
     }
 
-    fn grant(&self, is_new: impl Fn(&State) -> bool) {
+    fn grant(&self, granted: State, is_new: impl Fn(&State) -> bool) {
         let mut was_refused = false;
         self.state.send_if_modified(|state| {
             was_refused = matches!(state, State::Refused { .. });
             let is_new = is_new(state);
             if is_new {
-                *state = State::Granted;
+                *state = granted.clone();
             }
             is_new
         });
@@ -84,10 +98,15 @@ impl PlatformAccess {
     pub fn refuse(&self, why: impl Into<String>) {
         let (now, why, mut may_be_renewed) = (self.clock.now(), why.into(), false);
         let is_first = self.state.send_if_modified(|state| {
-            may_be_renewed = *state == State::Granted;
-            let until = if may_be_renewed { now + RENEWAL_TIME } else { now };
-            let is_first = matches!(state, State::Unproven | State::Granted);
-            if is_first {
+            let until = match state {
+                State::Unproven => Some(now),
+                State::Recovered { until } if now < *until => Some(*until),
+                State::Granted | State::Recovered { .. } => Some(now + RENEWAL_TIME),
+                State::Refused { .. } | State::Revoked { .. } => None,
+            };
+            may_be_renewed = until.is_some_and(|until| until > now);
+            let is_first = until.is_some();
+            if let Some(until) = until {
                 *state = State::Refused { why: why.clone(), until };
             }
             is_first
@@ -112,9 +131,25 @@ impl PlatformAccess {
     /// Waits until the credential is not refused, or not any more.
     pub async fn usable(&self) {
         let mut states = self.state.subscribe();
-        let is_usable = |state: &State| matches!(state, State::Unproven | State::Granted);
+        let is_usable =
+            |state: &State| !matches!(state, State::Refused { .. } | State::Revoked { .. });
         if states.wait_for(is_usable).await.is_err() {
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits until the credential has been refused for so long.
+    pub async fn refused_for(&self, time: SignedDuration) {
+        let mut states = self.state.subscribe();
+        loop {
+            let is_refused = |state: &State| matches!(state, State::Refused { .. });
+            if states.wait_for(is_refused).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            tokio::select! {
+                () = self.usable() => {}
+                () = self.clock.sleep_until(self.clock.now() + time) => return,
+            }
         }
     }
 
@@ -130,7 +165,7 @@ impl PlatformAccess {
                     _ = change => {}
                     () = self.clock.sleep_until(until) => return AccessLoss::Refused(why),
                 },
-                State::Unproven | State::Granted => {
+                State::Unproven | State::Granted | State::Recovered { .. } => {
                     if change.await.is_err() {
                         std::future::pending::<()>().await;
                     }
@@ -164,11 +199,19 @@ mod tests {
         assert_eq!(access.usable().now_or_never(), None);
         assert_eq!(access.lost().now_or_never(), None);
         assert_eq!(access.outage().as_deref(), Some("test.token is refused"));
+        assert_eq!(access.refused_for(RETRY_INTERVAL).now_or_never(), None);
         access.recover();
         assert_eq!(access.usable().now_or_never(), Some(()));
         assert_eq!(access.outage(), None);
-        // The time begins anew with each refusal.
+        // The time begins anew with each refusal, but not where the platform takes it here and refuses it there.
         clock.advance_to(clock.now() + RENEWAL_TIME);
+        access.refuse("invalid_auth");
+        clock.advance_to(clock.now() + RENEWAL_TIME / 2);
+        access.recover();
+        access.refuse("invalid_auth");
+        clock.advance_to(clock.now() + RENEWAL_TIME / 2);
+        assert_eq!(access.lost().now_or_never(), Some(refused()));
+        access.confirm();
         access.refuse("invalid_auth");
         assert_eq!(access.lost().now_or_never(), None);
         clock.advance_to(clock.now() + RENEWAL_TIME);
