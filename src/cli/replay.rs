@@ -1,5 +1,6 @@
 //! `aizuchi replay`: replays recorded messages under one or more policies and prints their scores.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,10 @@ use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
 use crate::cli::{log, print};
-use crate::config::ModelSelection;
+use crate::config::minds::ResolvedMinds;
+use crate::config::model_sources::ModelSources;
 use crate::config::source::ConfigSource;
+use crate::config::{Config, ModelSelection};
 use crate::replay::checkpoint::Checkpoint;
 use crate::replay::history::ChannelSource;
 use crate::replay::input::Recording;
@@ -130,7 +133,13 @@ impl ReplayArgs {
         bar.set_message("counting");
         judge.agree(&recording, &policies, &settings, &|messages| bar.inc(messages))?;
         bar.reset();
-        let run = PolicyRun { recording: &recording, judge: &judge, settings, bar: &bar };
+        let run = PolicyRun {
+            recording: &recording,
+            judge: &judge,
+            settings,
+            bar: &bar,
+            is_cut_short: Cell::new(false),
+        };
         let mut builder = match self.resume {
             Some(_) => None,
             None => self.report.builder(&policies, judge.kind(), self.latency),
@@ -194,7 +203,14 @@ impl ReplayArgs {
         let policies: Vec<_> = policies
             .iter()
             .map(|policy| {
-                let settings = fingerprint(format!("{:?}", policy.config).as_bytes());
+                // Where the settings are from, and what else the environment has, changes nothing.
+                let settings = Config {
+                    model_sources: ModelSources::default(),
+                    minds: ResolvedMinds::default(),
+                    folder: PathBuf::new(),
+                    ..policy.config.clone()
+                };
+                let settings = fingerprint(format!("{settings:?}").as_bytes());
                 let prompts = policy.config.prompts_dir().as_deref().map(prompts_fingerprint);
                 anyhow::Ok(json!({ "settings": settings, "prompts": prompts.transpose()? }))
             })
@@ -260,6 +276,8 @@ struct PolicyRun<'a> {
     judge: &'a Judge,
     settings: ReplaySettings,
     bar: &'a ProgressBar,
+    /// A model did not answer everything, so the rest is not kept for a resumed replay.
+    is_cut_short: Cell<bool>,
 }
 
 /// What is written while a policy is replayed.
@@ -289,13 +307,14 @@ impl PolicyRun<'_> {
         if report.is_some() {
             replay = replay.observed();
         }
-        // Whatever comes after a channel with unknown judgments is replayed again, too: a higher cap may know them.
-        let mut is_complete = true;
         let events = replay.run(self.recording, first, events, &mut |index, channel, record| {
             let mut part = ReplayScore::new(policy);
             part.add(channel, record);
-            is_complete &= part.failed == 0;
-            if let Some(checkpoint) = checkpoint.as_mut().filter(|_| is_complete) {
+            // Whatever comes after a channel that the cap has cut short is replayed again, too.
+            if part.failed > 0 && matches!(self.judge, Judge::Model(_)) {
+                self.is_cut_short.set(true);
+            }
+            if let Some(checkpoint) = checkpoint.as_mut().filter(|_| !self.is_cut_short.get()) {
                 if let Some(output) = &mut record.output {
                     output.flush().context("cannot write the events")?;
                 }

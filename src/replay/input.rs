@@ -238,7 +238,8 @@ impl<'a> InputWriter<'a> {
         self.tells_audience |= line.audience != Audience::Unknown;
         let takes_private = self.options.private == PrivateChannels::Taken;
         match line.audience {
-            Audience::Unknown | Audience::Everybody => true,
+            Audience::Everybody => true,
+            Audience::Unknown => !self.left_out_rooms.contains(&line.message.room),
             Audience::Channel if self.left_out_rooms.contains(&line.message.room) => false,
             Audience::Channel => {
                 let takes = self.takes_channel(true);

@@ -60,7 +60,7 @@ pub struct ReplayScore {
     /// Human messages that another user's message follows within the collision window.
     #[serde(rename = "lines_colliding")]
     pub messages_colliding: usize,
-    /// Decisions that failed. There should be none, because a recorded channel never fails.
+    /// Decisions that failed: nobody knows what the judge would have said.
     pub failed: usize,
     pub prompt_bytes: u64,
     /// The bytes that prompts share with the prompt before them in their channel.

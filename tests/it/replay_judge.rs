@@ -220,6 +220,14 @@ async fn a_stopped_replay_goes_on_with_the_same_result() {
     let other = [&resumable[..], &["--language", "ja"]].concat();
     let (code, _, stderr) = replay(folder.path(), &other).await;
     assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
+    // Neither where the command is run nor what else the environment has.
+    for (variable, place) in [("OLDPWD", "."), ("SSH_TTY", "..")] {
+        let mut command = aizuchi();
+        command.current_dir(folder.path().join(place)).env(variable, "/elsewhere");
+        command.arg("replay").arg(path("rooms.jsonl")).arg("--policy").arg(path("config.yaml"));
+        command.args(["--judge", "speak", "--resume"]).arg(path("with-policy"));
+        command.assert().success();
+    }
     let answers = ["--judge", "answers.jsonl", "--resume", "answered"];
     for (verdict, expected) in [(false, Some(0)), (false, Some(0)), (true, Some(1))] {
         let line = json!({"room": "room-0", "message": "m2", "should_respond": verdict});

@@ -71,8 +71,14 @@ impl RoomNames {
         if !RoomFields::NAMES.iter().any(|name| has(name)) {
             return Ok(ParsedLine { message, audience: Audience::Unknown });
         }
-        let fields: RoomFields = serde_json::from_slice(line).unwrap_or_default();
-        let audience = fields.audience();
+        // What cannot be told counts as private, as where a key is there twice.
+        let (fields, audience) = match serde_json::from_slice::<RoomFields>(line) {
+            Ok(fields) => {
+                let audience = fields.audience();
+                (fields, audience)
+            }
+            Err(_) => (RoomFields::default(), Audience::Channel),
+        };
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (room_name, workspace) = (text(&fields.room_name), text(&fields.workspace));
         if room_name.is_some() || workspace.is_some() {
@@ -115,6 +121,7 @@ mod tests {
             (r#","visibility":7,"workspace":7"#, Audience::Channel),
             (r#","visibility":"public","said_in":"private""#, Audience::FormerChannel),
             (r#","visibility":"private","said_in":"public""#, Audience::Channel),
+            (r#","visibility":"public","visibility":"public""#, Audience::Channel),
         ] {
             let line =
                 format!(r#"{{"room":"C1","id":"1","ts":1,"author":"ann","text":"x"{more}}}"#);

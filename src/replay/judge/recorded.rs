@@ -1,8 +1,6 @@
 //! Answers that were recorded elsewhere: JSON Lines, each by the hash of its prompt or by the message it is about.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -70,10 +68,10 @@ struct RecordedJudgment {
 impl RecordedAnswers {
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
-        let file = File::open(path).with_context(|| format!("cannot read {shown}"))?;
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
         let (mut by_prompt, mut by_message) = (HashMap::new(), HashMap::new());
         let mut bad_lines = Vec::new();
-        read_lines(&mut BufReader::new(file), &mut |number, line| {
+        read_lines(&mut &bytes[..], &mut |number, line| {
             match line.and_then(parse) {
                 Ok(Line::Answer { prompt_hash, answer }) => {
                     by_prompt.insert(prompt_hash, answer);
@@ -89,8 +87,7 @@ impl RecordedAnswers {
         .with_context(|| format!("cannot read {shown}"))?;
         let is_empty = by_prompt.is_empty() && by_message.is_empty();
         anyhow::ensure!(!is_empty, "{shown} holds no answers");
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
-        let hash = Sha256::digest(bytes);
+        let hash = Sha256::digest(&bytes);
         Ok(Self {
             by_prompt,
             by_message,
