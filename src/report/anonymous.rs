@@ -23,7 +23,8 @@ pub enum Anonymity {
 /// A part of a name this short may be an ordinary word, so only the whole name is replaced.
 const MIN_PART_LETTERS: usize = 3;
 
-/// Parts of names that are ordinary English words as well: they are replaced only where they have a capital letter.
+/// Parts of names that are ordinary English words as well: they are replaced only where they are written like names, with a
+/// capital letter or behind an `@`.
 const WORDS_AND_NAMES: &[&str] = &[
     "abbey",
     "amber",
@@ -156,9 +157,12 @@ impl Replacements {
             let parts = name.split(|letter: char| letter.is_whitespace() || "._-".contains(letter));
             let is_part = |part: &&str| part.chars().count() >= MIN_PART_LETTERS && *part != name;
             let is_word = |part: &str| WORDS_AND_NAMES.contains(&&*part.to_lowercase());
-            patterns.extend(
-                parts.filter(is_part).map(|part| Pattern::new(part, &neutral, !is_word(part))),
-            );
+            for part in parts.filter(is_part) {
+                match is_word(part) {
+                    true => patterns.extend(patterns_of_word(part, &neutral)),
+                    false => patterns.push(Pattern::new(part, &neutral, true)),
+                }
+            }
             if is_one_letter(name) {
                 patterns.extend(NAME_ENDINGS.map(|ending| {
                     Pattern::new(&format!("{name}{ending}"), &format!("{neutral}{ending}"), false)
@@ -261,6 +265,19 @@ impl Pattern {
     }
 }
 
+/// Where a word is a name.
+fn patterns_of_word(word: &str, neutral: &str) -> [Pattern; 3] {
+    let mut letters = word.chars();
+    let capital = letters
+        .next()
+        .map(|first| first.to_uppercase().to_string() + &letters.as_str().to_lowercase());
+    [
+        Pattern::new(&capital.unwrap_or_default(), neutral, false),
+        Pattern::new(&word.to_uppercase(), neutral, false),
+        Pattern::new(&format!("@{word}"), &format!("@{neutral}"), true),
+    ]
+}
+
 fn is_one_letter(name: &str) -> bool {
     name.chars().count() == 1
 }
@@ -305,7 +322,7 @@ mod tests {
             author("U2", "健"),
             author("U3", "bo"),
             author("U4", "田中"),
-            author("U5", "Will Ödegård"),
+            author("U5", "will Ödegård"),
         ];
         let channels = HashMap::from([("garden".to_owned(), "room-A".to_owned())]);
         let replacements = Replacements::new(&authors, channels, Language::En);
@@ -325,7 +342,7 @@ mod tests {
             ("whether ann or meyer has the key, ask ödegård", {
                 "whether Person A or Person A has the key, ask Person E"
             }),
-            ("Will will ask @will ödegård", "Person E will ask @Person E"),
+            ("Will will ask @will, thanks WILL", "Person E will ask @Person E, thanks Person E"),
             ("see #garden, not the garden", "see #room-A, not the garden"),
         ] {
             assert_eq!(replacements.text(text), expected);

@@ -208,6 +208,8 @@ fn kind(decision: &Decision, ended: DecisionResult) -> MomentKind {
             MomentKind::Silent
         }
         DecisionResult::Dropped => MomentKind::Dropped,
-        DecisionResult::Failed => MomentKind::Failed,
+        // Where it speaks, a failure was a silence. Where it observes, it only hides what it would have done.
+        DecisionResult::Failed if is_observed => MomentKind::Failed,
+        DecisionResult::Failed => MomentKind::Dropped,
     }
 }

@@ -45,7 +45,9 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
 /// That the figures may be too low, if they may.
 pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {
     let is_partial = policy.unknown_verdicts > 0 && policy.spoke.is_some();
-    is_partial.then(|| texts::verdicts_unknown(language, policy.unknown_verdicts))
+    is_partial.then(|| {
+        texts::verdicts_unknown(language, &words::times(policy.unknown_verdicts, language))
+    })
 }
 
 /// Why it is not known how often it would have spoken.

@@ -160,14 +160,14 @@ mod tests {
         tried.set(Knob::MinConfidence, 0.75).unwrap();
         tried.set(Knob::MinWait, 300.0).unwrap();
         tried.set_gates(&[JudgeGate::Share, JudgeGate::Directed]);
-        let expected = "response:\n  min_confidence: 0.75\n  gates: [directed, share]\n";
+        let expected = "response:\n  gates: [directed, share]\nchannels:\n  \"C1\":\n    min_confidence: 0.75\n";
         assert_eq!(tried.patch().as_deref(), Some(expected));
         assert!(tried.set(Knob::MinConfidence, 1.5).is_err());
         assert!(tried.set(Knob::MaxWait, f64::NAN).is_err());
     }
 
     #[test]
-    fn what_the_channel_sets_itself_is_changed_there() {
+    fn what_a_channel_may_set_is_changed_there_alone() {
         let mut config = Config::default();
         let own = ChannelConfig { min_confidence: Some(Ratio(0.9)), ..ChannelConfig::default() };
         config.channels.insert(ChannelKey("#tea".to_owned()), own);
@@ -176,7 +176,7 @@ mod tests {
         tried.set(Knob::MinConfidence, 0.5).unwrap();
         tried.set(Knob::Cooldown, 60.0).unwrap();
         let expected =
-            "response:\n  cooldown_seconds: 60\nchannels:\n  \"#tea\":\n    min_confidence: 0.5\n";
+            "channels:\n  \"#tea\":\n    min_confidence: 0.5\n    cooldown_seconds: 60\n";
         assert_eq!(tried.patch().as_deref(), Some(expected));
         let book = tried.policy.config.rulebook();
         assert_eq!(book.channel_rules(&ChannelId::new("C1"), "C1").min_confidence, 0.5);

@@ -42,9 +42,9 @@ texts! {
         "decides whether to speak."
         / "{period}、{channels}で、{name} が何回話すかはわかりません。話すかどうかを決める判断役の答えが 1 つもないためです。";
     /// Stands behind the headline.
-    verdicts_unknown(count: usize):
-        "What the judge would have said is not known {count} times, so it may be more."
-        / "判断役の答えがわからない場面が {count} 回あり、実際はこれより多いかもしれません。";
+    verdicts_unknown(times: &str):
+        "What the judge would have said is not known {times}, so it may be more."
+        / "判断役の答えがわからない場面が {times}あり、実際はこれより多いかもしれません。";
     headline_at_most(period: &str, channels: &str, name: &str, times: &str, rate: &str):
         "Over {period} in {channels}, {name} would have spoken at most {times}{rate}: the judge of this replay, which decides "
         "whether to speak, always says yes."
