@@ -137,7 +137,8 @@ async fn note_expiring(config: &Config) -> Option<String> {
     let address = config.database_address();
     let count = match ReadOnlyDatabase::open(&address).await {
         Ok(stored) => stored.count_messages_before(before).await.ok()?,
-        Err(_) if matches!(address.inspect().await, Ok(DatabaseStatus::Missing)) => return None,
+        // What else is wrong is told of the database itself.
+        Err(_) if !matches!(address.inspect().await, Ok(DatabaseStatus::Outdated)) => return None,
         Err(_) => {
             return Some(format!(
                 "retention.messages_days: all messages from before {day} are erased for good while Aizuchi runs; how many \

@@ -99,7 +99,7 @@ fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp)
         format_channel(channel, cost, now)
     };
     let rows: Vec<[String; 7]> = workspace.channels.iter().map(row).collect();
-    let header = ["CHANNEL", "MODE", "HEARD", "SPOKE", "WAITING", "IN 24 HOURS", "COST"];
+    let header = ["CHANNEL", "MODE", "HEARD", "SPOKE", "WAITING", "TODAY", "COST (24 H)"];
     let header = header.map(str::to_owned);
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();

@@ -91,12 +91,12 @@ pub async fn page(
         .then(|| texts::console::some_dead_letters(language, status.dead_letters));
     let failing = failing.iter().map(|model| texts::console::model_fails(language, model));
     let now = web.clock.now();
-    let yesterday = (now - SignedDuration::from_hours(24)).to_zoned(web.zone.clone());
+    let today = now.to_zoned(web.zone.clone()).date();
     let teller = Teller {
         language,
         currency: &web.currency,
         now: views::seconds(now),
-        yesterday: yesterday.strftime("%Y-%m-%dT%H:%M").to_string(),
+        today: format!("{today}T00:00"),
     };
     render(&OverviewPage {
         layout: Layout::new(&web, &visitor, language, Section::Overview),
@@ -124,8 +124,8 @@ struct Teller<'a> {
     language: Language,
     currency: &'a str,
     now: f64,
-    /// A day ago, as the timeline's filter takes it.
-    yesterday: String,
+    /// The last midnight, as the timeline's filter takes it.
+    today: String,
 }
 
 impl Teller<'_> {
@@ -171,7 +171,7 @@ impl Teller<'_> {
         let address = channel_address(&workspace.workspace, &status.id);
         let outcomes = status.decisions_today.iter().map(|(name, count)| OutcomeView {
             name,
-            address: format!("{address}?outcome={name}&from={}", self.yesterday),
+            address: format!("{address}?outcome={name}&from={}", self.today),
             word: texts::console::outcome_word(language, name),
             count: *count,
         });

@@ -69,7 +69,6 @@ pub async fn page(
     let address = channel_address(&workspace, &channel.id);
     let (orders, now) = (web.store.orders(&workspace).await?, web.clock.now());
     let (here, everywhere) = (orders.channel_mute(&channel.id, now), orders.workspace_mute(now));
-    let longest = here.into_iter().chain(everywhere).max_by_key(|mute| mute.until);
     let mode = web.inbox.channel_cache.mode(&workspace, &channel.id);
     render(&TimelinePage {
         layout: Layout::new(&web, &visitor, language, Section::Channel),
@@ -83,7 +82,7 @@ pub async fn page(
         channel: channel.id.to_string(),
         is_muted: here.is_some(),
         is_muted_everywhere: everywhere.is_some(),
-        muted_until: longest.and_then(|mute| end_of_mute(mute.until, now)),
+        muted_until: everywhere.or(here).and_then(|mute| end_of_mute(mute.until, now)),
         modes: modes(language),
         mode_name: mode.name(),
         can_read,

@@ -358,12 +358,12 @@ impl Journal {
         Ok(Self { entries, older })
     }
 
-    /// The changes. The newest of a memory that is shown can be undone, as long as the version before is kept.
     /// Whether a change here led to this version of a memory.
     pub fn names(&self, memory: MemoryId) -> bool {
         self.entries.iter().any(|entry| entry.after == memory)
     }
 
+    /// The changes. The newest of each of these memories can be undone, as long as the version before is kept.
     pub fn rows(&self, reader: &Reader<'_>, shown: &[Memory]) -> Vec<JournalRow> {
         let language = reader.language;
         let undo = |entry: &JournalEntry| {
