@@ -83,7 +83,7 @@ async fn a_model_of_another_server_has_no_list_price() {
     let mut status = aizuchi();
     status.env("TEST_KEY", KEY).arg("--config").arg(home.config()).arg("status");
     let status = String::from_utf8(status.output().unwrap().stdout).unwrap();
-    assert!(status.contains("tokens and cost unknown, this month cost unknown"), "{status}");
+    assert!(status.contains("tokens and cost unknown, in 30 days cost unknown"), "{status}");
 }
 
 /// What the config says costs nothing costs nothing.

@@ -48,7 +48,9 @@ impl SlackPlatform {
             APP_TOKEN => self.renew_app_token(events_secret, new_events_secret).await,
             _ => Ok(replace_if_new(events_secret, new_events_secret)),
         };
-        Ok(match bot? || events? {
+        // Each is in force by itself.
+        let (is_new_bot, is_new_events) = (bot?, events?);
+        Ok(match is_new_bot || is_new_events {
             true => Renewal::Renewed,
             false => Renewal::Unchanged,
         })

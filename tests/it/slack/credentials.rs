@@ -43,6 +43,24 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     assert_eq!(program.stop(), Some(0));
 }
 
+/// One token that is wrong keeps the other one out no more than the old one.
+#[tokio::test]
+async fn each_token_is_taken_for_itself() {
+    let harness = SlackHarness::new().await;
+    harness.will_say(&["With the new bot's token."]);
+    let program = harness.start().await;
+    harness.slack.replace_tokens("xoxb-new", "xapp-new");
+    harness.home.replace("xoxb-dev", "xoxb-new");
+    harness.home.replace("xapp-dev", "xapp-typo");
+    let said = "the old credentials stay in use: the new slack.app_token is refused: invalid_auth";
+    harness.reload_until(&program, said, 1).await;
+    harness.post_mention(&harness.tea, &harness.mio, "who is there?");
+    harness.wait_for_posts(1).await;
+    harness.home.replace("xapp-typo", "xapp-new");
+    harness.reload_until(&program, "changed: slack.app_token, slack.bot_token", 1).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
 /// An app that was switched off and on has the same token. Nobody has to wait for the next try.
 #[tokio::test]
 async fn a_token_that_is_taken_again_is_used_at_once() {
