@@ -89,7 +89,8 @@ struct Advice {
 impl TuneArgs {
     /// `named` is the config that `--config` names.
     pub fn run(self, named: Option<PathBuf>, source: &ConfigSource) -> anyhow::Result<ExitCode> {
-        log::init_plain("warn");
+        // A judgment that nobody knows is counted, not warned of.
+        log::init_plain("warn,aizuchi_core::runner=error");
         let base = match (&self.policy, named) {
             (None, None) => Policy::default_settings(),
             (Some(file), None) => Policy::open(file)?,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -95,11 +96,15 @@ fn work(
         }
         let buffer = EventBuffer::default();
         let output = has_events.then(|| Box::new(buffer.clone()) as EventOutput);
-        let result = channels.channel(index).and_then(|channel| {
+        let replay_channel = || {
+            let channel = channels.channel(index)?;
             let mut record = replay.channel(&channel, output)?;
             record.output = None;
             Ok((channel.into_owned(), record, buffer))
-        });
+        };
+        // The others would wait for ever for the turn of a channel that never comes.
+        let result = catch_unwind(AssertUnwindSafe(replay_channel));
+        let result = result.unwrap_or_else(|_| Err(anyhow::anyhow!("a defect in the program")));
         if sender.send((index, result)).is_err() {
             return;
         }

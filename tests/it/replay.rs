@@ -1,10 +1,11 @@
 //! Replays: the real pipeline on a virtual clock, deterministic to the byte.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use aizuchi::replay::history::History;
+use aizuchi::replay::history::{ChannelSource, History, RecordedChannel};
 use aizuchi::replay::score::ReplayScore;
 use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings, replay};
 use serde_json::Value;
@@ -101,6 +102,29 @@ fn rooms() -> History {
         channel
     };
     History { channels: (1..=9).rev().map(room).collect(), ..History::default() }
+}
+
+/// Rooms of which the second cannot be replayed without a panic.
+struct BrokenRooms(History);
+
+impl ChannelSource for BrokenRooms {
+    fn channel_count(&self) -> usize {
+        self.0.channel_count()
+    }
+
+    fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
+        assert_ne!(index, 1, "a defect on purpose");
+        self.0.channel(index)
+    }
+}
+
+#[test]
+fn a_defect_in_one_room_ends_the_replay_of_all() {
+    let policy = policy("adaptive");
+    let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
+    let replay = Replay::new(&policy, settings).unwrap().on_threads(2);
+    let failed = replay.run(&BrokenRooms(rooms()), 0, None, &mut |_, _, _| Ok(()));
+    assert_eq!(failed.err().unwrap().to_string(), "a defect in the program");
 }
 
 #[test]

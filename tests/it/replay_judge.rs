@@ -176,6 +176,7 @@ async fn recorded_answers_stand_in_for_a_model() {
         "{stderr}"
     );
     assert!(stderr.contains(&format!("{unknown} judgments are unknown")), "{stderr}");
+    assert!(!stderr.contains("WARN"), "{stderr}");
     assert!(!stderr.contains("secret"), "{stderr}");
     for (arguments, expected) in [
         (
