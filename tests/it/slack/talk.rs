@@ -140,11 +140,16 @@ async fn names_are_converted_both_ways_and_no_other_mention_is_live() {
     let harness = SlackHarness::new().await;
     let program = harness.start().await;
     harness.post_message(&harness.tea, &harness.ren, "I bake");
-    // A name is looked up after its user's first message, and used a moment after it is stored. Users are looked up one
-    // after the other, so a second name tells that the first one is in use.
-    harness.until_kept("SELECT count(*) FROM users WHERE name = 'Ren'", 1).await;
-    harness.post_message(&harness.tea, &harness.mio, "I mix");
-    harness.until_kept("SELECT count(*) FROM users WHERE name = 'Mio'", 1).await;
+    // A name is looked up after its user's first message, and used a moment after it is stored, which later messages show.
+    for number in 0.. {
+        let text = format!("<@{}> bakes {number}", harness.ren);
+        harness.post_message(&harness.tea, &harness.mio, &text);
+        let kept = format!("SELECT count(*) FROM messages WHERE text LIKE '% bakes {number}'");
+        harness.until_kept(&kept, 1).await;
+        if harness.count("SELECT count(*) FROM messages WHERE text LIKE '@Ren bakes %'").await > 0 {
+            break;
+        }
+    }
     harness.will_say(&["Ask @Ren, @everyone, <!channel> or <@U0NOBODY>, @here."]);
     let question = format!(
         "<@{}> who bakes, <@{}>? see <#{}|tea> :tada:",
