@@ -259,7 +259,7 @@ impl DiscordApi {
 }
 
 /// The header that says whose call it is, unless the token holds what no header may hold.
-fn authorization(token: &SecretString) -> Option<HeaderValue> {
+pub(crate) fn authorization(token: &SecretString) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bot {}", token.expose_secret())).ok()?;
     value.set_sensitive(true);
     Some(value)

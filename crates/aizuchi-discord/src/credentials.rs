@@ -1,10 +1,10 @@
 //! A new token while the bot runs.
 
-use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret as _, SecretString};
 use tracing::warn;
 
 use crate::DiscordPlatform;
+use crate::api::authorization;
 use crate::identity::{DiscordConnectError, fetch_identity};
 use crate::settings::DiscordSettings;
 use aizuchi_core::platform::remote::{Credentials, Renewal, RenewalError};
@@ -29,7 +29,7 @@ impl DiscordPlatform {
         if is_same && self.access.outage().is_none() {
             return Ok(Renewal::Unchanged);
         }
-        if HeaderValue::from_str(token.expose_secret()).is_err() {
+        if authorization(token).is_none() {
             return Err(RenewalError::Refused { key, why: "it is no token".to_owned() });
         }
         let settings = DiscordSettings { token: token.clone().into(), ..self.settings.clone() };

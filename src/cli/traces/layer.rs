@@ -271,7 +271,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
             // Prompts that are not kept are empty.
             let text = |field| followed.fields.text(field).filter(|text| !text.is_empty());
             if let Some(prompt) = text("prompt") {
-                let message = json!([{"role": "user", "parts": parts(&prompt)}]);
+                let message = json!([{"role": "system", "parts": parts(&prompt)}]);
                 span.set_attribute(KeyValue::new("gen_ai.input.messages", message.to_string()));
             }
             if let Some(answer) = text("answer") {
