@@ -56,7 +56,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// Record progress in this file. If the replay was stopped, the same command continues from there and ends with the
-    /// same result. It prints the benchmark's figures: a report needs every channel.
+    /// same result. The file holds what would have been said.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -101,10 +101,6 @@ impl ReplayArgs {
             policies.extend(other.policy(&self.judge.name())?);
         }
         anyhow::ensure!(
-            self.resume.is_none() || !self.report.writes_page(),
-            "--report cannot be used with --resume: a report needs every channel"
-        );
-        anyhow::ensure!(
             self.resume.is_none() || !policies.iter().any(Policy::learns),
             "--resume cannot be used with response.learned_gate: what was learned in the first channels would be lost"
         );
@@ -141,10 +137,7 @@ impl ReplayArgs {
             bar: &bar,
             is_cut_short: Cell::new(false),
         };
-        let mut builder = match self.resume {
-            Some(_) => None,
-            None => self.report.builder(&policies, judge.kind(), self.latency),
-        };
+        let mut builder = self.report.builder(&policies, judge.kind(), self.latency);
         let scores = self.replay(&run, &policies, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();
@@ -165,7 +158,10 @@ impl ReplayArgs {
         mut report: Option<&mut ReportBuilder>,
     ) -> anyhow::Result<Vec<ReplayScore>> {
         let mut checkpoint = match &self.resume {
-            Some(path) => Some(Checkpoint::open(path, &self.identity(run, policies)?)?),
+            Some(path) => {
+                let identity = self.identity(run, policies, report.is_some())?;
+                Some(Checkpoint::open(path, &identity)?)
+            }
             None => None,
         };
         let begin = checkpoint.as_ref().map_or(0, Checkpoint::events_bytes);
@@ -200,7 +196,12 @@ impl ReplayArgs {
     }
 
     /// What makes this replay the same as another: the settings as they are in force, and the prompts.
-    fn identity(&self, run: &PolicyRun<'_>, policies: &[Policy]) -> anyhow::Result<Value> {
+    fn identity(
+        &self,
+        run: &PolicyRun<'_>,
+        policies: &[Policy],
+        is_reported: bool,
+    ) -> anyhow::Result<Value> {
         let policies: Vec<_> = policies
             .iter()
             .map(|policy| {
@@ -224,6 +225,7 @@ impl ReplayArgs {
             "latency": self.latency,
             "seed": self.seed,
             "events": self.events.is_some(),
+            "report": is_reported,
         }))
     }
 
@@ -304,6 +306,12 @@ impl PolicyRun<'_> {
             None => (ReplayScore::new(policy), 0),
         };
         self.bar.inc(score.messages as u64);
+        if let (Some(checkpoint), Some(report)) = (&mut checkpoint, &mut report) {
+            checkpoint.each_moments(number, |channel, moments| {
+                report.add(&*self.recording.channel(channel)?, &moments);
+                Ok(())
+            })?;
+        }
         let mut replay = self.judge.replay(policy, self.settings)?;
         if report.is_some() {
             replay = replay.observed();
@@ -315,14 +323,15 @@ impl PolicyRun<'_> {
             if part.failed > 0 && matches!(self.judge, Judge::Model(_)) {
                 self.is_cut_short.set(true);
             }
+            let moments = record.moments.take();
+            if let (Some(report), Some(moments)) = (&mut report, &moments) {
+                report.add(channel, moments);
+            }
             if let Some(checkpoint) = checkpoint.as_mut().filter(|_| !self.is_cut_short.get()) {
                 if let Some(output) = &mut record.output {
                     output.flush().context("cannot write the events")?;
                 }
-                checkpoint.add(number, index, written.load(Ordering::Relaxed), &part)?;
-            }
-            if let (Some(report), Some(moments)) = (&mut report, record.moments.take()) {
-                report.add(channel, &moments);
+                checkpoint.add(number, index, written.load(Ordering::Relaxed), &part, moments)?;
             }
             score.merge(part);
             self.bar.inc(channel.messages.len() as u64);

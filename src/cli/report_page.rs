@@ -85,10 +85,6 @@ impl ReplayReportArgs {
         policy
     }
 
-    pub fn writes_page(&self) -> bool {
-        self.report.is_some()
-    }
-
     pub fn shows_internals(&self) -> bool {
         self.internals
     }

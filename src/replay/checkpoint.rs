@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::replay::moments::Moments;
 use crate::replay::score::ReplayScore;
 use crate::replay::timing::SavedDelays;
 
@@ -25,6 +26,9 @@ struct ChannelDone {
     events_bytes: u64,
     score: ReplayScore,
     delays: SavedDelays,
+    /// What a report is made from. It stays in the file until it is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    moments: Option<Moments>,
 }
 
 impl Checkpoint {
@@ -52,7 +56,7 @@ impl Checkpoint {
         let mut line = String::new();
         while input.read_line(&mut line).is_ok_and(|read| read > 0) && line.ends_with('\n') {
             let Ok(channel) = serde_json::from_str::<ChannelDone>(&line) else { break };
-            done.push(channel);
+            done.push(ChannelDone { moments: None, ..channel });
             length += line.len() as u64;
             line.clear();
         }
@@ -73,6 +77,27 @@ impl Checkpoint {
         (score, channels)
     }
 
+    /// Passes on what was decided in each channel of a policy that is done, for its report.
+    pub fn each_moments(
+        &mut self,
+        policy: usize,
+        mut each: impl FnMut(usize, Moments) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let cannot_read = "cannot read how far the replay has come";
+        self.file.seek(SeekFrom::Start(0)).context(cannot_read)?;
+        let mut lines = BufReader::new(&self.file).lines();
+        // The first one says what is replayed.
+        lines.next().transpose().context(cannot_read)?;
+        for line in lines {
+            let done: ChannelDone = serde_json::from_str(&line.context(cannot_read)?)?;
+            if let Some(moments) = done.moments.filter(|_| done.policy == policy) {
+                each(done.channel, moments)?;
+            }
+        }
+        self.file.seek(SeekFrom::End(0)).context(cannot_read)?;
+        Ok(())
+    }
+
     /// The length of the file of events at the end of the last channel that is done.
     pub fn events_bytes(&self) -> u64 {
         self.done.last().map_or(0, |done| done.events_bytes)
@@ -85,9 +110,10 @@ impl Checkpoint {
         channel: usize,
         events_bytes: u64,
         score: &ReplayScore,
+        moments: Option<Moments>,
     ) -> anyhow::Result<()> {
-        let delays = score.timing.delays();
-        let done = ChannelDone { policy, channel, events_bytes, score: score.clone(), delays };
+        let (score, delays) = (score.clone(), score.timing.delays());
+        let done = ChannelDone { policy, channel, events_bytes, score, delays, moments };
         let mut line = serde_json::to_vec(&done)?;
         line.push(b'\n');
         self.file.write_all(&line).context("cannot write how far the replay has come")

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::decision::gate::Gate;
@@ -13,7 +13,7 @@ use aizuchi_core::event::{Claim, DecisionClosing, Event, OutboxItem, Outcome, St
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 
 /// One decision that was closed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
@@ -29,7 +29,8 @@ pub struct Moment {
     pub text: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MomentKind {
     /// It posted; in a replay, it would have.
     Spoke,
@@ -44,7 +45,7 @@ pub enum MomentKind {
 }
 
 /// Why a decision ended as it did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     Gate(Gate),
@@ -53,19 +54,20 @@ pub enum Reason {
 }
 
 /// How often a model was asked for something, and what that used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCount {
     pub calls: u64,
     pub usage: Usage,
 }
 
 /// The moments of one channel, in the order of their time, and the model calls behind them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     pub moments: Vec<Moment>,
     pub judge_calls: CallCount,
     pub reply_calls: CallCount,
-    /// The judgments that led to a reply.
+    /// The judgments that led to a reply. None is left when a channel is done.
+    #[serde(skip)]
     joined: HashMap<ConversationId, Judgment>,
 }
 

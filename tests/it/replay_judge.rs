@@ -197,10 +197,19 @@ async fn recorded_answers_stand_in_for_a_model() {
 async fn a_stopped_replay_goes_on_with_the_same_result() {
     let folder = folder("http://127.0.0.1:1", "openai/gpt-4o-mini");
     let path = |name: &str| folder.path().join(name);
-    let (_, whole, _) = replay(folder.path(), &["--judge", "speak", "--events", "whole"]).await;
-    let resumable = ["--judge", "speak", "--events", "events", "--resume", "progress"];
+    let arguments = ["--judge", "speak", "--events", "whole", "--report", "whole.html"];
+    let (_, whole, _) = replay(folder.path(), &arguments).await;
+    assert_eq!(
+        whole["report"]["policies"][0]["by_channel"].as_array().unwrap().len(),
+        6,
+        "{whole}"
+    );
+    let page = std::fs::read_to_string(path("whole.html")).unwrap();
+    let resumable =
+        ["--judge", "speak", "--events", "events", "--report", "page.html", "--resume", "progress"];
     let (_, first, stderr) = replay(folder.path(), &resumable).await;
     assert_eq!(score(&first), score(&whole), "{stderr}");
+    assert_eq!(first["report"], whole["report"]);
     let done = std::fs::read_to_string(path("progress")).unwrap();
     let ends: Vec<usize> = done.match_indices('\n').map(|(end, _)| end + 1).collect();
     assert_eq!(ends.len(), 7, "a line for the replay and one for each room");
@@ -211,10 +220,16 @@ async fn a_stopped_replay_goes_on_with_the_same_result() {
         let (code, json, stderr) = replay(folder.path(), &resumable).await;
         assert_eq!(code, Some(0), "{kept} {stderr}");
         assert_eq!(score(&json), score(&whole), "{kept}");
+        assert_eq!(json["report"], whole["report"], "{kept}");
+        assert_eq!(std::fs::read_to_string(path("page.html")).unwrap(), page, "{kept}");
         assert_eq!(std::fs::read(path("events")).unwrap(), events, "{kept}");
         assert_eq!(std::fs::read(path("whole")).unwrap(), events, "{kept}");
     }
     let other = ["--judge", "silent", "--events", "events", "--resume", "progress"];
+    let (code, _, stderr) = replay(folder.path(), &other).await;
+    assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
+    // Without a report, nothing is kept that one could be made from.
+    let other = ["--judge", "speak", "--events", "events", "--resume", "progress", "--internals"];
     let (code, _, stderr) = replay(folder.path(), &other).await;
     assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");
     // The settings that are in force count, and so does what an answers file holds.
