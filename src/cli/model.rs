@@ -66,9 +66,9 @@ fn find_model() -> anyhow::Result<FlaggedModel> {
     let Some((server, model)) = first_model(&found) else {
         anyhow::bail!("{}", nothing_found(&found));
     };
-    let name = server.place.server.name();
-    eprintln!("aizuchi: --model auto: {name} at {} has {model}", server.place.address);
-    Ok(FlaggedModel { id: model.clone(), api_base: server.place.api_base() })
+    let name = server.endpoint.server.name();
+    eprintln!("aizuchi: --model auto: {name} at {} has {model}", server.endpoint.address);
+    Ok(FlaggedModel { id: model.clone(), api_base: server.endpoint.api_base() })
 }
 
 fn first_model(found: &[FoundServer]) -> Option<(&FoundServer, &ModelId)> {
@@ -80,7 +80,7 @@ fn nothing_found(found: &[FoundServer]) -> String {
         Some(server) => format!(
             "--model auto: {} answers on this machine, but has no model that writes text; load one, or name a model \
              with --model PROVIDER/MODEL",
-            server.place.server.name()
+            server.endpoint.server.name()
         ),
         None => "--model auto: no model server answers on this machine (Ollama, LM Studio, llama.cpp and vLLM were \
                  looked for at their usual ports); start one, or name a model with --model PROVIDER/MODEL"

@@ -151,10 +151,10 @@ fn changes(
         Choice::Builtin => Ok(chosen(ModelId::Builtin, None)),
         Choice::Local { server, model } => {
             let has_model = |found: &&FoundServer| {
-                found.place.server.name() == server && found.models.contains(&model)
+                found.endpoint.server.name() == server && found.models.contains(&model)
             };
             let found = found.iter().find(has_model).ok_or(ChoiceError::NotFoundHere)?;
-            let api_base = found.place.api_base();
+            let api_base = found.endpoint.api_base();
             Ok(chosen(model, api_base))
         }
         Choice::Hosted { provider, model, key } => {

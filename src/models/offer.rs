@@ -8,7 +8,7 @@ use tracing::info;
 use crate::config::Config;
 use crate::config::model_sources::ModelOrigin;
 use crate::models::ModelsInUse;
-use aizuchi_core::llm::discover::{FoundServer, discover, usual_places};
+use aizuchi_core::llm::discover::{FoundServer, default_endpoints, discover};
 use aizuchi_core::llm::model::{ModelId, Provider};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
@@ -19,7 +19,7 @@ const OLLAMA_VARIABLE: &str = "OLLAMA_HOST";
 /// The model servers on this machine, without what listens at the `own` addresses.
 pub async fn find_servers(config: &Config, own: &[SocketAddr]) -> Vec<FoundServer> {
     let environment = &config.model_sources.environment;
-    discover(&usual_places(environment.get_non_empty(OLLAMA_VARIABLE), own)).await
+    discover(&default_endpoints(environment.get_non_empty(OLLAMA_VARIABLE), own)).await
 }
 
 /// A common model of each provider, as an example.
@@ -35,7 +35,7 @@ pub fn example_model(provider: Provider) -> &'static str {
 
 /// The command that starts with a found model.
 pub fn command(server: &FoundServer, model: &ModelId) -> String {
-    match server.place.api_base() {
+    match server.endpoint.api_base() {
         None => format!("aizuchi --model {model}"),
         // An address cannot be named there.
         Some(_) => "aizuchi --model auto".to_owned(),
@@ -57,7 +57,7 @@ impl ModelsInUse {
         }
         let found = find_servers(&config, own).await;
         for server in &found {
-            let (name, models) = (server.place.server.name(), server.models.len());
+            let (name, models) = (server.endpoint.server.name(), server.models.len());
             info!(server = name, models, "{name} answers on this machine");
         }
         *self.found.write() = Some(found);
@@ -84,7 +84,7 @@ impl ModelsInUse {
             return None;
         }
         let server = |server: &FoundServer| {
-            let name = server.place.server.name();
+            let name = server.endpoint.server.name();
             let Some(model) = server.models.first() else {
                 return texts::models::server_has_no_model(language, name);
             };

@@ -13,7 +13,7 @@ use aizuchi_core::chat::MessageId;
 const MAX_DIFFERENCES: usize = 5;
 
 /// A channel, and a thread in it.
-type Place = (String, Option<String>);
+type ThreadKey = (String, Option<String>);
 
 /// What one policy did with which message.
 pub struct Decided {
@@ -21,7 +21,7 @@ pub struct Decided {
     /// When each message was taken up, by channel and id.
     taken_up: BTreeMap<(String, String), Timestamp>,
     /// The decisions to stay silent, by channel and thread, in the order of their time.
-    silent: HashMap<Place, Vec<(Timestamp, Reason)>>,
+    silent: HashMap<ThreadKey, Vec<(Timestamp, Reason)>>,
 }
 
 impl Decided {
@@ -64,9 +64,9 @@ impl Decided {
 
     /// Why it stayed silent when it first looked after that time.
     fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<Reason> {
-        let place = |thread: Option<String>| self.silent.get(&(story.channel.clone(), thread));
-        let places = [place(None), place(Some(story.anchor.clone()))];
-        let first = places
+        let silences = |thread: Option<String>| self.silent.get(&(story.channel.clone(), thread));
+        let lists = [silences(None), silences(Some(story.anchor.clone()))];
+        let first = lists
             .into_iter()
             .flatten()
             .filter_map(|silent| silent.get(silent.partition_point(|(at, _)| *at < asked)));

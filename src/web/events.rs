@@ -22,7 +22,7 @@ use crate::web::access::Visitor;
 use crate::web::demo;
 use crate::web::event_streams::{self, StreamSlot};
 use crate::web::peer::Client;
-use crate::web::room_feed::{Place, RoomFeed};
+use crate::web::room_feed::{FeedPosition, RoomFeed};
 use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::store::StoreError;
 
@@ -60,7 +60,7 @@ pub async fn events(
         ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence)
     })?;
     let stream_state = EventStream {
-        place: Place::at(resumed.or(after.after).unwrap_or(newest).min(newest)),
+        position: FeedPosition::at(resumed.or(after.after).unwrap_or(newest).min(newest)),
         revisions,
         room_changes,
         demo,
@@ -81,7 +81,7 @@ pub async fn events(
 /// The stream of one page.
 struct EventStream {
     web: Arc<Web>,
-    place: Place,
+    position: FeedPosition,
     revisions: watch::Receiver<u64>,
     room_changes: watch::Receiver<u64>,
     demo: watch::Receiver<DemoStatus>,
@@ -145,10 +145,10 @@ impl EventStream {
 
     async fn read_changes(&mut self) -> Result<(), StoreError> {
         let newest = *self.revisions.borrow_and_update();
-        let (events, place) = self.web.room_feed.next_events(self.place, newest).await?;
+        let (events, position) = self.web.room_feed.next_events(self.position, newest).await?;
         self.queue.extend(events);
-        self.place = place;
-        if place.revision < newest {
+        self.position = position;
+        if position.revision < newest {
             self.revisions.mark_changed();
         }
         Ok(())

@@ -214,7 +214,7 @@ fn server_view(found: &FoundServer) -> ServerView {
         ModelId::Builtin => None,
     };
     ServerView {
-        server: found.place.server.name(),
+        server: found.endpoint.server.name(),
         models: found.models.iter().filter_map(model).collect(),
     }
 }

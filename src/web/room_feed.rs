@@ -1,5 +1,5 @@
 //! The changes of the local room as server-sent events. They are read and rendered once for all open pages: each page
-//! only keeps its place.
+//! only keeps its position.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -65,14 +65,14 @@ struct Status {
 
 /// How far a page has been told.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct FeedPosition {
     pub revision: u64,
     /// Of the status, if the page has one.
     status: Option<u64>,
 }
 
-impl Place {
-    /// The place of a page that has all changes up to a revision.
+impl FeedPosition {
+    /// The position of a page that has all changes up to a revision.
     pub fn at(revision: u64) -> Self {
         Self { revision, status: None }
     }
@@ -96,33 +96,33 @@ impl RoomFeed {
         Self { archive, room, clock, kept: Mutex::new(kept) }
     }
 
-    /// The next events of a page, and its new place. If that is before `newest`, there are more.
+    /// The next events of a page, and its new position. If that is before `newest`, there are more.
     pub async fn next_events(
         &self,
-        place: Place,
+        position: FeedPosition,
         newest: u64,
-    ) -> Result<(Vec<Bytes>, Place), StoreError> {
+    ) -> Result<(Vec<Bytes>, FeedPosition), StoreError> {
         let mut kept = self.kept.lock().await;
         // Before the first page, no status is read.
         if kept.until < newest || kept.status.number == 0 {
             self.read_on(&mut kept, newest).await?;
         }
         let status = kept.status.clone();
-        let (changes, revision) = if place.revision < kept.from {
+        let (changes, revision) = if position.revision < kept.from {
             drop(kept);
-            self.read_changes(place.revision, newest).await?
+            self.read_changes(position.revision, newest).await?
         } else {
-            kept.changes_after(place.revision)
+            kept.changes_after(position.revision)
         };
         let mut events: Vec<Bytes> = changes.into_iter().map(|change| change.event).collect();
-        match place.status {
+        match position.status {
             // The time in it is the time at which the page gets it.
             None => events.push(self.status_event(&status.steps)),
             Some(number) if number != status.number => events.push(status.event),
             Some(_) => {}
         }
-        let revision = revision.max(place.revision);
-        Ok((events, Place { revision, status: Some(status.number) }))
+        let revision = revision.max(position.revision);
+        Ok((events, FeedPosition { revision, status: Some(status.number) }))
     }
 
     /// Keeps the next batch of changes after those that are kept, and the present status.

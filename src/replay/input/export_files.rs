@@ -23,7 +23,7 @@ pub const SNIFFED_BYTES: usize = 64 << 10;
 
 /// The files of an export, by their paths below its root.
 pub struct ExportFiles {
-    place: Place,
+    container: ExportContainer,
     /// Sorted.
     names: Vec<String>,
     /// The folder inside a zip that holds everything, with a trailing slash, or nothing.
@@ -31,7 +31,7 @@ pub struct ExportFiles {
     allowance: Allowance,
 }
 
-enum Place {
+enum ExportContainer {
     Folder(PathBuf),
     Zip(Box<ZipArchive<BufReader<File>>>),
 }
@@ -48,7 +48,7 @@ impl ExportFiles {
         let mut names = Vec::new();
         list_folder(path, "", 1, &mut names)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        Self::new(Place::Folder(path.to_owned()), names, Allowance::new(u64::MAX))
+        Self::new(ExportContainer::Folder(path.to_owned()), names, Allowance::new(u64::MAX))
     }
 
     pub fn zip(path: &Path, size: u64) -> anyhow::Result<Self> {
@@ -71,10 +71,14 @@ impl ExportFiles {
                 "the zip is refused, because a file in it has a path that leads outside: {name}"
             );
         }
-        Self::new(Place::Zip(Box::new(archive)), names, allowance)
+        Self::new(ExportContainer::Zip(Box::new(archive)), names, allowance)
     }
 
-    fn new(place: Place, names: Vec<String>, allowance: Allowance) -> anyhow::Result<Self> {
+    fn new(
+        container: ExportContainer,
+        names: Vec<String>,
+        allowance: Allowance,
+    ) -> anyhow::Result<Self> {
         anyhow::ensure!(names.len() <= MAX_FILES, "it has more than {MAX_FILES} files");
         let mut names: Vec<String> = names.into_iter().filter(|name| !is_hidden(name)).collect();
         names.sort();
@@ -82,7 +86,7 @@ impl ExportFiles {
         for name in &mut names {
             name.drain(..root.len());
         }
-        Ok(Self { place, names, root, allowance })
+        Ok(Self { container, names, root, allowance })
     }
 
     pub fn names(&self) -> &[String] {
@@ -96,11 +100,11 @@ impl ExportFiles {
     /// A file's content. It can be read only as far as the limit of the whole export allows.
     pub fn open(&mut self, name: &str) -> anyhow::Result<Box<dyn BufRead + '_>> {
         let path = format!("{}{name}", self.root);
-        let opened: Box<dyn Read + '_> = match &mut self.place {
-            Place::Folder(folder) => Box::new(
+        let opened: Box<dyn Read + '_> = match &mut self.container {
+            ExportContainer::Folder(folder) => Box::new(
                 File::open(folder.join(&path)).with_context(|| format!("cannot read {name}"))?,
             ),
-            Place::Zip(archive) => Box::new(
+            ExportContainer::Zip(archive) => Box::new(
                 archive
                     .by_name(&path)
                     .map_err(|error| anyhow::anyhow!("cannot read {name}: {error}"))?,

@@ -88,16 +88,16 @@ impl<'a> JudgeAgainPage<'a> {
     }
 }
 
-type Place = Result<Path<(String, i64)>, PathRejection>;
+type DecisionPath = Result<Path<(String, i64)>, PathRejection>;
 
 /// What it would cost.
 pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
-    place: Place,
+    path: DecisionPath,
 ) -> Result<Html<String>, ApiProblem> {
-    show(&web, &visitor, language, place, None).await
+    show(&web, &visitor, language, path, None).await
 }
 
 /// What it says now.
@@ -105,22 +105,22 @@ pub async fn order(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
-    place: Place,
+    path: DecisionPath,
     form: Result<Form<AskForm>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
     let cap = Cap::read(shadow::form(form, language)?.cap.as_deref(), language)?;
     shadow::require_orders(&visitor.access, language)?;
-    show(&web, &visitor, language, place, Some(cap)).await
+    show(&web, &visitor, language, path, Some(cap)).await
 }
 
 async fn show(
     web: &Arc<Web>,
     visitor: &Visitor,
     language: Language,
-    place: Place,
+    path: DecisionPath,
     cap: Option<Cap>,
 ) -> Result<Html<String>, ApiProblem> {
-    let Path((workspace, id)) = place.map_err(|_| decision::absent())?;
+    let Path((workspace, id)) = path.map_err(|_| decision::absent())?;
     let workspace = workspaces::find(web, Some(&workspace)).await?;
     let id = DecisionId(id);
     let moment = JudgedMoment::read(web, &visitor.access, (&workspace, id), language).await?;

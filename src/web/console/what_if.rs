@@ -46,18 +46,18 @@ struct WhatIfPage<'a> {
     result: Option<ResultView>,
 }
 
-type Place = Result<Path<(String, String)>, PathRejection>;
+type ChannelPath = Result<Path<(String, String)>, PathRejection>;
 type FieldList = Vec<(String, String)>;
 
 pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
-    place: Place,
+    path: ChannelPath,
     fields: Result<Query<FieldList>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
     let fields = fields.map(|Query(fields)| fields).unwrap_or_default();
-    show(&web, &visitor, language, place, Fields::new(fields), None).await
+    show(&web, &visitor, language, path, Fields::new(fields), None).await
 }
 
 /// The same, and the model is asked about what is not on record.
@@ -65,25 +65,25 @@ pub async fn ask(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
-    place: Place,
+    path: ChannelPath,
     form: Result<Form<FieldList>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
     let fields = Fields::new(shadow::form(form, language)?);
     let cap = fields.cap(language)?;
     shadow::require_orders(&visitor.access, language)?;
-    show(&web, &visitor, language, place, fields, Some(cap)).await
+    show(&web, &visitor, language, path, fields, Some(cap)).await
 }
 
 async fn show(
     web: &Arc<Web>,
     visitor: &Visitor,
     language: Language,
-    place: Place,
+    path: ChannelPath,
     fields: Fields,
     cap: Option<Cap>,
 ) -> Result<Html<String>, ApiProblem> {
     let absent = |_| ApiProblem::new(StatusCode::NOT_FOUND, "there is no such channel");
-    let Path((workspace, channel)) = place.map_err(absent)?;
+    let Path((workspace, channel)) = path.map_err(absent)?;
     let workspace = workspaces::find(web, Some(&workspace)).await?;
     let channel = workspaces::channel(web, &workspace, &channel).await?;
     let access = &visitor.access;

@@ -34,7 +34,7 @@ pub enum LocalServer {
 
 /// Where a server may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ServerEndpoint {
     pub server: LocalServer,
     pub address: SocketAddr,
 }
@@ -42,7 +42,7 @@ pub struct Place {
 /// A server that answers, with the models that write text, in its own order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundServer {
-    pub place: Place,
+    pub endpoint: ServerEndpoint,
     pub models: Vec<ModelId>,
 }
 
@@ -73,22 +73,25 @@ impl LocalServer {
     }
 }
 
-impl Place {
+impl ServerEndpoint {
     /// The base URL of its API, unless that is the provider's own.
     pub fn api_base(self) -> Option<String> {
         let base = format!("http://{}/v1/", self.address);
-        let is_usual = self == USUAL_PLACES[0];
+        let is_usual = self == DEFAULT_ENDPOINTS[0];
         (!is_usual).then_some(base)
     }
 }
 
-const fn at(server: LocalServer, port: u16) -> Place {
-    Place { server, address: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port) }
+const fn at(server: LocalServer, port: u16) -> ServerEndpoint {
+    ServerEndpoint {
+        server,
+        address: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port),
+    }
 }
 
 /// Where these servers listen if nobody tells them otherwise. llama.cpp's port is also that of Aizuchi's pages, so it
 /// is often moved to the next one.
-const USUAL_PLACES: [Place; 5] = [
+const DEFAULT_ENDPOINTS: [ServerEndpoint; 5] = [
     at(LocalServer::Ollama, 11434),
     at(LocalServer::LmStudio, 1234),
     at(LocalServer::LlamaCpp, 8080),
@@ -96,16 +99,17 @@ const USUAL_PLACES: [Place; 5] = [
     at(LocalServer::Vllm, 8000),
 ];
 
-/// The usual places, where `ollama_host` is what the variable `OLLAMA_HOST` says, and without the addresses of this
+/// The usual endpoints, where `ollama_host` is what the variable `OLLAMA_HOST` says, and without the addresses of this
 /// program itself.
-pub fn usual_places(ollama_host: Option<&str>, own: &[SocketAddr]) -> Vec<Place> {
+pub fn default_endpoints(ollama_host: Option<&str>, own: &[SocketAddr]) -> Vec<ServerEndpoint> {
     let moved = ollama_host.and_then(loopback_address);
-    let place = |usual: Place| match (usual.server, moved) {
-        (LocalServer::Ollama, Some(address)) => Place { address, ..usual },
+    let endpoint = |usual: ServerEndpoint| match (usual.server, moved) {
+        (LocalServer::Ollama, Some(address)) => ServerEndpoint { address, ..usual },
         _ => usual,
     };
-    let is_own = |place: &Place| own.iter().any(|own| own.port() == place.address.port());
-    USUAL_PLACES.into_iter().map(place).filter(|place| !is_own(place)).collect()
+    let is_own =
+        |endpoint: &ServerEndpoint| own.iter().any(|own| own.port() == endpoint.address.port());
+    DEFAULT_ENDPOINTS.into_iter().map(endpoint).filter(|endpoint| !is_own(endpoint)).collect()
 }
 
 /// The loopback address that the setting of a server names: `127.0.0.1:11500`, `http://localhost:11500`, `:11500`.
@@ -121,25 +125,26 @@ fn loopback_address(host: &str) -> Option<SocketAddr> {
     address.ip().is_loopback().then_some(address)
 }
 
-/// The servers that answer in time, in the order of the places.
-pub async fn discover(places: &[Place]) -> Vec<FoundServer> {
+/// The servers that answer in time, in the order of the endpoints.
+pub async fn discover(endpoints: &[ServerEndpoint]) -> Vec<FoundServer> {
     let Ok(client) = loopback_client() else { return Vec::new() };
-    let looks = places.iter().map(|place| {
-        let looked = tokio::time::timeout(DISCOVERY_TIMEOUT, look(&client, *place));
+    let looks = endpoints.iter().map(|endpoint| {
+        let looked = tokio::time::timeout(DISCOVERY_TIMEOUT, look(&client, *endpoint));
         async { looked.await.ok().flatten() }
     });
     join_all(looks).await.into_iter().flatten().collect()
 }
 
-async fn look(client: &Client, place: Place) -> Option<FoundServer> {
-    let url = Url::parse(&format!("http://{}{}", place.address, place.server.list_path())).ok()?;
+async fn look(client: &Client, endpoint: ServerEndpoint) -> Option<FoundServer> {
+    let url =
+        Url::parse(&format!("http://{}{}", endpoint.address, endpoint.server.list_path())).ok()?;
     let response = client.get(url).send().await.ok()?;
     if !response.status().is_success() {
         return None;
     }
     let body = read_body(response, MAX_LIST_BYTES).await.ok()?;
-    let models = text_models(place.server, &serde_json::from_slice(&body).ok()?)?;
-    Some(FoundServer { place, models })
+    let models = text_models(endpoint.server, &serde_json::from_slice(&body).ok()?)?;
+    Some(FoundServer { endpoint, models })
 }
 
 /// The models of a list that write text on this machine. `None` if it is no list of models.
@@ -220,12 +225,15 @@ mod tests {
 
     #[test]
     fn the_own_ports_are_not_asked() {
-        let ports = |places: Vec<Place>| -> Vec<u16> {
-            places.iter().map(|place| place.address.port()).collect()
+        let ports = |endpoints: Vec<ServerEndpoint>| -> Vec<u16> {
+            endpoints.iter().map(|endpoint| endpoint.address.port()).collect()
         };
         let own = ["127.0.0.1:8080".parse().unwrap(), "[::1]:8000".parse().unwrap()];
-        assert_eq!(ports(usual_places(None, &own)), [11434, 1234, 8081]);
-        assert_eq!(ports(usual_places(Some("http://localhost:5000/"), &own)), [5000, 1234, 8081]);
+        assert_eq!(ports(default_endpoints(None, &own)), [11434, 1234, 8081]);
+        assert_eq!(
+            ports(default_endpoints(Some("http://localhost:5000/"), &own)),
+            [5000, 1234, 8081]
+        );
     }
 
     #[test]
@@ -245,7 +253,7 @@ mod tests {
 
     #[test]
     fn only_ollama_at_its_usual_place_needs_no_base() {
-        let bases = USUAL_PLACES.map(Place::api_base);
+        let bases = DEFAULT_ENDPOINTS.map(ServerEndpoint::api_base);
         assert_eq!(bases[0], None);
         assert_eq!(bases[1].as_deref(), Some("http://127.0.0.1:1234/v1/"));
         assert!(bases[2..].iter().all(Option::is_some));

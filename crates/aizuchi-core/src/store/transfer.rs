@@ -18,7 +18,7 @@ use crate::store::database::{Counters, rows, schema};
 use crate::store::sqlite::earlier_version;
 use crate::store::transfer::forgotten::ForgottenUsers;
 use crate::store::transfer::tables::TransferReport;
-use crate::store::transfer::target::{PartialFile, Target};
+use crate::store::transfer::target::{PartialFile, TransferTarget};
 use crate::store::{postgres, sqlite};
 
 /// What a restore did.
@@ -52,7 +52,7 @@ pub async fn back_up(from: &DatabaseLocation, file: &Path) -> Result<TransferRep
     }
     let now = Clock::system().now();
     let mut source = open_source(from).await?;
-    let mut target = Target::new_file(file).await?;
+    let mut target = TransferTarget::new_file(file).await?;
     let report = target.fill(&mut source).await?;
     target.renew_installation().await?;
     target.note_copied(now).await?;
@@ -79,7 +79,7 @@ pub async fn restore(
     let (mut source, _migrated) = open_backup(file, to).await?;
     let now = Clock::system().now();
     let mark = Counters::installation(&mut source).await?;
-    let mut target = Target::open(to, occupied, &mark).await?;
+    let mut target = TransferTarget::open(to, occupied, &mark).await?;
     let copied = target.fill(&mut source).await?;
     let in_backup = ForgottenUsers::read(&mut source).await?;
     let forgotten = target.forget_again(&in_backup, now).await?;
@@ -113,7 +113,7 @@ pub async fn move_to(
         // It may have been in use since.
         return Ok(MoveReport::WasMoved);
     }
-    let mut target = Target::open(to, occupied, &mark).await?;
+    let mut target = TransferTarget::open(to, occupied, &mark).await?;
     if !is_repeated {
         schema::set_moved_to(&mut source, &destination).await?;
     }

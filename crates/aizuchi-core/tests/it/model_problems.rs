@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::Llm;
-use aizuchi_core::llm::discover::{LocalServer, Place, discover};
+use aizuchi_core::llm::discover::{LocalServer, ServerEndpoint, discover};
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::{ProviderMind, ProviderSettings};
@@ -111,33 +111,35 @@ async fn a_prompt_goes_on_with_the_models_that_it_began_with() {
 async fn servers_are_found_and_others_are_no_hindrance() {
     let found = Server::start(ServerLimits::default()).await;
     found.has_models(&["qwen3:8b", "nomic-embed-text:latest"]);
-    let place = |server: LocalServer, base: &str| {
+    let endpoint = |server: LocalServer, base: &str| {
         let address: SocketAddr = base.trim_start_matches("http://").parse().unwrap();
-        Place { server, address }
+        ServerEndpoint { server, address }
     };
     // It accepts connections and never answers.
     let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mute = format!("{}", mute.local_addr().unwrap());
     let strict = Server::start(ServerLimits::default()).await;
     strict.accepts_only("a key");
-    let places = [
-        place(LocalServer::Vllm, &mute),
-        place(LocalServer::LlamaCpp, &format!("127.0.0.1:{}", free_port())),
-        place(LocalServer::Vllm, &strict.base),
-        place(LocalServer::Ollama, &found.base),
-        place(LocalServer::LmStudio, &found.base),
+    let endpoints = [
+        endpoint(LocalServer::Vllm, &mute),
+        endpoint(LocalServer::LlamaCpp, &format!("127.0.0.1:{}", free_port())),
+        endpoint(LocalServer::Vllm, &strict.base),
+        endpoint(LocalServer::Ollama, &found.base),
+        endpoint(LocalServer::LmStudio, &found.base),
     ];
     let began = Instant::now();
-    let servers = discover(&places).await;
+    let servers = discover(&endpoints).await;
     assert!(began.elapsed() < Duration::from_secs(10), "the mute one is not waited for");
     let names: Vec<(LocalServer, Vec<String>)> = servers
         .iter()
-        .map(|found| (found.place.server, found.models.iter().map(ToString::to_string).collect()))
+        .map(|found| {
+            (found.endpoint.server, found.models.iter().map(ToString::to_string).collect())
+        })
         .collect();
     let models = |provider: &str| vec![format!("{provider}/qwen3:8b")];
     assert_eq!(
         names,
         [(LocalServer::Ollama, models("ollama")), (LocalServer::LmStudio, models("openai"))]
     );
-    assert_eq!(servers[1].place.api_base().unwrap(), format!("{}/v1/", found.base));
+    assert_eq!(servers[1].endpoint.api_base().unwrap(), format!("{}/v1/", found.base));
 }

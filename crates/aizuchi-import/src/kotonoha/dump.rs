@@ -84,13 +84,13 @@ struct KotonohaDump {
 /// Where a session was, and what was said.
 #[derive(Debug, Default)]
 struct Session {
-    place: Place,
+    location: SessionLocation,
     turns: Vec<Turn>,
 }
 
 /// Where a session was.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct SessionLocation {
     guild: Option<String>,
     channel: Option<String>,
     thread: Option<String>,
@@ -101,7 +101,7 @@ struct Place {
 struct Source {
     id: i64,
     session: String,
-    place: Place,
+    location: SessionLocation,
     /// When its last message was said.
     until: Option<Timestamp>,
 }
@@ -162,13 +162,13 @@ impl KotonohaDump {
             Some(Turn { speaker: Speaker::of_role(&message.role)?, text: message.content, at })
         };
         let turns = messages.into_iter().filter_map(turn).collect();
-        let place = Place {
+        let location = SessionLocation {
             guild: row.value("guild_id"),
             channel: row.value("channel_id"),
             thread: row.value("thread_id"),
             user: row.value("user_id"),
         };
-        self.sessions.insert(key, Session { place, turns });
+        self.sessions.insert(key, Session { location, turns });
         Some(())
     }
 
@@ -187,14 +187,14 @@ impl KotonohaDump {
         let until = text("archived_until_timestamp").or_else(|| text("archived_at"));
         let until = until.and_then(|at| parse_time(&at, &self.zone));
         let created = || parse_time(&row.value("created_at")?, &TimeZone::UTC);
-        let place = Place {
+        let location = SessionLocation {
             guild: row.value("uri").as_deref().and_then(guild_of_link),
             channel: text("channel_id"),
             thread: text("thread_id"),
             user: text("user_id"),
         };
         let session = text("origin_session_key")?;
-        self.sources.push(Source { id, session, place, until: until.or_else(created) });
+        self.sources.push(Source { id, session, location, until: until.or_else(created) });
         Some(())
     }
 
@@ -235,12 +235,12 @@ impl KotonohaDump {
                 by_mention += 1;
                 continue;
             }
-            let conversation = session.place.conversation(key, options.workspace.as_ref());
+            let conversation = session.location.conversation(key, options.workspace.as_ref());
             let Some(conversation) = conversation else {
                 placeless += 1;
                 continue;
             };
-            let author = person_of(key, &session.place);
+            let author = person_of(key, &session.location);
             fill_in_times(&mut session.turns);
             let data = by_workspace.entry(conversation.workspace.clone()).or_insert_with(|| {
                 let data = ImportData::new(conversation.workspace.clone());
@@ -291,22 +291,22 @@ impl KotonohaDump {
                 last.at = source.until;
             }
             let session = whole.entry(source.session).or_default();
-            session.place.complete(source.place);
+            session.location.complete(source.location);
             append(&mut session.turns, turns);
         }
-        for (key, Session { place, turns }) in std::mem::take(&mut self.sessions) {
+        for (key, Session { location, turns }) in std::mem::take(&mut self.sessions) {
             let session = whole.entry(key).or_default();
-            let of_source = std::mem::replace(&mut session.place, place);
-            session.place.complete(of_source);
+            let of_source = std::mem::replace(&mut session.location, location);
+            session.location.complete(of_source);
             append_session(&mut session.turns, turns);
         }
         whole
     }
 }
 
-impl Place {
+impl SessionLocation {
     /// Fills in what is not known.
-    fn complete(&mut self, other: Place) {
+    fn complete(&mut self, other: SessionLocation) {
         self.guild = self.guild.take().or(other.guild);
         self.channel = self.channel.take().or(other.channel);
         self.thread = self.thread.take().or(other.thread);
@@ -357,10 +357,10 @@ impl Speaker {
 }
 
 /// Whose words a session holds: by mention, one person's; in a thread, anybody's.
-fn person_of(key: &str, place: &Place) -> UserId {
+fn person_of(key: &str, location: &SessionLocation) -> UserId {
     let of_key = key.strip_prefix("mention:").map(str::to_owned);
     match of_key {
-        Some(user) => UserId::new(place.user.clone().unwrap_or(user)),
+        Some(user) => UserId::new(location.user.clone().unwrap_or(user)),
         None => UserId::unknown(),
     }
 }

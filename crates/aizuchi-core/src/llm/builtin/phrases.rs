@@ -112,7 +112,7 @@ impl Topic {
 
 /// How a phrase has to stand in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PhraseMatch {
     /// Anywhere, as whole words where it is in Latin letters.
     Within,
     /// It is the whole text.
@@ -181,7 +181,7 @@ pub fn topics() -> &'static [TopicPhrases] {
 #[derive(Debug)]
 pub struct TopicPhrases {
     pub topic: Topic,
-    pub place: Place,
+    pub matches: PhraseMatch,
     pub phrases: Vec<&'static str>,
 }
 
@@ -221,14 +221,17 @@ impl Phrases {
         if let Ok(list) = heading.parse::<List>() {
             return Some(self.lists.entry(list).or_default());
         }
-        const PLACES: [(&str, Place); 3] =
-            [(" alone", Place::Alone), (" of you", Place::OfYou), (" at heart", Place::AtHeart)];
-        let (topic, place) = PLACES
+        const SUFFIXES: [(&str, PhraseMatch); 3] = [
+            (" alone", PhraseMatch::Alone),
+            (" of you", PhraseMatch::OfYou),
+            (" at heart", PhraseMatch::AtHeart),
+        ];
+        let (topic, matches) = SUFFIXES
             .iter()
-            .find_map(|(suffix, place)| Some((heading.strip_suffix(suffix)?, *place)))
-            .unwrap_or((heading, Place::Within));
+            .find_map(|(suffix, matches)| Some((heading.strip_suffix(suffix)?, *matches)))
+            .unwrap_or((heading, PhraseMatch::Within));
         let topic = topic.parse().ok()?;
-        self.topics.push(TopicPhrases { topic, place, phrases: Vec::new() });
+        self.topics.push(TopicPhrases { topic, matches, phrases: Vec::new() });
         self.topics.last_mut().map(|topic| &mut topic.phrases)
     }
 }

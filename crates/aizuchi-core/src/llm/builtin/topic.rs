@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::llm::builtin::matching::{
     MAX_REQUEST_BYTES, holds, holds_any, is_alone, is_mark, is_whole_word, without_prefixes,
 };
-use crate::llm::builtin::phrases::{List, Place, Topic, topics};
+use crate::llm::builtin::phrases::{List, PhraseMatch, Topic, topics};
 use crate::llm::builtin::wording::corrected;
 
 pub fn find_topic(lower: &str) -> Option<Topic> {
@@ -23,14 +23,15 @@ pub fn find_topic(lower: &str) -> Option<Topic> {
 
 fn topic_of(lower: &str) -> Option<Topic> {
     let alone = lower.trim_matches(is_mark);
-    let fits = |place: Place, phrase: &str| match place {
-        Place::Within => holds(lower, phrase),
-        Place::Alone => is_alone(lower, phrase),
-        Place::OfYou => is_said_of_you(alone, phrase),
-        Place::AtHeart => is_hardly_more_than(alone, phrase),
+    let fits = |matches: PhraseMatch, phrase: &str| match matches {
+        PhraseMatch::Within => holds(lower, phrase),
+        PhraseMatch::Alone => is_alone(lower, phrase),
+        PhraseMatch::OfYou => is_said_of_you(alone, phrase),
+        PhraseMatch::AtHeart => is_hardly_more_than(alone, phrase),
     };
-    let found =
-        topics().iter().find(|topic| topic.phrases.iter().any(|phrase| fits(topic.place, phrase)));
+    let found = topics()
+        .iter()
+        .find(|topic| topic.phrases.iter().any(|phrase| fits(topic.matches, phrase)));
     found.map(|found| found.topic)
 }
 

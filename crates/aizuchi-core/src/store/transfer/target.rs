@@ -1,4 +1,4 @@
-//! Where rows are copied to: a new file, or a server. Nothing of it is seen before [`Target::finish`].
+//! Where rows are copied to: a new file, or a server. Nothing of it is seen before [`TransferTarget::finish`].
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
@@ -19,9 +19,9 @@ use crate::store::transfer::tables::{Table, TransferReport};
 use crate::store::{Order, StoreError};
 use crate::store::{postgres, sqlite};
 
-pub struct Target {
+pub struct TransferTarget {
     connection: Connection,
-    place: Place,
+    destination: Destination,
     /// What the database that is replaced knows of its users' wishes.
     forgotten: ForgottenUsers,
     orders: FormerOrders,
@@ -44,7 +44,7 @@ struct Silence {
 }
 
 /// What becomes the database in the end.
-enum Place {
+enum Destination {
     /// Written beside its place, which it then takes. The lock keeps others away.
     File { path: PathBuf, part: PartialFile, set_aside: Option<PathBuf>, lock: Option<File> },
     /// One transaction.
@@ -75,7 +75,7 @@ impl Drop for PartialFile {
     }
 }
 
-impl Target {
+impl TransferTarget {
     /// A file that is not there yet.
     pub async fn new_file(path: &Path) -> Result<Self, StoreError> {
         Self::file(path, None, None).await
@@ -106,7 +106,7 @@ impl Target {
                 let forgotten = ForgottenUsers::read(&mut connection).await?;
                 let orders = FormerOrders::read(&mut connection).await?;
                 query(sql::BEGIN).execute(&mut connection).await?;
-                Ok(Self { connection, place: Place::Server, forgotten, orders })
+                Ok(Self { connection, destination: Destination::Server, forgotten, orders })
             }
         }
     }
@@ -149,7 +149,7 @@ impl Target {
         let connection = sqlite::create_anew(&part.0).await?;
         let mut target = Self {
             connection,
-            place: Place::File { path: path.to_owned(), part, set_aside, lock },
+            destination: Destination::File { path: path.to_owned(), part, set_aside, lock },
             forgotten: ForgottenUsers::default(),
             orders: FormerOrders::default(),
         };
@@ -295,9 +295,9 @@ impl Target {
     pub async fn finish(mut self) -> Result<Option<PathBuf>, StoreError> {
         query(sql::COMMIT).execute(&mut self.connection).await?;
         self.connection.close().await?;
-        match &self.place {
-            Place::Server => Ok(None),
-            Place::File { path, part, set_aside, lock } => {
+        match &self.destination {
+            Destination::Server => Ok(None),
+            Destination::File { path, part, set_aside, lock } => {
                 let synced = File::open(&part.0).and_then(|file| file.sync_all());
                 synced.map_err(|error| broken(path, &error))?;
                 expect_sound(&part.0).await?;
@@ -398,8 +398,9 @@ impl Silence {
     async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
         let mutes = query(sql::ALL_MUTES).fetch_all(&mut *connection).await?;
         let mute = |row| {
-            let place = (rows::column(row, "workspace")?, rows::column(row, "channel")?);
-            Ok((place.0, place.1, rows::column(row, "until_ms")?, rows::column(row, "role")?))
+            let (workspace, channel) =
+                (rows::column(row, "workspace")?, rows::column(row, "channel")?);
+            Ok((workspace, channel, rows::column(row, "until_ms")?, rows::column(row, "role")?))
         };
         let modes = query(sql::ALL_MODES).fetch_all(connection).await?;
         let mode = |row| {

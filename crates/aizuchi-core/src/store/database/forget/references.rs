@@ -78,7 +78,7 @@ struct Candidate {
 
 /// Where a text can be read.
 #[derive(Clone, Copy)]
-pub enum Place<'a> {
+pub enum TextScope<'a> {
     Channel(&'a str),
     /// In the whole workspace, made from messages of these channels.
     Workspace(&'a [MessageRef]),
@@ -118,38 +118,38 @@ impl References {
 
     /// Whether a text names or quotes the user. Where messages are known that it was made from, these alone tell: otherwise
     /// a user could copy what others are told, and have it forgotten.
-    pub fn are_in(&self, text: &str, place: Place<'_>, sources: &[MessageRef]) -> bool {
+    pub fn are_in(&self, text: &str, scope: TextScope<'_>, sources: &[MessageRef]) -> bool {
         if !sources.is_empty() {
             return false;
         }
         let normalized = normalize(text);
         let names_them = self.names.iter().any(|name| name.is_in(&normalized));
-        (names_them && self.names_count_in(place)) || !self.quoted_runs(text, place).is_empty()
+        (names_them && self.names_count_in(scope)) || !self.quoted_runs(text, scope).is_empty()
     }
 
     /// The runs of the user's texts that a text quotes, where that counts.
-    pub fn quoted_runs(&self, text: &str, place: Place<'_>) -> Vec<u64> {
-        match self.quotes_count_in(place) {
+    pub fn quoted_runs(&self, text: &str, scope: TextScope<'_>) -> Vec<u64> {
+        match self.quotes_count_in(scope) {
             true => self.quotes.shared_runs(text),
             false => Vec::new(),
         }
     }
 
-    fn names_count_in(&self, place: Place<'_>) -> bool {
-        match place {
-            Place::Channel(channel) => self.written.contains(channel),
-            Place::Workspace(sources) => {
+    fn names_count_in(&self, scope: TextScope<'_>) -> bool {
+        match scope {
+            TextScope::Channel(channel) => self.written.contains(channel),
+            TextScope::Workspace(sources) => {
                 sources.iter().any(|MessageRef(channel, _)| self.written.contains(channel.as_str()))
             }
         }
     }
 
-    fn quotes_count_in(&self, place: Place<'_>) -> bool {
-        match place {
-            Place::Channel(channel) => {
+    fn quotes_count_in(&self, scope: TextScope<'_>) -> bool {
+        match scope {
+            TextScope::Channel(channel) => {
                 self.written.contains(channel) || self.public.contains(channel)
             }
-            Place::Workspace(_) => true,
+            TextScope::Workspace(_) => true,
         }
     }
 }

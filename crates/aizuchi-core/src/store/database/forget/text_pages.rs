@@ -13,7 +13,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::page::Page;
 use crate::store::database::forget::position::{Phase, Position};
-use crate::store::database::forget::references::{Place, References, listed_messages};
+use crate::store::database::forget::references::{References, TextScope, listed_messages};
 use crate::store::database::forget::write::{EntriesToDrop, Erasure};
 use crate::store::database::forget::{Forgetting, message_ref};
 use crate::store::database::sql::forget as sql;
@@ -79,8 +79,8 @@ pub async fn own_messages(
         let is_to_them = references.alone.contains(channel)
             && rows::column::<i64>(row, "heard")? <= forgetting.until;
         let sources = sources_of_draft(rows::column(row, "notes")?)?;
-        let place = Place::Channel(channel);
-        if is_to_them || references.are_in(&text, place, &sources) {
+        let scope = TextScope::Channel(channel);
+        if is_to_them || references.are_in(&text, scope, &sources) {
             own.push(message);
         }
     }
@@ -109,12 +109,12 @@ pub async fn entries(
         let memory = memory_rows::memory_from_row(row)?;
         let (mut texts, mut since) = (HashSet::new(), Timestamp::MAX);
         for entry in memory.entries.iter().chain(&memory.removed) {
-            let place = match memory.key.channel() {
-                Some(channel) => Place::Channel(channel.as_str()),
-                None => Place::Workspace(&entry.messages),
+            let scope = match memory.key.channel() {
+                Some(channel) => TextScope::Channel(channel.as_str()),
+                None => TextScope::Workspace(&entry.messages),
             };
             let (text, sources) = (&entry.text, &entry.messages);
-            if references.are_in(text, place, sources) {
+            if references.are_in(text, scope, sources) {
                 since = since.min(day_before(entry));
                 texts.insert(text.clone());
             }
@@ -143,10 +143,10 @@ pub async fn memos(
     for row in &found {
         let memo: Memo = rows::parse_json(&rows::column::<String>(row, "memo")?)?;
         let sources = listed_messages(row, "lines")?;
-        let place = Place::Channel(memo.channel.as_str());
+        let scope = TextScope::Channel(memo.channel.as_str());
         let mut is_theirs = memo.said_by.as_ref() == Some(&forgetting.user);
         for text in [&memo.name, &memo.content].into_iter().chain(&memo.detail).chain(&memo.tags) {
-            is_theirs = is_theirs || references.are_in(text, place, &sources);
+            is_theirs = is_theirs || references.are_in(text, scope, &sources);
         }
         if is_theirs {
             dropped.push(MemoryId(rows::column(row, "id")?));
@@ -167,9 +167,9 @@ pub async fn reasons(
     for row in &found {
         let (id, text): (i64, String) = (rows::column(row, "id")?, rows::column(row, "words")?);
         let channel: String = rows::column(row, "channel")?;
-        let place = Place::Channel(&channel);
-        if references.are_in(&text, place, &[])
-            && !others_said(connection, forgetting, references, id, &text, place).await?
+        let scope = TextScope::Channel(&channel);
+        if references.are_in(&text, scope, &[])
+            && !others_said(connection, forgetting, references, id, &text, scope).await?
         {
             erased.push(id);
         }
@@ -185,9 +185,9 @@ async fn others_said(
     references: &References,
     decision: i64,
     text: &str,
-    place: Place<'_>,
+    scope: TextScope<'_>,
 ) -> Result<bool, StoreError> {
-    let runs = references.quoted_runs(text, place);
+    let runs = references.quoted_runs(text, scope);
     if runs.is_empty() {
         return Ok(false);
     }
@@ -211,8 +211,8 @@ pub async fn drafts(
         let (channel, text): (String, String) =
             (rows::column(row, "channel")?, rows::column(row, "text")?);
         let sources = sources_of_draft(rows::column(row, "notes")?)?;
-        let place = Place::Channel(&channel);
-        if references.are_in(&text, place, &sources) {
+        let scope = TextScope::Channel(&channel);
+        if references.are_in(&text, scope, &sources) {
             erased.push(rows::column(row, "id")?);
         }
     }
@@ -240,8 +240,8 @@ pub async fn dead_letters(
     for row in &found {
         let (channel, text): (String, String) =
             (rows::column(row, "channel")?, rows::column(row, "text")?);
-        let place = Place::Channel(&channel);
-        if references.are_in(&text, place, &[]) {
+        let scope = TextScope::Channel(&channel);
+        if references.are_in(&text, scope, &[]) {
             erased.push(rows::column(row, "id")?);
         }
     }
