@@ -46,13 +46,13 @@ pub enum Phase {
     /// It was not played yet, or the last play was skipped.
     #[default]
     Idle,
-    Playing(Moment),
+    Playing(SceneProgress),
     /// It was played to its end.
     Over,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
+pub struct SceneProgress {
     /// From 1.
     pub scene: usize,
     pub caption: Caption,
@@ -95,7 +95,7 @@ impl Demo {
             if is_new {
                 let caption = self.opening(&SCRIPT[0]);
                 status.play += 1;
-                status.phase = Phase::Playing(Moment { scene: 1, caption });
+                status.phase = Phase::Playing(SceneProgress { scene: 1, caption });
             }
             is_new
         });
@@ -195,7 +195,7 @@ impl Demo {
     }
 
     fn show(&self, play: u64, index: usize, caption: Caption) {
-        self.change(play, Phase::Playing(Moment { scene: index + 1, caption }));
+        self.change(play, Phase::Playing(SceneProgress { scene: index + 1, caption }));
     }
 
     /// Changes the status, unless this play is not going on any more.

@@ -156,12 +156,12 @@ async fn run_until_stopped(app: App, stops: &mut StopSignals) -> anyhow::Result<
 /// What the page tells, for the terminal.
 fn line(status: &DemoStatus, language: Language) -> Option<String> {
     match &status.phase {
-        Phase::Playing(moment) => {
+        Phase::Playing(progress) => {
             let caption = match language {
-                Language::En => &moment.caption.english,
-                Language::Ja => &moment.caption.japanese,
+                Language::En => &progress.caption.english,
+                Language::Ja => &progress.caption.japanese,
             };
-            Some(format!("  {}. {caption}", moment.scene))
+            Some(format!("  {}. {caption}", progress.scene))
         }
         Phase::Idle | Phase::Over => None,
     }

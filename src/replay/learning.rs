@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::learned::{
-    JudgedMoment, JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, Moment, learned_at,
+    JudgedMoment, JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, MomentFeatures, learned_at,
 };
 use aizuchi_core::decision::{DecisionId, Judgment};
 use aizuchi_core::event::{Claim, Outcome, StepResult};
@@ -37,7 +37,7 @@ pub enum LearningPurpose {
 #[derive(Debug, Default)]
 struct LearningState {
     /// The moments of decisions that are still open, in the channel that is replayed.
-    open: HashMap<DecisionId, Moment>,
+    open: HashMap<DecisionId, MomentFeatures>,
     /// The judged moment of each decision that was a yes and may yet lead to words.
     joined: HashMap<DecisionId, usize>,
     judged: Vec<TimedMoment>,

@@ -35,13 +35,13 @@ fn view(status: &DemoStatus) -> Value {
     match &status.phase {
         Phase::Idle => json!({ "phase": "idle" }),
         Phase::Over => json!({ "phase": "over" }),
-        Phase::Playing(moment) => json!({
+        Phase::Playing(progress) => json!({
             "phase": "playing",
             "channel": stage::channel_id(),
-            "scene": moment.scene,
+            "scene": progress.scene,
             "scenes": SCENES,
-            "caption": { "en": moment.caption.english, "ja": moment.caption.japanese },
-            "decision": moment.caption.decision,
+            "caption": { "en": progress.caption.english, "ja": progress.caption.japanese },
+            "decision": progress.caption.decision,
         }),
     }
 }

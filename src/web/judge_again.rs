@@ -35,13 +35,13 @@ const JUDGE_FORMAT: &str =
     r#"{"cap": 0.10}, an amount from 0 to 5; without a cap nothing is asked, and the cost is told"#;
 
 /// What would be put to the judge of a decision.
-pub struct JudgedMoment {
+pub struct RejudgeTarget {
     pub channel: Channel,
     pub rejudgment: Result<Arc<Rejudgment>, Unjudgeable>,
 }
 
 /// What was asked, or would be.
-pub struct Asked {
+pub struct RejudgeResult {
     pub rejudged: Rejudged,
     pub counts: CallCounts,
     pub model: ShadowModel,
@@ -49,7 +49,7 @@ pub struct Asked {
     pub limit: Option<Limit>,
 }
 
-impl JudgedMoment {
+impl RejudgeTarget {
     /// Of those who may read what models were asked. Their look is recorded.
     pub async fn read(
         web: &Web,
@@ -120,13 +120,13 @@ fn require_models(
 /// Asks the judge up to a cap. Without one it is only told what that would cost.
 pub async fn ask(
     web: &Arc<Web>,
-    moment: &JudgedMoment,
+    target: &RejudgeTarget,
     rejudgment: &Arc<Rejudgment>,
     cap: Option<Cap>,
     language: Language,
-) -> Result<Asked, ApiProblem> {
+) -> Result<RejudgeResult, ApiProblem> {
     let prepared = web.models.shadow_judge();
-    let mut judge = shadow::budgeted(web, &moment.channel, prepared, cap, language)?;
+    let mut judge = shadow::budgeted(web, &target.channel, prepared, cap, language)?;
     // To ask again is to ask, whatever it said a minute ago.
     judge.model.cache = Arc::<AnswerCache>::default();
     let (model, rejudgment) = (judge.model.clone(), rejudgment.clone());
@@ -139,7 +139,7 @@ pub async fn ask(
             web.computations.run(language, work).await?
         }
     };
-    Ok(Asked { rejudged, counts, limit: judge.reached_limit(), model: judge.model })
+    Ok(RejudgeResult { rejudged, counts, limit: judge.reached_limit(), model: judge.model })
 }
 
 impl Unjudgeable {
@@ -152,7 +152,7 @@ impl Unjudgeable {
     }
 }
 
-impl Asked {
+impl RejudgeResult {
     /// Why there is no verdict, if it was asked and there is none.
     pub fn problem(&self, language: Language) -> Option<String> {
         match (&self.rejudged, self.limit) {
@@ -235,10 +235,10 @@ pub async fn judge(
             found.conversation.workspace
         }
     };
-    let moment = JudgedMoment::read(&web, access, (&workspace, id), language).await?;
+    let target = RejudgeTarget::read(&web, access, (&workspace, id), language).await?;
     let told = |why: &Unjudgeable| ApiProblem::new(StatusCode::CONFLICT, why.told(language));
-    let rejudgment = moment.rejudgment.as_ref().map_err(told)?;
-    let asked = ask(&web, &moment, rejudgment, cap, language).await?;
+    let rejudgment = target.rejudgment.as_ref().map_err(told)?;
+    let asked = ask(&web, &target, rejudgment, cap, language).await?;
     let problem = cap.and_then(|_| asked.problem(language));
     if let (Some(problem), Some(status)) = (&problem, asked.status()) {
         return Err(ApiProblem::new(status, problem.as_str()));
@@ -249,7 +249,12 @@ pub async fn judge(
 
 impl JudgedAgainAnswer {
     /// Of what was only priced.
-    fn new(decision: DecisionId, rejudgment: &Rejudgment, asked: Asked, currency: &str) -> Self {
+    fn new(
+        decision: DecisionId,
+        rejudgment: &Rejudgment,
+        asked: RejudgeResult,
+        currency: &str,
+    ) -> Self {
         Self {
             decision,
             model: asked.model.llm.model().to_owned(),

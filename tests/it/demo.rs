@@ -118,7 +118,7 @@ impl Room {
 
     fn shown(&self) -> Option<(usize, Caption)> {
         match &self.demo.subscribe().borrow().phase {
-            Phase::Playing(moment) => Some((moment.scene, moment.caption.clone())),
+            Phase::Playing(progress) => Some((progress.scene, progress.caption.clone())),
             Phase::Idle | Phase::Over => None,
         }
     }

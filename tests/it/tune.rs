@@ -7,7 +7,7 @@ use aizuchi::replay::learning::TimedMoment;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::learned::features::NAMES;
-use aizuchi_core::decision::learned::{JudgedMoment, Moment};
+use aizuchi_core::decision::learned::{JudgedMoment, MomentFeatures};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -130,7 +130,7 @@ fn judged_moments(count: i64) -> Vec<TimedMoment> {
         features[0] = if is_yes { 1.0 } else { 0.0 };
         features[1] = if number % 6 == 0 { 1.0 } else { 0.0 };
         let decision = DecisionId(number);
-        let moment = Moment::judged("built-in", features);
+        let moment = MomentFeatures::judged("built-in", features);
         TimedMoment {
             at: Timestamp::from_second(number * 60).unwrap(),
             workspace: WorkspaceId::new("porch"),

@@ -18,7 +18,7 @@ use crate::chat::{ConversationId, MessageId};
 use crate::context::StateHash;
 use crate::context::state::ConversationState;
 use crate::decision::gate::Gate;
-use crate::decision::learned::Moment;
+use crate::decision::learned::MomentFeatures;
 use crate::memory::Lineage;
 use crate::rules::Mode;
 
@@ -85,7 +85,7 @@ pub struct Evaluation {
     pub passed_gates: Vec<Gate>,
     pub conversation_state: Option<ConversationState>,
     /// What a learned gate learns from. A second look leaves that of the first.
-    pub moment: Option<Moment>,
+    pub moment: Option<MomentFeatures>,
 }
 
 impl Evaluation {

@@ -16,7 +16,7 @@ use crate::ledger::{self, DecisionDetails, LabeledValue};
 use crate::web::access::{Access, Visitor};
 use crate::web::console::decision::sections::{Section as PromptSection, sections};
 use crate::web::console::layout::{
-    Layout, Moment, Section, channel_address, judge_again_address, render,
+    Layout, Section, TimeView, channel_address, judge_again_address, render,
 };
 use crate::web::console::marking::MarkingView;
 use crate::web::decision::absent;
@@ -70,7 +70,7 @@ struct GateView {
 
 struct MessageView {
     key: String,
-    at: Moment,
+    at: TimeView,
     /// How long after the newest message of the decision it was written.
     later: Option<String>,
     /// `None`: not shown to this visitor.
@@ -329,7 +329,7 @@ impl<'a> Talk<'a> {
         let reactions = stored.reactions.iter().filter(|_| can_read);
         MessageView {
             key: message.id.to_string(),
-            at: Moment::new(message.at),
+            at: TimeView::new(message.at),
             later: later.map(|later| ledger::format_duration(later, self.language)),
             by: can_read.then(|| stored.author_name.to_string()),
             text: match can_read {

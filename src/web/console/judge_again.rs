@@ -14,7 +14,7 @@ use crate::ledger::{LabeledValue, format_duration};
 use crate::shadow::judge_again::{Rejudged, Rejudgment};
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, decision_address, judge_again_address, render};
-use crate::web::judge_again::{Asked, JudgedMoment, ask};
+use crate::web::judge_again::{RejudgeResult, RejudgeTarget, ask};
 use crate::web::language::PageLanguage;
 use crate::web::shadow::{Cap, Money, USUAL_CAP, is_builtin};
 use crate::web::{ApiProblem, Web, decision, shadow, workspaces};
@@ -123,20 +123,20 @@ async fn show(
     let Path((workspace, id)) = path.map_err(|_| decision::absent())?;
     let workspace = workspaces::find(web, Some(&workspace)).await?;
     let id = DecisionId(id);
-    let moment = JudgedMoment::read(web, &visitor.access, (&workspace, id), language).await?;
+    let target = RejudgeTarget::read(web, &visitor.access, (&workspace, id), language).await?;
     let layout = Layout::new(web, visitor, language, Section::Trial);
     let page = JudgeAgainPage::new(layout, &workspace, id);
-    let rejudgment = match &moment.rejudgment {
+    let rejudgment = match &target.rejudgment {
         Ok(rejudgment) => rejudgment,
         Err(why) => {
             return render(&JudgeAgainPage { unjudgeable: Some(why.told(language)), ..page });
         }
     };
     let asked = match cap {
-        Some(_) => Some(ask(web, &moment, rejudgment, cap, language).await?),
+        Some(_) => Some(ask(web, &target, rejudgment, cap, language).await?),
         None => None,
     };
-    let priced = ask(web, &moment, rejudgment, None, language).await?;
+    let priced = ask(web, &target, rejudgment, None, language).await?;
     let money = Money { language, currency: &web.currency };
     let may_order = visitor.access.may_order();
     render(&JudgeAgainPage {
@@ -151,12 +151,12 @@ async fn show(
     })
 }
 
-fn estimate(priced: &Asked, money: &Money<'_>) -> String {
+fn estimate(priced: &RejudgeResult, money: &Money<'_>) -> String {
     let cost = money.about(&[&priced.model], priced.counts.cost_micros);
     texts::shadow::estimate(money.language, priced.model.llm.model(), &cost)
 }
 
-fn spent(asked: &Asked, money: &Money<'_>) -> String {
+fn spent(asked: &RejudgeResult, money: &Money<'_>) -> String {
     let cost = money.told(asked.counts.cost_micros);
     texts::shadow::spent(money.language, asked.counts.calls, asked.tokens(), &cost)
 }
@@ -166,7 +166,11 @@ fn recorded(rejudgment: &Rejudgment, language: Language) -> Vec<LabeledValue> {
     values.map(|value| LabeledValue::new(value.name, value.text)).collect()
 }
 
-fn comparison(rejudgment: &Rejudgment, asked: Asked, language: Language) -> Option<ComparisonView> {
+fn comparison(
+    rejudgment: &Rejudgment,
+    asked: RejudgeResult,
+    language: Language,
+) -> Option<ComparisonView> {
     let Rejudged::Judged(now) = asked.rejudged else { return None };
     let now_by = texts::shadow::judged_now(language, asked.model.llm.model());
     let Some(then) = &rejudgment.recorded else {

@@ -88,13 +88,13 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A moment on a page. Browsers show it in their own time zone, or as a distance that moves on.
-pub struct Moment {
+/// A time on a page. Browsers show it in their own time zone, or as a distance that moves on.
+pub struct TimeView {
     pub iso: String,
     pub text: String,
 }
 
-impl Moment {
+impl TimeView {
     pub fn new(at: Timestamp) -> Self {
         Self { iso: at.to_string(), text: crate::ledger::format_time(at) }
     }

@@ -1,7 +1,7 @@
 //! How a decision is marked on a page.
 
 use crate::web::access::Access;
-use crate::web::console::layout::{Moment, decision_address};
+use crate::web::console::layout::{TimeView, decision_address};
 use aizuchi_core::decision::Decision;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::persona::Language;
@@ -16,7 +16,7 @@ pub struct MarkingView {
     /// How it is marked, with its icon's class.
     pub mark: Option<(&'static str, &'static str)>,
     /// By whom and when. Viewers do not learn it.
-    pub by: Option<(String, Moment)>,
+    pub by: Option<(String, TimeView)>,
     /// Empty for those who may not mark it, and while it is open.
     pub choices: Vec<ChoiceView>,
     /// Whether the form is shown at once.
@@ -59,7 +59,7 @@ impl MarkingView {
                 true => texts::console::this_machine(language).to_owned(),
                 false => mark.by.to_string(),
             };
-            (name, Moment::new(mark.at))
+            (name, TimeView::new(mark.at))
         });
         Self {
             id,

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::status::{ChannelStatus, ConnectionStatus, PendingStatus, WorkspaceStatus, told_cost};
 use crate::web::access::Visitor;
-use crate::web::console::layout::{Layout, Moment, Section, channel_address, render};
+use crate::web::console::layout::{Layout, Section, TimeView, channel_address, render};
 use crate::web::console::{health, snapshot};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, views};
@@ -48,9 +48,9 @@ struct ChannelView {
     mode_name: &'static str,
     is_muted: bool,
     /// If the mute has an end.
-    muted_until: Option<Moment>,
-    heard: Option<Moment>,
-    spoke: Option<Moment>,
+    muted_until: Option<TimeView>,
+    heard: Option<TimeView>,
+    spoke: Option<TimeView>,
     step: Option<StepView>,
     outcomes: Vec<OutcomeView>,
     cost: String,
@@ -60,7 +60,7 @@ struct StepView {
     verb: &'static str,
     is_owed: bool,
     is_now: bool,
-    due: Moment,
+    due: TimeView,
 }
 
 struct OutcomeView {
@@ -115,8 +115,8 @@ pub fn modes(language: Language) -> Vec<ModeView> {
 }
 
 /// When a mute ends, if it does.
-pub fn end_of_mute(until: Timestamp, now: Timestamp) -> Option<Moment> {
-    (until.duration_since(now) < MAX_MUTE).then(|| Moment::new(until))
+pub fn end_of_mute(until: Timestamp, now: Timestamp) -> Option<TimeView> {
+    (until.duration_since(now) < MAX_MUTE).then(|| TimeView::new(until))
 }
 
 /// Makes words of a status.
@@ -191,9 +191,9 @@ impl Teller<'_> {
             muted_until: status
                 .muted_until
                 .filter(|until| until - self.now < MAX_MUTE.as_secs_f64())
-                .map(Moment::from_seconds),
-            heard: status.last_heard.map(Moment::from_seconds),
-            spoke: status.last_spoke.map(Moment::from_seconds),
+                .map(TimeView::from_seconds),
+            heard: status.last_heard.map(TimeView::from_seconds),
+            spoke: status.last_spoke.map(TimeView::from_seconds),
             step: next.map(|step| self.step(step)),
             outcomes: outcomes.collect(),
             cost: match status.tokens_today {
@@ -208,7 +208,7 @@ impl Teller<'_> {
             verb: texts::console::pending_verb(self.language, step.verb),
             is_owed: step.owed,
             is_now: step.in_progress || step.due <= self.now,
-            due: Moment::from_seconds(step.due),
+            due: TimeView::from_seconds(step.due),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::web::access::{Access, Visitor};
 use crate::web::console::api::MAX_READS;
 use crate::web::console::health::{self, Health, ModelHealth, WaitingStep};
 use crate::web::console::layout::{
-    Layout, Moment, Section, channel_address, decision_address, render,
+    Layout, Section, TimeView, channel_address, decision_address, render,
 };
 use crate::web::dead_letters::Letters;
 use crate::web::language::PageLanguage;
@@ -39,7 +39,7 @@ struct QueuePage<'a> {
     problems: Vec<String>,
     health: Health,
     size: String,
-    last_backup: Option<Moment>,
+    last_backup: Option<TimeView>,
     /// Only for admins.
     reads: Option<Vec<ReadView>>,
 }
@@ -57,7 +57,7 @@ struct LetterView {
     given_up: String,
     /// The page of its decision.
     decision: Option<String>,
-    at: Moment,
+    at: TimeView,
     error: String,
     text: Option<String>,
 }
@@ -68,12 +68,12 @@ struct WaitingView {
     verb: &'static str,
     is_owed: bool,
     is_now: bool,
-    due: Moment,
+    due: TimeView,
 }
 
 struct ModelView {
     name: String,
-    failing_since: Option<Moment>,
+    failing_since: Option<TimeView>,
     calls: String,
     last_error: Option<String>,
 }
@@ -82,7 +82,7 @@ struct ReadView {
     place: PlaceView,
     reader: String,
     what: &'static str,
-    at: Moment,
+    at: TimeView,
     count: u64,
 }
 
@@ -122,7 +122,7 @@ pub async fn page(
         models: health.models.iter().map(|it| model(it, language)).collect(),
         problems: problems.map(problem).collect(),
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
-        last_backup: health.last_backup.map(Moment::from_seconds),
+        last_backup: health.last_backup.map(TimeView::from_seconds),
         reads: reads.map(|reads| reads.iter().map(|it| read(it, &places, language)).collect()),
         health,
     })
@@ -163,7 +163,7 @@ fn letter(letter: &DeadLetter, access: &Access, places: &Places, language: Langu
         place: places.view(&conversation.workspace, &conversation.channel),
         given_up: texts::console::given_up(language, &letter.verb, letter.attempts),
         decision: letter.decision.map(|id| decision_address(&conversation.workspace, id)),
-        at: Moment::new(letter.at),
+        at: TimeView::new(letter.at),
         error: letter.error.clone(),
         text: text.map(ToString::to_string),
     }
@@ -178,14 +178,14 @@ fn waiting(step: &WaitingStep, places: &Places, now: f64, language: Language) ->
         verb: texts::console::pending_verb(language, step.verb),
         is_owed: step.owed,
         is_now: step.in_progress || step.due <= now,
-        due: Moment::from_seconds(step.due),
+        due: TimeView::from_seconds(step.due),
     }
 }
 
 fn model(health: &ModelHealth, language: Language) -> ModelView {
     ModelView {
         name: health.model.to_string(),
-        failing_since: health.failing_since.map(Moment::from_seconds),
+        failing_since: health.failing_since.map(TimeView::from_seconds),
         calls: texts::console::failures(language, health.failures, health.calls),
         last_error: health.last_error.as_ref().map(ToString::to_string),
     }
@@ -196,7 +196,7 @@ fn read(reads: &PrivateReads, places: &Places, language: Language) -> ReadView {
         place: places.view(&reads.read.workspace, &reads.read.channel),
         reader: reads.read.reader.to_string(),
         what: texts::console::private_text(language, reads.read.what.name()),
-        at: Moment::new(reads.at),
+        at: TimeView::new(reads.at),
         count: reads.count,
     }
 }

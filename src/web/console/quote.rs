@@ -1,7 +1,7 @@
 //! A few messages on a page about something else, as its visitor may read them.
 
 use crate::web::access::Access;
-use crate::web::console::layout::Moment;
+use crate::web::console::layout::TimeView;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::StoredMessage;
 use aizuchi_core::texts;
@@ -10,7 +10,7 @@ use aizuchi_core::texts;
 pub struct QuotedMessage {
     /// `None`: not shown to this visitor.
     pub by: Option<String>,
-    pub at: Moment,
+    pub at: TimeView,
     pub text: String,
     /// Whether the page is about this one.
     pub is_about: bool,
@@ -26,7 +26,7 @@ impl QuotedMessage {
         let can_read = access.may_read_message(stored);
         Self {
             by: can_read.then(|| stored.author_name.to_string()),
-            at: Moment::new(stored.message.at),
+            at: TimeView::new(stored.message.at),
             text: match can_read {
                 true => stored.message.text.to_string(),
                 false => texts::console::text_withheld(language).to_owned(),

@@ -13,7 +13,7 @@ use axum::response::Html;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{
-    Layout, Moment, Section, channel_address, memory_address, render, what_if_address,
+    Layout, Section, TimeView, channel_address, memory_address, render, what_if_address,
 };
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery};
@@ -35,7 +35,7 @@ struct TimelinePage<'a> {
     is_muted: bool,
     is_muted_everywhere: bool,
     /// If the mute has an end.
-    muted_until: Option<Moment>,
+    muted_until: Option<TimeView>,
     modes: Vec<ModeView>,
     mode_name: &'static str,
     /// Whether the visitor reads what was said here.

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
 use crate::decision::gate::{Gate, GateInput};
-use crate::decision::learned::{LearnedCheck, Moment, features};
+use crate::decision::learned::{LearnedCheck, MomentFeatures, features};
 use crate::decision::limit::Limit;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
@@ -136,12 +136,12 @@ impl Agent {
     }
 
     /// What the gate that was learned for the workspace says, and what it will learn from.
-    fn check_learned_gate(&self, input: &GateInput<'_>) -> (Moment, LearnedCheck) {
+    fn check_learned_gate(&self, input: &GateInput<'_>) -> (MomentFeatures, LearnedCheck) {
         let judge = self.minds.judgment.models.name();
         let features = features::of(input);
         let gate = self.learned_gates.read(&input.context.conversation.workspace);
         let Some(gate) = gate.filter(|gate| gate.skipping.is_some()) else {
-            return (Moment::judged(&judge, features), LearnedCheck::Unchecked);
+            return (MomentFeatures::judged(&judge, features), LearnedCheck::Unchecked);
         };
         let newest = input.context.newest_human_message();
         let newest = newest.map_or("", |message| message.id.as_str());

@@ -37,7 +37,7 @@ const MIN_SKIPPED: f64 = 0.05;
 /// What a decision looked like when it was about to be judged, in numbers only, and how probable it was that the judge
 /// was asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct MomentFeatures {
     /// The version of the features.
     pub version: u32,
     /// The model that judges.
@@ -54,7 +54,7 @@ pub struct Moment {
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedMoment {
     pub decision: DecisionId,
-    pub moment: Moment,
+    pub moment: MomentFeatures,
     pub is_yes: bool,
 }
 
@@ -140,18 +140,23 @@ impl LearnedGate {
     }
 
     /// What becomes of a moment that is about to be judged by `judge`. `chance` is a draw from 0 to 1.
-    pub fn check(&self, judge: &str, features: Vec<f32>, chance: f64) -> (Moment, LearnedCheck) {
+    pub fn check(
+        &self,
+        judge: &str,
+        features: Vec<f32>,
+        chance: f64,
+    ) -> (MomentFeatures, LearnedCheck) {
         let rate = self.skip_rate(&features).filter(|_| *self.training.judge == *judge);
         let (propensity, check) = match rate {
             None => (1.0, LearnedCheck::Judged),
             Some(_) if chance < EXPLORATION => (EXPLORATION, LearnedCheck::Judged),
             Some(rate) => (EXPLORATION, LearnedCheck::Skipped { rate }),
         };
-        (Moment { rate, ..Moment::new(judge, features, propensity) }, check)
+        (MomentFeatures { rate, ..MomentFeatures::new(judge, features, propensity) }, check)
     }
 }
 
-impl Moment {
+impl MomentFeatures {
     fn new(judge: &str, features: Vec<f32>, propensity: f64) -> Self {
         Self { version: features::VERSION, judge: judge.into(), features, propensity, rate: None }
     }

@@ -12,7 +12,7 @@ use aizuchi_core::context::links::{LinkSource, MessageLinks};
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::context::{ContextWindow, StateHash};
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::learned::Moment;
+use aizuchi_core::decision::learned::MomentFeatures;
 use aizuchi_core::decision::{
     Attempt, AttemptResult, DecisionResult, Evaluation, Judgment, ModelExchange, Price, Usage,
 };
@@ -550,7 +550,7 @@ async fn outcome(
     };
     let conversation_state = (kind == 5).then_some(ConversationState::Conflict);
     // An evaluation without a moment leaves that of the one before.
-    let moment = conversation_state.map(|_| Moment::judged("a judge", vec![0.125, 2.0]));
+    let moment = conversation_state.map(|_| MomentFeatures::judged("a judge", vec![0.125, 2.0]));
     let weighed = Evaluation {
         conversation_state,
         moment,

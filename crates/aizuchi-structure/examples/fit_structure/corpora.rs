@@ -252,7 +252,7 @@ fn scene(record: &Value) -> anyhow::Result<Scene> {
 }
 
 /// A moment at which a companion has to decide whether to speak.
-pub struct Moment {
+pub struct LabeledMoment {
     pub room: String,
     /// `SPEAK`, `SILENT`, or in doubt.
     pub label: String,
@@ -260,7 +260,7 @@ pub struct Moment {
     pub context: Room,
 }
 
-pub fn moments(path: &Path) -> anyhow::Result<Vec<Moment>> {
+pub fn moments(path: &Path) -> anyhow::Result<Vec<LabeledMoment>> {
     let moment = |record: &Value| {
         let mut rooms = Rooms::default();
         for message in record["context"].as_array().into_iter().flatten() {
@@ -270,7 +270,7 @@ pub fn moments(path: &Path) -> anyhow::Result<Vec<Moment>> {
         }
         let text = |field: &str| record[field].as_str().unwrap_or_default().to_owned();
         let context = rooms.rooms.into_iter().next().unwrap_or_default();
-        Moment { room: text("room"), label: text("label"), kind: text("kind"), context }
+        LabeledMoment { room: text("room"), label: text("label"), kind: text("kind"), context }
     };
     Ok(records(path)?.iter().map(moment).collect())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use aizuchi_structure::links::WINDOW;
 use aizuchi_structure::{ConversationStructure, Models};
 
-use crate::corpora::{self, Moment, Room, Scene};
+use crate::corpora::{self, LabeledMoment, Room, Scene};
 use crate::{Corpora, Fold, fold_of, folder, structure};
 
 pub fn report(
@@ -17,7 +17,7 @@ pub fn report(
     links("Japanese Slack, a channel kept apart", &corpora.japanese_apart, &all);
     links("elmlang, fitted on clojurians", &corpora.elmlang, &first);
     links("clojurians, fitted on elmlang", &corpora.clojurians, &second);
-    let apart = |moment: &Moment| -> usize {
+    let apart = |moment: &LabeledMoment| -> usize {
         let fold = match moment.room.as_str() {
             room if room.starts_with("clojurians") => Fold::First,
             room if room.starts_with("elmlang") => Fold::Second,
@@ -70,8 +70,12 @@ fn best_link(structure: &ConversationStructure<'_>, index: usize) -> usize {
     best.filter(|(_, link)| *link > structure.begins(index)).map_or(index, |(parent, _)| parent)
 }
 
-fn decisions<'m>(name: &str, moments: &[Moment], models: impl Fn(&Moment) -> &'m Models) {
-    let scored: Vec<(&Moment, f32)> = moments
+fn decisions<'m>(
+    name: &str,
+    moments: &[LabeledMoment],
+    models: impl Fn(&LabeledMoment) -> &'m Models,
+) {
+    let scored: Vec<(&LabeledMoment, f32)> = moments
         .iter()
         .map(|moment| {
             let structure = structure(&moment.context, true, models(moment));

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Html;
 
 use crate::web::access::Visitor;
-use crate::web::console::layout::{Layout, Moment, Section, memory_address, render};
+use crate::web::console::layout::{Layout, Section, TimeView, memory_address, render};
 use crate::web::console::memory::views::{Places, Reader, history_address};
 use crate::web::language::PageLanguage;
 use crate::web::memories::KeyFields;
@@ -37,7 +37,7 @@ struct VersionsPage<'a> {
 
 struct VersionView {
     number: i64,
-    made: Moment,
+    made: TimeView,
     /// Who made it, and how, if that is on record.
     by: Option<String>,
     added: Vec<LineView>,
@@ -133,7 +133,7 @@ fn view(
     };
     VersionView {
         number: version.id.0,
-        made: Moment::new(version.created),
+        made: TimeView::new(version.created),
         by: change.map(told),
         gone: without(old, &version.entries, &says_same),
         unchanged: (before.is_some() && unchanged > 0)

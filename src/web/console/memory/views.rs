@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::web::access::Access;
-use crate::web::console::layout::{Moment, encode, memory_address};
+use crate::web::console::layout::{TimeView, encode, memory_address};
 use crate::web::memories::{self, KeyFields, entry_id};
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{Channel, ChannelId, Message, User, UserId, Visibility, WorkspaceId};
@@ -26,7 +26,7 @@ pub struct MemoryView {
     pub title: String,
     pub key: KeyFields,
     pub version: i64,
-    pub made: Moment,
+    pub made: TimeView,
     pub history: String,
     pub entries: Vec<EntryView>,
     pub removed: Vec<EntryView>,
@@ -52,7 +52,7 @@ pub struct EntryView {
 
 pub struct SourceView {
     pub by: String,
-    pub at: Option<Moment>,
+    pub at: Option<TimeView>,
     pub text: String,
 }
 
@@ -61,7 +61,7 @@ pub struct ChannelRow {
     pub name: String,
     pub address: String,
     pub entries: usize,
-    pub made: Option<Moment>,
+    pub made: Option<TimeView>,
 }
 
 pub struct MemoView {
@@ -75,13 +75,13 @@ pub struct MemoView {
     pub is_public: bool,
     pub place: String,
     pub said_by: Option<String>,
-    pub updated: Moment,
+    pub updated: TimeView,
 }
 
 /// A change in the journal.
 pub struct JournalRow {
     pub number: i64,
-    pub at: Moment,
+    pub at: TimeView,
     pub by: String,
     pub what: &'static str,
     pub place: String,
@@ -138,7 +138,7 @@ impl Places {
         let row = |(channel, name): &(Channel, String)| {
             let own = memories.iter().filter(|memory| memory.key.channel() == Some(&channel.id));
             let entries = own.clone().map(|memory| memory.entries.len()).sum();
-            let made = own.map(|memory| memory.created).max().map(Moment::new);
+            let made = own.map(|memory| memory.created).max().map(TimeView::new);
             made.is_some().then(|| ChannelRow {
                 name: name.clone(),
                 address: memory_address(&self.workspace, Some(&channel.id)),
@@ -236,7 +236,7 @@ impl Reader<'_> {
             title: self.places.title(&memory.key, self.language),
             key: KeyFields::new(&memory.key),
             version: memory.id.0,
-            made: Moment::new(memory.created),
+            made: TimeView::new(memory.created),
             history: history_address(&memory.key),
             entries,
             removed: if self.person.is_some() { Vec::new() } else { removed },
@@ -251,7 +251,7 @@ impl Reader<'_> {
         let source = |message: &MessageRef| match self.sources.get(message) {
             Some(message) => SourceView {
                 by: self.user_name(&message.author.id),
-                at: Some(Moment::new(message.at)),
+                at: Some(TimeView::new(message.at)),
                 text: message.text.to_string(),
             },
             None => SourceView {
@@ -297,7 +297,7 @@ impl Reader<'_> {
             is_public: memo.visibility == Visibility::Public,
             place: self.places.name(&memo.channel),
             said_by: said_by.map(|name| texts::memories::said_by(self.language, &name)),
-            updated: Moment::new(memo.updated),
+            updated: TimeView::new(memo.updated),
         }
     }
 
@@ -381,7 +381,7 @@ impl Journal {
         };
         let row = |entry: &JournalEntry| JournalRow {
             number: entry.number,
-            at: Moment::new(entry.at),
+            at: TimeView::new(entry.at),
             by: reader.name_of(entry),
             what: texts::memories::journal_kind(language, entry.kind),
             place: match &entry.key {

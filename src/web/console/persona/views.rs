@@ -4,7 +4,7 @@ use crate::shadow::persona_trial::{
     Performance, PersonaTrial, PersonaTrialResult, Told, TriedMoment,
 };
 use crate::web::access::Access;
-use crate::web::console::layout::{Moment, decision_address};
+use crate::web::console::layout::{TimeView, decision_address};
 use crate::web::console::quote::QuotedMessage;
 use crate::web::shadow::{MOST_CALLS, Money, is_builtin};
 use aizuchi_core::chat::Channel;
@@ -32,7 +32,7 @@ pub struct ResultView {
 
 pub struct MomentView {
     pub key: String,
-    pub at: Moment,
+    pub at: TimeView,
     pub decision: String,
     pub lines: Vec<QuotedMessage>,
     pub personas: Vec<PersonaView>,
@@ -160,7 +160,7 @@ impl Reader<'_> {
         let id = tried.moment.decision.id;
         MomentView {
             key: format!("moment-{id}"),
-            at: Moment::new(tried.moment.at),
+            at: TimeView::new(tried.moment.at),
             decision: decision_address(&self.channel.workspace, id),
             lines: newest_lines(tried).into_iter().map(|stored| self.line(tried, stored)).collect(),
             differs: match &personas[..] {

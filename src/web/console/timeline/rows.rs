@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::web::access::Access;
-use crate::web::console::layout::{Moment, decision_address};
+use crate::web::console::layout::{TimeView, decision_address};
 use crate::web::console::marking::MarkingView;
 use crate::web::console::timeline::filter::{Filter, Source};
 use crate::web::workspaces::Shown;
@@ -32,7 +32,7 @@ pub struct Rows {
 /// A message and the decisions that end with it.
 pub struct Row {
     pub key: String,
-    pub at: Moment,
+    pub at: TimeView,
     /// `None`: not shown to this visitor.
     pub said: Option<Said>,
     pub placeholder: &'static str,
@@ -240,7 +240,7 @@ impl RowReader<'_> {
         let decisions: Vec<DecisionView> = decisions.iter().map(|it| self.decision(it)).collect();
         Row {
             key: message.id.to_string(),
-            at: Moment::new(message.at),
+            at: TimeView::new(message.at),
             said: self.access.may_read_message(stored).then(said),
             placeholder: texts::console::text_withheld(self.language),
             is_own: message.author.kind == AuthorKind::Persona,

@@ -6,7 +6,7 @@ use crate::replay::difference::Fate;
 use crate::replay::moments::Reason;
 use crate::report::words::date_and_time;
 use crate::web::access::Access;
-use crate::web::console::layout::{Moment, channel_address, decision_address, encode};
+use crate::web::console::layout::{TimeView, channel_address, decision_address, encode};
 use crate::web::console::quote::QuotedMessage;
 use crate::what_if::comparison::{Change, Comparison, Seen, Tally};
 use crate::what_if::material::{MAX_MESSAGES, Material};
@@ -55,7 +55,7 @@ pub struct GroupView {
 
 pub struct ChangeView {
     pub key: String,
-    pub at: Moment,
+    pub at: TimeView,
     pub gist: String,
     pub lines: Vec<QuotedMessage>,
     pub seen: Vec<SeenView>,
@@ -174,7 +174,7 @@ impl Reader<'_> {
         let decision = self.material.decisions.get(&change.message);
         ChangeView {
             key: format!("{group}-{}", change.message),
-            at: Moment::new(at),
+            at: TimeView::new(at),
             gist,
             lines,
             seen,

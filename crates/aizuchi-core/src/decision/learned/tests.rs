@@ -15,7 +15,7 @@ fn draw(number: usize, what: &str) -> f64 {
 fn judged(number: usize, features: Vec<f32>, is_yes: bool) -> JudgedMoment {
     let judge: Arc<str> = "a judge".into();
     let moment =
-        Moment { version: features::VERSION, judge, features, propensity: 1.0, rate: None };
+        MomentFeatures { version: features::VERSION, judge, features, propensity: 1.0, rate: None };
     JudgedMoment { decision: DecisionId(number as i64), moment, is_yes }
 }
 
@@ -81,7 +81,7 @@ fn explored_yes_turn_it_off_again() {
     // The judge has changed its mind about what is skipped, which only exploration shows.
     let explored = (1500..1900).map(|number| {
         let explored = judged(number, vec![draw(number, "open") as f32 * 0.5, 0.5], true);
-        let moment = Moment { propensity: EXPLORATION, ..explored.moment };
+        let moment = MomentFeatures { propensity: EXPLORATION, ..explored.moment };
         JudgedMoment { moment, ..explored }
     });
     all.extend(explored);
@@ -95,7 +95,7 @@ fn what_it_missed_is_known_from_what_it_explored() {
     // Half of what is explored was a yes, so half of what was skipped was.
     let explored = |number: usize| {
         let explored = judged(number, vec![0.0, 0.0], number.is_multiple_of(2));
-        let moment = Moment { propensity: EXPLORATION, ..explored.moment };
+        let moment = MomentFeatures { propensity: EXPLORATION, ..explored.moment };
         JudgedMoment { moment, ..explored }
     };
     let mut all: Vec<JudgedMoment> = (0..40).map(explored).collect();
@@ -109,7 +109,7 @@ fn what_it_missed_is_known_from_what_it_explored() {
 fn another_judge_and_other_features_begin_anew() {
     let all = history(1500, 0.8, 0.0);
     let renamed = |judged: &JudgedMoment| {
-        let moment = Moment { judge: "another judge".into(), ..judged.moment.clone() };
+        let moment = MomentFeatures { judge: "another judge".into(), ..judged.moment.clone() };
         JudgedMoment { moment, ..judged.clone() }
     };
     let mut newer: Vec<JudgedMoment> = all[..300].iter().map(renamed).collect();
