@@ -16,7 +16,7 @@ use crate::simulation::plan::{Act, CHANNELS, Plan, Saying, TextKind};
 use crate::simulation::promises::Inspector;
 use crate::simulation::store::run_now;
 use crate::simulation::texts::compose;
-use crate::simulation::world::{Broken, Told, Word, World, conversation};
+use crate::simulation::world::{Broken, EventKind, Word, World, conversation};
 
 /// How often something may happen in a day until it is a loop.
 const MOST_TURNS: usize = 60_000;
@@ -36,9 +36,9 @@ pub struct DayReport {
     pub crashes: usize,
 }
 
-/// What happens at a platform's time, besides what people do.
+/// What happens at a time that was planned, by the platform's clock.
 #[derive(Clone, Debug)]
-enum Change {
+enum Scheduled {
     Act(Act),
     Start,
     Reconnect,
@@ -54,9 +54,10 @@ struct Day {
     lives: usize,
     is_connected: bool,
     /// By the platform's time, then in the order in which they were planned.
-    changes: BTreeMap<(Timestamp, usize), Change>,
+    schedule: BTreeMap<(Timestamp, usize), Scheduled>,
     planned: usize,
-    told: usize,
+    /// How many events of the platform were handed to the connection.
+    delivered: usize,
     messages: usize,
     /// When people do what they do now: they did it while the machine slept.
     acting_at: Timestamp,
@@ -91,15 +92,15 @@ pub fn live(seed: u64, is_shown: bool) -> DayReport {
         life: None,
         lives: 0,
         is_connected: true,
-        changes: BTreeMap::new(),
+        schedule: BTreeMap::new(),
         planned: 0,
-        told: 0,
+        delivered: 0,
         messages: 0,
         acting_at: at(0),
     };
     for (after, act) in &plan.acts {
         let at = at(0) + SignedDuration::from_millis(*after);
-        day.plan_change(at, Change::Act(act.clone()));
+        day.plan_at(at, Scheduled::Act(act.clone()));
     }
     day.run();
     day.end()
@@ -110,14 +111,14 @@ impl Day {
         &self.machine.world
     }
 
-    fn plan_change(&mut self, at: Timestamp, change: Change) {
+    fn plan_at(&mut self, at: Timestamp, scheduled: Scheduled) {
         self.planned += 1;
-        self.changes.insert((at, self.planned), change);
+        self.schedule.insert((at, self.planned), scheduled);
     }
 
-    fn plan_in(&mut self, seconds: i64, change: Change) {
+    fn plan_in(&mut self, seconds: i64, scheduled: Scheduled) {
         let at = self.world().now() + SignedDuration::from_secs(seconds);
-        self.plan_change(at, change);
+        self.plan_at(at, scheduled);
     }
 
     fn run(&mut self) {
@@ -135,7 +136,7 @@ impl Day {
                 continue;
             }
             let now = self.world().now();
-            if now >= evening && self.changes.is_empty() && self.life.is_some() {
+            if now >= evening && self.schedule.is_empty() && self.life.is_some() {
                 self.world().lock().is_over = true;
             }
             if now > evening + REST {
@@ -162,10 +163,10 @@ impl Day {
     fn advance(&mut self, evening: Timestamp) -> bool {
         let world = self.machine.world.clone();
         let skew = world.lock().skew;
-        let change = self.changes.keys().next().map(|(at, _)| *at + skew);
+        let planned = self.schedule.keys().next().map(|(at, _)| *at + skew);
         let late = world.lock().late.iter().map(|(at, _)| *at + skew).min();
         let wake = self.life.as_ref().and_then(|_| world.clock.next_wake_at());
-        let Some(next) = change.into_iter().chain(late).chain(wake).min() else {
+        let Some(next) = planned.into_iter().chain(late).chain(wake).min() else {
             let is_evening = world.now() >= evening;
             if !is_evening {
                 world.clock.advance_to(evening + skew);
@@ -175,24 +176,24 @@ impl Day {
         world.clock.advance_to(next);
         world.land_late();
         let now = world.now();
-        while let Some(entry) = self.changes.first_entry().filter(|entry| entry.key().0 <= now) {
-            let ((planned, _), change) = entry.remove_entry();
+        while let Some(entry) = self.schedule.first_entry().filter(|entry| entry.key().0 <= now) {
+            let ((planned, _), scheduled) = entry.remove_entry();
             self.acting_at = planned;
-            self.apply(change);
+            self.apply(scheduled);
         }
         true
     }
 
-    fn apply(&mut self, change: Change) {
-        match change {
-            Change::Act(act) => self.act(act),
-            Change::Start => self.start(),
-            Change::Reconnect => self.reconnect(),
-            Change::StoreBack => {
+    fn apply(&mut self, scheduled: Scheduled) {
+        match scheduled {
+            Scheduled::Act(act) => self.act(act),
+            Scheduled::Start => self.start(),
+            Scheduled::Reconnect => self.reconnect(),
+            Scheduled::StoreBack => {
                 self.world().log("the store is back");
                 self.machine.is_store_down.store(false, Ordering::SeqCst);
             }
-            Change::SetClock(by) => self.set_clock(by),
+            Scheduled::SetClock(by) => self.set_clock(by),
         }
     }
 
@@ -202,10 +203,10 @@ impl Day {
             Act::Edit { channel, back, kind } => self.edit(channel, back, kind),
             Act::Delete { channel, back } => self.delete(channel, back),
             Act::React { channel, back, who } => {
-                let Some(line) = self.world().recent(channel, back, false) else { return };
+                let Some(number) = self.world().recent(channel, back, false) else { return };
                 let now = self.acting_at;
                 let user = UserId::new(format!("u-{who}"));
-                self.world().lock().tell(Told::Reaction(line, user), now);
+                self.world().lock().emit(EventKind::Reaction(number, user), now);
             }
             Act::Crash { after } => self.crash("suddenly", after),
             Act::CrashAtCall { calls } => {
@@ -217,16 +218,16 @@ impl Day {
                 self.world().log("the platform is gone");
                 self.is_connected = false;
                 self.world().lock().is_behind = true;
-                self.plan_in(seconds, Change::Reconnect);
+                self.plan_in(seconds, Scheduled::Reconnect);
             }
             Act::StoreOutage { seconds } => {
                 self.world().log("the store is gone");
                 self.machine.is_store_down.store(true, Ordering::SeqCst);
-                self.plan_in(seconds, Change::StoreBack);
+                self.plan_in(seconds, Scheduled::StoreBack);
             }
             Act::SetClock { by, right_after } => {
                 self.set_clock(by);
-                self.plan_in(right_after, Change::SetClock(-by));
+                self.plan_in(right_after, Scheduled::SetClock(-by));
             }
             Act::Suspend { seconds } => {
                 self.world().log(format!("sleeps for {seconds} s"));
@@ -236,7 +237,7 @@ impl Day {
                     // The connections did not survive.
                     self.is_connected = false;
                     self.world().lock().is_behind = true;
-                    self.plan_in(2, Change::Reconnect);
+                    self.plan_in(2, Scheduled::Reconnect);
                 }
             }
         }
@@ -253,45 +254,45 @@ impl Day {
         let (text, word) = compose(&mut self.random, kind);
         let parent = thread_back.and_then(|back| self.world().recent(channel, back, true));
         let parent = parent.filter(|_| channel != "direct");
-        let parent = parent.map(|line| self.world().lock().lines[line].message.id.clone());
+        let parent = parent.map(|number| self.world().lock().messages[number].message.id.clone());
         let id = format!("m{:03}", self.messages);
         self.messages += 1;
         let now = self.acting_at;
         let said = message(conversation(channel, parent), &id, now, who, &text);
         self.world().log(format!("{who} says {id} [{}] {text:?}", said.conversation));
         self.remember_word(word, said.author.id.clone(), channel);
-        let line = self.world().write(said, None);
+        let event = self.world().write(said, None);
         if self.random.chance(0.03) {
-            let twin = MessageId::new(format!("{id}-twin"));
+            let resent = MessageId::new(format!("{id}-twin"));
             let mut state = self.world().lock();
-            state.twins.insert(twin.clone());
-            let line = state.events[line].told.line();
-            state.tell(Told::Twin(line, twin), now);
+            state.resent.insert(resent.clone());
+            let number = state.events[event].kind.message_number();
+            state.emit(EventKind::Resent(number, resent), now);
         }
     }
 
     fn edit(&mut self, channel: &'static str, back: usize, kind: TextKind) {
-        let Some(line) = self.world().recent(channel, back, false) else { return };
+        let Some(number) = self.world().recent(channel, back, false) else { return };
         let (text, word) = compose(&mut self.random, kind);
         let now = self.acting_at;
-        let message = self.world().lock().lines[line].message.clone();
+        let message = self.world().lock().messages[number].message.clone();
         self.world().log(format!("edits {} {text:?}", message.id));
         self.remember_word(word, message.author.id.clone(), channel);
         let mentions = mentions(&text);
         let mut state = self.world().lock();
-        let edited = &mut state.lines[line].message;
+        let edited = &mut state.messages[number].message;
         (edited.text, edited.mentions) = (text.as_str().into(), mentions.clone());
-        state.tell(Told::Edit { line, text, mentions }, now);
+        state.emit(EventKind::Edit { number, text, mentions }, now);
     }
 
     fn delete(&mut self, channel: &'static str, back: usize) {
-        let Some(line) = self.world().recent(channel, back, false) else { return };
+        let Some(number) = self.world().recent(channel, back, false) else { return };
         let now = self.acting_at;
-        let id = self.world().lock().lines[line].message.id.clone();
+        let id = self.world().lock().messages[number].message.id.clone();
         self.world().log(format!("deletes {id}"));
         let mut state = self.world().lock();
-        state.lines[line].is_deleted = true;
-        state.tell(Told::Deletion(line), now);
+        state.messages[number].is_deleted = true;
+        state.emit(EventKind::Deletion(number), now);
     }
 
     fn remember_word(&self, word: String, author: UserId, channel: &'static str) {
@@ -303,14 +304,14 @@ impl Day {
     fn deliver_new(&mut self) {
         let count = self.world().lock().events.len();
         let Some(life) = self.life.as_ref().filter(|_| self.is_connected) else { return };
-        while self.told < count {
+        while self.delivered < count {
             let delay = self.random.between(20, 1200);
-            life.deliver(&self.machine, self.told, delay);
+            life.deliver(&self.machine, self.delivered, delay);
             if self.random.chance(0.05) {
                 let later = self.random.between(1000, 90_000);
-                life.deliver(&self.machine, self.told, later);
+                life.deliver(&self.machine, self.delivered, later);
             }
-            self.told += 1;
+            self.delivered += 1;
         }
     }
 
@@ -324,7 +325,7 @@ impl Day {
         self.life = Some(life);
         self.is_connected = false;
         self.world().lock().is_behind = true;
-        self.plan_in(1, Change::Reconnect);
+        self.plan_in(1, Scheduled::Reconnect);
     }
 
     fn reconnect(&mut self) {
@@ -344,7 +345,7 @@ impl Day {
                 }
             }
         }
-        self.told = count;
+        self.delivered = count;
         life.backfill(&self.machine, self.random.between(100, 20_000));
     }
 
@@ -363,7 +364,7 @@ impl Day {
         }
         let store = self.store.take().expect("a store is open");
         self.store = Some(run_now(self.machine.runtime.as_deref(), store.restart()));
-        self.plan_in(after, Change::Start);
+        self.plan_in(after, Scheduled::Start);
     }
 
     fn end(mut self) -> DayReport {
@@ -394,7 +395,7 @@ impl Day {
         DayReport {
             transcript: std::mem::take(&mut state.transcript),
             broken: state.broken.clone(),
-            messages: state.lines.len(),
+            messages: state.messages.len(),
             calls: state.calls,
             posts: state.posted.len(),
             unsolicited: state.unsolicited,

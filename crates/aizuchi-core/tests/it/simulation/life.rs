@@ -25,7 +25,7 @@ use crate::simulation::plan::{CHANNELS, PEOPLE, Plan};
 use crate::simulation::platform::SimulatedPlatform;
 use crate::simulation::promises::Inspector;
 use crate::simulation::store::{Fuse, SimulatedStore, run_now};
-use crate::simulation::world::{PERSONA, Told, World, conversation};
+use crate::simulation::world::{EventKind, PERSONA, World, conversation};
 
 /// What lives as long as the machine.
 #[derive(Clone)]
@@ -216,10 +216,10 @@ impl Adapter {
             return false;
         }
         let Some(delivery) = world.delivery(event, backfilled) else { return true };
-        let told = world.lock().events[event].told.clone();
+        let kind = world.lock().events[event].kind.clone();
         let (id, conversation) = {
             let state = world.lock();
-            let message = &state.lines[told.line()].message;
+            let message = &state.messages[kind.message_number()].message;
             (message.id.clone(), message.conversation.clone())
         };
         let runtime = self.machine.runtime.as_deref();
@@ -230,14 +230,14 @@ impl Adapter {
             Err(_) => return false,
         };
         let is_owed = run_now(runtime, self.inspector.owed(&conversation)).contains(&id);
-        self.acknowledge(event, &told, &heard, receipt.is_new, (was_owed, is_owed), &id);
+        self.acknowledge(event, &kind, &heard, receipt.is_new, (was_owed, is_owed), &id);
         true
     }
 
     fn acknowledge(
         &self,
         event: usize,
-        told: &Told,
+        kind: &EventKind,
         heard: &Heard,
         is_new: bool,
         (was_owed, is_owed): (bool, bool),
@@ -249,10 +249,10 @@ impl Adapter {
             let mut state = world.lock();
             let is_first = !state.events[event].is_acknowledged;
             state.events[event].is_acknowledged = true;
-            let conversation = state.lines[told.line()].message.conversation.clone();
-            match told {
-                Told::Message(line) if is_first => {
-                    state.lines[*line].is_heard = true;
+            let conversation = state.messages[kind.message_number()].message.conversation.clone();
+            match kind {
+                EventKind::Message(number) if is_first => {
+                    state.messages[*number].is_heard = true;
                     if is_owed {
                         state.asked.insert(id.clone(), conversation);
                     } else if let Heard::Message(message, Arrival::Live) = heard
@@ -262,17 +262,17 @@ impl Adapter {
                         unanswered = Some(message.clone());
                     }
                 }
-                Told::Edit { .. } if is_owed => {
+                EventKind::Edit { .. } if is_owed => {
                     if !was_owed {
                         *state.anew.entry(id.clone()).or_default() += 1;
                     }
                     state.asked.insert(id.clone(), conversation);
                 }
                 // It is a mention no longer, or too late.
-                Told::Edit { .. } | Told::Deletion(_) => {
+                EventKind::Edit { .. } | EventKind::Deletion(_) => {
                     state.asked.remove(id);
                 }
-                Told::Message(_) | Told::Twin(..) | Told::Reaction(..) => {}
+                EventKind::Message(_) | EventKind::Resent(..) | EventKind::Reaction(..) => {}
             }
         }
         let Some(message) = unanswered else { return };

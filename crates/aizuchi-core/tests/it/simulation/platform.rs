@@ -30,7 +30,7 @@ pub struct SimulatedPlatform {
 
 /// What becomes of a request to post.
 #[derive(Debug)]
-enum Fate {
+enum PostOutcome {
     Posted,
     Busy(Option<SignedDuration>),
     Queued,
@@ -39,7 +39,7 @@ enum Fate {
     LostAnswer,
     /// It was not posted.
     LostRequest,
-    /// It is posted this many milliseconds after the request was made, and nobody is told.
+    /// It is posted this many milliseconds after the request was made, and no answer says so.
     Late(i64),
     /// There is no answer at all.
     Hangs {
@@ -57,20 +57,20 @@ impl SimulatedPlatform {
         !self.world.lock().is_over && random.chance(self.plan.post_trouble)
     }
 
-    fn fate(&self, random: &mut Random) -> Fate {
+    fn choose_outcome(&self, random: &mut Random) -> PostOutcome {
         if !self.has_trouble(random) {
-            return Fate::Posted;
+            return PostOutcome::Posted;
         }
         match random.below(9) {
-            0 => Fate::Busy(None),
-            1 => Fate::Busy(Some(SignedDuration::from_secs(random.between(0, 4000)))),
-            2 => Fate::Queued,
-            3 => Fate::Refused,
-            4 => Fate::LostAnswer,
-            5 => Fate::LostRequest,
-            6 => Fate::Late(random.between(1500, SETTLE.as_millis() as i64 - 1)),
-            7 => Fate::Hangs { is_posted: true },
-            _ => Fate::Hangs { is_posted: false },
+            0 => PostOutcome::Busy(None),
+            1 => PostOutcome::Busy(Some(SignedDuration::from_secs(random.between(0, 4000)))),
+            2 => PostOutcome::Queued,
+            3 => PostOutcome::Refused,
+            4 => PostOutcome::LostAnswer,
+            5 => PostOutcome::LostRequest,
+            6 => PostOutcome::Late(random.between(1500, SETTLE.as_millis() as i64 - 1)),
+            7 => PostOutcome::Hangs { is_posted: true },
+            _ => PostOutcome::Hangs { is_posted: false },
         }
     }
 }
@@ -85,8 +85,8 @@ impl Platform for SimulatedPlatform {
         self.fuse.pass().await;
         run_now(self.runtime.as_deref(), self.inspector.check_post(item));
         let mut random = self.random("post");
-        let fate = self.fate(&mut random);
-        self.world.log(format!("sends {}, which is {fate:?}", item.id));
+        let outcome = self.choose_outcome(&mut random);
+        self.world.log(format!("sends {}, which is {outcome:?}", item.id));
         let began = self.world.now();
         let suspensions = self.world.lock().suspensions;
         self.world.pass(random.between(20, 1500)).await;
@@ -94,29 +94,31 @@ impl Platform for SimulatedPlatform {
             // The connection did not survive the sleep.
             return Err(unknown());
         }
-        match fate {
-            Fate::Posted => {
+        match outcome {
+            PostOutcome::Posted => {
                 let posted = self.world.land(item);
                 self.fuse.pass().await;
                 self.world.pass(random.between(20, 1500)).await;
                 Ok(posted)
             }
-            Fate::Busy(retry_after) => {
+            PostOutcome::Busy(retry_after) => {
                 Err(PlatformError::Busy { why: "simulated".to_owned(), retry_after })
             }
-            Fate::Queued => Err(PlatformError::Queued { wait: SignedDuration::from_secs(2) }),
-            Fate::Refused => Err(PlatformError::Refused("simulated".to_owned())),
-            Fate::LostAnswer => {
+            PostOutcome::Queued => {
+                Err(PlatformError::Queued { wait: SignedDuration::from_secs(2) })
+            }
+            PostOutcome::Refused => Err(PlatformError::Refused("simulated".to_owned())),
+            PostOutcome::LostAnswer => {
                 self.world.land(item);
                 Err(unknown())
             }
-            Fate::LostRequest => Err(unknown()),
-            Fate::Late(after) => {
+            PostOutcome::LostRequest => Err(unknown()),
+            PostOutcome::Late(after) => {
                 let due = began + SignedDuration::from_millis(after);
                 self.world.lock().late.push((due, item.clone()));
                 Err(unknown())
             }
-            Fate::Hangs { is_posted } => {
+            PostOutcome::Hangs { is_posted } => {
                 if is_posted {
                     self.world.land(item);
                 }

@@ -142,32 +142,32 @@ impl Inspector {
 
     /// What was acknowledged is stored, once.
     async fn check_events(&self) {
-        let (events, lines, twins) = {
+        let (events, messages, resent) = {
             let state = self.world.lock();
-            (state.events.clone(), state.lines.clone(), state.twins.clone())
+            (state.events.clone(), state.messages.clone(), state.resent.clone())
         };
         for event in &events {
             if !event.is_acknowledged {
-                self.world.breaks("no message is lost", format!("never taken: {:?}", event.told));
+                self.world.breaks("no message is lost", format!("never taken: {:?}", event.kind));
             }
         }
-        for line in lines.iter().filter(|line| line.is_heard) {
-            let message = &line.message;
+        for shown in messages.iter().filter(|shown| shown.is_heard) {
+            let message = &shown.message;
             let channel = &message.conversation.channel;
             let stored = self.archive.message(&workspace(), channel, &message.id).await.unwrap();
             match stored {
                 None => self.world.breaks("no message is lost", format!("{}", message.id)),
-                Some(stored) if line.is_deleted && !stored.is_deleted => {
+                Some(stored) if shown.is_deleted && !stored.is_deleted => {
                     self.world.breaks("a deletion is honored", format!("{}", message.id));
                 }
                 Some(_) => {}
             }
         }
-        for twin in twins {
+        for id in resent {
             for channel in CHANNELS {
                 let channel = ChannelId::new(channel);
-                if self.archive.message(&workspace(), &channel, &twin).await.unwrap().is_some() {
-                    self.world.breaks("a message is stored once", format!("{twin}"));
+                if self.archive.message(&workspace(), &channel, &id).await.unwrap().is_some() {
+                    self.world.breaks("a message is stored once", format!("{id}"));
                 }
             }
         }

@@ -25,7 +25,7 @@ pub struct Broken {
 
 /// A message as the platform shows it.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct PlatformMessage {
     /// Before any edit.
     pub written: Message,
     pub message: Message,
@@ -35,14 +35,14 @@ pub struct Line {
     pub is_heard: bool,
 }
 
-/// What the platform tells.
+/// What happened to a message, by its number in `messages`.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum EventKind {
     Message(usize),
-    /// A message that the same client sent again under another id.
-    Twin(usize, MessageId),
+    /// The same client sent it again, under another id.
+    Resent(usize, MessageId),
     Edit {
-        line: usize,
+        number: usize,
         text: String,
         mentions: Vec<Mention>,
     },
@@ -50,22 +50,22 @@ pub enum Told {
     Reaction(usize, UserId),
 }
 
-impl Told {
-    pub fn line(&self) -> usize {
+impl EventKind {
+    pub fn message_number(&self) -> usize {
         match self {
-            Told::Message(line)
-            | Told::Twin(line, _)
-            | Told::Edit { line, .. }
-            | Told::Deletion(line)
-            | Told::Reaction(line, _) => *line,
+            EventKind::Message(number)
+            | EventKind::Resent(number, _)
+            | EventKind::Edit { number, .. }
+            | EventKind::Deletion(number)
+            | EventKind::Reaction(number, _) => *number,
         }
     }
 }
 
-/// Something that the platform tells until it is acknowledged.
+/// An event that the platform sends until it is acknowledged.
 #[derive(Clone, Debug)]
 pub struct PlatformEvent {
-    pub told: Told,
+    pub kind: EventKind,
     pub at: Timestamp,
     pub is_acknowledged: bool,
 }
@@ -110,7 +110,7 @@ pub struct WorldState {
     pub is_behind: bool,
     /// Whether anything still goes wrong.
     pub is_over: bool,
-    pub lines: Vec<Line>,
+    pub messages: Vec<PlatformMessage>,
     pub events: Vec<PlatformEvent>,
     pub words: HashMap<String, Word>,
     pub posted: Vec<Posted>,
@@ -126,7 +126,8 @@ pub struct WorldState {
     /// How often an edit made an answered message ask again.
     pub anew: BTreeMap<MessageId, usize>,
     pub answers: BTreeMap<(ChannelId, MessageId), usize>,
-    pub twins: BTreeSet<MessageId>,
+    /// The ids under which messages were sent again.
+    pub resent: BTreeSet<MessageId>,
     /// Posts that landed soon after a message that could not have been considered.
     pub collisions: usize,
     pub unsolicited: usize,
@@ -182,9 +183,15 @@ impl World {
         let at = message.at;
         let mut state = self.lock();
         let written = message.clone();
-        state.lines.push(Line { written, message, is_deleted: false, key, is_heard: false });
-        let line = state.lines.len() - 1;
-        state.tell(Told::Message(line), at)
+        state.messages.push(PlatformMessage {
+            written,
+            message,
+            is_deleted: false,
+            key,
+            is_heard: false,
+        });
+        let number = state.messages.len() - 1;
+        state.emit(EventKind::Message(number), at)
     }
 
     /// Something reached the platform, perhaps later than anybody waited for it.
@@ -212,7 +219,7 @@ impl World {
     }
 
     /// Counts unsolicited posts that land soon after a message that the last check cannot have considered: the
-    /// platform had not told it by then.
+    /// platform had not delivered it by then.
     fn count_collision(&self, item: &OutboxItem) {
         let is_first = item.id == item.first_in_draft && item.reaction_to.is_none();
         if !is_first || item.metadata.only_for.is_some() || !item.metadata.owed.is_empty() {
@@ -221,8 +228,8 @@ impl World {
         let now = self.now();
         let mut state = self.lock();
         let is_unseen = state.events.iter().rev().any(|event| {
-            let Told::Message(line) = event.told else { return false };
-            let message = &state.lines[line].message;
+            let EventKind::Message(number) = event.kind else { return false };
+            let message = &state.messages[number].message;
             !event.is_acknowledged
                 && message.is_human()
                 && message.conversation == item.conversation
@@ -257,7 +264,9 @@ impl World {
         {
             let state = self.lock();
             // Reacting twice changes nothing.
-            if !is_reaction && state.lines.iter().any(|line| line.key.as_ref() == Some(&item.key)) {
+            if !is_reaction
+                && state.messages.iter().any(|shown| shown.key.as_ref() == Some(&item.key))
+            {
                 doubled.push(format!("{} was posted before: {:?}", item.id, item.text));
             }
             if item.id == item.first_in_draft {
@@ -286,46 +295,49 @@ impl World {
     /// The number of one of the newest messages of people in a channel.
     pub fn recent(&self, channel: &str, back: usize, only_top_level: bool) -> Option<usize> {
         let state = self.lock();
-        let in_channel = state.lines.iter().enumerate().rev().filter(|(_, line)| {
-            let ConversationId { channel: of, thread, .. } = &line.message.conversation;
+        let in_channel = state.messages.iter().enumerate().rev().filter(|(_, shown)| {
+            let ConversationId { channel: of, thread, .. } = &shown.message.conversation;
             of.as_str() == channel
-                && !line.is_deleted
-                && line.message.author.id.as_str() != PERSONA
+                && !shown.is_deleted
+                && shown.message.author.id.as_str() != PERSONA
                 && (!only_top_level || thread.is_none())
         });
         in_channel.map(|(number, _)| number).nth(back)
     }
 
-    /// What an adapter delivers for an event, unless it is acknowledged or nothing is left to tell.
+    /// What an adapter delivers for an event, unless it is acknowledged or nothing is left to deliver.
     pub fn delivery(&self, event: usize, backfilled: bool) -> Option<Delivery> {
         let mut state = self.lock();
-        let told = state.events[event].told.clone();
-        let line = state.lines[told.line()].clone();
-        let is_gone = line.is_deleted && !line.is_heard;
+        let kind = state.events[event].kind.clone();
+        let shown = state.messages[kind.message_number()].clone();
+        let is_gone = shown.is_deleted && !shown.is_heard;
         if state.events[event].is_acknowledged || (backfilled && is_gone) {
             state.events[event].is_acknowledged = true;
             return None;
         }
-        let ConversationId { channel, .. } = line.message.conversation.clone();
-        let (conversation, message) = (line.message.conversation.clone(), line.message.id.clone());
+        let ConversationId { channel, .. } = shown.message.conversation.clone();
+        let (conversation, message) =
+            (shown.message.conversation.clone(), shown.message.id.clone());
         let at = state.events[event].at;
-        let is_own = line.message.author.id.as_str() == PERSONA;
-        let client_message_id = (!is_own).then(|| format!("client-{}", line.message.id).into());
-        let heard = match told {
+        let is_own = shown.message.author.id.as_str() == PERSONA;
+        let client_message_id = (!is_own).then(|| format!("client-{}", shown.message.id).into());
+        let heard = match kind {
             // The history shows a message as it stands now.
-            Told::Message(number) if backfilled => {
+            EventKind::Message(number) if backfilled => {
                 let answered = state.is_answered_since(number);
                 let arrival =
                     if answered { Arrival::BackfilledAnswered } else { Arrival::Backfilled };
-                Heard::Message(line.message, arrival)
+                Heard::Message(shown.message, arrival)
             }
-            Told::Message(_) => Heard::Message(line.written, Arrival::Live),
-            Told::Twin(_, id) => Heard::Message(Message { id, ..line.written }, Arrival::Live),
-            Told::Edit { text, mentions, .. } => {
+            EventKind::Message(_) => Heard::Message(shown.written, Arrival::Live),
+            EventKind::Resent(_, id) => {
+                Heard::Message(Message { id, ..shown.written }, Arrival::Live)
+            }
+            EventKind::Edit { text, mentions, .. } => {
                 Heard::Edit(Edit { conversation, message, at, text: text.into(), mentions })
             }
-            Told::Deletion(_) => Heard::Deletion(Deletion { conversation, message, at }),
-            Told::Reaction(_, user) => Heard::Reaction(Reaction {
+            EventKind::Deletion(_) => Heard::Deletion(Deletion { conversation, message, at }),
+            EventKind::Reaction(_, user) => Heard::Reaction(Reaction {
                 workspace: workspace(),
                 channel,
                 message,
@@ -342,24 +354,24 @@ impl World {
     /// Whether an earlier event of the same message has to come first.
     pub fn must_wait(&self, event: usize) -> bool {
         let state = self.lock();
-        let line = state.events[event].told.line();
+        let number = state.events[event].kind.message_number();
         let mut earlier = state.events[..event].iter();
-        earlier.any(|earlier| !earlier.is_acknowledged && earlier.told.line() == line)
+        earlier.any(|earlier| !earlier.is_acknowledged && earlier.kind.message_number() == number)
     }
 }
 
 impl WorldState {
-    pub fn tell(&mut self, told: Told, at: Timestamp) -> usize {
-        self.events.push(PlatformEvent { told, at, is_acknowledged: false });
+    pub fn emit(&mut self, kind: EventKind, at: Timestamp) -> usize {
+        self.events.push(PlatformEvent { kind, at, is_acknowledged: false });
         self.events.len() - 1
     }
 
     fn is_answered_since(&self, number: usize) -> bool {
-        let conversation = &self.lines[number].message.conversation;
-        let later = self.lines[number + 1..].iter();
+        let conversation = &self.messages[number].message.conversation;
+        let later = self.messages[number + 1..].iter();
         later
-            .filter(|line| line.message.author.id.as_str() == PERSONA && !line.is_deleted)
-            .any(|line| line.message.conversation == *conversation)
+            .filter(|shown| shown.message.author.id.as_str() == PERSONA && !shown.is_deleted)
+            .any(|shown| shown.message.conversation == *conversation)
     }
 }
 
