@@ -52,7 +52,7 @@ use aizuchi_core::learner::Learner;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local::stage::Stage;
+use aizuchi_core::platform::local::demo_channel::DemoChannel;
 use aizuchi_core::platform::local::{self, LocalRoom};
 use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
@@ -194,9 +194,10 @@ impl App {
         ));
         // What the demo says is not worth remembering.
         let demo_inbox = inbox(config.demo_wait_settings(), Redaction::Keep, None);
-        let stage = Stage { room: room.clone(), inbox: demo_inbox };
+        let demo_channel = DemoChannel { room: room.clone(), inbox: demo_inbox };
         let (revisions, persona_of_demo) = (store.revisions(), persona.clone());
-        let demo = Demo::new(stage, store.clone(), revisions, clock.clone(), persona_of_demo);
+        let demo =
+            Demo::new(demo_channel, store.clone(), revisions, clock.clone(), persona_of_demo);
         let demo = Arc::new(demo);
         let local = local::workspace_id();
         let platform: Arc<dyn Platform> = room.clone();
@@ -540,14 +541,14 @@ pub fn build_agent(
         },
         seed,
         translation: None,
-        stage: None,
+        demo: None,
     };
     if config.is_bilingual() {
         let language = other_language(persona.language);
         let prompts = load_prompts_in(config, language)?;
         agent.translation = Some(Box::new(agent.in_language(language, prompts)));
     }
-    agent.stage = Some(Box::new(agent.on_stage(load_prompts_in(config, persona.language)?)));
+    agent.demo = Some(Box::new(agent.for_demo(load_prompts_in(config, persona.language)?)));
     Ok(agent)
 }
 

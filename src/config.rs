@@ -86,7 +86,7 @@ use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::persona::Persona;
-use aizuchi_core::platform::local::stage;
+use aizuchi_core::platform::local::demo_channel;
 use aizuchi_core::platform::remote::Connector;
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
@@ -613,7 +613,7 @@ impl Config {
             max_share: ChannelRules::default().max_share,
             ..book.default_rules.clone()
         };
-        book.channels.insert(stage::channel_id().to_string(), rules);
+        book.channels.insert(demo_channel::channel_id().to_string(), rules);
         book
     }
 

@@ -15,17 +15,17 @@ use aizuchi_core::chat::{Channel, MessageId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::{Decision, DecisionId};
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::platform::local::stage::{self, Stage};
+use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::{Archive, DecisionQuery, StoreError};
 use aizuchi_core::texts;
 
 /// How long a decision may take before the script goes on without it.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(60);
+const DECISION_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
 
 /// Plays the script in the local room, one play at a time.
 pub struct Demo {
-    stage: Stage,
+    demo_channel: DemoChannel,
     archive: Arc<dyn Archive>,
     revisions: watch::Receiver<u64>,
     clock: Clock,
@@ -69,14 +69,14 @@ pub struct Caption {
 
 impl Demo {
     pub fn new(
-        stage: Stage,
+        demo_channel: DemoChannel,
         archive: Arc<dyn Archive>,
         revisions: watch::Receiver<u64>,
         clock: Clock,
         persona: Arc<Persona>,
     ) -> Self {
         let status = watch::Sender::default();
-        Self { stage, archive, revisions, clock, persona, status }
+        Self { demo_channel, archive, revisions, clock, persona, status }
     }
 
     /// Follows what is played.
@@ -87,9 +87,9 @@ impl Demo {
     /// Starts a play, unless one is going on. Returns its channel, which is ready then.
     pub async fn start(&self) -> Result<Channel, StoreError> {
         if self.status.borrow().number().is_some() {
-            return Ok(stage::channel());
+            return Ok(demo_channel::channel());
         }
-        let channel = self.stage.prepare(&self.cast().names()).await?;
+        let channel = self.demo_channel.prepare(&self.cast().names()).await?;
         self.status.send_if_modified(|status| {
             let is_new = status.number().is_none();
             if is_new {
@@ -123,7 +123,7 @@ impl Demo {
                 _ = status.wait_for(|status| status.number() != Some(play)) => Ok(()),
                 played = self.play(play) => played,
             };
-            if let Err(error) = played.and(self.stage.unmute().await) {
+            if let Err(error) = played.and(self.demo_channel.unmute().await) {
                 warn!(%error, "the demo stopped: the store failed");
                 self.skip();
             }
@@ -141,15 +141,15 @@ impl Demo {
         Ok(())
     }
 
-    /// Has the people say their lines. Returns what became of it.
+    /// Has the users write their messages. Returns what came of them.
     async fn perform(&self, scene: &Scene) -> Result<Caption, StoreError> {
-        let mut said = None;
-        for line in scene.lines {
-            self.pause(line.pause_ms).await;
-            let text = line.text(self.persona.language, &self.persona.name);
-            said = Some(self.stage.say(self.cast().name(line.person), &text).await?);
+        let mut last = None;
+        for message in scene.messages {
+            self.pause(message.pause_ms).await;
+            let text = message.text(self.persona.language, &self.persona.name);
+            last = Some(self.demo_channel.say(self.cast().name(message.user), &text).await?);
         }
-        let decision = match &said {
+        let decision = match &last {
             Some(message) => self.await_decision(message).await?,
             None => None,
         };
@@ -160,7 +160,7 @@ impl Demo {
                 Awaited::Stop | Awaited::Reason => texts::demo::unanswered(language, name),
             }));
         };
-        let is_muted = self.stage.is_muted().await?;
+        let is_muted = self.demo_channel.is_muted().await?;
         let why = decision.why.as_deref().unwrap_or_default().trim_end_matches(['.', '。']);
         let has_answered = !decision.posted_messages.is_empty();
         Ok(Caption::new(Some(decision.id), |language| match scene.awaited {
@@ -185,7 +185,7 @@ impl Demo {
                 }
             }
         };
-        self.clock.timeout(PATIENCE, found).await.unwrap_or(Ok(None))
+        self.clock.timeout(DECISION_TIMEOUT, found).await.unwrap_or(Ok(None))
     }
 
     async fn closed_decision(&self, message: &MessageId) -> Result<Option<Decision>, StoreError> {

@@ -3,11 +3,11 @@
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// One beat: what people say, and what is waited for then.
+/// One beat: what the users write, and what the script waits for then.
 pub struct Scene {
     /// Tells what is about to happen.
     pub opening: fn(Language, &Cast, &str) -> String,
-    pub lines: &'static [Line],
+    pub messages: &'static [ScriptMessage],
     pub awaited: Awaited,
     /// How long its last caption stays.
     pub reading_ms: i64,
@@ -24,60 +24,56 @@ pub enum Awaited {
     Reason,
 }
 
-pub struct Line {
-    pub person: Person,
+pub struct ScriptMessage {
+    pub user: DemoUser,
     /// Before it is said.
     pub pause_ms: i64,
-    words: Words,
+    text: ScriptText,
 }
 
-enum Words {
+enum ScriptText {
     Plain(fn(Language) -> &'static str),
-    /// Words that name the persona.
+    /// A text that names the persona.
     ToPersona(fn(Language, &str) -> String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Person {
+pub enum DemoUser {
     First,
     Second,
 }
 
-/// The two people, who have other names in the other language.
+/// The two users, who have other names in the other language.
 pub struct Cast {
     pub language: Language,
 }
 
 impl Cast {
-    pub fn name(&self, person: Person) -> &'static str {
-        match person {
-            Person::First => texts::demo::first_person(self.language),
-            Person::Second => texts::demo::second_person(self.language),
+    pub fn name(&self, user: DemoUser) -> &'static str {
+        match user {
+            DemoUser::First => texts::demo::first_person(self.language),
+            DemoUser::Second => texts::demo::second_person(self.language),
         }
     }
 
     pub fn names(&self) -> [&'static str; 2] {
-        [Person::First, Person::Second].map(|person| self.name(person))
+        [DemoUser::First, DemoUser::Second].map(|user| self.name(user))
     }
 }
 
-impl Line {
-    const fn plain(person: Person, pause_ms: i64, words: fn(Language) -> &'static str) -> Self {
-        Self { person, pause_ms, words: Words::Plain(words) }
+impl ScriptMessage {
+    const fn plain(user: DemoUser, pause_ms: i64, text: fn(Language) -> &'static str) -> Self {
+        Self { user, pause_ms, text: ScriptText::Plain(text) }
     }
 
-    const fn to_persona(
-        person: Person,
-        pause_ms: i64,
-        words: fn(Language, &str) -> String,
-    ) -> Self {
-        Self { person, pause_ms, words: Words::ToPersona(words) }
+    const fn to_persona(user: DemoUser, pause_ms: i64, text: fn(Language, &str) -> String) -> Self {
+        Self { user, pause_ms, text: ScriptText::ToPersona(text) }
     }
 
     pub fn text(&self, language: Language, persona: &str) -> String {
-        match self.words {
-            Words::Plain(words) => words(language).to_owned(),
-            Words::ToPersona(words) => words(language, persona),
+        match self.text {
+            ScriptText::Plain(text) => text(language).to_owned(),
+            ScriptText::ToPersona(text) => text(language, persona),
         }
     }
 }
@@ -92,21 +88,21 @@ pub static SCRIPT: [Scene; SCENES] = [
             let [first, second] = cast.names();
             texts::demo::small_talk(language, first, second, name)
         },
-        lines: &[
-            Line::plain(Person::First, 1200, texts::demo::storm),
-            Line::plain(Person::Second, 2000, texts::demo::cat),
-            Line::plain(Person::First, 2200, texts::demo::cable),
+        messages: &[
+            ScriptMessage::plain(DemoUser::First, 1200, texts::demo::storm),
+            ScriptMessage::plain(DemoUser::Second, 2000, texts::demo::cat),
+            ScriptMessage::plain(DemoUser::First, 2200, texts::demo::cable),
         ],
         awaited: Awaited::Decision,
         reading_ms: 6000,
     },
     Scene {
         opening: |language, cast, name| {
-            texts::demo::question(language, cast.name(Person::Second), name)
+            texts::demo::question(language, cast.name(DemoUser::Second), name)
         },
-        lines: &[
-            Line::plain(Person::Second, 1200, texts::demo::which_room),
-            Line::plain(Person::First, 2000, texts::demo::room_four),
+        messages: &[
+            ScriptMessage::plain(DemoUser::Second, 1200, texts::demo::which_room),
+            ScriptMessage::plain(DemoUser::First, 2000, texts::demo::room_four),
         ],
         awaited: Awaited::Decision,
         reading_ms: 6000,
@@ -116,26 +112,26 @@ pub static SCRIPT: [Scene; SCENES] = [
             let [first, second] = cast.names();
             texts::demo::left_alone(language, first, second)
         },
-        lines: &[
-            Line::plain(Person::First, 1200, texts::demo::meeting),
-            Line::plain(Person::Second, 2200, texts::demo::where_cable),
+        messages: &[
+            ScriptMessage::plain(DemoUser::First, 1200, texts::demo::meeting),
+            ScriptMessage::plain(DemoUser::Second, 2200, texts::demo::where_cable),
         ],
         awaited: Awaited::Decision,
         reading_ms: 7000,
     },
     Scene {
         opening: |language, cast, name| {
-            texts::demo::told_to_stop(language, cast.name(Person::Second), name)
+            texts::demo::told_to_stop(language, cast.name(DemoUser::Second), name)
         },
-        lines: &[Line::to_persona(Person::Second, 1200, texts::demo::stop)],
+        messages: &[ScriptMessage::to_persona(DemoUser::Second, 1200, texts::demo::stop)],
         awaited: Awaited::Stop,
         reading_ms: 5500,
     },
     Scene {
         opening: |language, cast, name| {
-            texts::demo::asked_why(language, cast.name(Person::Second), name)
+            texts::demo::asked_why(language, cast.name(DemoUser::Second), name)
         },
-        lines: &[Line::to_persona(Person::Second, 1200, texts::demo::why)],
+        messages: &[ScriptMessage::to_persona(DemoUser::Second, 1200, texts::demo::why)],
         awaited: Awaited::Reason,
         reading_ms: 7000,
     },

@@ -157,7 +157,7 @@ pub fn run(
         },
         seed: settings.seed,
         translation: None,
-        stage: None,
+        demo: None,
     };
     let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
     let mut simulation =

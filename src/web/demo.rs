@@ -13,7 +13,7 @@ use crate::demo::{DemoStatus, Phase};
 use crate::web::room_feed::event;
 use crate::web::views::AddedChannelView;
 use crate::web::{ApiResult, Web, views};
-use aizuchi_core::platform::local::stage;
+use aizuchi_core::platform::local::demo_channel;
 
 /// Starts a play, or joins the one that is going on. Answers with its channel.
 pub async fn start(State(web): State<Arc<Web>>) -> ApiResult<AddedChannelView> {
@@ -37,7 +37,7 @@ fn view(status: &DemoStatus) -> Value {
         Phase::Over => json!({ "phase": "over" }),
         Phase::Playing(progress) => json!({
             "phase": "playing",
-            "channel": stage::channel_id(),
+            "channel": demo_channel::channel_id(),
             "scene": progress.scene,
             "scenes": SCENES,
             "caption": { "en": progress.caption.english, "ja": progress.caption.japanese },

@@ -21,8 +21,8 @@ use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Language;
+use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
 use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::stage::{self, Stage};
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
 use aizuchi_core::platform::{Platform, Platforms};
 use aizuchi_core::runner::Runner;
@@ -75,9 +75,10 @@ impl Room {
         let name = persona.name.clone();
         let room = inbox(config.room_wait_settings());
         let room = Arc::new(LocalRoom::new(room, store.clone(), clock.clone(), name));
-        let stage = Stage { room: room.clone(), inbox: inbox(config.demo_wait_settings()) };
+        let demo_channel =
+            DemoChannel { room: room.clone(), inbox: inbox(config.demo_wait_settings()) };
         let revisions = store.revisions();
-        let demo = Demo::new(stage, store.clone(), revisions, clock.clone(), persona);
+        let demo = Demo::new(demo_channel, store.clone(), revisions, clock.clone(), persona);
         let demo = Arc::new(demo);
         let platform: Arc<dyn Platform> = room.clone();
         let platforms = Platforms(HashMap::from([(workspace_id(), platform)]));
@@ -99,7 +100,7 @@ impl Room {
 
     fn start(&mut self) {
         let channel = self.pool.run_until(self.demo.start()).unwrap();
-        assert_eq!(channel.id, stage::channel_id());
+        assert_eq!(channel.id, demo_channel::channel_id());
         self.pool.run_until_stalled();
     }
 
@@ -131,14 +132,14 @@ impl Room {
     }
 
     fn decisions(&mut self) -> Vec<Decision> {
-        let (workspace, channel) = (workspace_id(), stage::channel_id());
+        let (workspace, channel) = (workspace_id(), demo_channel::channel_id());
         let query = DecisionQuery::Channel { workspace, channel, limit: 100 };
         self.pool.run_until(self.store.decisions(query)).unwrap()
     }
 
     /// Who said what in the demo's channel.
     fn messages(&mut self) -> Vec<(MessageId, String, String)> {
-        let (workspace, channel) = (workspace_id(), stage::channel_id());
+        let (workspace, channel) = (workspace_id(), demo_channel::channel_id());
         let range = MessageRange::Newest;
         let query = MessageQuery { workspace, channel, thread: None, range, limit: 100 };
         let messages = self.pool.run_until(self.store.messages(query)).unwrap();
@@ -203,7 +204,7 @@ fn the_demo_shows_silence_speech_a_mute_and_a_reason_in_both_languages() {
         assert!(controls.channels.iter().all(|channel| channel.muted_until.is_none()));
         // What was said stays in the channel.
         let channels = room.pool.run_until(room.room.channels()).unwrap();
-        let channel = channels.iter().find(|channel| channel.id == stage::channel_id());
+        let channel = channels.iter().find(|channel| channel.id == demo_channel::channel_id());
         assert_eq!(channel.unwrap().visibility, Visibility::Private);
         let reopened = room.pool.run_until(room.room.open());
         reopened.unwrap();

@@ -189,7 +189,7 @@ pub struct Agent {
     /// The same agent in the other language, if conversations may have either.
     pub translation: Option<Box<Agent>>,
     /// The agent of the demo in the local room, if there is one.
-    pub stage: Option<Box<Agent>>,
+    pub demo: Option<Box<Agent>>,
 }
 
 /// The model behind each verb. Clones share the models.

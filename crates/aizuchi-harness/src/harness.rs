@@ -737,7 +737,7 @@ pub fn build_parts_with(
         settings: AgentSettings { wait: options.wait_settings.wait, ..options.settings },
         seed: 7,
         translation: None,
-        stage: None,
+        demo: None,
     };
     let settings = runner::RunnerSettings::default();
     // The lease must outlast the longest step.

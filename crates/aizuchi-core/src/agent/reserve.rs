@@ -17,7 +17,7 @@ use crate::prompt::Prompt;
 use crate::rules::{BudgetLimits, ChannelRules};
 
 /// How long a claim that has made a call waits for calls in flight, in all.
-const BUDGET_PATIENCE: SignedDuration = SignedDuration::from_secs(15);
+const BUDGET_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);
 
 /// The model calls that are made for one claim.
 pub(super) struct Calls<'a> {
@@ -26,7 +26,7 @@ pub(super) struct Calls<'a> {
     pub superseded: &'a CancellationToken,
     pub attempts: &'a mut Attempts,
     /// How long the claim may still wait for calls in flight. Its lease must outlast all waits.
-    patience: SignedDuration,
+    remaining_wait: SignedDuration,
 }
 
 impl<'a> Calls<'a> {
@@ -35,7 +35,7 @@ impl<'a> Calls<'a> {
         superseded: &'a CancellationToken,
         attempts: &'a mut Attempts,
     ) -> Self {
-        Self { owner, superseded, attempts, patience: BUDGET_PATIENCE }
+        Self { owner, superseded, attempts, remaining_wait: BUDGET_TIMEOUT }
     }
 }
 
@@ -93,10 +93,10 @@ impl Agent {
             match self.store.reserve(&planned, self.now()).await? {
                 Admission::Admitted => return Ok(()),
                 Admission::Refused(limit) => return Err(StepError::OverBudget(limit)),
-                Admission::Busy(_) if calls.attempts.is_empty() || calls.patience < wait => {
+                Admission::Busy(_) if calls.attempts.is_empty() || calls.remaining_wait < wait => {
                     return Err(StepError::AwaitingBudget { wait });
                 }
-                Admission::Busy(_) => calls.patience -= wait,
+                Admission::Busy(_) => calls.remaining_wait -= wait,
             }
             tokio::select! {
                 () = calls.superseded.cancelled() => return Err(StepError::Superseded),

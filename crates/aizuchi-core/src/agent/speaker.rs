@@ -10,7 +10,7 @@ use crate::command::reply::CommandReplies;
 use crate::decision::learned::LearnedGates;
 use crate::llm::builtin::BuiltinMind;
 use crate::persona::{Language, Persona};
-use crate::platform::local::{self, stage};
+use crate::platform::local::{self, demo_channel};
 use crate::prompt::builder::PromptBuilder;
 use crate::prompt::tokens::TokenCorrections;
 use crate::rules::LanguageRule;
@@ -23,10 +23,10 @@ impl Agent {
         &self,
         conversation: &ConversationId,
     ) -> Result<&Agent, StoreError> {
-        let is_stage = conversation.workspace == local::workspace_id()
-            && conversation.channel == stage::channel_id();
-        if let Some(stage) = self.stage.as_deref().filter(|_| is_stage) {
-            return Ok(stage);
+        let is_demo = conversation.workspace == local::workspace_id()
+            && conversation.channel == demo_channel::channel_id();
+        if let Some(demo) = self.demo.as_deref().filter(|_| is_demo) {
+            return Ok(demo);
         }
         let Some(translation) = &self.translation else { return Ok(self) };
         let archive = &*self.command_answers.archive;
@@ -57,7 +57,7 @@ impl Agent {
 
     /// The same agent with the built-in mind, for the demo: a play is the same whatever model is connected, and costs
     /// nothing. What its judge says teaches nothing about that of the model.
-    pub fn on_stage(&self, prompts: PromptBuilder) -> Self {
+    pub fn for_demo(&self, prompts: PromptBuilder) -> Self {
         let minds = Minds::from_llm(Arc::new(BuiltinMind), &self.persona);
         self.variant(minds, self.persona.clone(), prompts, Arc::default())
     }
@@ -96,7 +96,7 @@ impl Agent {
             settings: self.settings.clone(),
             seed: self.seed,
             translation: None,
-            stage: None,
+            demo: None,
         }
     }
 }

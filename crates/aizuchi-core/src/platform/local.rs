@@ -6,7 +6,7 @@ pub mod error;
 pub mod mention;
 pub mod controls;
 pub mod reaction;
-pub mod stage;
+pub mod demo_channel;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::chat::{
 use crate::clock::Clock;
 use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
+use crate::platform::local::demo_channel::is_demo_user;
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH};
 use crate::platform::local::mention::parse_mentions;
-use crate::platform::local::stage::is_cast;
 use crate::platform::{Platform, PlatformError};
 use crate::store::{Archive, Order, StoreError, StoredMessage};
 
@@ -91,7 +91,8 @@ impl LocalRoom {
             self.inbox.apply_order(Order::Redact { workspace: workspace_id(), user }).await?;
         }
         let users = self.archive.users(&workspace_id()).await?;
-        let is_listed = |user: &User| user.kind == AuthorKind::Human && !is_cast(user.id.as_str());
+        let is_listed =
+            |user: &User| user.kind == AuthorKind::Human && !is_demo_user(user.id.as_str());
         for user in users.into_iter().filter(is_listed) {
             self.inbox.channel_cache.update_user(&user);
             self.lock_user_names().insert(user.name);
@@ -262,7 +263,7 @@ impl LocalRoom {
             return Err(LocalRoomError::InvalidName);
         }
         let is_persona = name.to_lowercase() == self.persona_name.to_lowercase();
-        if is_persona || name == PERSONA_USER_ID || is_cast(name) {
+        if is_persona || name == PERSONA_USER_ID || is_demo_user(name) {
             return Err(LocalRoomError::NameTaken(name.to_owned()));
         }
         Ok(name.into())

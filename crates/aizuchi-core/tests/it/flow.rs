@@ -222,7 +222,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             settings: Default::default(),
             seed: 1,
             translation: None,
-            stage: None,
+            demo: None,
         };
         let settings =
             RunnerSettings { lease: SignedDuration::from_secs(100), ..RunnerSettings::default() };

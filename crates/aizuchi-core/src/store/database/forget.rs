@@ -198,9 +198,9 @@ pub async fn truncate_log(connection: &mut Connection) -> Result<bool, StoreErro
     if connection.is_postgres() {
         return Ok(true);
     }
-    query(flow_sql::SET_IMPATIENCE).execute(&mut *connection).await?;
+    query(flow_sql::SET_NO_BUSY_TIMEOUT).execute(&mut *connection).await?;
     let truncated = query(flow_sql::TRUNCATE_WAL).fetch_one(&mut *connection).await;
-    query(flow_sql::SET_PATIENCE).execute(&mut *connection).await?;
+    query(flow_sql::SET_BUSY_TIMEOUT).execute(&mut *connection).await?;
     Ok(rows::column::<i64>(&truncated?, "busy")? == 0)
 }
 

@@ -671,8 +671,8 @@ statements! {
     /// Waits for readers as long as for a lock.
     TRUNCATE_WAL = "PRAGMA wal_checkpoint(TRUNCATE)";
     /// How long to wait for a lock.
-    SET_PATIENCE = "PRAGMA busy_timeout = 2000";
-    SET_IMPATIENCE = "PRAGMA busy_timeout = 0";
+    SET_BUSY_TIMEOUT = "PRAGMA busy_timeout = 2000";
+    SET_NO_BUSY_TIMEOUT = "PRAGMA busy_timeout = 0";
     PUT_USER_NAME = "
         INSERT INTO user_names (workspace, user_id, name, since_ms) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
     DROP_EXCHANGES = "

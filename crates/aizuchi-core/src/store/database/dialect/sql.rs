@@ -45,8 +45,8 @@ pub const OVERRIDES: &[(&str, &str)] = &[
     (recall::MERGE, "SELECT 1"),
     (recall::CHANGES, "SELECT 0 AS n"),
     (sql::DATABASE_SIZE, "SELECT pg_database_size(current_database()) AS n"),
-    (sql::SET_PATIENCE, "SELECT 1"),
-    (sql::SET_IMPATIENCE, "SELECT 1"),
+    (sql::SET_BUSY_TIMEOUT, "SELECT 1"),
+    (sql::SET_NO_BUSY_TIMEOUT, "SELECT 1"),
     (recall::MARK_REMOVED_TERMS, "SELECT 1"),
     (recall::ERASE_REMOVED_TERMS, "SELECT 1"),
     (

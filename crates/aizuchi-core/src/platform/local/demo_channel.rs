@@ -16,31 +16,31 @@ use crate::store::{Order, StoreError};
 const ID_PREFIX: &str = "demo:";
 const CHANNEL_NAME: &str = "demo";
 
-/// The channel of the stage.
+/// The id of this channel.
 pub fn channel_id() -> ChannelId {
     ChannelId::new(format!("{ID_PREFIX}room"))
 }
 
 /// Whether the id of a user belongs to the script.
-pub fn is_cast(user: &str) -> bool {
+pub fn is_demo_user(user: &str) -> bool {
     user.starts_with(ID_PREFIX)
 }
 
 /// Where a script is played: its messages are heard like all others.
-pub struct Stage {
+pub struct DemoChannel {
     pub room: Arc<LocalRoom>,
     /// Where the script's messages are delivered. Its waits are short.
     pub inbox: Arc<Inbox>,
 }
 
-impl Stage {
+impl DemoChannel {
     /// Makes the channel and the people ready for a play that nothing before it influences.
     pub async fn prepare(&self, cast: &[&str]) -> Result<Channel, StoreError> {
         let channel = channel();
         self.inbox.hear(Heard::Channel(channel.clone())).await?;
         for name in cast {
             let (kind, role) = (AuthorKind::Human, Role::Admin);
-            let (workspace, id, name) = (workspace_id(), cast_id(name), Arc::from(*name));
+            let (workspace, id, name) = (workspace_id(), demo_user_id(name), Arc::from(*name));
             self.inbox.hear(Heard::User(User { workspace, id, name, kind, role })).await?;
         }
         let until = self.room.clock.now();
@@ -58,7 +58,7 @@ impl Stage {
             conversation: conversation(),
             id: new_message_id(),
             at: self.room.clock.now(),
-            author: Author { id: cast_id(name), kind: AuthorKind::Human },
+            author: Author { id: demo_user_id(name), kind: AuthorKind::Human },
             mentions: parse_mentions(text, &self.room.persona_name, &[]),
             text: text.into(),
             edits: 0,
@@ -97,7 +97,7 @@ pub fn channel() -> Channel {
     }
 }
 
-fn cast_id(name: &str) -> UserId {
+fn demo_user_id(name: &str) -> UserId {
     UserId::new(format!("{ID_PREFIX}{name}"))
 }
 
