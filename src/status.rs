@@ -102,7 +102,7 @@ pub struct PendingStatus {
 type OutcomeCounts = BTreeMap<&'static str, usize>;
 
 /// What was read of a workspace.
-struct Known<'a> {
+struct WorkspaceData<'a> {
     orders: &'a StandingOrders,
     spending: &'a [Spending],
     steps: &'a [Step],
@@ -134,7 +134,7 @@ impl StatusReader<'_> {
             let count = usize::try_from(counted.count).unwrap_or(usize::MAX);
             decisions.entry(counted.channel).or_default().insert(outcome, count);
         }
-        let known = Known {
+        let data = WorkspaceData {
             orders,
             spending: &spending,
             steps: &steps,
@@ -142,7 +142,7 @@ impl StatusReader<'_> {
             decisions,
         };
         let channels = self.archive.channels(workspace).await?.into_iter();
-        let mut channels: Vec<_> = channels.map(|channel| self.channel(channel, &known)).collect();
+        let mut channels: Vec<_> = channels.map(|channel| self.channel(channel, &data)).collect();
         channels.sort_by(|one, other| one.name.cmp(&other.name));
         let whole = spending.iter().find(|spending| spending.channel.is_none());
         Ok(WorkspaceStatus {
@@ -158,22 +158,22 @@ impl StatusReader<'_> {
         })
     }
 
-    fn channel(&self, channel: Channel, known: &Known<'_>) -> ChannelStatus {
-        let mut spent = known.spending.iter();
+    fn channel(&self, channel: Channel, data: &WorkspaceData<'_>) -> ChannelStatus {
+        let mut spent = data.spending.iter();
         let spent = spent.find(|spending| spending.channel.as_ref() == Some(&channel.id));
-        let steps = known.steps.iter();
+        let steps = data.steps.iter();
         let here = steps.filter(|step| step.event.conversation().channel == channel.id);
-        let activity = known.activity.get(&channel.id);
-        let mute = known.orders.channel_mute(&channel.id, self.now);
+        let activity = data.activity.get(&channel.id);
+        let mute = data.orders.channel_mute(&channel.id, self.now);
         ChannelStatus {
             name: channel.name.to_string(),
             visibility: visibility_name(channel.visibility),
-            mode: self.mode(&channel, known.orders).name(),
+            mode: self.mode(&channel, data.orders).name(),
             muted_until: mute.map(|mute| seconds(mute.until)),
             last_heard: activity.and_then(|activity| activity.last_heard).map(seconds),
             last_spoke: activity.and_then(|activity| activity.last_spoke).map(seconds),
             pending: here.map(|step| self.pending(step)).collect(),
-            decisions_today: known.decisions.get(&channel.id).cloned().unwrap_or_default(),
+            decisions_today: data.decisions.get(&channel.id).cloned().unwrap_or_default(),
             tokens_today: spent.map_or(0, |spent| spent.spent.tokens_in_day),
             money_today: spent.map_or(0.0, |spent| money(spent.spent.micros_in_day)),
             unpriced_tokens_today: spent.map_or(0, |spent| spent.unpriced_tokens_in_day),

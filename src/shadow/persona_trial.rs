@@ -120,7 +120,7 @@ pub struct TriedMoment {
 
 /// What a model made of something.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told<T> {
+pub enum TrialOutcome<T> {
     Known(T),
     /// It answered something else.
     Unreadable,
@@ -132,10 +132,10 @@ pub enum Told<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Performance {
     /// `None`: somebody was owed an answer, so no judge is asked.
-    pub judgment: Option<Told<Judgment>>,
+    pub judgment: Option<TrialOutcome<Judgment>>,
     pub verdict: Option<Verdict>,
     /// `None`: it would have said nothing. A text may be empty: it has nothing to say.
-    pub reply: Option<Told<String>>,
+    pub reply: Option<TrialOutcome<String>>,
 }
 
 /// What came of a trial.
@@ -154,7 +154,7 @@ impl PersonaTrial {
         let began = Instant::now();
         let judge = self.judge.judge().until(stop.clone(), LONGEST_ASKING);
         let calls = self.cases().map(|case| case.judge(&judge));
-        let judgments: Vec<Option<Told<Judgment>>> =
+        let judgments: Vec<Option<TrialOutcome<Judgment>>> =
             stream::iter(calls).buffered(MAX_CONCURRENT_CALLS).collect().await;
         let judging = judge.counts();
         let speaker = self.speaker_within(judging.cost_micros);
@@ -207,7 +207,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    async fn judge(self, judge: &ModelJudge) -> Option<Told<Judgment>> {
+    async fn judge(self, judge: &ModelJudge) -> Option<TrialOutcome<Judgment>> {
         if self.is_owed() {
             return None;
         }
@@ -218,27 +218,27 @@ impl Case<'_> {
         let prompt = self.prompts.judge(&context, decision, *at);
         Some(match judge.answer(&prompt).await {
             Ok(response) => match parse_judgment(&response.text, &prompt) {
-                Ok(judgment) => Told::Known(judgment),
-                Err(_) => Told::Unreadable,
+                Ok(judgment) => TrialOutcome::Known(judgment),
+                Err(_) => TrialOutcome::Unreadable,
             },
-            Err(_) => Told::Unknown,
+            Err(_) => TrialOutcome::Unknown,
         })
     }
 
     async fn perform(
         self,
-        judgment: Option<Told<Judgment>>,
+        judgment: Option<TrialOutcome<Judgment>>,
         speaker: &ModelJudge,
         secrets: &SecretScanner,
     ) -> Performance {
         let judgment = judgment.map(|told| self.screened(told, secrets));
         let verdict = match &judgment {
-            Some(Told::Known(judgment)) => Some(self.verdict(judgment)),
-            Some(Told::Unreadable | Told::Unknown) | None => None,
+            Some(TrialOutcome::Known(judgment)) => Some(self.verdict(judgment)),
+            Some(TrialOutcome::Unreadable | TrialOutcome::Unknown) | None => None,
         };
         let may_speak = matches!(
             (&judgment, &verdict),
-            (None | Some(Told::Unknown), _) | (_, Some(Verdict::Join))
+            (None | Some(TrialOutcome::Unknown), _) | (_, Some(Verdict::Join))
         );
         let reply = match may_speak {
             true => Some(self.reply(&judgment, speaker, secrets).await),
@@ -249,31 +249,31 @@ impl Case<'_> {
 
     async fn reply(
         &self,
-        judgment: &Option<Told<Judgment>>,
+        judgment: &Option<TrialOutcome<Judgment>>,
         speaker: &ModelJudge,
         secrets: &SecretScanner,
-    ) -> Told<String> {
+    ) -> TrialOutcome<String> {
         // Without a verdict a reply is only priced: what it would be a reply to is not known.
         let intent = match judgment {
-            Some(Told::Known(judgment)) => Some(Intent {
+            Some(TrialOutcome::Known(judgment)) => Some(Intent {
                 reason: judgment.reason.clone(),
                 about: judgment.about.clone(),
                 conversation_state: judgment.conversation_state,
                 ..Intent::default()
             }),
-            Some(Told::Unreadable | Told::Unknown) | None => None,
+            Some(TrialOutcome::Unreadable | TrialOutcome::Unknown) | None => None,
         };
         let PastMoment { decision, at, .. } = self.moment;
-        let is_undecided = matches!(judgment, Some(Told::Unknown));
+        let is_undecided = matches!(judgment, Some(TrialOutcome::Unknown));
         if is_undecided && !speaker.is_pricing() {
-            return Told::Unknown;
+            return TrialOutcome::Unknown;
         }
         let context = Arc::new(Context { intent, ..self.context.clone() });
         let prompt = self.prompts.reply(&context, decision, *at);
         match speaker.answer(&prompt).await {
-            Ok(_) if is_undecided => Told::Unknown,
-            Ok(response) => Told::Known(self.screen(&response.text, secrets)),
-            Err(_) => Told::Unknown,
+            Ok(_) if is_undecided => TrialOutcome::Unknown,
+            Ok(response) => TrialOutcome::Known(self.screen(&response.text, secrets)),
+            Err(_) => TrialOutcome::Unknown,
         }
     }
 
@@ -291,9 +291,13 @@ impl Case<'_> {
         self.moment.decision.is_addressed
     }
 
-    fn screened(&self, told: Told<Judgment>, secrets: &SecretScanner) -> Told<Judgment> {
-        match told {
-            Told::Known(judgment) => {
+    fn screened(
+        &self,
+        outcome: TrialOutcome<Judgment>,
+        secrets: &SecretScanner,
+    ) -> TrialOutcome<Judgment> {
+        match outcome {
+            TrialOutcome::Known(judgment) => {
                 let known = KnownUrls::default();
                 let language = self.prompts.language();
                 let reason = outgoing::screen(
@@ -303,9 +307,9 @@ impl Case<'_> {
                     secrets,
                     language,
                 );
-                Told::Known(Judgment { reason, ..judgment })
+                TrialOutcome::Known(Judgment { reason, ..judgment })
             }
-            told @ (Told::Unreadable | Told::Unknown) => told,
+            outcome @ (TrialOutcome::Unreadable | TrialOutcome::Unknown) => outcome,
         }
     }
 

@@ -35,7 +35,7 @@ pub struct CachedAnswer {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct CacheEntry {
     key: String,
     /// By this, `--judge FILE` finds the answer too.
     prompt_hash: String,
@@ -70,8 +70,8 @@ impl AnswerCache {
             let line = line.unwrap_or_default();
             is_whole = line.ends_with(b"\n");
             // A line that was cut off when the program ended is asked again.
-            if let Ok(line) = serde_json::from_slice::<Line>(line) {
-                answers.insert(line.key, line.answer);
+            if let Ok(entry) = serde_json::from_slice::<CacheEntry>(line) {
+                answers.insert(entry.key, entry.answer);
             }
             Ok(())
         })
@@ -92,18 +92,18 @@ impl AnswerCache {
     }
 
     pub fn insert(&self, key: &str, prompt: &Prompt, answer: CachedAnswer) -> anyhow::Result<()> {
-        let line = Line { key: key.to_owned(), prompt_hash: prompt.hash(), answer };
+        let entry = CacheEntry { key: key.to_owned(), prompt_hash: prompt.hash(), answer };
         if let Some(file) = &self.file {
-            file.append(&line)?;
+            file.append(&entry)?;
         }
-        self.answers.lock().insert(line.key, line.answer);
+        self.answers.lock().insert(entry.key, entry.answer);
         Ok(())
     }
 }
 
 impl AnswerFile {
-    fn append(&self, line: &Line) -> anyhow::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
+    fn append(&self, entry: &CacheEntry) -> anyhow::Result<()> {
+        let mut bytes = serde_json::to_vec(entry)?;
         bytes.push(b'\n');
         let written = self.file.lock().write_all(&bytes);
         written.with_context(|| format!("cannot write {}", self.path.display()))

@@ -42,7 +42,7 @@ pub struct RecordedCounts {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum Line {
+enum RecordedLine {
     Answer { prompt_hash: String, answer: String },
     Judgment(RecordedJudgment),
 }
@@ -73,10 +73,10 @@ impl RecordedAnswers {
         let mut bad_lines = Vec::new();
         read_lines(&mut &bytes[..], &mut |number, line| {
             match line.and_then(parse) {
-                Ok(Line::Answer { prompt_hash, answer }) => {
+                Ok(RecordedLine::Answer { prompt_hash, answer }) => {
                     by_prompt.insert(prompt_hash, answer);
                 }
-                Ok(Line::Judgment(judgment)) => {
+                Ok(RecordedLine::Judgment(judgment)) => {
                     let key = (judgment.room.clone(), judgment.message.clone());
                     by_message.insert(key, judgment);
                 }
@@ -197,11 +197,11 @@ impl RecordedJudgment {
     }
 }
 
-fn parse(line: &[u8]) -> Result<Line, String> {
+fn parse(line: &[u8]) -> Result<RecordedLine, String> {
     let value: Value = serde_json::from_slice(line).map_err(|error| describe_json_error(&error))?;
     let problem = "it has neither prompt_hash and answer, nor room, message and should_respond";
-    let line: Line = serde_json::from_value(value).map_err(|_| problem.to_owned())?;
-    if let Line::Judgment(RecordedJudgment { confidence: Some(confidence), .. }) = &line
+    let line: RecordedLine = serde_json::from_value(value).map_err(|_| problem.to_owned())?;
+    if let RecordedLine::Judgment(RecordedJudgment { confidence: Some(confidence), .. }) = &line
         && !(0.0..=1.0).contains(confidence)
     {
         return Err("its confidence is not between 0 and 1".to_owned());

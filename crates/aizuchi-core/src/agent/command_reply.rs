@@ -19,7 +19,7 @@ use crate::texts;
 const MAX_ANSWERED: usize = 10;
 
 /// Who gave the command, and whether others see the reply as well.
-struct Reader {
+struct ReplyAudience {
     user: Option<UserId>,
     is_public: bool,
 }
@@ -56,8 +56,8 @@ impl Agent {
         }
         let owed = from_user.iter().map(|command| command.message.clone()).collect();
         let why = texts::judging::gate_reason(self.persona.language, Gate::Command);
-        let reader = Reader { user: Some(first.user.clone()), is_public };
-        self.draft_command_reply(context, answers, owed, why, reader).map(Some)
+        let audience = ReplyAudience { user: Some(first.user.clone()), is_public };
+        self.draft_command_reply(context, answers, owed, why, audience).map(Some)
     }
 
     /// Drafts a reply that has seen no messages, so what users talk about is still judged. If there are too many
@@ -68,7 +68,7 @@ impl Agent {
         mut answers: Vec<String>,
         owed: Vec<MessageId>,
         why: &str,
-        Reader { user, is_public }: Reader,
+        ReplyAudience { user, is_public }: ReplyAudience,
     ) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
         let longest = platform.max_post_length();
@@ -105,8 +105,8 @@ impl Agent {
         let text =
             self.command_answers.join_notice(self.gate_input(context, &self.rulebook()).mode());
         let why = texts::replies::joined(self.persona.language);
-        let reader = Reader { user: None, is_public: true };
-        self.draft_command_reply(context, vec![text], vec![joined.message.clone()], why, reader)
+        let audience = ReplyAudience { user: None, is_public: true };
+        self.draft_command_reply(context, vec![text], vec![joined.message.clone()], why, audience)
     }
 
     /// Replies to a message that became a command by an edit. The command was not carried out, and
@@ -122,9 +122,9 @@ impl Agent {
             texts::commands::edited_command(language),
             texts::judging::gate_reason(language, Gate::Command),
         );
-        let reader = Reader { user: Some(message.author.id.clone()), is_public: false };
+        let audience = ReplyAudience { user: Some(message.author.id.clone()), is_public: false };
         let owed = vec![message.id.clone()];
-        Some(self.draft_command_reply(context, vec![text.to_owned()], owed, why, reader))
+        Some(self.draft_command_reply(context, vec![text.to_owned()], owed, why, audience))
     }
 
     async fn command_request(

@@ -49,15 +49,15 @@ fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
     about.or_else(|| context.newest_human_message()).into_iter().collect()
 }
 
-/// What the mind made of it.
-enum Thought {
-    Text(Generated),
+/// What the mind generated.
+enum Generated {
+    Reply(GeneratedReply),
     /// It has nothing to say, for this reason, and nobody waits for an answer.
     Nothing(String),
 }
 
 /// The result of the model calls.
-struct Generated {
+struct GeneratedReply {
     text: String,
     /// The URLs of the text that may be live.
     known_urls: KnownUrls,
@@ -129,20 +129,20 @@ impl Agent {
         };
         let is_last = claim.attempt >= super::MAX_OWED_ATTEMPTS;
         let result = match generated {
-            Ok(Thought::Nothing(why)) => {
+            Ok(Generated::Nothing(why)) => {
                 StepResult::Silent(DecisionClosing::new(DecisionResult::ChoseSilence, why))
             }
-            Ok(Thought::Text(generated)) => {
-                let due = self.due_after_typing(claim, &context, &generated.text, began);
+            Ok(Generated::Reply(reply)) => {
+                let due = self.due_after_typing(claim, &context, &reply.text, began);
                 let platform = self.platforms.for_workspace(&conversation.workspace)?;
-                let lineage = generated.lineage;
-                trace.memo_changes = generated.memo_changes;
-                let result = match self.as_reaction(&context, &generated.text) {
+                let lineage = reply.lineage;
+                trace.memo_changes = reply.memo_changes;
+                let result = match self.as_reaction(&context, &reply.text) {
                     Some(reaction) => {
                         self.draft(&context, reaction, lineage, DecisionResult::Reacted)
                     }
                     None => {
-                        let posts = to_posts(&generated.text, &generated.known_urls, &**platform);
+                        let posts = to_posts(&reply.text, &reply.known_urls, &**platform);
                         let content = DraftContent::Text(posts);
                         self.draft(&context, content, lineage, DecisionResult::Spoke)
                     }
@@ -410,7 +410,7 @@ impl Agent {
         &self,
         context: &Arc<Context>,
         calls: &mut Calls<'_>,
-    ) -> Result<Thought, StepError> {
+    ) -> Result<Generated, StepError> {
         let mind = &self.minds.response;
         let (began, limit) = (self.now(), self.settings.model_timeout);
         let (mut prompt, mut toolbox) = self.reply_prompt(context).await?;
@@ -425,7 +425,7 @@ impl Agent {
                     None => self.known_urls(context),
                 };
                 if let Some(why) = answer.silence.filter(|_| context.owed.is_empty()) {
-                    return Ok(Thought::Nothing(why));
+                    return Ok(Generated::Nothing(why));
                 }
                 let text = final_text(answer.text, &prompt);
                 let text = self.screen(&text, &known_urls, CodeBlocks::KeepUrls);
@@ -434,7 +434,12 @@ impl Agent {
                 }
                 let memo_changes = toolbox.as_ref().map(Toolbox::memo_changes).unwrap_or_default();
                 let lineage = prompt.lineage();
-                return Ok(Thought::Text(Generated { text, known_urls, lineage, memo_changes }));
+                return Ok(Generated::Reply(GeneratedReply {
+                    text,
+                    known_urls,
+                    lineage,
+                    memo_changes,
+                }));
             };
             let max_tokens = self.settings.budget.max_tokens;
             let tokens_left = max_tokens.saturating_sub(prompt.total_tokens());

@@ -50,13 +50,13 @@ enum Likeness {
 
 /// What the command refers to.
 struct Reference {
-    quotations: Vec<Said>,
+    quotations: Vec<ComparedText>,
     /// If nothing is quoted.
-    post: Option<Said>,
+    post: Option<ComparedText>,
 }
 
-/// A text in which entries are looked for.
-struct Said {
+/// A text as entries are compared with it.
+struct ComparedText {
     text: NormalizedText,
     words: BTreeSet<String>,
 }
@@ -156,8 +156,8 @@ impl Reference {
             true => post_before(archive, request).await?,
             false => None,
         };
-        let quotations = quotations.iter().map(|quotation| Said::new(quotation)).collect();
-        Ok(Self { quotations, post: post.map(|post| Said::new(&post)) })
+        let quotations = quotations.iter().map(|quotation| ComparedText::new(quotation)).collect();
+        Ok(Self { quotations, post: post.map(|post| ComparedText::new(&post)) })
     }
 
     fn likeness(&self, item: &Item) -> Option<Likeness> {
@@ -165,8 +165,8 @@ impl Reference {
             Item::Entry { entry, .. } => [item.line(), entry.text.to_string()],
             Item::Memo { memo, .. } => [item.line(), memo.content.clone()],
         };
-        let texts = texts.iter().map(|text| Said::new(text));
-        let likeness = |text: Said| {
+        let texts = texts.iter().map(|text| ComparedText::new(text));
+        let likeness = |text: ComparedText| {
             let quoted = self.quotations.iter().filter_map(|it| it.quotes(&text)).max();
             quoted.max(self.post.as_ref().and_then(|post| post.tells(&text)))
         };
@@ -174,7 +174,7 @@ impl Reference {
     }
 }
 
-impl Said {
+impl ComparedText {
     fn new(text: &str) -> Self {
         Self { text: NormalizedText::new(text), words: content_words(text) }
     }

@@ -33,7 +33,7 @@ use crate::llm::fallback::backoff;
 use crate::llm::model::Provider;
 use crate::llm::provider::error::{CallError, UNSENDABLE, from_genai, from_transfer, is_not_found};
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
-use crate::llm::provider::response::{Answer, parse_response};
+use crate::llm::provider::response::{ReportedResponse, parse_response};
 use crate::llm::provider::usage::{complete_usage, reported_usage};
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
@@ -294,7 +294,7 @@ impl ProviderMind {
 
     fn response_with_tool_calls(
         &self,
-        answer: Answer,
+        answer: ReportedResponse,
         prompt: &Prompt,
     ) -> Result<LlmResponse, CallError> {
         let response = &answer.response;
@@ -319,7 +319,7 @@ impl ProviderMind {
         &self,
         model_request: &ModelRequest,
         options: &ChatOptions,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<ReportedResponse, CallError> {
         let first = self.request_shape.load(Ordering::Relaxed);
         let mut rejection = None;
         let mut last_shape = None;
@@ -348,7 +348,7 @@ impl ProviderMind {
         shape: RequestShape,
         model_request: &ModelRequest,
         mut options: ChatOptions,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<ReportedResponse, CallError> {
         let mut request = ChatRequest::default().with_system(&model_request.system);
         if shape.has_user_turn {
             request = request.append_message(ChatMessage::user(MINIMAL_USER_TURN));
@@ -387,7 +387,7 @@ impl ProviderMind {
                 "the model does not report the tokens that it uses; estimates are booked"
             );
         }
-        Ok(Answer { response, reported })
+        Ok(ReportedResponse { response, reported })
     }
 
     /// Makes one call through a relay of its own.

@@ -1,7 +1,7 @@
 //! What two personas would have done, moment by moment.
 
 use crate::shadow::persona_trial::{
-    Performance, PersonaTrial, PersonaTrialResult, Told, TriedMoment,
+    Performance, PersonaTrial, PersonaTrialResult, TrialOutcome, TriedMoment,
 };
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
@@ -180,15 +180,15 @@ impl Reader<'_> {
         let language = self.language;
         let (outcome, word) = self.outcome(performance);
         let judgment = match &performance.judgment {
-            Some(Told::Known(judgment)) => Some(judgment),
-            Some(Told::Unreadable | Told::Unknown) | None => None,
+            Some(TrialOutcome::Known(judgment)) => Some(judgment),
+            Some(TrialOutcome::Unreadable | TrialOutcome::Unknown) | None => None,
         };
         let (reply, note) = match &performance.reply {
-            Some(Told::Known(reply)) if reply.is_empty() => {
+            Some(TrialOutcome::Known(reply)) if reply.is_empty() => {
                 (None, Some(texts::shadow::nothing_to_say(language)))
             }
-            Some(Told::Known(reply)) => (Some(reply.clone()), None),
-            Some(Told::Unreadable | Told::Unknown) => {
+            Some(TrialOutcome::Known(reply)) => (Some(reply.clone()), None),
+            Some(TrialOutcome::Unreadable | TrialOutcome::Unknown) => {
                 (None, Some(texts::shadow::reply_unknown(language)))
             }
             None => (None, None),
@@ -207,7 +207,7 @@ impl Reader<'_> {
     /// With the class of its icon.
     fn outcome(&self, performance: &Performance) -> (&'static str, String) {
         let language = self.language;
-        let has_words = performance.reply != Some(Told::Known(String::new()));
+        let has_words = performance.reply != Some(TrialOutcome::Known(String::new()));
         let (outcome, word) = match (&performance.judgment, &performance.verdict) {
             (None, _) => ("spoke", texts::shadow::is_owed(language)),
             (_, Some(Verdict::Join)) if !has_words => {
@@ -223,8 +223,10 @@ impl Reader<'_> {
             (_, Some(Verdict::Silent(_))) => {
                 ("chose_silence", texts::shadow::would_be_silent(language))
             }
-            (Some(Told::Unreadable), None) => ("failed", texts::shadow::not_readable(language)),
-            (Some(Told::Unknown | Told::Known(_)), None) => {
+            (Some(TrialOutcome::Unreadable), None) => {
+                ("failed", texts::shadow::not_readable(language))
+            }
+            (Some(TrialOutcome::Unknown | TrialOutcome::Known(_)), None) => {
                 ("open", texts::shadow::not_known(language))
             }
         };

@@ -12,7 +12,7 @@ use crate::llm::builtin::preamble::{behind_greeting, without_call};
 use crate::llm::builtin::quote::{
     Quote, QuoteKind, answered_question, asks, replies, speaks_of_own,
 };
-use crate::llm::builtin::ranking::{Known, MIN_SHARE, Question, rank};
+use crate::llm::builtin::ranking::{BestAnswer, MIN_SHARE, Question, rank};
 use crate::llm::builtin::request::Request;
 use crate::llm::builtin::vocabulary::{asks_for_secrecy, truncate_quote};
 use crate::persona::Language;
@@ -81,30 +81,34 @@ impl<'a> Quotes<'a> {
     }
 
     /// What others said that answers this best, if something does.
-    pub fn nearest(&self, question: &str) -> Option<Known<'_, 'a>> {
-        Question::new(question, &self.people).known(self.quotes.iter().collect())
+    pub fn nearest(&self, question: &str) -> Option<BestAnswer<'_, 'a>> {
+        Question::new(question, &self.people).best_answer(self.quotes.iter().collect())
     }
 
     /// The same, if it helps somebody who did not ask for it.
-    pub fn helpful(&self, text: &str) -> Option<Known<'_, 'a>> {
+    pub fn helpful(&self, text: &str) -> Option<BestAnswer<'_, 'a>> {
         let question = Question::new(text, &self.people);
-        let known = question.known(self.quotes.iter().collect())?;
-        question.is_helped_by(known.newest).then_some(known)
+        let answer = question.best_answer(self.quotes.iter().collect())?;
+        question.is_helped_by(answer.newest).then_some(answer)
     }
 
     /// The same with what the asker said: who asks for it has forgotten it, or wants to see it in writing.
-    pub fn nearest_of_all(&self, question: &str) -> Option<Known<'_, 'a>> {
-        Question::new(question, &self.people).known(self.all())
+    pub fn nearest_of_all(&self, question: &str) -> Option<BestAnswer<'_, 'a>> {
+        Question::new(question, &self.people).best_answer(self.all())
     }
 
     /// The same, if the asker asks about themselves and has told it.
-    pub fn nearest_of_themselves(&self, question: &str, asker: &UserId) -> Option<Known<'_, 'a>> {
+    pub fn nearest_of_themselves(
+        &self,
+        question: &str,
+        asker: &UserId,
+    ) -> Option<BestAnswer<'_, 'a>> {
         if !speaks_of_own(question) {
             return None;
         }
         let told = self.all().into_iter();
         let told = told.filter(|it| it.message.author.id == *asker && speaks_of_own(&it.text));
-        Question::new(question, &self.people).known(told.collect())
+        Question::new(question, &self.people).best_answer(told.collect())
     }
 
     /// What somebody said about themselves, newest last.
@@ -117,8 +121,8 @@ impl<'a> Quotes<'a> {
     }
 
     /// What answers a question that goes on with an earlier one.
-    pub fn nearest_following(&self, question: &str, earlier: &str) -> Option<Known<'_, 'a>> {
-        Question::new(question, &self.people).following(earlier).known(self.all())
+    pub fn nearest_following(&self, question: &str, earlier: &str) -> Option<BestAnswer<'_, 'a>> {
+        Question::new(question, &self.people).following(earlier).best_answer(self.all())
     }
 
     /// What is most about a question without answering it.
@@ -287,9 +291,9 @@ impl<'a> Quotes<'a> {
     }
 
     /// What is known, the newest first where it has changed.
-    pub fn tell(&self, known: &Known<'_, '_>, asker: &UserId) -> String {
-        let newest = self.sentence(known.newest, asker);
-        let Some(before) = known.before else { return newest };
+    pub fn tell(&self, answer: &BestAnswer<'_, '_>, asker: &UserId) -> String {
+        let newest = self.sentence(answer.newest, asker);
+        let Some(before) = answer.before else { return newest };
         let (language, when) = (self.language, self.when(before));
         let speaker = Name(&before.speaker);
         let before = match before.message.author.id == *asker {

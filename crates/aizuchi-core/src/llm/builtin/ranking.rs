@@ -23,7 +23,7 @@ const SHORTLY: SignedDuration = SignedDuration::from_mins(30);
 
 /// What answers a question.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'q, 'a> {
+pub struct BestAnswer<'q, 'a> {
     pub newest: &'q Quote<'a>,
     /// What it was before, if it has changed.
     pub before: Option<&'q Quote<'a>>,
@@ -56,7 +56,7 @@ impl<'a> Question<'a> {
 
     /// The statement that answers it best, if one does. Among equals, what was told to the mind and then the newest. A
     /// later one that says the same matter anew stands before it.
-    pub fn known<'q, 'b>(&self, quotes: Vec<&'q Quote<'b>>) -> Option<Known<'q, 'b>> {
+    pub fn best_answer<'q, 'b>(&self, quotes: Vec<&'q Quote<'b>>) -> Option<BestAnswer<'q, 'b>> {
         let statements: Vec<&'q Quote<'b>> =
             quotes.into_iter().filter(|quote| !asks(&quote.text)).collect();
         let ranked = rank(&self.topic, &statements);
@@ -106,8 +106,8 @@ impl<'a> Question<'a> {
             ranked[..index].iter().rfind(is_as_good).filter(|_| is_change).map(|(_, quote)| *quote)
         };
         Some(match later {
-            Some((_, (_, newest))) => Known { newest, before: Some(best) },
-            None => Known { newest: best, before: earlier() },
+            Some((_, (_, newest))) => BestAnswer { newest, before: Some(best) },
+            None => BestAnswer { newest: best, before: earlier() },
         })
     }
 

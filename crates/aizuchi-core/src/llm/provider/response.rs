@@ -14,14 +14,14 @@ use crate::prompt::tool::ToolCall;
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// A response with the usage that it reports.
-pub struct Answer {
+pub struct ReportedResponse {
     pub response: ChatResponse,
     pub reported: Usage,
 }
 
 /// Returns the text of a response with these tool calls, if any of it is usable.
 pub fn parse_response(
-    Answer { response, reported }: Answer,
+    ReportedResponse { response, reported }: ReportedResponse,
     calls: Vec<ToolCall>,
     prompt: &Prompt,
 ) -> Result<LlmResponse, CallError> {
