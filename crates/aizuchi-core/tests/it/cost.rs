@@ -17,7 +17,7 @@ use jiff::SignedDuration;
 use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, on_every_store};
 
 /// Forty characters.
-const LINE: &str =
+const TEXT: &str =
     "今年のバラは例年より早く咲いたので、剪定の時期をどうするか少し迷っているところです。";
 const NEW_TALK: &str = r#", "same_conversation": false, "situation_changed": false"#;
 const CHANGED: &str = r#", "same_conversation": true, "situation_changed": true"#;
@@ -35,10 +35,10 @@ enum Before {
 
 /// Who posts.
 #[derive(Clone, Copy, PartialEq)]
-enum Talk {
+enum Traffic {
     Bots,
     /// This many messages by users.
-    People(usize),
+    Users(usize),
     /// Messages by users, the last of which mentions the persona.
     Asks,
 }
@@ -47,7 +47,7 @@ struct Branch {
     name: &'static str,
     mode: Mode,
     before: Before,
-    talk: Talk,
+    traffic: Traffic,
     /// The judge's verdict, and further fields of its answer.
     verdict: (bool, &'static str),
     /// The answer to the state call, where that is a call of its own.
@@ -59,33 +59,33 @@ struct Branch {
 /// Kotonoha's table, branch by branch.
 fn branches() -> Vec<Branch> {
     use Before::{Nothing, Spoke};
-    use Talk::{Asks, Bots, People};
-    let branch = |name, before, talk, verdict, label, rival| Branch {
+    use Traffic::{Asks, Bots, Users};
+    let branch = |name, before, traffic, verdict, label, rival| Branch {
         name,
         mode: Mode::Facilitator,
         before,
-        talk,
+        traffic,
         verdict,
         label,
         rival,
     };
     let (yes, no) = (true, false);
-    let off = branch("channel off", Nothing, People(20), (no, ""), "ACTIVE", (0, 0));
+    let off = branch("channel off", Nothing, Users(20), (no, ""), "ACTIVE", (0, 0));
     vec![
         branch("another bot", Nothing, Bots, (no, ""), "ACTIVE", (0, 0)),
         Branch { mode: Mode::Off, ..off },
-        branch("fewer than 3 lines", Nothing, People(2), (no, ""), "ACTIVE", (0, 0)),
-        branch("ending", Nothing, People(20), (yes, ENDING), "ENDING", (1, 2_543)),
-        branch("new talk, no", Nothing, People(20), (no, ""), "ACTIVE", (3, 9_028)),
-        branch("conflict, no", Nothing, People(20), (no, CONFLICT), "CONFLICT", (3, 9_028)),
-        branch("new talk, yes", Nothing, People(20), (yes, ""), "ACTIVE", (3, 9_028)),
-        branch("within 10 minutes", Spoke(9), People(5), (yes, ""), "ACTIVE", (1, 2_543)),
-        branch("same, unchanged", Spoke(11), People(5), (yes, UNCHANGED), "ACTIVE", (3, 5_587)),
-        branch("same, changed, no", Spoke(11), People(5), (no, CHANGED), "ACTIVE", (5, 12_272)),
-        branch("same, changed, yes", Spoke(11), People(5), (yes, CHANGED), "ACTIVE", (5, 12_272)),
-        branch("different, no", Spoke(11), People(5), (no, NEW_TALK), "ACTIVE", (4, 10_858)),
-        branch("different, yes", Spoke(11), People(5), (yes, NEW_TALK), "ACTIVE", (4, 10_858)),
-        branch("an hour later, no", Spoke(61), People(5), (no, CHANGED), "ACTIVE", (5, 12_272)),
+        branch("fewer than 3 lines", Nothing, Users(2), (no, ""), "ACTIVE", (0, 0)),
+        branch("ending", Nothing, Users(20), (yes, ENDING), "ENDING", (1, 2_543)),
+        branch("new talk, no", Nothing, Users(20), (no, ""), "ACTIVE", (3, 9_028)),
+        branch("conflict, no", Nothing, Users(20), (no, CONFLICT), "CONFLICT", (3, 9_028)),
+        branch("new talk, yes", Nothing, Users(20), (yes, ""), "ACTIVE", (3, 9_028)),
+        branch("within 10 minutes", Spoke(9), Users(5), (yes, ""), "ACTIVE", (1, 2_543)),
+        branch("same, unchanged", Spoke(11), Users(5), (yes, UNCHANGED), "ACTIVE", (3, 5_587)),
+        branch("same, changed, no", Spoke(11), Users(5), (no, CHANGED), "ACTIVE", (5, 12_272)),
+        branch("same, changed, yes", Spoke(11), Users(5), (yes, CHANGED), "ACTIVE", (5, 12_272)),
+        branch("different, no", Spoke(11), Users(5), (no, NEW_TALK), "ACTIVE", (4, 10_858)),
+        branch("different, yes", Spoke(11), Users(5), (yes, NEW_TALK), "ACTIVE", (4, 10_858)),
+        branch("an hour later, no", Spoke(61), Users(5), (no, CHANGED), "ACTIVE", (5, 12_272)),
         branch("mention", Nothing, Asks, (no, ""), "ACTIVE", (0, 0)),
     ]
 }
@@ -103,20 +103,20 @@ fn verdict(should_respond: bool, more: &str) -> String {
     )
 }
 
-async fn talk(harness: &Harness, talk: Talk) {
-    let (lines, last) = match talk {
-        Talk::Bots => {
+async fn send(harness: &Harness, traffic: Traffic) {
+    let (count, last) = match traffic {
+        Traffic::Bots => {
             for _ in 0..20 {
-                harness.says("buildbot", LINE).await;
+                harness.says("buildbot", TEXT).await;
             }
             return;
         }
-        Talk::People(lines) => (lines, LINE.to_owned()),
-        Talk::Asks => (20, format!("@Aizuchi {LINE}")),
+        Traffic::Users(count) => (count, TEXT.to_owned()),
+        Traffic::Asks => (20, format!("@Aizuchi {TEXT}")),
     };
-    for line in 1..=lines {
-        let text = if line == lines { &last } else { LINE };
-        harness.says(["花子", "太郎", "桜"][line % 3], text).await;
+    for number in 1..=count {
+        let text = if number == count { &last } else { TEXT };
+        harness.says(["花子", "太郎", "桜"][number % 3], text).await;
         harness.clock.advance_to(harness.clock.now() + SignedDuration::from_secs(1));
     }
 }
@@ -135,7 +135,7 @@ async fn measure(branch: &Branch, separate: fn(HarnessOptions) -> HarnessOptions
     if let Before::Spoke(minutes) = branch.before {
         harness.mind.script.push(PromptVerb::State, Ok("ACTIVE"));
         harness.mind.script.push(PromptVerb::Judge, Ok(&verdict(true, "")));
-        talk(&harness, Talk::People(20)).await;
+        send(&harness, Traffic::Users(20)).await;
         harness.pass(10).await;
         let said = harness.platform.posted.lock().unwrap()[0].1.at;
         harness
@@ -145,7 +145,7 @@ async fn measure(branch: &Branch, separate: fn(HarnessOptions) -> HarnessOptions
     }
     let (should_respond, more) = branch.verdict;
     harness.mind.script.set_default(PromptVerb::Judge, verdict(should_respond, more));
-    talk(&harness, branch.talk).await;
+    send(&harness, branch.traffic).await;
     harness.pass(12).await;
     let calls = harness.mind.calls();
     let replies = calls.iter().filter(|prompt| prompt.verb == PromptVerb::Reply).count();
@@ -215,7 +215,7 @@ async fn few_calls_are_made_while_the_model_is_down() {
             };
             harness.mind.script.push(PromptVerb::Judge, Err(down));
         }
-        talk(&harness, Talk::People(20)).await;
+        send(&harness, Traffic::Users(20)).await;
         harness.pass(3600).await;
         // Kotonoha makes three to five calls, each with up to nine requests.
         assert_eq!(harness.mind.calls().len(), 3);

@@ -54,21 +54,21 @@ async fn scrub(database: &DatabaseStore) {
 }
 
 /// What somebody, or the persona, said.
-struct Said {
+struct SentMessage {
     message: MessageId,
     word: String,
 }
 
 /// Some days of talk with one word of its own in each message, in its reason, and in the answer to it.
-struct Talk {
+struct Scenario {
     harness: Harness,
-    said: Vec<Said>,
+    sent: Vec<SentMessage>,
 }
 
-impl Talk {
+impl Scenario {
     async fn new(random: &mut Random, store: TestStore) -> Self {
         let harness = Harness::new(store).await;
-        let mut said = Vec::new();
+        let mut sent = Vec::new();
         let mut parents = Vec::new();
         for _ in 0..30 + random.below(30) {
             harness.pass(random.between(60, 6 * HOUR)).await;
@@ -95,15 +95,15 @@ impl Talk {
                 harness.inbox.hear(reaction(&place, &id, harness.clock.now())).await.unwrap();
             }
             harness.pass(600).await;
-            said.push(Said { message: id, word });
+            sent.push(SentMessage { message: id, word });
             if harness.platform.posted_texts().len() > posted {
                 let own = all_messages(&harness).await.into_iter();
                 let own = own.filter(|own| own.message.text.contains(&answer)).collect::<Vec<_>>();
                 let own = own.into_iter().map(|own| own.message.id.clone());
-                said.extend(own.map(|message| Said { message, word: answer.clone() }));
+                sent.extend(own.map(|message| SentMessage { message, word: answer.clone() }));
             }
         }
-        Self { harness, said }
+        Self { harness, sent }
     }
 }
 
@@ -188,7 +188,7 @@ async fn what_is_older_goes_and_what_is_younger_stays_on_postgres() {
 /// Erases a part of a random talk. Databases are stopped between some of the steps.
 async fn expire_talk(seed: u64, kind: StoreKind) {
     let random = &mut Random::of(seed, "expiry");
-    let Talk { mut harness, said } = Talk::new(random, kind.open().await).await;
+    let Scenario { mut harness, sent } = Scenario::new(random, kind.open().await).await;
     let now = harness.clock.now();
     let before = at(random.between(0, now.as_second() - at(0).as_second()));
     let (messages, decisions) = (all_messages(&harness).await, all_decisions(&harness).await);
@@ -240,7 +240,7 @@ async fn expire_talk(seed: u64, kind: StoreKind) {
         let context = harness.store.store.context(&top_level(channel), &window).await.unwrap();
         shown += &format!("{context:?}");
     }
-    for Said { message, word } in &said {
+    for SentMessage { message, word } in &sent {
         let query = RecallQuery {
             workspace: workspace(),
             visible_from: None,
@@ -256,7 +256,7 @@ async fn expire_talk(seed: u64, kind: StoreKind) {
     if let Some(database) = &harness.store.database_store {
         scrub(database).await;
         let dump = dump(&harness.store).await;
-        for Said { message, word } in &said {
+        for SentMessage { message, word } in &sent {
             assert_eq!(dump.contains(word), !is_old(message), "{seed}: {word}");
         }
     }

@@ -85,11 +85,11 @@ pub async fn generate(seed: u64, kind: StoreKind) -> (Random, World, TestStore) 
 async fn check(seed: u64, world: &World, store: &TestStore, is_by_operator: bool) {
     let dump = dump(store).await;
     let person = &world.users[world.person];
-    for (index, said) in world.said.iter().enumerate() {
-        let is_there = dump.contains(&said.word);
+    for (index, sent) in world.sent.iter().enumerate() {
+        let is_there = dump.contains(&sent.word);
         let is_theirs = world.is_theirs(index);
-        assert_eq!(is_there, !is_theirs, "{seed}: {} of {:?}", said.text, person);
-        assert!(is_theirs || dump.contains(&said.text), "{seed}: {} has changed", said.text);
+        assert_eq!(is_there, !is_theirs, "{seed}: {} of {:?}", sent.text, person);
+        assert!(is_theirs || dump.contains(&sent.text), "{seed}: {} has changed", sent.text);
     }
     for thing in &world.things {
         let is_about_them = thing.sources.iter().any(|source| world.is_theirs(*source));
@@ -246,9 +246,9 @@ async fn no_cache_of_a_running_program_holds_what_was_forgotten() {
         for number in 0..12 {
             let text = format!("my honey wins prize {number}?");
             let (id, now) = (format!("z{number}"), harness.clock.now());
-            let said = message(top_level("garden"), &id, now, "zebedee", &text);
-            heard.push(said.text.clone());
-            harness.hear(said).await;
+            let sent = message(top_level("garden"), &id, now, "zebedee", &text);
+            heard.push(sent.text.clone());
+            harness.hear(sent).await;
             harness.pass(5).await;
         }
         harness.says("bob", "@Aizuchi which prizes?").await;
@@ -310,9 +310,11 @@ async fn copying_what_others_were_told_does_not_delete_it() {
         let (user, asked) = (UserId::new("u-mallory"), harness.clock.now());
         harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
         harness.pass(4 * DAY).await;
-        let said = harness.messages("garden").await;
-        assert!(said.iter().any(|said| &*said.message.text == answer && !said.is_deleted));
-        assert!(harness.messages("kitchen").await.iter().all(|said| said.message.text.is_empty()));
+        let stored = harness.messages("garden").await;
+        assert!(stored.iter().any(|stored| &*stored.message.text == answer && !stored.is_deleted));
+        assert!(
+            harness.messages("kitchen").await.iter().all(|stored| stored.message.text.is_empty())
+        );
     })
     .await;
 }

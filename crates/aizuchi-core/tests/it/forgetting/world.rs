@@ -46,7 +46,7 @@ const WORDS: [&str; 8] = [
 const PERSONA: &str = "UPERSONA";
 
 /// A message as it was said.
-pub struct Said {
+pub struct SentMessage {
     pub id: MessageId,
     pub at: i64,
     pub channel: usize,
@@ -71,7 +71,7 @@ pub struct Thing {
 pub struct World {
     pub users: Vec<(UserId, String)>,
     pub channels: Vec<(ChannelId, Visibility, BTreeSet<usize>)>,
-    pub said: Vec<Said>,
+    pub sent: Vec<SentMessage>,
     pub things: Vec<Thing>,
     pub person: usize,
 }
@@ -103,12 +103,12 @@ impl World {
             let id = ChannelId::new(format!("D{user}"));
             channels.push((id, Visibility::Direct, BTreeSet::from([user])));
         }
-        let mut world = Self { users, channels, said: Vec::new(), things: Vec::new(), person };
+        let mut world = Self { users, channels, sent: Vec::new(), things: Vec::new(), person };
         if let Some(bearer) = world.users.iter().position(|(_, name)| name == RARE_WORD) {
             let (user, word) = ((bearer + 1) % count, random.word());
             let text = format!("{word} the compost smells");
             let id = MessageId::new("early");
-            world.said.push(Said { id, at: -9, channel: 0, user: Some(user), word, text });
+            world.sent.push(SentMessage { id, at: -9, channel: 0, user: Some(user), word, text });
         }
         for number in 0..30 + random.below(30) {
             world.say(random, number);
@@ -126,21 +126,21 @@ impl World {
         let text = format!("{} {word} {}", random.pick(&WORDS), random.pick(&WORDS));
         let id = MessageId::new(format!("m{number:03}"));
         let at = number as i64;
-        self.said.push(Said { id, at, channel, user: Some(user), word, text });
+        self.sent.push(SentMessage { id, at, channel, user: Some(user), word, text });
     }
 
     /// Messages of one channel, from which something is made.
     fn sources(&self, random: &mut Random) -> Vec<usize> {
-        let first = random.below(self.said.len());
-        let channel = self.said[first].channel;
-        let same: Vec<usize> = (0..self.said.len())
+        let first = random.below(self.sent.len());
+        let channel = self.sent[first].channel;
+        let same: Vec<usize> = (0..self.sent.len())
             .filter(|index| {
-                self.said[*index].channel == channel && self.said[*index].user.is_some()
+                self.sent[*index].channel == channel && self.sent[*index].user.is_some()
             })
             .collect();
         let mut sources: BTreeSet<usize> =
             (0..random.below(3)).map(|_| *random.pick(&same)).collect();
-        if self.said[first].user.is_some() {
+        if self.sent[first].user.is_some() {
             sources.insert(first);
         }
         sources.into_iter().collect()
@@ -148,8 +148,8 @@ impl World {
 
     fn thing(&mut self, random: &mut Random, what: &'static str, sources: Vec<usize>) -> String {
         let word = random.word();
-        let channel = sources.first().map_or(0, |first| self.said[*first].channel);
-        let quotes: Vec<&str> = sources.iter().map(|source| &*self.said[*source].text).collect();
+        let channel = sources.first().map_or(0, |first| self.sent[*first].channel);
+        let quotes: Vec<&str> = sources.iter().map(|source| &*self.sent[*source].text).collect();
         // What no text has stands between them, so that only whole texts are quoted.
         let text = format!("{word} / {}", quotes.join(" / "));
         self.things.push(Thing { word, what, sources, names: None, is_mention: false, channel });
@@ -157,10 +157,10 @@ impl World {
     }
 
     fn refs(&self, sources: &[usize]) -> serde_json::Value {
-        let channel = |said: &Said| self.channels[said.channel].0.clone();
+        let channel = |sent: &SentMessage| self.channels[sent.channel].0.clone();
         sources
             .iter()
-            .map(|index| json!([channel(&self.said[*index]), self.said[*index].id]))
+            .map(|index| json!([channel(&self.sent[*index]), self.sent[*index].id]))
             .collect()
     }
 
@@ -182,11 +182,11 @@ impl World {
     }
 
     pub fn is_theirs(&self, message: usize) -> bool {
-        self.said[message].user == Some(self.person)
+        self.sent[message].user == Some(self.person)
     }
 
     pub fn wrote_in(&self, channel: usize) -> bool {
-        self.said.iter().any(|said| said.channel == channel && said.user == Some(self.person))
+        self.sent.iter().any(|sent| sent.channel == channel && sent.user == Some(self.person))
     }
 
     /// Stores the world through the port and, what only a model makes, in the tables.
@@ -226,20 +226,20 @@ impl World {
             let user = User { workspace, id, name, kind: AuthorKind::Human, role: Role::Member };
             hear(Heard::User(user), Disposition::NotAMessage).await;
         }
-        let messages = self.said.iter().map(|said| {
+        let messages = self.sent.iter().map(|sent| {
             let mentions = match random.below(4) {
                 0 => vec![Mention::User(self.users[random.below(self.users.len())].0.clone())],
                 _ => Vec::new(),
             };
             Message {
-                conversation: self.conversation(said.channel),
-                id: said.id.clone(),
-                at: at(said.at),
+                conversation: self.conversation(sent.channel),
+                id: sent.id.clone(),
+                at: at(sent.at),
                 author: Author {
-                    id: self.users[said.user.unwrap()].0.clone(),
+                    id: self.users[sent.user.unwrap()].0.clone(),
                     kind: AuthorKind::Human,
                 },
-                text: said.text.as_str().into(),
+                text: sent.text.as_str().into(),
                 mentions,
                 edits: 0,
             }
@@ -275,7 +275,7 @@ impl World {
     }
 
     fn channel_of(&self, sources: &[usize]) -> String {
-        self.channels[self.said[sources[0]].channel].0.to_string()
+        self.channels[self.sent[sources[0]].channel].0.to_string()
     }
 
     /// Decisions about messages, with prompts that held more of them.
@@ -300,7 +300,7 @@ impl World {
             for source in &covered {
                 query("UPDATE messages SET decision = $1 WHERE id = $2")
                     .bind(id)
-                    .bind(self.said[*source].id.as_str())
+                    .bind(self.sent[*source].id.as_str())
                     .execute(connection)
                     .await
                     .unwrap();
@@ -316,7 +316,7 @@ impl World {
                 .unwrap();
             for source in held {
                 query("INSERT INTO exchange_lines (workspace, channel, line, attempt) VALUES ($1, $2, $3, $4)")
-                    .bind(workspace().as_str()).bind(self.channel_of(&[source])).bind(self.said[source].id.as_str()).bind(id)
+                    .bind(workspace().as_str()).bind(self.channel_of(&[source])).bind(self.sent[source].id.as_str()).bind(id)
                     .execute(connection).await.unwrap();
             }
         }
@@ -330,7 +330,7 @@ impl World {
             let mut lines = BTreeSet::new();
             for _ in 0..4 {
                 let sources = self.sources(random);
-                if self.said[sources[0]].channel != number {
+                if self.sent[sources[0]].channel != number {
                     continue;
                 }
                 let text = self.thing(random, "entry", sources.clone());
@@ -343,7 +343,7 @@ impl World {
                 .execute(connection).await.unwrap();
             for line in lines {
                 query("INSERT INTO memory_sources (workspace, channel, line, scope, of_channel, of_thread, term) VALUES ($1, $2, $3, 'channel', $2, '', 'long_term')")
-                    .bind(workspace().as_str()).bind(&channel).bind(self.said[line].id.as_str())
+                    .bind(workspace().as_str()).bind(&channel).bind(self.sent[line].id.as_str())
                     .execute(connection).await.unwrap();
             }
         }
@@ -359,7 +359,7 @@ impl World {
             } else {
                 let named = random.below(self.users.len());
                 let word = random.word();
-                let channel = self.said[sources[0]].channel;
+                let channel = self.sent[sources[0]].channel;
                 sources.clear();
                 self.things.push(Thing {
                     word: word.clone(),
@@ -378,7 +378,7 @@ impl World {
                 .execute(connection).await.unwrap();
             for source in sources {
                 query("INSERT INTO memo_lines (workspace, channel, line, memo) VALUES ($1, $2, $3, $4)")
-                    .bind(workspace().as_str()).bind(&channel).bind(self.said[source].id.as_str()).bind(3000 + number)
+                    .bind(workspace().as_str()).bind(&channel).bind(self.sent[source].id.as_str()).bind(3000 + number)
                     .execute(connection).await.unwrap();
             }
         }
@@ -393,7 +393,7 @@ impl World {
             let is_said = number < 7;
             let word = random.word();
             let what = if is_said { "own message" } else { "draft" };
-            let place = self.said[owed].channel;
+            let place = self.sent[owed].channel;
             self.things.push(Thing {
                 word: word.clone(),
                 what,
@@ -402,8 +402,8 @@ impl World {
                 is_mention: false,
                 channel: place,
             });
-            let asker = &self.users[self.said[owed].user.unwrap()].0;
-            let notes = json!({"owed": [self.said[owed].id], "about": null, "made_from": {"lines": self.refs(&made_from), "memories": []}, "considered": 1, "ends": "spoke", "why": "asked", "only_for": asker});
+            let asker = &self.users[self.sent[owed].user.unwrap()].0;
+            let notes = json!({"owed": [self.sent[owed].id], "about": null, "made_from": {"lines": self.refs(&made_from), "memories": []}, "considered": 1, "ends": "spoke", "why": "asked", "only_for": asker});
             let (state, text) = if is_said { ("said", "") } else { ("draft", word.as_str()) };
             let message = is_said.then(|| format!("p{number}"));
             query("INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state, message) VALUES ($1, $1, $2, $3, '', $1, 'k', $4, $5, $6, $7)")
@@ -422,7 +422,7 @@ impl World {
         for number in 0..10_i64 {
             let made_from = self.sources(random);
             let Some(last) = made_from.last() else { continue };
-            let on = self.said[*last].id.as_str();
+            let on = self.sent[*last].id.as_str();
             let notes = json!({"owed": [on], "about": null, "made_from": {"lines": self.refs(&made_from), "memories": []}, "considered": 1, "ends": "reacted", "why": "asked"});
             // Some are not placed yet.
             let (state, message) = match number % 5 {
