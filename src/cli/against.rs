@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cli::judge::Judge;
 use crate::cli::{print, strip_control_characters};
 use crate::replay::difference::{
-    Difference, Fate, MessageKey, Treatment, TreatmentWriter, Treatments, differences,
+    Difference, MessageKey, MessageOutcome, Treatment, TreatmentWriter, Treatments, differences,
 };
 use crate::replay::history::{ChannelSource, RecordedMessage};
 use crate::replay::input::Recording;
@@ -205,11 +205,11 @@ impl Comparison {
     fn summary(&self) -> String {
         let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for difference in &self.differences {
-            let before = describe_fate(difference.before.fate);
+            let before = describe_outcome(difference.before.outcome);
             let after = match difference.delay_seconds() {
                 Some(delay) if delay > 0.0 => "speaks later",
                 Some(_) => "speaks earlier",
-                None => describe_fate(difference.after.fate),
+                None => describe_outcome(difference.after.outcome),
             };
             *counts.entry((before, after)).or_default() += 1;
         }
@@ -217,7 +217,7 @@ impl Comparison {
             return String::new();
         }
         let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_by_key(|(fates, count)| (Reverse(*count), *fates));
+        counts.sort_by_key(|(outcomes, count)| (Reverse(*count), *outcomes));
         let rows = counts.into_iter().map(|((before, after), count)| {
             [before.to_owned(), after.to_owned(), count.to_string()]
         });
@@ -262,24 +262,24 @@ impl Comparison {
     }
 }
 
-fn describe_fate(fate: Fate) -> &'static str {
-    match fate {
-        Fate::SpokenTo => "speaks",
-        Fate::Reacted => "reacts",
-        Fate::KeptSilent => "stays silent",
-        Fate::Unknown => "is not known",
+fn describe_outcome(outcome: MessageOutcome) -> &'static str {
+    match outcome {
+        MessageOutcome::SpokenTo => "speaks",
+        MessageOutcome::Reacted => "reacts",
+        MessageOutcome::KeptSilent => "stays silent",
+        MessageOutcome::Unknown => "is not known",
     }
 }
 
 fn describe(treatment: &Treatment) -> String {
-    let fate = describe_fate(treatment.fate);
+    let outcome = describe_outcome(treatment.outcome);
     // Another version may have gates that this one does not know.
     let gate =
         treatment.gate.as_ref().map(|gate| match serde_json::from_value::<Gate>(json!(gate)) {
             Ok(known) => texts::ledger::gate(Language::En, known).to_owned(),
             Err(_) => strip_control_characters(gate),
         });
-    gate.map_or(fate.to_owned(), |gate| format!("{fate} ({gate})"))
+    gate.map_or(outcome.to_owned(), |gate| format!("{outcome} ({gate})"))
 }
 
 fn shorten(text: &str) -> String {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// What becomes of a message. If it was looked at more than once, the greatest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum MessageOutcome {
     KeptSilent,
     /// A judge would have been asked, and nobody knows what it would have said.
     Unknown,
@@ -24,7 +24,8 @@ const SAME_TIME_SECONDS: f64 = 30.0;
 /// What a replay did about a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Treatment {
-    pub fate: Fate,
+    #[serde(rename = "fate")]
+    pub outcome: MessageOutcome,
     /// The gate that kept silent, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
@@ -56,7 +57,8 @@ pub struct Difference {
 impl Difference {
     /// How many seconds later the second replay speaks about it, if both do and the times differ.
     pub fn delay_seconds(&self) -> Option<f64> {
-        let both = self.before.fate == Fate::SpokenTo && self.after.fate == Fate::SpokenTo;
+        let both = self.before.outcome == MessageOutcome::SpokenTo
+            && self.after.outcome == MessageOutcome::SpokenTo;
         let (before, after) = (self.before.at?, self.after.at?);
         Some(after - before).filter(|delay| both && delay.abs() >= SAME_TIME_SECONDS)
     }
@@ -109,38 +111,40 @@ impl Write for TreatmentWriter {
 
 fn add(treatments: &mut Treatments, event: EventLine) {
     let EventLine { kind, room, message, about, gate, t } = event;
-    let fate = match kind.as_str() {
-        "speak" => Fate::SpokenTo,
-        "react" => Fate::Reacted,
-        "failed" => Fate::Unknown,
-        "judge_called" | "gate" | "dropped" => Fate::KeptSilent,
+    let outcome = match kind.as_str() {
+        "speak" => MessageOutcome::SpokenTo,
+        "react" => MessageOutcome::Reacted,
+        "failed" => MessageOutcome::Unknown,
+        "judge_called" | "gate" | "dropped" => MessageOutcome::KeptSilent,
         _ => return,
     };
     // What is spoken to is what was asked; a silence is about the newest message.
-    let message = match fate {
-        Fate::SpokenTo | Fate::Reacted => about.or(message),
-        Fate::KeptSilent | Fate::Unknown => message,
+    let message = match outcome {
+        MessageOutcome::SpokenTo | MessageOutcome::Reacted => about.or(message),
+        MessageOutcome::KeptSilent | MessageOutcome::Unknown => message,
     };
     let Some(message) = message else { return };
     let key = MessageKey { channel: room, message };
-    let at = t.filter(|_| fate == Fate::SpokenTo);
-    let known = treatments.get(&key).map(|known| known.fate);
+    let at = t.filter(|_| outcome == MessageOutcome::SpokenTo);
+    let known = treatments.get(&key).map(|known| known.outcome);
     // Of several answers to one message the first is when it speaks.
-    if known.is_none_or(|known| known < fate || known == fate && fate != Fate::SpokenTo) {
-        treatments.insert(key, Treatment { fate, gate, at });
+    if known.is_none_or(|known| {
+        known < outcome || known == outcome && outcome != MessageOutcome::SpokenTo
+    }) {
+        treatments.insert(key, Treatment { outcome, gate, at });
     }
 }
 
 /// What differs, by channel and message. A message that a replay did not look at was kept silent about.
 pub fn differences(before: &Treatments, after: &Treatments) -> Vec<Difference> {
-    let silent = || Treatment { fate: Fate::KeptSilent, gate: None, at: None };
+    let silent = || Treatment { outcome: MessageOutcome::KeptSilent, gate: None, at: None };
     let keys: BTreeSet<&MessageKey> = before.keys().chain(after.keys()).collect();
     let difference = |key: &MessageKey| {
         let before = before.get(key).cloned().unwrap_or_else(silent);
         let after = after.get(key).cloned().unwrap_or_else(silent);
         let difference = Difference { key: key.clone(), before, after };
-        let has_other_fate = difference.before.fate != difference.after.fate;
-        (has_other_fate || difference.delay_seconds().is_some()).then_some(difference)
+        let has_other_outcome = difference.before.outcome != difference.after.outcome;
+        (has_other_outcome || difference.delay_seconds().is_some()).then_some(difference)
     };
     keys.into_iter().filter_map(difference).collect()
 }
@@ -173,8 +177,11 @@ mod tests {
             r#"{"kind": "gate", "room": "garden", "message": "2", "gate": "directed"}"#,
             r#"{"kind": "judge_called", "room": "garden", "message": "4"}"#,
         ]);
-        let treatment =
-            |fate, gate: Option<&str>| Treatment { fate, gate: gate.map(str::to_owned), at: None };
+        let treatment = |outcome, gate: Option<&str>| Treatment {
+            outcome,
+            gate: gate.map(str::to_owned),
+            at: None,
+        };
         let key = |message: &str| MessageKey {
             channel: "garden".to_owned(),
             message: message.to_owned(),
@@ -182,18 +189,18 @@ mod tests {
         let expected = [
             Difference {
                 key: key("1"),
-                before: treatment(Fate::KeptSilent, Some("nothing_open")),
-                after: treatment(Fate::SpokenTo, None),
+                before: treatment(MessageOutcome::KeptSilent, Some("nothing_open")),
+                after: treatment(MessageOutcome::SpokenTo, None),
             },
             Difference {
                 key: key("2"),
-                before: treatment(Fate::SpokenTo, None),
-                after: treatment(Fate::KeptSilent, Some("directed")),
+                before: treatment(MessageOutcome::SpokenTo, None),
+                after: treatment(MessageOutcome::KeptSilent, Some("directed")),
             },
             Difference {
                 key: key("5"),
-                before: treatment(Fate::Unknown, None),
-                after: treatment(Fate::KeptSilent, None),
+                before: treatment(MessageOutcome::Unknown, None),
+                after: treatment(MessageOutcome::KeptSilent, None),
             },
         ];
         assert_eq!(differences(&before, &after), expected);

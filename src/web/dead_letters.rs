@@ -43,9 +43,9 @@ pub struct Letters {
     pub older: Option<DeadLetterId>,
 }
 
-/// What becomes of a letter.
+/// What an operator does with a dead letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum DeadLetterAction {
     Retry,
     Drop,
 }
@@ -115,7 +115,7 @@ pub async fn retry(
     id: Result<Path<i64>, PathRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| absent())?;
-    settle(&web, &visitor.access, DeadLetterId(id), Fate::Retry).await?;
+    settle(&web, &visitor.access, DeadLetterId(id), DeadLetterAction::Retry).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -126,7 +126,7 @@ pub async fn drop(
     id: Result<Path<i64>, PathRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| absent())?;
-    settle(&web, &visitor.access, DeadLetterId(id), Fate::Drop).await?;
+    settle(&web, &visitor.access, DeadLetterId(id), DeadLetterAction::Drop).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -134,15 +134,15 @@ pub async fn settle(
     web: &Web,
     access: &Access,
     id: DeadLetterId,
-    fate: Fate,
+    action: DeadLetterAction,
 ) -> Result<(), ApiProblem> {
     if !access.may_order() {
         return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
     }
     let workspace = find(web, id).await?.conversation.workspace;
-    let order = match fate {
-        Fate::Retry => Order::RetryDeadLetter { workspace, id },
-        Fate::Drop => Order::DropDeadLetter { workspace, id },
+    let order = match action {
+        DeadLetterAction::Retry => Order::RetryDeadLetter { workspace, id },
+        DeadLetterAction::Drop => Order::DropDeadLetter { workspace, id },
     };
     match web.inbox.apply_order(order).await {
         Err(StoreError::Refused(why)) => Err(ApiProblem::new(StatusCode::CONFLICT, why)),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
-use crate::replay::difference::Fate;
+use crate::replay::difference::MessageOutcome;
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::what_if::material::Material;
 use aizuchi_core::chat::MessageId;
@@ -12,7 +12,7 @@ use aizuchi_core::chat::MessageId;
 /// What becomes of a message, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    pub fate: Fate,
+    pub outcome: MessageOutcome,
     pub at: Timestamp,
     pub reason: Reason,
 }
@@ -51,7 +51,7 @@ impl Comparison {
         let said = said(material);
         let seen_before = Replayed::new(&before.moments, &said);
         let Some(after) = after else {
-            let unknown = seen_before.with(Fate::Unknown).map(|(message, seen)| Change {
+            let unknown = seen_before.with(MessageOutcome::Unknown).map(|(message, seen)| Change {
                 message: message.clone(),
                 before: Some(seen.clone()),
                 after: None,
@@ -62,19 +62,23 @@ impl Comparison {
         let seen_after = Replayed::new(&after.moments, &said);
         let change = |message: &MessageId| Change {
             message: message.clone(),
-            before: seen_before.fates.get(message).cloned(),
-            after: seen_after.fates.get(message).cloned(),
+            before: seen_before.outcomes.get(message).cloned(),
+            after: seen_after.outcomes.get(message).cloned(),
         };
         let is_spoken_to = |replayed: &Replayed<'_>, message: &MessageId| {
-            replayed.fates.get(message).is_some_and(|seen| seen.fate == Fate::SpokenTo)
+            replayed
+                .outcomes
+                .get(message)
+                .is_some_and(|seen| seen.outcome == MessageOutcome::SpokenTo)
         };
-        let newly_spoken_to = seen_after.with(Fate::SpokenTo).map(|(message, _)| message);
+        let newly_spoken_to = seen_after.with(MessageOutcome::SpokenTo).map(|(message, _)| message);
         let newly_spoken_to =
             newly_spoken_to.filter(|message| !is_spoken_to(&seen_before, message)).map(change);
-        let newly_silent = seen_before.with(Fate::SpokenTo).map(|(message, _)| change(message));
+        let newly_silent =
+            seen_before.with(MessageOutcome::SpokenTo).map(|(message, _)| change(message));
         let newly_silent = newly_silent.filter(|change| {
-            let fate = change.after.as_ref().map(|seen| seen.fate);
-            !matches!(fate, Some(Fate::SpokenTo | Fate::Unknown))
+            let outcome = change.after.as_ref().map(|seen| seen.outcome);
+            !matches!(outcome, Some(MessageOutcome::SpokenTo | MessageOutcome::Unknown))
         });
         let newly_silent = newly_silent.map(|change| match change.after {
             Some(_) => change,
@@ -86,7 +90,7 @@ impl Comparison {
                 Change { after, ..change }
             }
         });
-        let unknown = seen_after.with(Fate::Unknown).map(|(message, _)| change(message));
+        let unknown = seen_after.with(MessageOutcome::Unknown).map(|(message, _)| change(message));
         Self {
             newly_spoken_to: in_order(material, newly_spoken_to.collect()),
             newly_silent: in_order(material, newly_silent.collect()),
@@ -99,45 +103,48 @@ impl Comparison {
 
 /// What a replay made of each message.
 struct Replayed<'a> {
-    fates: BTreeMap<MessageId, Seen>,
+    outcomes: BTreeMap<MessageId, Seen>,
     silences: Vec<&'a Moment>,
 }
 
 impl<'a> Replayed<'a> {
     fn new(moments: &'a [Moment], said: &HashMap<&MessageId, Timestamp>) -> Self {
-        let mut fates: BTreeMap<MessageId, Seen> = BTreeMap::new();
+        let mut outcomes: BTreeMap<MessageId, Seen> = BTreeMap::new();
         for moment in moments {
-            let fate = fate(moment.kind);
+            let outcome = message_outcome(moment.kind);
             // What is spoken to is what was asked; a silence is about the newest message.
-            let message = match fate {
-                Fate::SpokenTo | Fate::Reacted => moment.about.as_ref().or(moment.message.as_ref()),
-                Fate::KeptSilent | Fate::Unknown => moment.message.as_ref(),
+            let message = match outcome {
+                MessageOutcome::SpokenTo | MessageOutcome::Reacted => {
+                    moment.about.as_ref().or(moment.message.as_ref())
+                }
+                MessageOutcome::KeptSilent | MessageOutcome::Unknown => moment.message.as_ref(),
             };
             // The persona's own words are no message that something becomes of.
             let Some(message) = message.filter(|message| said.contains_key(message)) else {
                 continue;
             };
-            let seen = Seen { fate, at: moment.at, reason: moment.reason.clone() };
-            let known = fates.get(message).map(|known| known.fate);
-            if known.is_none_or(|known| known < fate) {
-                fates.insert(message.clone(), seen);
+            let seen = Seen { outcome, at: moment.at, reason: moment.reason.clone() };
+            let known = outcomes.get(message).map(|known| known.outcome);
+            if known.is_none_or(|known| known < outcome) {
+                outcomes.insert(message.clone(), seen);
             }
         }
-        let is_silent = |moment: &&Moment| fate(moment.kind) == Fate::KeptSilent;
-        Self { fates, silences: moments.iter().filter(is_silent).collect() }
+        let is_silent =
+            |moment: &&Moment| message_outcome(moment.kind) == MessageOutcome::KeptSilent;
+        Self { outcomes, silences: moments.iter().filter(is_silent).collect() }
     }
 
-    fn with(&self, fate: Fate) -> impl Iterator<Item = (&MessageId, &Seen)> {
-        self.fates.iter().filter(move |(_, seen)| seen.fate == fate)
+    fn with(&self, outcome: MessageOutcome) -> impl Iterator<Item = (&MessageId, &Seen)> {
+        self.outcomes.iter().filter(move |(_, seen)| seen.outcome == outcome)
     }
 
     fn tally(&self) -> Tally {
-        let count = |fate| self.with(fate).count();
+        let count = |outcome| self.with(outcome).count();
         Tally {
-            spoken_to: count(Fate::SpokenTo),
-            reacted: count(Fate::Reacted),
-            kept_silent: count(Fate::KeptSilent),
-            unknown: count(Fate::Unknown),
+            spoken_to: count(MessageOutcome::SpokenTo),
+            reacted: count(MessageOutcome::Reacted),
+            kept_silent: count(MessageOutcome::KeptSilent),
+            unknown: count(MessageOutcome::Unknown),
         }
     }
 
@@ -153,17 +160,21 @@ impl<'a> Replayed<'a> {
         let thread = &thread.message.conversation.thread;
         let mut later = self.silences.iter().filter(|it| it.at >= at && it.thread == *thread);
         let moment = later.next()?;
-        Some(Seen { fate: Fate::KeptSilent, at: moment.at, reason: moment.reason.clone() })
+        Some(Seen {
+            outcome: MessageOutcome::KeptSilent,
+            at: moment.at,
+            reason: moment.reason.clone(),
+        })
     }
 }
 
-fn fate(kind: MomentKind) -> Fate {
+fn message_outcome(kind: MomentKind) -> MessageOutcome {
     match kind {
-        MomentKind::Spoke | MomentKind::WouldHaveSpoken => Fate::SpokenTo,
-        MomentKind::Reacted => Fate::Reacted,
-        MomentKind::Silent | MomentKind::Dropped => Fate::KeptSilent,
+        MomentKind::Spoke | MomentKind::WouldHaveSpoken => MessageOutcome::SpokenTo,
+        MomentKind::Reacted => MessageOutcome::Reacted,
+        MomentKind::Silent | MomentKind::Dropped => MessageOutcome::KeptSilent,
         // Nothing else fails in a replay.
-        MomentKind::Failed => Fate::Unknown,
+        MomentKind::Failed => MessageOutcome::Unknown,
     }
 }
 

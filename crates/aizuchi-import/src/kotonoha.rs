@@ -108,7 +108,7 @@ struct ConfigWriter<'a> {
 }
 
 /// What became of a variable.
-enum Fate {
+enum VariableStatus {
     /// It has no counterpart here, or not with its value.
     Dropped(String),
     /// It is in the config, or read as it is.
@@ -357,10 +357,10 @@ impl ConfigWriter<'_> {
     fn write_notes(&mut self, source: VariableSource) {
         let (mut dropped, mut kept, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value) in self.variables {
-            match self.fate(name) {
+            match self.status(name) {
                 _ if value.trim().is_empty() => empty.push(name.as_str()),
-                Some(Fate::Dropped(why)) => dropped.push(format!("# {name}: {why}.")),
-                Some(Fate::Kept(place)) => kept.push(format!("# {name}: {place}.")),
+                Some(VariableStatus::Dropped(why)) => dropped.push(format!("# {name}: {why}.")),
+                Some(VariableStatus::Kept(place)) => kept.push(format!("# {name}: {place}.")),
                 None if name.starts_with("OTEL_") && source == VariableSource::File => {
                     let place = "a variable of the process, not of this file";
                     kept.push(format!("# {name}: {place}."));
@@ -389,9 +389,9 @@ impl ConfigWriter<'_> {
     }
 
     /// `None` if the variable is none of kotonoha's.
-    fn fate(&self, name: &str) -> Option<Fate> {
+    fn status(&self, name: &str) -> Option<VariableStatus> {
         if let Some(why) = self.notes.get(name) {
-            return Some(Fate::Dropped(why.clone()));
+            return Some(VariableStatus::Dropped(why.clone()));
         }
         let of_file = name.strip_suffix("_FILE");
         let place = |name: &str| {
@@ -399,13 +399,13 @@ impl ConfigWriter<'_> {
         };
         let is_read = |place: &&str| place.starts_with("it is read");
         if let Some(place) = place(name) {
-            return Some(Fate::Kept(place));
+            return Some(VariableStatus::Kept(place));
         }
         if let Some(place) = of_file.and_then(place).filter(is_read) {
-            return Some(Fate::Kept(place));
+            return Some(VariableStatus::Kept(place));
         }
         let why = UNSUPPORTED_VARIABLES.iter().find(|(prefix, _)| name.starts_with(prefix));
-        why.map(|(_, why)| Fate::Dropped((*why).to_owned()))
+        why.map(|(_, why)| VariableStatus::Dropped((*why).to_owned()))
     }
 }
 

@@ -11,7 +11,7 @@ use axum::response::Redirect;
 use serde::Deserialize;
 
 use crate::web::access::Visitor;
-use crate::web::dead_letters::{self, Fate};
+use crate::web::dead_letters::{self, DeadLetterAction};
 use crate::web::orders::{self, Command};
 use crate::web::{ApiProblem, Web, marks, workspaces};
 use aizuchi_core::decision::DecisionId;
@@ -37,7 +37,7 @@ pub struct OrderForm {
 #[derive(Debug)]
 enum Request {
     Order(Command),
-    Letter(DeadLetterId, Fate),
+    Letter(DeadLetterId, DeadLetterAction),
     Mark(DecisionId, Option<Mark>),
 }
 
@@ -53,7 +53,9 @@ pub async fn order(
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
             orders::carry_out(&web, &visitor.access, &workspace, command).await?;
         }
-        Request::Letter(id, fate) => dead_letters::settle(&web, &visitor.access, id, fate).await?,
+        Request::Letter(id, action) => {
+            dead_letters::settle(&web, &visitor.access, id, action).await?
+        }
         Request::Mark(id, mark) => {
             marks::put(&web, &visitor.access, form.workspace.as_deref(), id, mark).await?;
         }
@@ -83,8 +85,8 @@ fn parse(form: &OrderForm) -> Option<Request> {
             }
             Request::Order(Command::Mode { channel: channel?, mode })
         }
-        "retry" => Request::Letter(id()?, Fate::Retry),
-        "drop" => Request::Letter(id()?, Fate::Drop),
+        "retry" => Request::Letter(id()?, DeadLetterAction::Retry),
+        "drop" => Request::Letter(id()?, DeadLetterAction::Drop),
         "mark" => {
             let mark = Mark::ALL.into_iter().find(|mark| Some(mark.name()) == choice);
             if mark.is_none() && choice.is_some() {

@@ -37,7 +37,7 @@ pub struct Completion {
     /// New rows of the outbox.
     pub outbox_items: Vec<OutboxItem>,
     /// What becomes of the items of the claim's draft that were not posted.
-    pub unsent: Option<UnsentFate>,
+    pub unsent: Option<UnsentOutcome>,
     /// What became of the verdict and the text so far, if they no longer count.
     pub retired: Option<AttemptResult>,
     /// The text so far no longer counts; the verdict does.
@@ -74,7 +74,7 @@ impl Completion {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnsentFate {
+pub enum UnsentOutcome {
     /// The claim's item is a draft again.
     Draft,
     /// Newer messages superseded it before it was posted.
@@ -193,7 +193,7 @@ impl PendingState {
             self.advance(Event::Post(item.clone()), due);
         }
         // A draft that takes the place of another one ends that.
-        let unsent = matches!(claim.event, Event::Post(_)).then_some(UnsentFate::Dropped);
+        let unsent = matches!(claim.event, Event::Post(_)).then_some(UnsentOutcome::Dropped);
         Completion { outbox_items: items, unsent, ..Completion::default() }
     }
 
@@ -250,13 +250,13 @@ impl PendingState {
         if is_replaceable && !step.is_owed && !self.owed.is_empty() {
             self.resume_waiting(now);
             return Completion {
-                unsent: Some(UnsentFate::Superseded),
+                unsent: Some(UnsentOutcome::Superseded),
                 retired: Some(AttemptResult::Superseded),
                 ..Completion::default()
             };
         }
         self.retry(due);
-        Completion { unsent: Some(UnsentFate::Draft), ..Completion::default() }
+        Completion { unsent: Some(UnsentOutcome::Draft), ..Completion::default() }
     }
 
     /// The users whom this would have answered no longer wait; others may.
@@ -274,7 +274,7 @@ impl PendingState {
         }
         self.resume_waiting(now);
         Completion {
-            unsent: Some(UnsentFate::Dropped),
+            unsent: Some(UnsentOutcome::Dropped),
             retired: Some(AttemptResult::Superseded),
             ..Completion::default()
         }
@@ -304,7 +304,7 @@ impl PendingState {
             *step = Step { waiting_since, redrafts, second_looks, ..next };
         }
         Completion {
-            unsent: Some(UnsentFate::Dropped),
+            unsent: Some(UnsentOutcome::Dropped),
             retired: Some(match is_owed {
                 true => AttemptResult::Superseded,
                 false => AttemptResult::LookedAgain,
@@ -320,7 +320,7 @@ impl PendingState {
         if !step.is_owed && !self.owed.is_empty() {
             self.resume_waiting(now);
             return Completion {
-                unsent: Some(UnsentFate::Superseded),
+                unsent: Some(UnsentOutcome::Superseded),
                 retired: Some(AttemptResult::Superseded),
                 ..Completion::default()
             };
@@ -338,7 +338,7 @@ impl PendingState {
             ..next
         };
         Completion {
-            unsent: Some(UnsentFate::Superseded),
+            unsent: Some(UnsentOutcome::Superseded),
             has_redrafted: true,
             ..Completion::default()
         }
@@ -390,7 +390,7 @@ impl PendingState {
             self.close(DecisionClosing::new(DecisionResult::Failed, why), &answered, context, now);
         Completion {
             dead_letter: Some(dead_letter),
-            unsent: Some(UnsentFate::DeadLettered),
+            unsent: Some(UnsentOutcome::DeadLettered),
             ..closed
         }
     }
@@ -429,7 +429,7 @@ impl PendingState {
         Completion {
             closed: Some(closing),
             next_decision,
-            unsent: Some(UnsentFate::Dropped),
+            unsent: Some(UnsentOutcome::Dropped),
             ..Completion::default()
         }
     }

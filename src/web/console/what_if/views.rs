@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use crate::replay::difference::Fate;
+use crate::replay::difference::MessageOutcome;
 use crate::replay::moments::Reason;
 use crate::report::words::date_and_time;
 use crate::web::access::Access;
@@ -125,17 +125,17 @@ impl Reader<'_> {
     }
 
     fn rows(&self, before: Tally, after: Tally) -> Vec<TallyRow> {
-        let row = |fate, count: fn(&Tally) -> usize| TallyRow {
-            word: word(fate, self.language),
-            outcome: outcome(fate),
+        let row = |outcome, count: fn(&Tally) -> usize| TallyRow {
+            word: word(outcome, self.language),
+            outcome: outcome_class(outcome),
             before: count(&before),
             after: count(&after),
         };
         vec![
-            row(Fate::SpokenTo, |tally| tally.spoken_to),
-            row(Fate::Reacted, |tally| tally.reacted),
-            row(Fate::KeptSilent, |tally| tally.kept_silent),
-            row(Fate::Unknown, |tally| tally.unknown),
+            row(MessageOutcome::SpokenTo, |tally| tally.spoken_to),
+            row(MessageOutcome::Reacted, |tally| tally.reacted),
+            row(MessageOutcome::KeptSilent, |tally| tally.kept_silent),
+            row(MessageOutcome::Unknown, |tally| tally.unknown),
         ]
     }
 
@@ -219,8 +219,8 @@ impl Reader<'_> {
             let word = texts::what_if::not_looked_at(self.language);
             return SeenView { label, outcome: "open", word, because: None };
         };
-        let because = match (&seen.reason, seen.fate) {
-            (_, Fate::Unknown) => None,
+        let because = match (&seen.reason, seen.outcome) {
+            (_, MessageOutcome::Unknown) => None,
             (Reason::Gate(gate), _) => {
                 Some(texts::judging::gate_reason(self.language, *gate).to_owned())
             }
@@ -230,7 +230,7 @@ impl Reader<'_> {
                 false => texts::what_if::reason_withheld(self.language).to_owned(),
             }),
         };
-        let (outcome, word) = (outcome(seen.fate), word(seen.fate, self.language));
+        let (outcome, word) = (outcome_class(seen.outcome), word(seen.outcome, self.language));
         SeenView { label, outcome, word, because }
     }
 
@@ -240,21 +240,21 @@ impl Reader<'_> {
     }
 }
 
-fn word(fate: Fate, language: Language) -> &'static str {
-    match fate {
-        Fate::SpokenTo => texts::what_if::spoken_to(language),
-        Fate::Reacted => texts::what_if::reacted(language),
-        Fate::KeptSilent => texts::what_if::kept_silent(language),
-        Fate::Unknown => texts::what_if::unknown(language),
+fn word(outcome: MessageOutcome, language: Language) -> &'static str {
+    match outcome {
+        MessageOutcome::SpokenTo => texts::what_if::spoken_to(language),
+        MessageOutcome::Reacted => texts::what_if::reacted(language),
+        MessageOutcome::KeptSilent => texts::what_if::kept_silent(language),
+        MessageOutcome::Unknown => texts::what_if::unknown(language),
     }
 }
 
 /// With which icon.
-fn outcome(fate: Fate) -> &'static str {
-    match fate {
-        Fate::SpokenTo => "spoke",
-        Fate::Reacted => "reacted",
-        Fate::KeptSilent => "chose_silence",
-        Fate::Unknown => "open",
+fn outcome_class(outcome: MessageOutcome) -> &'static str {
+    match outcome {
+        MessageOutcome::SpokenTo => "spoke",
+        MessageOutcome::Reacted => "reacted",
+        MessageOutcome::KeptSilent => "chose_silence",
+        MessageOutcome::Unknown => "open",
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::chat::MessageId;
 use crate::decision::Evaluation;
-use crate::event::completion::{Completion, CompletionContext, NextDecision, UnsentFate};
+use crate::event::completion::{Completion, CompletionContext, NextDecision, UnsentOutcome};
 use crate::event::step::Lease;
 use crate::event::{Claim, DeadLetter, Event, OutboxItem, Outcome, PostedMessage, StepResult};
 use crate::store::database::attempts::{AttemptOwner, put_attempt};
@@ -209,8 +209,8 @@ async fn write_completion(
         counters.last_number = item.id.0;
         put_outbox_item(connection, claim, item).await?;
     }
-    if let (Some(fate), Event::Post(item)) = (completion.unsent, &claim.event) {
-        end_outbox_items(connection, item, fate).await?;
+    if let (Some(outcome), Event::Post(item)) = (completion.unsent, &claim.event) {
+        end_outbox_items(connection, item, outcome).await?;
     }
     if let Some(letter) = &completion.dead_letter {
         put_dead_letter(connection, counters, letter).await?;
@@ -279,17 +279,17 @@ async fn put_outbox_item(
 async fn end_outbox_items(
     connection: &mut Connection,
     item: &OutboxItem,
-    fate: UnsentFate,
+    outcome: UnsentOutcome,
 ) -> Result<(), StoreError> {
-    let end = match fate {
-        UnsentFate::Draft => query(sql::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0),
-        UnsentFate::Superseded => {
+    let end = match outcome {
+        UnsentOutcome::Draft => query(sql::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0),
+        UnsentOutcome::Superseded => {
             query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("replaced")
         }
-        UnsentFate::Dropped => {
+        UnsentOutcome::Dropped => {
             query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dropped")
         }
-        UnsentFate::DeadLettered => {
+        UnsentOutcome::DeadLettered => {
             if !item.is_sending() {
                 // The platform has refused it, so it is known not to be there.
                 let undispatch = query(sql::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0);

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::ConversationId;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, AttemptResult, DecisionId, DecisionResult};
-use crate::event::completion::{Completion, CompletionContext, UnsentFate};
+use crate::event::completion::{Completion, CompletionContext, UnsentOutcome};
 use crate::event::step::Lease;
 use crate::event::{
     Claim, DeadLetter, DeadLetterId, DecisionClosing, Event, OutboxItem, OutboxItemId, Outcome,
@@ -243,8 +243,8 @@ impl VolatileState {
             let is_unsolicited = !claim.is_owed && item.reaction_to.is_none();
             self.outbox.insert(item.id, OutboxRecord { item, is_posted: false, is_unsolicited });
         }
-        if let (Some(fate), Event::Post(item)) = (completion.unsent, &claim.event) {
-            self.end_outbox_items(claim.decision, item, fate);
+        if let (Some(outcome), Event::Post(item)) = (completion.unsent, &claim.event) {
+            self.end_outbox_items(claim.decision, item, outcome);
         }
         if let Some(letter) = completion.dead_letter {
             self.last_number += 1;
@@ -312,18 +312,23 @@ impl VolatileState {
         }
     }
 
-    fn end_outbox_items(&mut self, decision: DecisionId, item: &OutboxItem, fate: UnsentFate) {
-        match fate {
-            UnsentFate::Draft => {
+    fn end_outbox_items(
+        &mut self,
+        decision: DecisionId,
+        item: &OutboxItem,
+        outcome: UnsentOutcome,
+    ) {
+        match outcome {
+            UnsentOutcome::Draft => {
                 self.outbox.entry(item.id).and_modify(|record| record.item.dispatched_at = None);
             }
-            UnsentFate::Superseded | UnsentFate::Dropped => {
+            UnsentOutcome::Superseded | UnsentOutcome::Dropped => {
                 self.outbox.retain(|_, record| record.item.first_in_draft != item.first_in_draft);
             }
-            UnsentFate::DeadLettered => {
+            UnsentOutcome::DeadLettered => {
                 if !item.is_sending() {
                     // The platform has refused it, so it is known not to be there.
-                    self.end_outbox_items(decision, item, UnsentFate::Draft);
+                    self.end_outbox_items(decision, item, UnsentOutcome::Draft);
                 }
                 let of_draft = |_: &OutboxItemId, record: &mut OutboxRecord| {
                     record.item.first_in_draft == item.first_in_draft
