@@ -10,13 +10,13 @@ use anyhow::Context as _;
 use crate::config::environment::Environment;
 
 /// A variable to set, or with `None` to remove.
-pub type Change = (&'static str, Option<String>);
+pub type VariableChange = (&'static str, Option<String>);
 
 /// Keys are in it.
 const MODE: u32 = 0o600;
 
 /// Sets or removes these variables. Fails without a change if another variable would not be what it was.
-pub fn change(file: &Path, changes: &[Change]) -> anyhow::Result<()> {
+pub fn change(file: &Path, changes: &[VariableChange]) -> anyhow::Result<()> {
     // A link stays one.
     let file = fs::canonicalize(file).unwrap_or(file.to_owned());
     let before = match fs::read_to_string(&file) {
@@ -30,7 +30,7 @@ pub fn change(file: &Path, changes: &[Change]) -> anyhow::Result<()> {
 }
 
 /// The text with the changes: a variable keeps its line, and a new one comes last.
-fn changed(text: &str, changes: &[Change]) -> String {
+fn changed(text: &str, changes: &[VariableChange]) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let written: Vec<String> = changes
@@ -57,7 +57,7 @@ fn variable_of(line: &str) -> Option<&str> {
 }
 
 /// Reads the new text as the next start will.
-fn check(before: &str, after: &str, changes: &[Change]) -> anyhow::Result<()> {
+fn check(before: &str, after: &str, changes: &[VariableChange]) -> anyhow::Result<()> {
     let read = |text: &str| Environment::new([], text, "the file");
     let (before, after) = (read(before)?, read(after)?);
     let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
@@ -66,7 +66,7 @@ fn check(before: &str, after: &str, changes: &[Change]) -> anyhow::Result<()> {
         others.retain(|name, _| !is_changed(name));
         others
     };
-    let is_right = |(name, value): &Change| after.get(name) == value.as_deref();
+    let is_right = |(name, value): &VariableChange| after.get(name) == value.as_deref();
     anyhow::ensure!(
         others(&before) == others(&after) && changes.iter().all(is_right),
         "it cannot be changed safely; please edit it by hand"
@@ -99,7 +99,7 @@ fn write_draft(draft: &Path, text: &str) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn set(name: &'static str, value: &str) -> Change {
+    fn set(name: &'static str, value: &str) -> VariableChange {
         (name, Some(value.to_owned()))
     }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::config::agents::AgentsConfig;
 use crate::config::chosen::{MODEL_VARIABLE, names_model};
-use crate::config::env_file::{self, Change};
+use crate::config::env_file::{self, VariableChange};
 use crate::config::environment::Environment;
 use crate::config::minds::ResolvedMinds;
 use crate::config::tree::ConfigNode;
@@ -81,7 +81,7 @@ impl ModelSources {
     }
 
     /// The variable of the process that would go before what is saved, if there is one.
-    pub fn overriding_variable(&self, changes: &[Change]) -> Option<&'static str> {
+    pub fn overriding_variable(&self, changes: &[VariableChange]) -> Option<&'static str> {
         let mut names = changes.iter().map(|(name, _)| *name);
         names.find(|name| self.environment.is_from_process(name))
     }
@@ -89,7 +89,7 @@ impl ModelSources {
 
 impl Config {
     /// The same config after these changes to the `.env` file, which are not made yet.
-    pub fn with_variables(&self, changes: &[Change]) -> anyhow::Result<Self> {
+    pub fn with_variables(&self, changes: &[VariableChange]) -> anyhow::Result<Self> {
         let sources = &self.model_sources;
         let environment = sources.environment.with(changes);
         let mut config = self.clone();
@@ -106,7 +106,7 @@ impl Config {
     }
 
     /// Writes the changes into the `.env` file.
-    pub fn save_variables(&self, changes: &[Change]) -> anyhow::Result<()> {
+    pub fn save_variables(&self, changes: &[VariableChange]) -> anyhow::Result<()> {
         let file = &self.model_sources.env_file;
         env_file::change(file, changes).with_context(|| format!("cannot change {}", file.display()))
     }

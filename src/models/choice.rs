@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use crate::config::Config;
 use crate::config::chosen::{API_BASE_VARIABLE, API_KEY_VARIABLE, MODEL_VARIABLE};
-use crate::config::env_file::Change;
+use crate::config::env_file::VariableChange;
 use crate::config::minds::ResolvedModel;
 use crate::config::model_sources::ModelOrigin;
 use crate::config::secret::Secret;
@@ -139,7 +139,7 @@ fn changes(
     choice: Choice,
     config: &Config,
     found: &[FoundServer],
-) -> Result<Vec<Change>, ChoiceError> {
+) -> Result<Vec<VariableChange>, ChoiceError> {
     let chosen = |model: ModelId, api_base: Option<String>| {
         vec![
             (MODEL_VARIABLE, Some(model.to_string())),

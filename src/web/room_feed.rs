@@ -31,7 +31,7 @@ pub struct RoomFeed {
 
 struct KeptEvents {
     /// The changes after the revision `from` up to `until`, oldest first.
-    changes: VecDeque<Change>,
+    changes: VecDeque<FeedChange>,
     from: u64,
     until: u64,
     status: Status,
@@ -40,7 +40,7 @@ struct KeptEvents {
 }
 
 #[derive(Clone)]
-struct Change {
+struct FeedChange {
     revision: u64,
     subject: Subject,
     event: Bytes,
@@ -148,7 +148,7 @@ impl RoomFeed {
         &self,
         after: u64,
         newest: u64,
-    ) -> Result<(Vec<Change>, u64), StoreError> {
+    ) -> Result<(Vec<FeedChange>, u64), StoreError> {
         let messages = self.archive.messages_since(&workspace_id(), after, BATCH).await?;
         let decisions = self.archive.decisions_since(&workspace_id(), after, BATCH).await?;
         // A change that was committed between the two reads may be in only one of them, and a full batch may lack
@@ -198,7 +198,7 @@ impl RoomFeed {
 }
 
 impl KeptEvents {
-    fn append(&mut self, changes: Vec<Change>, until: u64) {
+    fn append(&mut self, changes: Vec<FeedChange>, until: u64) {
         // What was edited, deleted or forgotten since is not kept, nor shown to a page that is behind.
         let changed: HashSet<&Subject> = changes.iter().map(|change| &change.subject).collect();
         self.changes.retain(|kept| !changed.contains(&kept.subject));
@@ -215,7 +215,7 @@ impl KeptEvents {
     }
 
     /// At most a batch of the changes after a revision, and up to where they are complete.
-    fn changes_after(&self, revision: u64) -> (Vec<Change>, u64) {
+    fn changes_after(&self, revision: u64) -> (Vec<FeedChange>, u64) {
         let start = self.changes.partition_point(|change| change.revision <= revision);
         let mut end = self.changes.len().min(start + BATCH);
         while end < self.changes.len()
@@ -264,7 +264,7 @@ impl RoomChange<'_> {
 
 /// Only the last change of a revision carries its id: a page that reconnects after an earlier one must get the rest of
 /// the revision.
-fn rendered(changes: &[RoomChange<'_>]) -> Vec<Change> {
+fn rendered(changes: &[RoomChange<'_>]) -> Vec<FeedChange> {
     let next = changes.iter().skip(1).map(|next| Some(next.revision())).chain([None]);
     let render = |(change, next): (&RoomChange<'_>, Option<u64>)| {
         let revision = change.revision();
@@ -275,7 +275,7 @@ fn rendered(changes: &[RoomChange<'_>]) -> Vec<Change> {
                 event("decision", &json!(views::decision(decision)), id)
             }
         };
-        Change { revision, subject: change.subject(), event, is_command: change.is_command() }
+        FeedChange { revision, subject: change.subject(), event, is_command: change.is_command() }
     };
     changes.iter().zip(next).map(render).collect()
 }
@@ -290,9 +290,9 @@ pub(super) fn event(kind: &str, data: &Value, id: Option<u64>) -> Bytes {
 mod tests {
     use super::*;
 
-    fn change(revision: u64, decision: i64) -> Change {
+    fn change(revision: u64, decision: i64) -> FeedChange {
         let subject = Subject::Decision(DecisionId(decision));
-        Change { revision, subject, event: Bytes::new(), is_command: false }
+        FeedChange { revision, subject, event: Bytes::new(), is_command: false }
     }
 
     fn empty_from(from: u64) -> KeptEvents {
@@ -305,7 +305,7 @@ mod tests {
     fn what_has_changed_since_is_not_kept() {
         let said = |revision, text: &str| {
             let subject = Subject::Message(ChannelId::new("c"), MessageId::new("m"));
-            Change { subject, event: Bytes::from(text.to_owned()), ..change(revision, 0) }
+            FeedChange { subject, event: Bytes::from(text.to_owned()), ..change(revision, 0) }
         };
         let mut kept = empty_from(0);
         kept.append(vec![said(1, "my honey"), change(2, 1)], 2);

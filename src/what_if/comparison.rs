@@ -19,7 +19,7 @@ pub struct Seen {
 
 /// A message of which other settings make something else.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct ChangedMessage {
     pub message: MessageId,
     pub before: Option<Seen>,
     pub after: Option<Seen>,
@@ -40,10 +40,10 @@ pub struct Comparison {
     pub before: Tally,
     /// `None` if nothing was changed.
     pub after: Option<Tally>,
-    pub newly_spoken_to: Vec<Change>,
-    pub newly_silent: Vec<Change>,
+    pub newly_spoken_to: Vec<ChangedMessage>,
+    pub newly_silent: Vec<ChangedMessage>,
     /// What nobody knows: under the changed settings, or under those in force if nothing was changed.
-    pub unknown: Vec<Change>,
+    pub unknown: Vec<ChangedMessage>,
 }
 
 impl Comparison {
@@ -51,16 +51,14 @@ impl Comparison {
         let said = said(material);
         let seen_before = Replayed::new(&before.moments, &said);
         let Some(after) = after else {
-            let unknown = seen_before.with(MessageOutcome::Unknown).map(|(message, seen)| Change {
-                message: message.clone(),
-                before: Some(seen.clone()),
-                after: None,
+            let unknown = seen_before.with(MessageOutcome::Unknown).map(|(message, seen)| {
+                ChangedMessage { message: message.clone(), before: Some(seen.clone()), after: None }
             });
             let unknown = in_order(material, unknown.collect());
             return Self { before: seen_before.tally(), unknown, ..Self::default() };
         };
         let seen_after = Replayed::new(&after.moments, &said);
-        let change = |message: &MessageId| Change {
+        let change = |message: &MessageId| ChangedMessage {
             message: message.clone(),
             before: seen_before.outcomes.get(message).cloned(),
             after: seen_after.outcomes.get(message).cloned(),
@@ -87,7 +85,7 @@ impl Comparison {
                 let at = said.get(&change.message).copied();
                 let after =
                     at.and_then(|at| seen_after.first_silence(&change.message, at, material));
-                Change { after, ..change }
+                ChangedMessage { after, ..change }
             }
         });
         let unknown = seen_after.with(MessageOutcome::Unknown).map(|(message, _)| change(message));
@@ -183,7 +181,7 @@ fn said(material: &Material) -> HashMap<&MessageId, Timestamp> {
     messages.map(|stored| (&stored.message.id, stored.message.at)).collect()
 }
 
-fn in_order(material: &Material, mut changes: Vec<Change>) -> Vec<Change> {
+fn in_order(material: &Material, mut changes: Vec<ChangedMessage>) -> Vec<ChangedMessage> {
     let said = said(material);
     changes.sort_by_key(|change| said.get(&change.message).copied());
     changes

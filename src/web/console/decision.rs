@@ -128,7 +128,7 @@ pub async fn page(
     let mut exchanges = web.archive.exchanges(decision.id).await?;
     let marks = web.archive.marks(&workspace, &[decision.id]).await?;
     let mut details = DecisionDetails::load(&*web.archive, decision).await?;
-    let talk = Talk::read(&web, access, &details, language).await?;
+    let nearby = NearbyMessages::read(&web, access, &details, language).await?;
     let may_read_models = access.may_read_models(&workspace);
     match may_read_models {
         true => {
@@ -137,7 +137,7 @@ pub async fn page(
         }
         false => exchanges.fill(None),
     }
-    let (considered, said, after) = talk.views(&details);
+    let (considered, said, after) = nearby.views(&details);
     if !may_read_models {
         details.decision = details.decision.without_texts();
     }
@@ -268,7 +268,7 @@ fn call(
 }
 
 /// The messages around a decision, and what they reply to.
-struct Talk<'a> {
+struct NearbyMessages<'a> {
     access: &'a Access,
     language: Language,
     links: HashMap<MessageId, MessageLinks>,
@@ -277,7 +277,7 @@ struct Talk<'a> {
     after: Vec<StoredMessage>,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> NearbyMessages<'a> {
     /// Reads of what was said in private are recorded.
     async fn read(
         web: &Web,

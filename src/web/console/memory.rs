@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, encode, memory_address, render};
 use crate::web::console::memory::views::{
-    ChannelRow, Journal, JournalRow, MemoView, MemoryView, Person, Places, Reader,
+    ChannelRow, Journal, JournalRow, MemoView, MemoryView, Person, Places, ViewBuilder,
 };
 use crate::web::language::PageLanguage;
 use crate::web::memories::{self, KeyFields, MemoryOrder};
@@ -110,7 +110,7 @@ pub async fn page(
     let behind: BTreeSet<MessageRef> =
         readable.flat_map(|entry| entry.messages.iter().cloned()).collect();
     let sources = memories::sources(&web, &workspace, behind).await?;
-    let reader = Reader {
+    let builder = ViewBuilder {
         access,
         language,
         names: web.archive.users(&workspace).await?,
@@ -120,13 +120,13 @@ pub async fn page(
     };
     let mut views: Vec<MemoryView> = Vec::new();
     for memory in &found {
-        let Some(view) = reader.memory(memory) else { continue };
+        let Some(view) = builder.memory(memory) else { continue };
         let shown = Shown::Memories(std::slice::from_ref(memory));
         workspaces::record_look(&web, access, &workspace, shown).await?;
         views.push(view);
     }
     memos.retain(|(_, memo)| person.as_ref().is_none_or(|person| person.is_in_memo(memo)));
-    let memos: Vec<MemoView> = memos.iter().map(|(id, memo)| reader.memo(*id, memo)).collect();
+    let memos: Vec<MemoView> = memos.iter().map(|(id, memo)| builder.memo(*id, memo)).collect();
     let address = address(&workspace, channel, &query.person);
     let is_withheld = !reads_people;
     render(&MemoryPage {
@@ -142,7 +142,7 @@ pub async fn page(
         memories: views,
         rows,
         memos,
-        journal: journal.rows(&reader, &all),
+        journal: journal.rows(&builder, &all),
         older: journal.older.map(|number| format!("{address}&before={number}#journal")),
         is_newest: query.before.is_none(),
         back: address.clone(),

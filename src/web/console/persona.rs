@@ -22,7 +22,7 @@ use crate::shadow::prompts::{PastPrompts, language_of};
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, render};
 use crate::web::console::persona::form::{ChannelView, CountView, Fields, channel_views};
-use crate::web::console::persona::views::{Reader, ResultView, shown};
+use crate::web::console::persona::views::{ResultView, ViewBuilder, shown};
 use crate::web::judge_again::unprepared;
 use crate::web::language::PageLanguage;
 use crate::web::shadow::Cap;
@@ -153,11 +153,11 @@ async fn result(
     let work = move |stop: &_| Ok(runtime.block_on(tried.run(stop)));
     let found = web.computations.run(language, work).await?;
     let limit = judge.reached_limit().or(speaker.reached_limit());
-    let reader = Reader { access, language, channel, currency: &web.currency, trial: &trial };
+    let builder = ViewBuilder { access, language, channel, currency: &web.currency, trial: &trial };
     Ok(ResultView {
         patch: order.edited.patch(order.present),
         cap: order.fields.cap_text(language),
-        ..reader.view(&found, order.cap.is_some(), limit)
+        ..builder.view(&found, order.cap.is_some(), limit)
     })
 }
 

@@ -17,7 +17,7 @@ use crate::replay::judge::model::CallCounts;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, channel_address, render, what_if_address};
 use crate::web::console::what_if::form::{DaysView, Fields, GateView, KnobView};
-use crate::web::console::what_if::views::{Reader, ResultView};
+use crate::web::console::what_if::views::{ResultView, ViewBuilder};
 use crate::web::language::PageLanguage;
 use crate::web::shadow::{Cap, MOST_CALLS, Money, USUAL_CAP};
 use crate::web::workspaces::Shown;
@@ -140,13 +140,13 @@ async fn result(
         })
     };
     let WhatIfResult { comparison, calls } = web.computations.run(language, work).await?;
-    let reader = Reader { access, language, channel, material: &material, zone: &web.zone };
-    let mut view = reader.view(&comparison);
+    let builder = ViewBuilder { access, language, channel, material: &material, zone: &web.zone };
+    let mut view = builder.view(&comparison);
     workspaces::record_look(
         web,
         access,
         &channel.workspace,
-        Shown::Messages(&reader.shown(&comparison)),
+        Shown::Messages(&builder.shown(&comparison)),
     )
     .await?;
     view.patch = patch;

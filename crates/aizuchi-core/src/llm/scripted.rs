@@ -17,13 +17,13 @@ use crate::prompt::{Prompt, PromptVerb};
 /// Answers from a queue for each verb, then with the default.
 #[derive(Default)]
 pub struct ScriptedMind {
-    script: Mutex<Script>,
+    script: Mutex<ResponseScript>,
     /// The judge's answer if there is neither a queued answer nor a default.
     default_judgment: Option<ScriptedJudgment>,
 }
 
 #[derive(Default)]
-struct Script {
+struct ResponseScript {
     queued: BTreeMap<PromptVerb, VecDeque<ScriptedResponse>>,
     defaults: BTreeMap<PromptVerb, String>,
 }
@@ -66,7 +66,7 @@ impl ScriptedMind {
         self.lock().queued.entry(verb).or_default().push_back(scripted);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Script> {
+    fn lock(&self) -> MutexGuard<'_, ResponseScript> {
         self.script.lock()
     }
 }

@@ -11,7 +11,7 @@ use axum::response::Html;
 
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, TimeView, memory_address, render};
-use crate::web::console::memory::views::{Places, Reader, history_address};
+use crate::web::console::memory::views::{Places, ViewBuilder, history_address};
 use crate::web::language::PageLanguage;
 use crate::web::memories::KeyFields;
 use crate::web::workspaces::Shown;
@@ -71,7 +71,7 @@ pub async fn page(
     workspaces::record_look(&web, access, &key.workspace, Shown::Memories(&versions)).await?;
     let changes = web.archive.memory_journal(&key.workspace, key.channel(), None, CHANGES).await?;
     let places = Places::read(&web, access, &key.workspace).await?;
-    let reader = Reader {
+    let builder = ViewBuilder {
         access,
         language,
         names: web.archive.users(&key.workspace).await?,
@@ -82,7 +82,7 @@ pub async fn page(
     let before = std::iter::once(None).chain(versions.iter().map(Some));
     let views = versions.iter().zip(before);
     let mut views: Vec<VersionView> =
-        views.map(|(version, before)| view(&reader, version, before, &changes)).collect();
+        views.map(|(version, before)| view(&builder, version, before, &changes)).collect();
     views.reverse();
     let mut entries = versions.iter().flat_map(|it| it.entries.iter().chain(&it.removed));
     render(&VersionsPage {
@@ -91,7 +91,7 @@ pub async fn page(
         workspace: key.workspace.to_string(),
         memory: memory_address(&key.workspace, key.channel()),
         address: history_address(&key),
-        may_revert: access.may_order() && entries.all(|entry| reader.may_read(entry)),
+        may_revert: access.may_order() && entries.all(|entry| builder.may_read(entry)),
         key: KeyFields::new(&key),
         current: current.0,
         versions: views,
@@ -99,12 +99,12 @@ pub async fn page(
 }
 
 fn view(
-    reader: &Reader<'_>,
+    builder: &ViewBuilder<'_>,
     version: &Memory,
     before: Option<&Memory>,
     changes: &[JournalEntry],
 ) -> VersionView {
-    let language = reader.language;
+    let language = builder.language;
     let says_same =
         |one: &MemoryEntry, other: &MemoryEntry| (one.date, &one.text) == (other.date, &other.text);
     // What was pinned or unpinned is told once.
@@ -121,15 +121,15 @@ fn view(
                 text: entry.text.to_string(),
                 pinned: entry.pinned,
             };
-            only.filter(|entry| reader.may_read(entry)).map(line).collect()
+            only.filter(|entry| builder.may_read(entry)).map(line).collect()
         };
-    let hidden = version.entries.iter().filter(|entry| !reader.may_read(entry)).count();
+    let hidden = version.entries.iter().filter(|entry| !builder.may_read(entry)).count();
     let added = without(&version.entries, old, &is_same);
     let unchanged = (version.entries.len() - hidden).saturating_sub(added.len());
     let change = changes.iter().find(|change| change.after == version.id);
     let told = |change: &JournalEntry| {
         let kind = texts::memories::journal_kind(language, change.kind);
-        format!("{}: {kind}", reader.name_of(change))
+        format!("{}: {kind}", builder.name_of(change))
     };
     VersionView {
         number: version.id.0,

@@ -197,7 +197,7 @@ impl Person {
 }
 
 /// Makes views for one visitor.
-pub struct Reader<'a> {
+pub struct ViewBuilder<'a> {
     pub access: &'a Access,
     pub language: Language,
     pub names: Vec<User>,
@@ -207,7 +207,7 @@ pub struct Reader<'a> {
     pub person: Option<&'a Person>,
 }
 
-impl Reader<'_> {
+impl ViewBuilder<'_> {
     fn is_wanted(&self, entry: &MemoryEntry) -> bool {
         let Some(person) = self.person else { return true };
         let authors = entry.messages.iter().filter_map(|message| self.sources.get(message));
@@ -364,15 +364,15 @@ impl Journal {
     }
 
     /// The changes. The newest of each of these memories can be undone, as long as the version before is kept.
-    pub fn rows(&self, reader: &Reader<'_>, shown: &[Memory]) -> Vec<JournalRow> {
-        let language = reader.language;
+    pub fn rows(&self, builder: &ViewBuilder<'_>, shown: &[Memory]) -> Vec<JournalRow> {
+        let language = builder.language;
         let undo = |entry: &JournalEntry| {
             let (key, before) = (entry.key.as_ref()?, entry.before?);
             let current = shown.iter().find(|memory| memory.id == entry.after)?;
             let mut entries = current.entries.iter().chain(&current.removed);
-            let may_undo = reader.access.may_order()
+            let may_undo = builder.access.may_order()
                 && before != entry.after
-                && entries.all(|entry| reader.may_read(entry));
+                && entries.all(|entry| builder.may_read(entry));
             may_undo.then(|| UndoView {
                 key: KeyFields::new(key),
                 version: current.id.0,
@@ -382,10 +382,10 @@ impl Journal {
         let row = |entry: &JournalEntry| JournalRow {
             number: entry.number,
             at: TimeView::new(entry.at),
-            by: reader.name_of(entry),
+            by: builder.name_of(entry),
             what: texts::memories::journal_kind(language, entry.kind),
             place: match &entry.key {
-                Some(key) => reader.places.title(key, language),
+                Some(key) => builder.places.title(key, language),
                 None => texts::memories::a_memo(language).to_owned(),
             },
             history: entry.key.as_ref().map(history_address),

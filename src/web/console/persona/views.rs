@@ -52,7 +52,7 @@ pub struct PersonaView {
     pub note: Option<&'static str>,
 }
 
-pub struct Reader<'a> {
+pub struct ViewBuilder<'a> {
     pub access: &'a Access,
     pub language: Language,
     pub channel: &'a Channel,
@@ -78,7 +78,7 @@ fn newest_lines(tried: &TriedMoment) -> Vec<&StoredMessage> {
     lines
 }
 
-impl Reader<'_> {
+impl ViewBuilder<'_> {
     pub fn view(
         &self,
         found: &PersonaTrialResult,

@@ -34,7 +34,7 @@ pub struct Row {
     pub key: String,
     pub at: TimeView,
     /// `None`: not shown to this visitor.
-    pub said: Option<Said>,
+    pub said: Option<MessageText>,
     pub placeholder: &'static str,
     pub is_own: bool,
     pub is_in_thread: bool,
@@ -45,7 +45,7 @@ pub struct Row {
     pub lane: &'static str,
 }
 
-pub struct Said {
+pub struct MessageText {
     pub by: String,
     pub text: String,
 }
@@ -229,7 +229,7 @@ struct RowReader<'a> {
 impl RowReader<'_> {
     fn row(&self, stored: &StoredMessage, decisions: &[&Decision]) -> Row {
         let message = &stored.message;
-        let said = || Said {
+        let said = || MessageText {
             by: stored.author_name.to_string(),
             text: match (stored.is_expired, stored.is_deleted) {
                 (true, _) => texts::console::expired(self.language).to_owned(),

@@ -8,7 +8,7 @@ use crate::report::words::date_and_time;
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, channel_address, decision_address, encode};
 use crate::web::console::quote::QuotedMessage;
-use crate::what_if::comparison::{Change, Comparison, Seen, Tally};
+use crate::what_if::comparison::{ChangedMessage, Comparison, Seen, Tally};
 use crate::what_if::material::{MAX_MESSAGES, Material};
 use aizuchi_core::chat::{Channel, MessageId};
 use aizuchi_core::persona::Language;
@@ -71,7 +71,7 @@ pub struct SeenView {
     pub because: Option<String>,
 }
 
-pub struct Reader<'a> {
+pub struct ViewBuilder<'a> {
     pub access: &'a Access,
     pub language: Language,
     pub channel: &'a Channel,
@@ -79,7 +79,7 @@ pub struct Reader<'a> {
     pub zone: &'a TimeZone,
 }
 
-impl Reader<'_> {
+impl ViewBuilder<'_> {
     pub fn view(&self, comparison: &Comparison) -> ResultView {
         let language = self.language;
         let since = date_and_time(self.material.since, self.zone, language);
@@ -139,7 +139,7 @@ impl Reader<'_> {
         ]
     }
 
-    fn group(&self, name: &'static str, changes: &[Change], has_after: bool) -> GroupView {
+    fn group(&self, name: &'static str, changes: &[ChangedMessage], has_after: bool) -> GroupView {
         let (language, count) = (self.language, changes.len());
         let shown = changes.iter().take(MOST_SHOWN);
         GroupView {
@@ -156,7 +156,7 @@ impl Reader<'_> {
         }
     }
 
-    fn change(&self, group: &str, change: &Change, has_after: bool) -> ChangeView {
+    fn change(&self, group: &str, change: &ChangedMessage, has_after: bool) -> ChangeView {
         let around = self.around(&change.message);
         let lines: Vec<QuotedMessage> =
             around.iter().map(|it| self.line(it, &change.message)).collect();
