@@ -25,7 +25,7 @@ pub struct Report {
     pub people: usize,
     pub lines: u64,
     pub lines_per_second: f64,
-    pub mail: MailReport,
+    pub mail: DeliveryReport,
     pub missing: Missing,
     pub outage: Option<Outage>,
     pub samples: Vec<Sample>,
@@ -38,7 +38,7 @@ pub struct Report {
 
 /// What happened to the events.
 #[derive(Clone, Debug, Serialize)]
-pub struct MailReport {
+pub struct DeliveryReport {
     pub events: usize,
     pub acked: usize,
     pub deliveries: usize,
@@ -64,7 +64,7 @@ pub struct Outage {
     pub caught_up_in: Option<f64>,
 }
 
-impl MailReport {
+impl DeliveryReport {
     fn from_state(state: &FakeSlackState) -> Self {
         let (envelopes, deliveries) = (&state.dispatcher.envelopes, &state.dispatcher.deliveries);
         let count = |status| envelopes.iter().filter(|it| it.status == status).count();
@@ -112,7 +112,7 @@ impl Report {
             people: options.people,
             lines,
             lines_per_second: lines as f64 / duration.as_secs_f64(),
-            mail: team.fake.read(MailReport::from_state),
+            mail: team.fake.read(DeliveryReport::from_state),
             missing,
             outage,
             samples,

@@ -138,7 +138,7 @@ pub async fn ready(
     if !backfills.is_empty() {
         ready["catching_up"] = json!(backfills);
     }
-    // Without its model it still hears, remembers and obeys.
+    // Without its model it still hears, remembers and carries out commands.
     let problems = models::problems(&web.models, web.persona.language);
     if !problems.is_empty() {
         ready["models"] = json!(problems);

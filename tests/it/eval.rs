@@ -218,9 +218,9 @@ fn one_invalid_case_rejects_the_whole_set() {
     };
     let third = raw_case("z", "en", Some("p"), "S03", &["ACTIVE"]);
     let [one, other] = pair([&["ENDING"], &["ACTIVE"]]);
-    let twin = raw_case("X", "en", None, "S03", &["ACTIVE"]);
+    let duplicate = raw_case("X", "en", None, "S03", &["ACTIVE"]);
     for (cases, expected) in [
-        (vec![one.clone(), twin], "cases.jsonl:2: a case with this id came before\n"),
+        (vec![one.clone(), duplicate], "cases.jsonl:2: a case with this id came before\n"),
         (vec![one, other, third], "cases.jsonl:1: its pair has 3 cases and not two\n"),
         (
             pair([&["ENDING", "CONFLICT"], &["CONFLICT"]]).to_vec(),

@@ -1,4 +1,4 @@
-//! The real program against the fake Slack: what users see, and how it copes with Slack's faults. Slack's own clients
+//! The real program against the fake Slack: what users see, and how it handles Slack's faults. Slack's own clients
 //! have been tested against the fake (`scripts/peers`).
 
 mod check;

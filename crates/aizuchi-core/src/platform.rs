@@ -49,7 +49,7 @@ pub trait Platform: Send + Sync {
 
     /// Shows a typing indicator for an item that is about to be posted. Returns for how long to show it before
     /// the post. Messages and orders during that time count.
-    async fn show_typing(&self, _piece: &OutboxItem) -> SignedDuration {
+    async fn show_typing(&self, _item: &OutboxItem) -> SignedDuration {
         SignedDuration::ZERO
     }
 

@@ -492,8 +492,8 @@ impl Harness {
         loop {
             while self.runner.step().await.unwrap() {}
             let step = self.store.store.next_ready().await.unwrap();
-            let chore = self.store.store.next_memory_job().await.unwrap();
-            match step.into_iter().chain(chore).min() {
+            let memory_job = self.store.store.next_memory_job().await.unwrap();
+            match step.into_iter().chain(memory_job).min() {
                 Some(next) if next <= until => self.clock.advance_to(next),
                 Some(_) | None => break,
             }
@@ -998,7 +998,7 @@ impl Platform for TestPlatform {
         Ok(posted.iter().find(|(other, _)| other.key == item.key).map(|(_, post)| post.clone()))
     }
 
-    async fn show_typing(&self, _piece: &OutboxItem) -> SignedDuration {
+    async fn show_typing(&self, _item: &OutboxItem) -> SignedDuration {
         self.typings.fetch_add(1, Ordering::SeqCst);
         *self.typing.lock().unwrap()
     }

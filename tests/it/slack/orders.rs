@@ -129,7 +129,7 @@ async fn nothing_in_a_commands_answer_is_live() {
         answers = adapter.command_answers(2).await;
     }
     // No link is live: nobody here has seen it.
-    let harmless = "From this channel:\n\n\
+    let escaped = "From this channel:\n\n\
         • 2026-03-01: *roses* &lt;!channel&gt; evil.example|Wiki &lt;@U0DEV00001&gt; &amp; @here";
-    assert_eq!(answers.last().map(String::as_str), Some(harmless));
+    assert_eq!(answers.last().map(String::as_str), Some(escaped));
 }

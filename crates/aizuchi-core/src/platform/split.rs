@@ -1,5 +1,5 @@
 //! Splits a text that is too long for one post, at the least disruptive place. Code blocks continue in the next
-//! piece.
+//! chunk.
 
 use std::iter::once;
 use std::ops::Range;
@@ -34,14 +34,14 @@ pub fn utf16_length(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// Splits a text into pieces of at most `longest`, as [`utf16_length`] counts. It prefers the end of a
+/// Splits a text into chunks of at most `longest`, as [`utf16_length`] counts. It prefers the end of a
 /// paragraph in the second half, then the end of a line, a sentence, a word, and only then any place. A code
-/// block is split only if nothing else is possible; then one piece closes it and the next one opens it again.
+/// block is split only if nothing else is possible; then one chunk closes it and the next one opens it again.
 pub fn split(text: &str, longest: usize) -> Vec<String> {
     let text = text.trim();
     let longest = longest.max(1);
     let fences = fences(text, longest);
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     let mut at = 0;
     while at < text.len() {
         let opening = enclosing_fence(&fences, at).map(|fence| format!("{}\n", fence.opening));
@@ -51,11 +51,11 @@ pub fn split(text: &str, longest: usize) -> Vec<String> {
         let body = text[at..cut].trim_end();
         if !body.trim().is_empty() {
             let closing = enclosing_fence(&fences, cut).map(|fence| format!("\n{}", fence.marker));
-            pieces.push(format!("{opening}{body}{}", closing.unwrap_or_default()));
+            chunks.push(format!("{opening}{body}{}", closing.unwrap_or_default()));
         }
-        at = next_piece_start(text, &fences, cut);
+        at = next_chunk_start(text, &fences, cut);
     }
-    pieces
+    chunks
 }
 
 /// A code block, from its opening line to the end of its closing line.
@@ -67,7 +67,7 @@ struct CodeFence<'a> {
     marker: &'a str,
 }
 
-/// The code blocks. A block whose fences would fill half a piece is treated as plain text.
+/// The code blocks. A block whose fences would fill half a chunk is treated as plain text.
 fn fences(text: &str, longest: usize) -> Vec<CodeFence<'_>> {
     let mut fences: Vec<CodeFence<'_>> = Vec::new();
     let mut open: Option<CodeFence<'_>> = None;
@@ -116,13 +116,13 @@ fn enclosing_fence<'a, 'b>(fences: &'b [CodeFence<'a>], at: usize) -> Option<&'b
     fences.iter().find(|fence| fence.span.start < at && at < fence.span.end)
 }
 
-/// Where the next piece begins.
-fn next_piece_start(text: &str, fences: &[CodeFence<'_>], cut: usize) -> usize {
+/// Where the next chunk begins.
+fn next_chunk_start(text: &str, fences: &[CodeFence<'_>], cut: usize) -> usize {
     let blank = |at: usize| at + text[at..].len() - text[at..].trim_start().len();
     let Some(fence) = enclosing_fence(fences, cut) else {
         return blank(cut);
     };
-    // The rest of the block is blank: the previous piece has closed it.
+    // The rest of the block is blank: the previous chunk has closed it.
     if blank(cut) >= fence.code.end {
         return blank(fence.span.end);
     }
@@ -131,7 +131,7 @@ fn next_piece_start(text: &str, fences: &[CodeFence<'_>], cut: usize) -> usize {
     cut + gap.rfind('\n').map_or(0, |line_end| line_end + 1)
 }
 
-/// The part of the text from which the next piece is cut.
+/// The part of the text from which the next chunk is cut.
 struct SplitWindow<'a> {
     text: &'a str,
     fences: &'a [CodeFence<'a>],
@@ -166,7 +166,7 @@ impl SplitWindow<'_> {
         let cut = between(false)
             .or_else(|| between(true))
             .or_else(|| whole(&anywhere, end / 2))
-            // A short piece is better than a broken link.
+            // A short chunk is better than a broken link.
             .or_else(|| levels.iter().find_map(|cuts| whole(cuts, 0)))
             .or_else(|| fit(&anywhere, 0).into_iter().max());
         self.at + cut.unwrap_or_else(|| self.hard_cut(head))
@@ -243,7 +243,7 @@ fn word_ends(head: &str) -> Vec<usize> {
     head.match_indices([' ', '、', '，', '　']).map(|(at, border)| at + border.len()).collect()
 }
 
-/// Links, URLs and mentions up to and across the end of the window, if they fit into a piece at all.
+/// Links, URLs and mentions up to and across the end of the window, if they fit into a chunk at all.
 fn unbreakable_ranges(rest: &str, end: usize, max_length: usize) -> Vec<Range<usize>> {
     let starts = rest[..end].match_indices(['[', '@', '＠', 'h', '<']);
     let ranges = starts.filter_map(|(at, _)| Some(at..at + unbreakable_length(&rest[at..])?));
@@ -309,9 +309,9 @@ mod tests {
             ),
             ("これはとても長い文です@hanako", 14, vec!["これはとても長い文です", "@hanako"]),
         ] {
-            let pieces = split(text, longest);
-            assert!(pieces.iter().all(|piece| utf16_length(piece) <= longest.max(2)), "{pieces:?}");
-            assert_eq!(pieces, expected, "{text:?} in {longest}");
+            let chunks = split(text, longest);
+            assert!(chunks.iter().all(|chunk| utf16_length(chunk) <= longest.max(2)), "{chunks:?}");
+            assert_eq!(chunks, expected, "{text:?} in {longest}");
         }
     }
 
@@ -343,12 +343,12 @@ mod tests {
             ),
             // A block without a closing line.
             ("```\nfirst line\nsecond line", 20, vec!["```\nfirst line\n```", "```\nsecond line"]),
-            // Fences that would fill the piece are plain text.
+            // Fences that would fill the chunk are plain text.
             ("```\nabc def\n```", 8, vec!["```", "abc def", "```"]),
         ] {
-            let pieces = split(text, longest);
-            assert!(pieces.iter().all(|piece| utf16_length(piece) <= longest.max(2)), "{pieces:?}");
-            assert_eq!(pieces, expected, "{text:?} in {longest}");
+            let chunks = split(text, longest);
+            assert!(chunks.iter().all(|chunk| utf16_length(chunk) <= longest.max(2)), "{chunks:?}");
+            assert_eq!(chunks, expected, "{text:?} in {longest}");
         }
     }
 
@@ -379,13 +379,13 @@ mod tests {
             longest in 30..90_usize,
         ) {
             let text = parts.concat();
-            let pieces = split(&text, longest);
-            prop_assert_eq!(content(&pieces.join("\n")), content(&text));
-            for piece in &pieces {
-                prop_assert!(utf16_length(piece) <= longest, "{:?}", piece);
-                prop_assert!(!piece.trim().is_empty());
+            let chunks = split(&text, longest);
+            prop_assert_eq!(content(&chunks.join("\n")), content(&text));
+            for chunk in &chunks {
+                prop_assert!(utf16_length(chunk) <= longest, "{:?}", chunk);
+                prop_assert!(!chunk.trim().is_empty());
                 if marks(&text).is_multiple_of(2) {
-                    prop_assert_eq!(marks(piece) % 2, 0, "{:?} of {:?}", piece, pieces);
+                    prop_assert_eq!(marks(chunk) % 2, 0, "{:?} of {:?}", chunk, chunks);
                 }
             }
         }
@@ -393,13 +393,13 @@ mod tests {
         #[test]
         fn any_text_is_split_into_pieces_that_fit(text in "(\\PC|[`~\n @\\[あ]){0,200}", longest in 0..40_usize) {
             let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace() && !"`~".contains(*letter)).collect::<String>();
-            let pieces = split(&text, longest);
-            prop_assert!(pieces.iter().all(|piece| utf16_length(piece) <= longest.max(2)));
-            let joined = letters(&pieces.concat());
+            let chunks = split(&text, longest);
+            prop_assert!(chunks.iter().all(|chunk| utf16_length(chunk) <= longest.max(2)));
+            let joined = letters(&chunks.concat());
             let mut joined = joined.chars();
-            // A piece may repeat the opening line of a code block.
+            // A chunk may repeat the opening line of a code block.
             for letter in letters(&text).chars() {
-                prop_assert!(joined.any(|one| one == letter), "{:?} of {:?}", pieces, text);
+                prop_assert!(joined.any(|one| one == letter), "{:?} of {:?}", chunks, text);
             }
         }
     }

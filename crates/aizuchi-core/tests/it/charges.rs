@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use futures_util::future::{Either, select};
 use jiff::SignedDuration;
 
-use crate::models::hurried;
+use crate::models::advance_while;
 
 const CALL_TOKENS: u64 = 1000;
 
@@ -80,7 +80,7 @@ async fn charged_answers_and_the_call_in_flight_are_booked_after_a_timeout_and_a
             let mind = BadMind::new(2, end);
             let runner = build_parts_with(store, clock, mind, platform, options).1;
             harness.says("alice", "@Aizuchi and this?").await;
-            assert!(hurried(&harness.clock, at(600), runner.step()).await.unwrap());
+            assert!(advance_while(&harness.clock, at(600), runner.step()).await.unwrap());
             let row = harness.decisions("garden").await.pop().unwrap();
             let attempts = row.attempts.iter();
             let attempts: Vec<_> =
@@ -123,7 +123,7 @@ async fn the_call_in_flight_of_a_memory_job_that_takes_too_long_is_booked() {
         let Either::Right(((), step)) = select(step, pin!(until_asked)).await else {
             panic!("the job ended before its call");
         };
-        assert!(hurried(&harness.clock, at(9000), step).await.unwrap());
+        assert!(advance_while(&harness.clock, at(9000), step).await.unwrap());
         // What the call has probably used.
         let booked = booked(&harness.store, &workspace()).await;
         assert!(booked.len() == 2 && booked.iter().all(|tokens| *tokens > 100), "{booked:?}");

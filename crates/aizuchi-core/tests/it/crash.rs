@@ -372,9 +372,9 @@ impl Store for CrashingPort<dyn Store> {
         most: usize,
     ) -> Result<Vec<MemoryJob>, StoreError> {
         self.fuse.pass().await;
-        let chores = self.inner.claim_memory_jobs(now, lease, most).await;
+        let jobs = self.inner.claim_memory_jobs(now, lease, most).await;
         self.fuse.pass().await;
-        chores
+        jobs
     }
 
     async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -383,12 +383,12 @@ impl Store for CrashingPort<dyn Store> {
 
     async fn complete_memory_job(
         &self,
-        chore: &MemoryJob,
+        job: &MemoryJob,
         outcome: MemoryJobOutcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.fuse.pass().await;
-        let completed = self.inner.complete_memory_job(chore, outcome, now).await;
+        let completed = self.inner.complete_memory_job(job, outcome, now).await;
         self.fuse.pass().await;
         completed
     }

@@ -311,7 +311,7 @@ fn persona(language: Language) -> Arc<Persona> {
     Arc::new(Persona { name: "Aizuchi".to_owned(), system_prompt, language })
 }
 
-fn harmless(hostile: &Hostile) -> Hostile {
+fn benign(hostile: &Hostile) -> Hostile {
     let texts = hostile.texts.iter().map(|(user, _)| (*user, "hello".to_owned())).collect();
     let names = (0..6).map(|user| format!("user {user}")).collect();
     Hostile { texts, names, channel: "garden".to_owned(), other: "well".to_owned() }
@@ -323,11 +323,11 @@ fn has_text(text: &str) -> bool {
 }
 
 fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
-    let (persona, scene, harmless) = (persona(language), hostile.scene(), harmless(hostile));
-    let harmless_scene = harmless.scene();
+    let (persona, scene, benign) = (persona(language), hostile.scene(), benign(hostile));
+    let benign_scene = benign.scene();
     for target in [None, Some("0")] {
         let context = Arc::new(hostile.context(target));
-        let harmless_context = Arc::new(harmless.context(target));
+        let benign_context = Arc::new(benign.context(target));
         let history = &context.conversation_history;
         let is_other = |message: &&Arc<Message>| Some(message.id.as_str()) != target;
         let beside: Vec<_> = history.top_level_messages.iter().filter(is_other).cloned().collect();
@@ -352,9 +352,9 @@ fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
         assert_eq!(read_back(&state.text, begins), expected(&state, &[own]));
         if has_text(&hostile.other) {
             let others = [
-                prompts.judge(&persona, &harmless_context, &harmless_scene),
-                prompts.reply(&persona, &harmless_context, &harmless_scene),
-                prompts.state(&persona, &harmless_context, &harmless_scene),
+                prompts.judge(&persona, &benign_context, &benign_scene),
+                prompts.reply(&persona, &benign_context, &benign_scene),
+                prompts.state(&persona, &benign_context, &benign_scene),
             ];
             for (prompt, other) in [judge, reply, state].iter().zip(&others) {
                 assert_eq!(shape(prompt), shape(other));
@@ -367,7 +367,7 @@ fn check(prompts: &PromptBuilder, hostile: &Hostile, language: Language) {
     let begins = |line: &str| line == "### Top level" || line == "### トップレベル";
     let talk: Vec<_> = material.messages().cloned().collect();
     assert_eq!(read_back(&remember.text, begins), expected(&remember, &[&talk]));
-    let other = prompts.remember(&persona, &Arc::new(harmless.material()), &harmless_scene);
+    let other = prompts.remember(&persona, &Arc::new(benign.material()), &benign_scene);
     assert_eq!(shape(&remember), shape(&other));
     assert_eq!(structure(&remember).iter().filter(|line| **line == "---").count(), 1);
     // Users write lists, too; but entries have a number.

@@ -102,8 +102,8 @@ pub fn context() -> Context {
 pub const LIMIT: SignedDuration = SignedDuration::from_mins(10);
 
 /// Advances the clock past every wait that ends before `limit`, so that no test really waits.
-pub async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
-    let hurry = async {
+pub async fn advance_while<T>(clock: &Clock, limit: Timestamp, work: impl Future<Output = T>) -> T {
+    let advance = async {
         loop {
             if let Some(next) = clock.next_wake_at().filter(|next| *next <= limit) {
                 clock.advance_to(next);
@@ -111,7 +111,7 @@ pub async fn hurried<T>(clock: &Clock, limit: Timestamp, work: impl Future<Outpu
             tokio::task::yield_now().await;
         }
     };
-    match select(pin!(work), pin!(hurry)).await {
+    match select(pin!(work), pin!(advance)).await {
         Either::Left((done, _)) => done,
         Either::Right((never, _)) => never,
     }
@@ -122,7 +122,7 @@ pub async fn ask(
     clock: &Clock,
     verb: PromptVerb,
 ) -> Result<LlmResponse, LlmError> {
-    hurried(clock, at(59), mind.ask(&prompt(verb))).await
+    advance_while(clock, at(59), mind.ask(&prompt(verb))).await
 }
 
 #[tokio::test]
@@ -616,7 +616,7 @@ async fn a_model_whose_answers_are_of_no_use_is_asked_a_few_times_and_then_its_f
     let question = prompt(PromptVerb::Reply);
     let asks = async || {
         let asking = both.ask(&question, LIMIT, &clock);
-        hurried(&clock, at(59), asking).await.unwrap().text
+        advance_while(&clock, at(59), asking).await.unwrap().text
     };
     let empty = || ProviderResponse::Says(String::new());
     server.then([empty(), empty()]);

@@ -295,8 +295,8 @@ async fn a_positive_judgment_leads_to_a_reply_and_its_intent_is_stored() {
         store.complete(&claim, join(90), 60).await;
         assert_eq!(store.claim(89).await, []);
         let context = store.store.context(&top_level("garden"), &window(50)).await.unwrap();
-        let motive = context.intent.unwrap();
-        assert_eq!((motive.reason.as_str(), motive.about), ("asked", Some(MessageId::new("1"))));
+        let intent = context.intent.unwrap();
+        assert_eq!((intent.reason.as_str(), intent.about), ("asked", Some(MessageId::new("1"))));
         let reply = store.claim(90).await.remove(0);
         assert_eq!(reply.event, Event::Reply(top_level("garden")));
         assert_eq!(reply.attempt, 1);

@@ -12,7 +12,7 @@ use aizuchi_core::prompt::tool::{ToolResult, ToolRound, ToolSpec};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use serde_json::{Value, json};
 
-use crate::models::{EVERYONE, LIMIT, ask, hurried, mind, prompt, provider_api, settings};
+use crate::models::{EVERYONE, LIMIT, advance_while, ask, mind, prompt, provider_api, settings};
 use aizuchi_harness::harness::at;
 use aizuchi_harness::providers::tools::Written;
 use aizuchi_harness::providers::{ProviderApi, ProviderResponse, Server, ServerLimits};
@@ -55,7 +55,7 @@ fn round(answer: LlmResponse) -> ToolRound {
 }
 
 async fn asks(mind: &ProviderMind, clock: &Clock, prompt: &Prompt) -> LlmResponse {
-    hurried(clock, at(59), mind.ask(prompt)).await.unwrap()
+    advance_while(clock, at(59), mind.ask(prompt)).await.unwrap()
 }
 
 #[tokio::test]

@@ -180,8 +180,8 @@ fn stand_in(script: Script, word: &str, known: &BTreeSet<String>) -> Option<Stri
         Script::Latin if COMMON.contains(&word) => None,
         Script::Latin => {
             let (first, root) = (word.chars().next(), stem(word.to_owned()));
-            let mut alike = of(Script::Latin).filter(|other| other.chars().next() == first);
-            if alike.any(|other| stem(other.clone()) == root) {
+            let mut candidates = of(Script::Latin).filter(|other| other.chars().next() == first);
+            if candidates.any(|other| stem(other.clone()) == root) {
                 return None;
             }
             let common = COMMON.iter().find(|common| is_swapped(word, common));

@@ -208,7 +208,7 @@ pub async fn hear_edit(
     };
     let edit = &match eligibility {
         EditEligibility::Eligible => edit.clone(),
-        // A command has been obeyed as it was first written; what it is edited to is ignored.
+        // A command was carried out as it was first written; what it is edited to is ignored.
         EditEligibility::Command => return Ok(counters.unchanged_receipt()),
         // Where the text was withheld, the edited text is withheld, too.
         EditEligibility::Redacted if before.text.is_empty() => {

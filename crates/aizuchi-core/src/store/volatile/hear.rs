@@ -84,7 +84,7 @@ impl VolatileState {
         };
         let stored = self.message_mut(&edit.conversation, &edit.message);
         if stored.as_ref().is_some_and(|record| record.gate == Some(Gate::Command)) {
-            // A command has been obeyed as it was first written; what it is edited to is ignored.
+            // A command was carried out as it was first written; what it is edited to is ignored.
             return self.receipt(None);
         }
         let withheld =

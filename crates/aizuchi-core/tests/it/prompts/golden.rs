@@ -308,7 +308,7 @@ pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
         messages.push(said(4, "U9", "@Aizuchi what do roses like?", None));
     }
     let owed = if target.is_none() { vec![MessageId::new("00004")] } else { Vec::new() };
-    let motive = Intent {
+    let intent = Intent {
         reason: "she asked".to_owned(),
         about: Some(MessageId::new("00003")),
         ..Intent::default()
@@ -327,7 +327,7 @@ pub fn everything(target: Option<&str>) -> (Context, PromptOptions) {
         }],
         names: [(UserId::new("U9"), "Aizuchi".into())].into(),
         owed,
-        intent: target.is_some().then_some(motive),
+        intent: target.is_some().then_some(intent),
         important_memos: vec![
             memo("birthdays", &["people", "dates"], true),
             memo("tea", &[], false),

@@ -227,12 +227,12 @@ fn a_long_target_keeps_its_parent_owed_messages_and_the_newest_messages() {
 #[test]
 fn the_message_that_would_be_answered_is_kept() {
     let messages = (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
-    let motive = Intent {
+    let intent = Intent {
         reason: "nobody answers".into(),
         about: Some(MessageId::new("00003")),
         ..Intent::default()
     };
-    let context = Context { intent: Some(motive), ..talk(None, messages) };
+    let context = Context { intent: Some(intent), ..talk(None, messages) };
     let prompt = reply(context, &within(2000));
     assert!(prompt.text.contains("\n**(3 omitted)**\n"), "{}", prompt.text);
     assert!(prompt.text.contains("\nn3 ") && !prompt.text.contains("\nn4 "));
