@@ -278,7 +278,7 @@ async fn import_with_progress(
         remember_delay: None,
         random_seed: 0,
     };
-    let forgotten = store.forgotten_at(workspace, &data.people()).await?;
+    let forgotten = store.forgotten_at(workspace, &data.user_ids()).await?;
     data.leave_out_forgotten(&forgotten);
     let history_from = history_span(config, workspace).map(|span| clock.now() - span);
     Ok(aizuchi_import::import_data(data, &inbox, &*store, history_from).await?)

@@ -82,7 +82,7 @@ struct PolicySums {
     is_annotated: bool,
     unanswered: Unanswered,
     own_delays: Delays,
-    people_delays: Delays,
+    user_delays: Delays,
     judge_calls: CallCount,
     reply_calls: CallCount,
     moments: MomentCounts,
@@ -220,7 +220,7 @@ impl PolicySums {
             is_annotated: false,
             unanswered: Unanswered::default(),
             own_delays: Delays::default(),
-            people_delays: Delays::default(),
+            user_delays: Delays::default(),
             judge_calls: CallCount::default(),
             reply_calls: CallCount::default(),
             moments: MomentCounts::default(),
@@ -253,7 +253,7 @@ impl PolicySums {
         self.unanswered.missed += channel.unanswered.missed;
         self.unanswered.is_annotated |= channel.unanswered.is_annotated;
         self.own_delays.merge(&channel.own_delays);
-        self.people_delays.merge(&channel.people_delays);
+        self.user_delays.merge(&channel.user_delays);
         self.moments.wrong += channel.moments.wrong;
         self.moments.spoke += channel.moments.spoke;
         self.moments.silent += channel.moments.silent;
@@ -293,7 +293,7 @@ impl PolicySums {
                 is_annotated: self.is_annotated,
             },
             unanswered: Some(self.unanswered).filter(|found| found.questions > 0 && is_known),
-            timing: Timing::new(&self.own_delays, &self.people_delays),
+            timing: Timing::new(&self.own_delays, &self.user_delays),
             calls: CallFigures {
                 judge_calls: self.judge_calls.calls,
                 judge_tokens: self.judge_calls.usage.input_tokens,

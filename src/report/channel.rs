@@ -45,7 +45,7 @@ pub struct ChannelReport {
     pub first: FirstAnswerDelays,
     pub unanswered: Unanswered,
     pub own_delays: Delays,
-    pub people_delays: Delays,
+    pub user_delays: Delays,
     pub moments: MomentCounts,
     pub candidates: Vec<Candidate>,
     /// What it would have taken up, and when.
@@ -171,7 +171,7 @@ impl<'a> ChannelAnalysis<'a> {
                 ..Unanswered::default()
             },
             own_delays: Delays::default(),
-            people_delays: Delays::default(),
+            user_delays: Delays::default(),
             moments: MomentCounts::default(),
             candidates: Vec::new(),
             taken_up: Vec::new(),
@@ -182,7 +182,7 @@ impl<'a> ChannelAnalysis<'a> {
             report.hours[hour(message.at())].messages += 1;
         }
         for delay in self.index.delays() {
-            report.people_delays.add(delay);
+            report.user_delays.add(delay);
         }
         let mut pending = Vec::new();
         for moment in self.moments {

@@ -54,7 +54,7 @@ async fn written_in(
         limit: READ_MESSAGES,
     };
     let messages = archive.messages(query).await?;
-    let by_people = messages.iter().rev().map(|stored| &stored.message);
-    let by_people = by_people.filter(|message| message.author.kind == AuthorKind::Human);
-    Ok(language_of_all(by_people.take(DECIDING_MESSAGES).map(|message| &*message.text)))
+    let by_humans = messages.iter().rev().map(|stored| &stored.message);
+    let by_humans = by_humans.filter(|message| message.author.kind == AuthorKind::Human);
+    Ok(language_of_all(by_humans.take(DECIDING_MESSAGES).map(|message| &*message.text)))
 }

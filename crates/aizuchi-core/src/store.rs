@@ -371,7 +371,7 @@ pub trait Archive: Send + Sync {
     async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError>;
 
     /// How long people take to answer each other, as it was learned in each channel.
-    async fn people_delays(
+    async fn user_delays(
         &self,
         workspace: &WorkspaceId,
     ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError>;

@@ -11,8 +11,8 @@ use aizuchi_core::memory::MessageRef;
 const REASON: &str = "the people who wrote them were forgotten since";
 
 impl ImportData {
-    /// Everybody of whom something is in the data.
-    pub fn people(&self) -> BTreeSet<UserId> {
+    /// The users of whom something is in the data.
+    pub fn user_ids(&self) -> BTreeSet<UserId> {
         let authors = self.messages.iter().chain(&self.private_messages);
         let authors = authors.map(|imported| &imported.message.author.id);
         let users = self.users.iter().map(|user| &user.id);

@@ -125,7 +125,7 @@ pub async fn page(
         archive.calls_by_day(&period).await?,
     );
     let delays = archive.answer_delays(&period).await?;
-    let people = archive.people_delays(&workspace).await?;
+    let people = archive.user_delays(&workspace).await?;
     let marks = archive.marks_since(&workspace, period.since).await?;
     let writer = Writer { language, currency: &web.currency, names: &names };
     let span = |span: i64| SpanView {

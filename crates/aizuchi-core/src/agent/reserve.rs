@@ -68,7 +68,7 @@ impl Agent {
             share: 1.0,
             unsolicited_share: rulebook.unsolicited_share(),
             calls_per_decision: rulebook.calls_per_decision,
-            judge_calls_per_person: rulebook.judge_calls_per_hour,
+            judge_calls_per_user: rulebook.judge_calls_per_hour,
         }
     }
 

@@ -75,7 +75,7 @@ pub struct CallLimits {
     /// All unsolicited calls may use this share of the tokens.
     pub unsolicited_share: f64,
     pub calls_per_decision: Option<u64>,
-    pub judge_calls_per_person: Option<u64>,
+    pub judge_calls_per_user: Option<u64>,
 }
 
 /// What a store knows when a call is planned.
@@ -131,7 +131,7 @@ impl PlannedCall {
             return Admission::Refused(Limit::CallsPerDecision);
         }
         if self.counted_author().is_some()
-            && has_reached(usage.author_judge_calls, limits.judge_calls_per_person)
+            && has_reached(usage.author_judge_calls, limits.judge_calls_per_user)
         {
             return Admission::Refused(Limit::JudgeCallsPerPersonPerHour);
         }

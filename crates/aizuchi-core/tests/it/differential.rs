@@ -307,7 +307,7 @@ fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> P
             share: 0.8,
             unsolicited_share: 0.5,
             calls_per_decision: Some(4),
-            judge_calls_per_person: Some(3),
+            judge_calls_per_user: Some(3),
         },
     };
     PlannedCall {

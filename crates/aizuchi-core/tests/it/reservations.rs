@@ -23,7 +23,7 @@ fn planned(token: i64, until: i64) -> PlannedCall {
             share: 1.0,
             unsolicited_share: 1.0,
             calls_per_decision: None,
-            judge_calls_per_person: Some(2),
+            judge_calls_per_user: Some(2),
         },
     };
     PlannedCall {

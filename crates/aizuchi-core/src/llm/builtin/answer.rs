@@ -19,8 +19,8 @@ use crate::texts::{self, Name};
 /// What a message wants of it.
 pub fn request(message: &Message, prompt: &Prompt) -> Request {
     let names = names(&prompt.context);
-    let people = names.iter().filter(|(user, _)| ***user != message.author.id);
-    Request::parse(&message.text, &prompt.persona.name, people.map(|(_, name)| *name))
+    let user_names = names.iter().filter(|(user, _)| ***user != message.author.id);
+    Request::parse(&message.text, &prompt.persona.name, user_names.map(|(_, name)| *name))
 }
 
 /// One answer to one message.

@@ -152,10 +152,10 @@ fn tells_place(text: &str) -> bool {
 }
 
 /// Whether a text tells of its author, or of somebody whom the question does not name.
-pub fn tells_of_somebody(text: &str, question: &str, people: &[&str]) -> bool {
+pub fn tells_of_somebody(text: &str, question: &str, user_names: &[&str]) -> bool {
     let (lower, asked) = (normalize(text), normalize(question));
     let names_other = || {
-        people
+        user_names
             .iter()
             .map(|name| name.to_lowercase())
             .any(|name| !name.is_empty() && lower.contains(&name) && !asked.contains(&name))

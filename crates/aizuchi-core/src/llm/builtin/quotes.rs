@@ -31,7 +31,7 @@ pub struct Quotes<'a> {
     /// What the asker said to the others. It is quoted to them only where they ask for it.
     own: Vec<Quote<'a>>,
     /// The names of those who are known here.
-    people: Vec<&'a str>,
+    user_names: Vec<&'a str>,
     context: &'a Context,
     language: Language,
     now: &'a Zoned,
@@ -75,26 +75,26 @@ impl<'a> Quotes<'a> {
             quote.kind == QuoteKind::Said && quote.message.author == request.author
         };
         let (own, quotes) = quotes.into_iter().partition(is_own);
-        let people = names.into_values().collect();
+        let user_names = names.into_values().collect();
         let language = prompt.persona.language;
-        Self { quotes, own, people, context, language, now: &prompt.now }
+        Self { quotes, own, user_names, context, language, now: &prompt.now }
     }
 
     /// What others said that answers this best, if something does.
     pub fn nearest(&self, question: &str) -> Option<BestAnswer<'_, 'a>> {
-        Question::new(question, &self.people).best_answer(self.quotes.iter().collect())
+        Question::new(question, &self.user_names).best_answer(self.quotes.iter().collect())
     }
 
     /// The same, if it helps somebody who did not ask for it.
     pub fn helpful(&self, text: &str) -> Option<BestAnswer<'_, 'a>> {
-        let question = Question::new(text, &self.people);
+        let question = Question::new(text, &self.user_names);
         let answer = question.best_answer(self.quotes.iter().collect())?;
         question.is_helped_by(answer.newest).then_some(answer)
     }
 
     /// The same with what the asker said: who asks for it has forgotten it, or wants to see it in writing.
     pub fn nearest_of_all(&self, question: &str) -> Option<BestAnswer<'_, 'a>> {
-        Question::new(question, &self.people).best_answer(self.all())
+        Question::new(question, &self.user_names).best_answer(self.all())
     }
 
     /// The same, if the asker asks about themselves and has told it.
@@ -108,7 +108,7 @@ impl<'a> Quotes<'a> {
         }
         let told = self.all().into_iter();
         let told = told.filter(|it| it.message.author.id == *asker && speaks_of_own(&it.text));
-        Question::new(question, &self.people).best_answer(told.collect())
+        Question::new(question, &self.user_names).best_answer(told.collect())
     }
 
     /// What somebody said about themselves, newest last.
@@ -122,12 +122,12 @@ impl<'a> Quotes<'a> {
 
     /// What answers a question that goes on with an earlier one.
     pub fn nearest_following(&self, question: &str, earlier: &str) -> Option<BestAnswer<'_, 'a>> {
-        Question::new(question, &self.people).following(earlier).best_answer(self.all())
+        Question::new(question, &self.user_names).following(earlier).best_answer(self.all())
     }
 
     /// What is most about a question without answering it.
     pub fn related(&self, question: &str, earlier: Option<&str>) -> Option<&Quote<'a>> {
-        let question = Question::new(question, &self.people);
+        let question = Question::new(question, &self.user_names);
         let question = match earlier {
             Some(earlier) => question.following(earlier),
             None => question,
@@ -162,7 +162,7 @@ impl<'a> Quotes<'a> {
 
     /// Whether what others said answers this so plainly that it is worth saying unasked.
     pub fn tells_plainly(&self, question: &str) -> bool {
-        Question::new(question, &self.people).is_plainly_told(&self.quotes)
+        Question::new(question, &self.user_names).is_plainly_told(&self.quotes)
     }
 
     /// Everything, oldest first.

@@ -36,12 +36,12 @@ pub struct Question<'a> {
     topic: String,
     asked: Asked,
     /// The names of those who are known here.
-    people: &'a [&'a str],
+    user_names: &'a [&'a str],
 }
 
 impl<'a> Question<'a> {
-    pub fn new(text: &'a str, people: &'a [&'a str]) -> Self {
-        Self { text, topic: text.to_owned(), asked: Asked::of(text), people }
+    pub fn new(text: &'a str, user_names: &'a [&'a str]) -> Self {
+        Self { text, topic: text.to_owned(), asked: Asked::of(text), user_names }
     }
 
     /// The same question about what an earlier one was about, if it goes on with that: "and when is it?", "what about the
@@ -168,13 +168,13 @@ impl<'a> Question<'a> {
             (Asked::Time, Some(_)) => self.asked.is_told_by(&quote.text),
             // "The machine is fixed" right behind "whose umbrella is it?" is no answer, "Bob" is.
             (Asked::Person, Some(_)) => {
-                tells_of_somebody(&quote.text, self.text, self.people)
+                tells_of_somebody(&quote.text, self.text, self.user_names)
                     || Cues::of(&quote.text).contains(Cues::SHORT)
             }
             (_, Some(_)) => true,
             (Asked::Person, None) => match person_asked_about(self.text) {
                 Some(person) => tells_who_is(&person, &quote.text),
-                None => tells_of_somebody(&quote.text, self.text, self.people),
+                None => tells_of_somebody(&quote.text, self.text, self.user_names),
             },
             (asked, None) => asked.is_told_by(&quote.text),
         }

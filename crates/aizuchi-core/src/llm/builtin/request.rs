@@ -71,8 +71,8 @@ impl News {
 }
 
 impl Request {
-    /// What the text wants of a mind named `name`. `people` are the names of those who may have said something.
-    pub fn parse<'a>(text: &str, name: &str, people: impl Iterator<Item = &'a str>) -> Self {
+    /// What the text wants of a mind named `name`. `user_names` are the names of those who may have said something.
+    pub fn parse<'a>(text: &str, name: &str, user_names: impl Iterator<Item = &'a str>) -> Self {
         let text = without_call(text, name);
         // "Hi Aizuchi, when …": the call may stand behind the greeting.
         let rest = without_call(without_greeting(&text), name);
@@ -90,7 +90,7 @@ impl Request {
         if let Some((sum, result)) = sums::solve(rest) {
             return Request::Sum { sum, result };
         }
-        if let Some(said) = find_said(&lower, people).filter(|_| may_ask || orders) {
+        if let Some(said) = find_said(&lower, user_names).filter(|_| may_ask || orders) {
             return said;
         }
         if let Some(topic) = find_topic(&lower)
@@ -150,15 +150,15 @@ fn orders_in_japanese(text: &str) -> bool {
 }
 
 /// "what did Mia say about the pump?", "who mentioned the pump?", 「ミアさんはポンプについて何て言ってた？」.
-fn find_said<'a>(lower: &str, people: impl Iterator<Item = &'a str>) -> Option<Request> {
+fn find_said<'a>(lower: &str, user_names: impl Iterator<Item = &'a str>) -> Option<Request> {
     if !holds_any(lower, List::Said.phrases()) {
         return None;
     }
     let mut speaker = None;
-    for person in people {
-        let named = person.to_lowercase();
+    for user_name in user_names {
+        let named = user_name.to_lowercase();
         if !named.is_empty() && holds(lower, &named) {
-            speaker = Some(person.to_owned());
+            speaker = Some(user_name.to_owned());
         }
     }
     let is_who = [

@@ -401,11 +401,11 @@ impl Archive for DatabaseStore {
         figures::answer_delays(&self.readers, period).await
     }
 
-    async fn people_delays(
+    async fn user_delays(
         &self,
         workspace: &WorkspaceId,
     ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
-        figures::people_delays(&self.readers, workspace).await
+        figures::user_delays(&self.readers, workspace).await
     }
 
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {

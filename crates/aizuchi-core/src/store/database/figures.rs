@@ -69,7 +69,7 @@ pub async fn answer_delays(
     delays.iter().map(delay).collect()
 }
 
-pub async fn people_delays(
+pub async fn user_delays(
     readers: &Readers,
     workspace: &WorkspaceId,
 ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {

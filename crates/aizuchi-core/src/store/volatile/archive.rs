@@ -347,11 +347,11 @@ impl Archive for VolatileStore {
         Ok(self.lock().answer_delays(period))
     }
 
-    async fn people_delays(
+    async fn user_delays(
         &self,
         workspace: &WorkspaceId,
     ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
-        Ok(self.lock().people_delays(workspace))
+        Ok(self.lock().user_delays(workspace))
     }
 
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {

@@ -80,7 +80,7 @@ impl VolatileState {
         spoke.filter_map(delay).filter(|answer| !answer.delay.is_negative()).collect()
     }
 
-    pub(super) fn people_delays(&self, workspace: &WorkspaceId) -> Vec<(ChannelId, ReplyDelays)> {
+    pub(super) fn user_delays(&self, workspace: &WorkspaceId) -> Vec<(ChannelId, ReplyDelays)> {
         let channels = self.channels.keys().filter(|(here, _)| here == workspace);
         let learned =
             channels.map(|key| (key.1.clone(), self.delays.get(key).cloned().unwrap_or_default()));
