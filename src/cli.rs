@@ -24,7 +24,6 @@ mod log;
 mod man;
 mod migrate;
 mod model;
-mod person;
 mod prompt;
 mod recording;
 mod reload;
@@ -39,6 +38,7 @@ mod status;
 mod traces;
 mod transfer;
 mod tune;
+mod user;
 mod why;
 
 use std::fs::{File, Permissions};

@@ -2,7 +2,7 @@
 
 mod pages;
 mod everything;
-mod person;
+mod user;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -16,8 +16,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::cli::export::everything::Export;
-use crate::cli::person::find_one;
 use crate::cli::print;
+use crate::cli::user::find_one;
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::eval::decide::from_marks;
@@ -154,8 +154,7 @@ impl ExportArgs {
         let mut output = self.open()?;
         for user in &users {
             if workspaces.contains(&user.workspace) {
-                person::write_user(&mut output, store, &user.workspace, &user.id, &user.name)
-                    .await?;
+                user::write_user(&mut output, store, &user.workspace, &user.id, &user.name).await?;
             }
         }
         output.flush().context("cannot write what is known")?;

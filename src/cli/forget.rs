@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::{person, print};
+use crate::cli::{print, user};
 use crate::config::source::ConfigSource;
 use crate::config::{LoadedConfig, ModelSelection};
 use aizuchi_core::chat::AuthorKind;
@@ -63,12 +63,12 @@ impl ForgetArgs {
     }
 
     async fn forget(&self, store: &DatabaseStore) -> anyhow::Result<String> {
-        let users = person::find_one(store, &self.user).await?;
+        let users = user::find_one(store, &self.user).await?;
         let is_own = users.iter().any(|user| user.kind == AuthorKind::Persona);
         anyhow::ensure!(
             !is_own,
             "{} is the companion itself, which cannot be forgotten",
-            person::describe(&users[0])
+            user::describe(&users[0])
         );
         let mut total = ForgetReport::default();
         // One id may belong to a user in more than one workspace.
@@ -82,7 +82,7 @@ impl ForgetArgs {
         Ok(format!(
             "{} is forgotten: {} messages, {} messages of the companion that repeated them, and {} memos are \
              deleted; {} memories are written again at the next start",
-            person::describe(&users[0]),
+            user::describe(&users[0]),
             total.messages,
             total.own_messages,
             total.memos,

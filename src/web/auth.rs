@@ -16,7 +16,7 @@ use crate::web::attempts::Attempts;
 use crate::web::holder::Holder;
 use crate::web::language::language_of;
 use crate::web::peer::{Client, Peer};
-use crate::web::problem_page::{is_for_people, page_for};
+use crate::web::problem_page::{is_for_browser, page_for};
 use crate::web::sessions::{Session, Sessions};
 use crate::web::sign_in_link::{LinkKey, SignInLinks};
 use crate::web::{ApiProblem, Web};
@@ -160,7 +160,7 @@ pub(super) async fn require_access(
     next: Next,
 ) -> Response {
     let is_private = !request.uri().path().starts_with(STATIC_PATH);
-    let page_language = is_for_people(request.method(), request.uri().path(), request.headers())
+    let page_language = is_for_browser(request.method(), request.uri().path(), request.headers())
         .then(|| language_of(request.headers()).unwrap_or(web.persona.language));
     let asked = (request.method().clone(), request.uri().path().to_owned());
     let mut response = match admit(&web, &request) {

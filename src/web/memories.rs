@@ -469,7 +469,7 @@ pub async fn journal(
     Extension(visitor): Extension<Visitor>,
     query: MemoriesParameters,
 ) -> ApiResult<ChangesAnswer> {
-    let names_people = visitor.access.may_order();
+    let names_users = visitor.access.may_order();
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;
     let (changes, older) = journal_page(&web, &workspace, channel.as_ref(), query.before).await?;
@@ -478,7 +478,7 @@ pub async fn journal(
         memory: entry.key.as_ref().map(key_view),
         memo: entry.key.is_none().then_some(entry.after),
         ts: views::seconds(entry.at),
-        by: names_people.then(|| entry.by.clone()),
+        by: names_users.then(|| entry.by.clone()),
         kind: entry.kind,
         before: entry.before,
         after: entry.after,

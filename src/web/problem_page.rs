@@ -21,7 +21,7 @@ struct ProblemPage<'a> {
 }
 
 /// Whether somebody looks at the answer in a browser.
-pub fn is_for_people(method: &Method, path: &str, headers: &HeaderMap) -> bool {
+pub fn is_for_browser(method: &Method, path: &str, headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let is_page = accepted.is_some_and(|accepted| accepted.contains("text/html"));
     (*method == Method::GET || path.starts_with("/console/"))

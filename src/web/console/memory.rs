@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, encode, memory_address, render};
 use crate::web::console::memory::views::{
-    ChannelRow, Journal, JournalRow, MemoView, MemoryView, Person, Places, ViewBuilder,
+    ChannelRow, Journal, JournalRow, MemoView, MemoryView, Places, RememberedUser, ViewBuilder,
 };
 use crate::web::language::PageLanguage;
 use crate::web::memories::{self, KeyFields, MemoryOrder};
@@ -82,23 +82,23 @@ pub async fn page(
     let channel = channel.as_ref();
     let reads_people = access.may_read(&workspace, aizuchi_core::chat::Visibility::Public);
     let name = query.person.trim().trim_start_matches('@');
-    let person = match reads_people && !name.is_empty() {
-        true => Some(Person::find(&web, &workspace, name).await?),
+    let user = match reads_people && !name.is_empty() {
+        true => Some(RememberedUser::find(&web, &workspace, name).await?),
         false => None,
     };
-    let mut found = match (channel, &person) {
+    let mut found = match (channel, &user) {
         (None, Some(_)) => memories::read_all(&web, &workspace).await?,
         _ => memories::read(&web, &workspace, channel).await?,
     };
     let mut memos = memories::read_memos(&web, access, &workspace, channel).await?;
     let places = Places::read(&web, access, &workspace).await?;
-    let rows = match channel.is_none() && person.is_none() {
+    let rows = match channel.is_none() && user.is_none() {
         true => places.rows(&found),
         false => Vec::new(),
     };
     let journal = Journal::read(&web, &workspace, channel, query.before).await?;
     let all = found.clone();
-    if channel.is_none() && person.is_none() {
+    if channel.is_none() && user.is_none() {
         found.retain(|memory| memory.key.scope == MemoryScope::Workspace);
     }
     let journaled = all.iter().filter(|memory| journal.names(memory.id));
@@ -116,7 +116,7 @@ pub async fn page(
         names: web.archive.users(&workspace).await?,
         places: &places,
         sources,
-        person: person.as_ref(),
+        user: user.as_ref(),
     };
     let mut views: Vec<MemoryView> = Vec::new();
     for memory in &found {
@@ -125,7 +125,7 @@ pub async fn page(
         workspaces::record_look(&web, access, &workspace, shown).await?;
         views.push(view);
     }
-    memos.retain(|(_, memo)| person.as_ref().is_none_or(|person| person.is_in_memo(memo)));
+    memos.retain(|(_, memo)| user.as_ref().is_none_or(|user| user.is_in_memo(memo)));
     let memos: Vec<MemoView> = memos.iter().map(|(id, memo)| builder.memo(*id, memo)).collect();
     let address = address(&workspace, channel, &query.person);
     let is_withheld = !reads_people;
@@ -134,7 +134,7 @@ pub async fn page(
         workspaces: known.iter().map(ToString::to_string).collect(),
         channels: places.choices(channel),
         reads_people,
-        nobody: (person.is_some() && views.is_empty() && memos.is_empty()).then(|| name.to_owned()),
+        nobody: (user.is_some() && views.is_empty() && memos.is_empty()).then(|| name.to_owned()),
         withheld: is_withheld.then(|| match access {
             Access::ThisMachine => texts::console::withheld_here(language),
             Access::Public | Access::SignedIn(_) => texts::console::withheld(language),

@@ -77,7 +77,7 @@ pub async fn page(
         names: web.archive.users(&key.workspace).await?,
         places: &places,
         sources: HashMap::new(),
-        person: None,
+        user: None,
     };
     let before = std::iter::once(None).chain(versions.iter().map(Some));
     let views = versions.iter().zip(before);

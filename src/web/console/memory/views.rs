@@ -164,13 +164,13 @@ impl Places {
 }
 
 /// Somebody of whom something may be remembered.
-pub struct Person {
+pub struct RememberedUser {
     /// In small letters: what they are called.
     names: Vec<String>,
     ids: Vec<UserId>,
 }
 
-impl Person {
+impl RememberedUser {
     /// Whoever has this name or id, and the name itself.
     pub async fn find(web: &Web, workspace: &WorkspaceId, name: &str) -> Result<Self, ApiProblem> {
         let wanted = name.to_lowercase();
@@ -204,15 +204,15 @@ pub struct ViewBuilder<'a> {
     pub places: &'a Places,
     pub sources: HashMap<MessageRef, Arc<Message>>,
     /// Only what is remembered of them.
-    pub person: Option<&'a Person>,
+    pub user: Option<&'a RememberedUser>,
 }
 
 impl ViewBuilder<'_> {
     fn is_wanted(&self, entry: &MemoryEntry) -> bool {
-        let Some(person) = self.person else { return true };
+        let Some(user) = self.user else { return true };
         let authors = entry.messages.iter().filter_map(|message| self.sources.get(message));
-        person.is_named(&entry.text)
-            || authors.into_iter().any(|message| person.ids.contains(&message.author.id))
+        user.is_named(&entry.text)
+            || authors.into_iter().any(|message| user.ids.contains(&message.author.id))
     }
 
     pub fn may_read(&self, entry: &MemoryEntry) -> bool {
@@ -226,11 +226,11 @@ impl ViewBuilder<'_> {
             readable.filter(|entry| self.is_wanted(entry)).map(|entry| self.entry(entry)).collect()
         };
         let (entries, removed) = (views(&memory.entries), views(&memory.removed));
-        if self.person.is_some() && entries.is_empty() {
+        if self.user.is_some() && entries.is_empty() {
             return None;
         }
         let hidden = memory.entries.iter().filter(|entry| !self.may_read(entry)).count();
-        let is_hidden = hidden > 0 && self.person.is_none();
+        let is_hidden = hidden > 0 && self.user.is_none();
         Some(MemoryView {
             id: format!("memory-{}", memory.id.0),
             title: self.places.title(&memory.key, self.language),
@@ -239,7 +239,7 @@ impl ViewBuilder<'_> {
             made: TimeView::new(memory.created),
             history: history_address(&memory.key),
             entries,
-            removed: if self.person.is_some() { Vec::new() } else { removed },
+            removed: if self.user.is_some() { Vec::new() } else { removed },
             hidden: is_hidden.then(|| texts::memories::hidden(self.language, hidden)),
             count: texts::memories::count(self.language, memory.entries.len()),
             is_being_made: !memory.orphaned_messages.is_empty(),

@@ -106,7 +106,7 @@ impl Filter {
         };
         let author = match person {
             "" => None,
-            name => Some(find_person(web, channel, name).await?),
+            name => Some(find_user(web, channel, name).await?),
         };
         let before = query.before.as_deref().filter(|before| !before.is_empty());
         let source = if author == Some(None) {
@@ -138,11 +138,7 @@ impl Filter {
 }
 
 /// Who has this name or id.
-async fn find_person(
-    web: &Web,
-    channel: &Channel,
-    name: &str,
-) -> Result<Option<UserId>, ApiProblem> {
+async fn find_user(web: &Web, channel: &Channel, name: &str) -> Result<Option<UserId>, ApiProblem> {
     let name = name.trim_start_matches('@').to_lowercase();
     let mut users = web.archive.users(&channel.workspace).await?.into_iter();
     let found = users
