@@ -8,7 +8,7 @@ use regex::Regex;
 use crate::replay::moments::Reason;
 use crate::report::builder::BuiltReport;
 use crate::report::figures::Report;
-use crate::report::story::{Person, Story, StoryAct, StoryLine};
+use crate::report::story::{Story, StoryAct, StoryAuthor, StoryMessage};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
 
@@ -97,7 +97,7 @@ static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
 struct Replacements {
     language: Language,
     /// By user id.
-    people: HashMap<String, String>,
+    users: HashMap<String, String>,
     /// What to look for in texts, the longest first.
     patterns: Vec<Pattern>,
     channels: HashMap<String, String>,
@@ -147,7 +147,7 @@ impl Replacements {
         channels: HashMap<String, String>,
         language: Language,
     ) -> Self {
-        let mut people = HashMap::new();
+        let mut users = HashMap::new();
         let mut patterns = Vec::new();
         for (number, (id, name)) in authors.iter().enumerate() {
             let neutral = texts::person(language, &letters(number));
@@ -174,7 +174,7 @@ impl Replacements {
                     patterns.push(Pattern { stands_alone: true, ..alone });
                 }
             }
-            people.insert(id.clone(), neutral);
+            users.insert(id.clone(), neutral);
         }
         for (name, neutral) in &channels {
             let tag = format!("#{}", name.trim_start_matches('#'));
@@ -186,28 +186,28 @@ impl Replacements {
                 |pattern: &Pattern| (std::cmp::Reverse(pattern.name.len()), pattern.name.clone());
             key(one).cmp(&key(other))
         });
-        Self { language, people, patterns, channels }
+        Self { language, users, patterns, channels }
     }
 
     fn story(&self, story: &mut Story) {
         self.channel(&mut story.channel);
-        story.before.iter_mut().chain(&mut story.after).for_each(|line| self.line(line));
+        story.before.iter_mut().chain(&mut story.after).for_each(|message| self.message(message));
         match &mut story.act {
             StoryAct::Said(text) | StoryAct::WouldSay(Some(text)) => *text = self.text(text),
             StoryAct::WouldSay(None) | StoryAct::Silent | StoryAct::NeverLooked => {}
         }
         story.reason.iter_mut().for_each(|reason| self.reason(reason));
-        story.note.person_mut().into_iter().for_each(|person| self.person(person));
+        story.note.author_mut().into_iter().for_each(|author| self.author(author));
     }
 
-    fn line(&self, line: &mut StoryLine) {
-        self.person(&mut line.author);
-        line.text = self.text(&line.text);
+    fn message(&self, message: &mut StoryMessage) {
+        self.author(&mut message.author);
+        message.text = self.text(&message.text);
     }
 
-    fn person(&self, person: &mut Person) {
-        if let Some(neutral) = self.people.get(&person.id) {
-            person.name.clone_from(neutral);
+    fn author(&self, author: &mut StoryAuthor) {
+        if let Some(neutral) = self.users.get(&author.id) {
+            author.name.clone_from(neutral);
         }
     }
 

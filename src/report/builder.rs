@@ -60,7 +60,7 @@ pub struct ReportBuilder {
     options: ReportOptions,
     names: Names,
     /// Those who wrote, in the order in which they first appear.
-    people: Vec<String>,
+    authors: Vec<String>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
     policies: Vec<PolicySums>,
@@ -103,7 +103,7 @@ impl ReportBuilder {
         Self {
             options,
             names: Names::new(),
-            people: Vec::new(),
+            authors: Vec::new(),
             first: None,
             last: None,
             policies: Vec::new(),
@@ -149,7 +149,7 @@ impl ReportBuilder {
     fn learn_names(&mut self, channel: &RecordedChannel) {
         for message in &channel.messages {
             if !self.names.contains_key(&message.author) {
-                self.people.extend((!message.bot).then(|| message.author.clone()));
+                self.authors.extend((!message.bot).then(|| message.author.clone()));
                 self.names.insert(message.author.clone(), shown_name(message));
             } else if let Some(name) = &message.name
                 && self.names.get(&message.author) == Some(&message.author)
@@ -179,7 +179,7 @@ impl ReportBuilder {
             period: Period { from: self.first, to: self.last, days },
             zone: options.zone.iana_name().unwrap_or("local").to_owned(),
             channels,
-            people: self.people.len(),
+            people: self.authors.len(),
             messages,
             policies,
             differences: differences::find(&decided, &candidates),
@@ -194,7 +194,7 @@ impl ReportBuilder {
             let name = names.get(&id).cloned().unwrap_or_else(|| id.clone());
             (id, name)
         };
-        let authors = self.people.into_iter().map(named).collect();
+        let authors = self.authors.into_iter().map(named).collect();
         BuiltReport { report, authors }
     }
 }

@@ -13,7 +13,9 @@ use crate::report::channel_index::{ChannelIndex, Disturbance, is_question};
 use crate::report::choice::Candidate;
 use crate::report::delays::Delays;
 use crate::report::figures::{ChannelFigures, HourFigures, MomentCounts, ReportSource, Unanswered};
-use crate::report::story::{Note, Person, Story, StoryAct, StoryKind, StoryLine, shown_text};
+use crate::report::story::{
+    Note, Story, StoryAct, StoryAuthor, StoryKind, StoryMessage, shown_text,
+};
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
@@ -23,8 +25,8 @@ use aizuchi_core::texts::builtin as texts;
 const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 /// How far around a moment its story reaches.
 const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-const LINES_BEFORE: usize = 4;
-const LINES_AFTER: usize = 3;
+const MESSAGES_BEFORE: usize = 4;
+const MESSAGES_AFTER: usize = 3;
 /// A person who answers later than this did not spare it anything.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
 /// A question that a decision is about is not further back than this many messages.
@@ -242,12 +244,12 @@ impl<'a> ChannelAnalysis<'a> {
         let (kind, note, rank) = match disturbance {
             Some(Disturbance::NearAnswer(message, gap)) => {
                 let note =
-                    Note::NearAnswer { person: self.person(message), seconds: gap.as_secs_f64() };
+                    Note::NearAnswer { person: self.author(message), seconds: gap.as_secs_f64() };
                 (StoryKind::Wrong, note, (0, gap.abs().as_millis() as i64))
             }
             Some(Disturbance::InExchange(message, gap)) => {
                 let note =
-                    Note::InExchange { person: self.person(message), seconds: gap.as_secs_f64() };
+                    Note::InExchange { person: self.author(message), seconds: gap.as_secs_f64() };
                 (StoryKind::Wrong, note, (0, gap.as_millis() as i64))
             }
             None => {
@@ -266,7 +268,7 @@ impl<'a> ChannelAnalysis<'a> {
     /// Who else answered what it took up; first those that nobody answered, then the greatest lead.
     fn note_on_answer(&self, at: Timestamp, answer: Option<&RecordedMessage>) -> (Note, (u8, i64)) {
         let Some(answer) = answer else { return (Note::NobodyAnswered, (0, 0)) };
-        let (person, lead) = (self.person(answer), answer.at().duration_since(at));
+        let (person, lead) = (self.author(answer), answer.at().duration_since(at));
         let seconds = lead.abs().as_secs_f64();
         match lead.is_positive() {
             true => (Note::ItFirst { person, seconds }, (1, -(lead.as_millis() as i64))),
@@ -343,7 +345,7 @@ impl<'a> ChannelAnalysis<'a> {
         let answered = questions.filter_map(|question| {
             let answer = self.index.first_answer(question)?;
             let delay = answer.at().duration_since(question.at());
-            let note = Note::Answered { person: self.person(answer), seconds: delay.as_secs_f64() };
+            let note = Note::Answered { person: self.author(answer), seconds: delay.as_secs_f64() };
             (delay <= SOON).then_some(Pending {
                 kind: StoryKind::Silent,
                 rank: (1, delay.as_millis() as i64),
@@ -392,14 +394,14 @@ impl<'a> ChannelAnalysis<'a> {
         let after = after
             .iter()
             .take_while(|message| message.at().duration_since(at) <= STORY_WINDOW)
-            .take(LINES_AFTER);
+            .take(MESSAGES_AFTER);
         Story {
             kind: pending.kind,
             channel: self.channel.name.clone(),
             at,
-            before: self.lines_before(before, about),
+            before: self.messages_before(before, about),
             act: pending.moment.map_or(StoryAct::NeverLooked, |moment| self.act(moment)),
-            after: after.map(|message| self.line(message, about)).collect(),
+            after: after.map(|message| self.story_message(message, about)).collect(),
             reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
             note: pending.note.clone(),
             anchor: about.id.clone(),
@@ -407,28 +409,32 @@ impl<'a> ChannelAnalysis<'a> {
     }
 
     /// The newest messages before a moment. What it is about is always among them.
-    fn lines_before(
+    fn messages_before(
         &self,
         before: &[&'a RecordedMessage],
         about: &RecordedMessage,
-    ) -> Vec<StoryLine> {
-        let from = before.len().saturating_sub(LINES_BEFORE);
+    ) -> Vec<StoryMessage> {
+        let from = before.len().saturating_sub(MESSAGES_BEFORE);
         let is_close =
             |message: &&&RecordedMessage| about.at().duration_since(message.at()) <= STORY_WINDOW;
         let newest = before[from..].iter().filter(is_close);
-        let mut lines: Vec<StoryLine> = newest.map(|message| self.line(message, about)).collect();
+        let mut messages: Vec<StoryMessage> =
+            newest.map(|message| self.story_message(message, about)).collect();
         let position = before.iter().position(|message| message.id == about.id);
         if let Some(position) = position.filter(|position| *position < from) {
             let left_out_after = from - position - 1;
-            lines.insert(0, StoryLine { left_out_after, ..self.line(before[position], about) });
+            messages.insert(
+                0,
+                StoryMessage { left_out_after, ..self.story_message(before[position], about) },
+            );
         }
-        lines
+        messages
     }
 
-    fn line(&self, message: &RecordedMessage, about: &RecordedMessage) -> StoryLine {
-        StoryLine {
+    fn story_message(&self, message: &RecordedMessage, about: &RecordedMessage) -> StoryMessage {
+        StoryMessage {
             at: message.at(),
-            author: self.person(message),
+            author: self.author(message),
             is_bot: message.bot,
             text: self.shown(&message.text),
             is_about: message.id == about.id,
@@ -436,10 +442,10 @@ impl<'a> ChannelAnalysis<'a> {
         }
     }
 
-    fn person(&self, message: &RecordedMessage) -> Person {
+    fn author(&self, message: &RecordedMessage) -> StoryAuthor {
         let name = self.names.get(&message.author).or(message.name.as_ref());
         let name = name.unwrap_or(&message.author).clone();
-        Person { id: message.author.clone(), name }
+        StoryAuthor { id: message.author.clone(), name }
     }
 
     fn shown(&self, text: &str) -> String {

@@ -21,9 +21,9 @@ const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
 pub struct ChannelIndex<'a> {
     channel: &'a RecordedChannel,
     by_id: HashMap<&'a str, &'a RecordedMessage>,
-    /// All messages by place, and of these people's.
+    /// All messages by place, and those of them that humans wrote.
     messages: HashMap<&'a str, Vec<&'a RecordedMessage>>,
-    people: HashMap<&'a str, Vec<&'a RecordedMessage>>,
+    human_messages: HashMap<&'a str, Vec<&'a RecordedMessage>>,
     /// The answers of people that say what they answer, by that.
     answers: HashMap<&'a str, Vec<&'a RecordedMessage>>,
     /// Whether it is known of every message what it answers. The replies of a platform say it of some.
@@ -44,7 +44,7 @@ impl<'a> ChannelIndex<'a> {
             channel,
             by_id: HashMap::new(),
             messages: HashMap::new(),
-            people: HashMap::new(),
+            human_messages: HashMap::new(),
             answers: HashMap::new(),
             is_annotated,
         };
@@ -53,7 +53,7 @@ impl<'a> ChannelIndex<'a> {
             let place = place(message.thread.as_deref());
             index.messages.entry(place).or_default().push(message);
             if !message.bot {
-                index.people.entry(place).or_default().push(message);
+                index.human_messages.entry(place).or_default().push(message);
                 for asked in &message.reply_to {
                     index.answers.entry(asked).or_default().push(message);
                 }
@@ -126,14 +126,14 @@ impl<'a> ChannelIndex<'a> {
 
     /// The person who goes on with an exchange right after the post.
     fn exchange(&self, thread: Option<&str>, at: Timestamp) -> Option<Disturbance<'a>> {
-        let people = self.in_place(thread);
-        let next = people.partition_point(|message| message.at() <= at);
-        let recent = people[..next]
+        let messages = self.in_place(thread);
+        let next = messages.partition_point(|message| message.at() <= at);
+        let recent = messages[..next]
             .iter()
             .rev()
             .take_while(|message| at.duration_since(message.at()) <= EXCHANGE_BEFORE);
         let authors: HashSet<&str> = recent.map(|message| &*message.author).collect();
-        let next = people.get(next)?;
+        let next = messages.get(next)?;
         let gap = next.at().duration_since(at);
         let is_exchange =
             authors.len() >= 2 && authors.contains(&*next.author) && gap <= EXCHANGE_AFTER;
@@ -184,12 +184,12 @@ impl<'a> ChannelIndex<'a> {
 
     /// People's messages in a thread, or at the top level.
     pub fn in_place(&self, thread: Option<&str>) -> &[&'a RecordedMessage] {
-        self.people.get(place(thread)).map_or(&[], Vec::as_slice)
+        self.human_messages.get(place(thread)).map_or(&[], Vec::as_slice)
     }
 
     /// The times between two messages of different people at one place, within an hour.
     pub fn delays(&self) -> impl Iterator<Item = SignedDuration> {
-        let pairs = self.people.values().flat_map(|messages| messages.windows(2));
+        let pairs = self.human_messages.values().flat_map(|messages| messages.windows(2));
         let others = pairs.filter(|pair| pair[0].author != pair[1].author);
         others
             .map(|pair| pair[1].at().duration_since(pair[0].at()))

@@ -52,7 +52,7 @@ impl Decided {
 
     /// What this policy did with the message that a story is about.
     fn on(&self, story: &Story) -> PolicyOnMessage {
-        let asked = story.before.iter().find(|line| line.is_about).map(|line| line.at);
+        let asked = story.before.iter().find(|message| message.is_about).map(|message| message.at);
         let key = (story.channel.clone(), story.anchor.clone());
         let spoke = self.taken_up.get(&key).zip(asked);
         PolicyOnMessage {

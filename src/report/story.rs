@@ -17,9 +17,9 @@ pub struct Story {
     pub channel: String,
     /// When it spoke, would have spoken, or looked and stayed silent.
     pub at: Timestamp,
-    pub before: Vec<StoryLine>,
+    pub before: Vec<StoryMessage>,
     pub act: StoryAct,
-    pub after: Vec<StoryLine>,
+    pub after: Vec<StoryMessage>,
     pub reason: Option<Reason>,
     pub note: Note,
     /// The message that this is about.
@@ -50,9 +50,9 @@ pub enum StoryAct {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StoryLine {
+pub struct StoryMessage {
     pub at: Timestamp,
-    pub author: Person,
+    pub author: StoryAuthor,
     pub is_bot: bool,
     pub text: String,
     /// Whether the moment is about this message.
@@ -63,7 +63,7 @@ pub struct StoryLine {
 
 /// An author: the id tells them apart where names are replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Person {
+pub struct StoryAuthor {
     #[serde(skip)]
     pub id: String,
     pub name: String,
@@ -75,31 +75,31 @@ pub struct Person {
 pub enum Note {
     NobodyAnswered,
     ItFirst {
-        person: Person,
+        person: StoryAuthor,
         seconds: f64,
     },
     PersonFirst {
-        person: Person,
+        person: StoryAuthor,
         seconds: f64,
     },
     /// A person's answer came this long after it, or before it where that is negative.
     NearAnswer {
-        person: Person,
+        person: StoryAuthor,
         seconds: f64,
     },
     InExchange {
-        person: Person,
+        person: StoryAuthor,
         seconds: f64,
     },
     Missed,
     Answered {
-        person: Person,
+        person: StoryAuthor,
         seconds: f64,
     },
 }
 
 impl Note {
-    pub fn person(&self) -> Option<&Person> {
+    pub fn author(&self) -> Option<&StoryAuthor> {
         match self {
             Note::NobodyAnswered | Note::Missed => None,
             Note::ItFirst { person, .. }
@@ -110,7 +110,7 @@ impl Note {
         }
     }
 
-    pub fn person_mut(&mut self) -> Option<&mut Person> {
+    pub fn author_mut(&mut self) -> Option<&mut StoryAuthor> {
         match self {
             Note::NobodyAnswered | Note::Missed => None,
             Note::ItFirst { person, .. }

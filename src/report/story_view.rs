@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::Report;
 use crate::report::sentences;
-use crate::report::story::{Story, StoryAct, StoryKind, StoryLine};
+use crate::report::story::{Story, StoryAct, StoryKind, StoryMessage};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
@@ -18,21 +18,21 @@ pub struct StoryView {
     pub badge: &'static str,
     pub channel: String,
     pub when: String,
-    pub before: Vec<LineView>,
+    pub before: Vec<StoryMessageView>,
     pub act_label: &'static str,
     pub act_time: String,
     /// What it said or would have said.
     pub said: Option<Vec<TextPart>>,
     pub is_silent: bool,
     pub persona: String,
-    pub after: Vec<LineView>,
+    pub after: Vec<StoryMessageView>,
     pub reason: Option<String>,
     pub note: String,
     /// What each policy did, where policies differ.
     pub policies: Vec<String>,
 }
 
-pub struct LineView {
+pub struct StoryMessageView {
     pub name: String,
     pub initial: String,
     pub color: u32,
@@ -59,19 +59,20 @@ impl StoryView {
             (StoryKind::Spoke, _) => ("spoke", texts::badge_spoke(l)),
             (StoryKind::Silent, _) => ("silent", texts::badge_silent(l)),
         };
-        let line = |line: &StoryLine| LineView::new(line, report.is_anonymous, zone, l);
+        let message =
+            |message: &StoryMessage| StoryMessageView::new(message, report.is_anonymous, zone, l);
         Self {
             class,
             badge,
             channel: words::channel(&story.channel),
             when: words::date_and_time(story.at, zone, l),
-            before: story.before.iter().map(line).collect(),
+            before: story.before.iter().map(message).collect(),
             act_label,
             act_time: words::time(story.at, zone),
             said: said.as_deref().map(parts),
             is_silent,
             persona: report.persona.clone(),
-            after: story.after.iter().map(line).collect(),
+            after: story.after.iter().map(message).collect(),
             reason: story.reason.as_ref().map(|reason| sentences::reason(reason, l)),
             note: sentences::note(&story.note, report, l),
             policies: Vec::new(),
@@ -79,15 +80,20 @@ impl StoryView {
     }
 }
 
-impl LineView {
-    fn new(line: &StoryLine, is_anonymous: bool, zone: &TimeZone, language: Language) -> Self {
-        let name = line.author.name.clone();
+impl StoryMessageView {
+    fn new(
+        message: &StoryMessage,
+        is_anonymous: bool,
+        zone: &TimeZone,
+        language: Language,
+    ) -> Self {
+        let name = message.author.name.clone();
         // Neutral names differ in their last letter.
         let letter = match is_anonymous {
             true => name.chars().next_back(),
             false => name.chars().find(|letter| letter.is_alphanumeric()),
         };
-        let color = line
+        let color = message
             .author
             .id
             .bytes()
@@ -96,12 +102,12 @@ impl LineView {
             initial: letter.map_or("·".to_owned(), |letter| letter.to_uppercase().to_string()),
             color: color % COLORS,
             name,
-            time: words::time(line.at, zone),
-            text: parts(&line.text),
-            is_about: line.is_about,
-            is_bot: line.is_bot,
-            left_out: (line.left_out_after > 0)
-                .then(|| texts::lines_left_out(language, line.left_out_after)),
+            time: words::time(message.at, zone),
+            text: parts(&message.text),
+            is_about: message.is_about,
+            is_bot: message.is_bot,
+            left_out: (message.left_out_after > 0)
+                .then(|| texts::lines_left_out(language, message.left_out_after)),
         }
     }
 }

@@ -15,7 +15,7 @@ use aizuchi_core::store::StoredMessage;
 use aizuchi_core::texts;
 
 /// So many of the newest lines of the conversation are shown.
-const LINES: usize = 5;
+const MAX_MESSAGES: usize = 5;
 
 #[derive(Default)]
 pub struct ResultView {
@@ -62,20 +62,20 @@ pub struct ViewBuilder<'a> {
 
 /// The messages that the page shows.
 pub fn shown(moments: &[TriedMoment]) -> Vec<StoredMessage> {
-    moments.iter().flat_map(newest_lines).cloned().collect()
+    moments.iter().flat_map(newest_messages).cloned().collect()
 }
 
 /// The end of the conversation at that moment.
-fn newest_lines(tried: &TriedMoment) -> Vec<&StoredMessage> {
+fn newest_messages(tried: &TriedMoment) -> Vec<&StoredMessage> {
     let thread = &tried.moment.decision.conversation.thread;
     let is_here = |stored: &&StoredMessage| {
         let message = &stored.message;
         message.conversation.thread == *thread || thread.as_ref() == Some(&message.id)
     };
-    let mut lines: Vec<_> =
-        tried.moment.messages.iter().rev().filter(is_here).take(LINES).collect();
-    lines.reverse();
-    lines
+    let mut messages: Vec<_> =
+        tried.moment.messages.iter().rev().filter(is_here).take(MAX_MESSAGES).collect();
+    messages.reverse();
+    messages
 }
 
 impl ViewBuilder<'_> {
@@ -162,7 +162,10 @@ impl ViewBuilder<'_> {
             key: format!("moment-{id}"),
             at: TimeView::new(tried.moment.at),
             decision: decision_address(&self.channel.workspace, id),
-            lines: newest_lines(tried).into_iter().map(|stored| self.line(tried, stored)).collect(),
+            lines: newest_messages(tried)
+                .into_iter()
+                .map(|stored| self.quoted(tried, stored))
+                .collect(),
             differs: match &personas[..] {
                 [present, edited] => present.outcome != edited.outcome,
                 _ => false,
@@ -171,7 +174,7 @@ impl ViewBuilder<'_> {
         }
     }
 
-    fn line(&self, tried: &TriedMoment, stored: &StoredMessage) -> QuotedMessage {
+    fn quoted(&self, tried: &TriedMoment, stored: &StoredMessage) -> QuotedMessage {
         let is_new = tried.moment.decision.messages.contains(&stored.message.id);
         QuotedMessage::new(stored, self.access, self.language, is_new)
     }

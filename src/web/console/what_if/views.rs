@@ -18,8 +18,8 @@ use aizuchi_core::texts;
 /// So many changes of each kind are shown.
 const MOST_SHOWN: usize = 30;
 /// Of the same conversation, around the message.
-const LINES_BEFORE: usize = 3;
-const LINES_AFTER: usize = 2;
+const MESSAGES_BEFORE: usize = 3;
+const MESSAGES_AFTER: usize = 2;
 
 pub struct ResultView {
     pub heard: String,
@@ -159,11 +159,11 @@ impl ViewBuilder<'_> {
     fn change(&self, group: &str, change: &ChangedMessage, has_after: bool) -> ChangeView {
         let around = self.around(&change.message);
         let lines: Vec<QuotedMessage> =
-            around.iter().map(|it| self.line(it, &change.message)).collect();
-        let gist = lines.iter().find(|line| line.is_about);
-        let gist = gist.map_or(String::new(), |line| match &line.by {
-            Some(by) => format!("{by}: {}", line.text),
-            None => line.text.clone(),
+            around.iter().map(|it| self.quoted(it, &change.message)).collect();
+        let gist = lines.iter().find(|quoted| quoted.is_about);
+        let gist = gist.map_or(String::new(), |quoted| match &quoted.by {
+            Some(by) => format!("{by}: {}", quoted.text),
+            None => quoted.text.clone(),
         });
         let at = around.iter().find(|stored| stored.message.id == change.message);
         let at = at.map_or(self.material.since, |stored| stored.message.at);
@@ -203,14 +203,14 @@ impl ViewBuilder<'_> {
         };
         let thread = &messages[place].message.conversation.thread;
         let is_here = |stored: &&StoredMessage| stored.message.conversation.thread == *thread;
-        let before = messages[..place].iter().rev().filter(is_here).take(LINES_BEFORE);
+        let before = messages[..place].iter().rev().filter(is_here).take(MESSAGES_BEFORE);
         let mut around: Vec<&StoredMessage> = before.collect();
         around.reverse();
-        around.extend(messages[place..].iter().filter(is_here).take(1 + LINES_AFTER));
+        around.extend(messages[place..].iter().filter(is_here).take(1 + MESSAGES_AFTER));
         around
     }
 
-    fn line(&self, stored: &StoredMessage, about: &MessageId) -> QuotedMessage {
+    fn quoted(&self, stored: &StoredMessage, about: &MessageId) -> QuotedMessage {
         QuotedMessage::new(stored, self.access, self.language, stored.message.id == *about)
     }
 
