@@ -128,10 +128,10 @@ fn is_replayed(stored: &StoredMessage) -> bool {
     !is_left_out && stored.message.author.kind != AuthorKind::Persona
 }
 
-fn recorded(room: &str, stored: &StoredMessage) -> RecordedMessage {
+fn recorded(channel: &str, stored: &StoredMessage) -> RecordedMessage {
     let message = &stored.message;
     RecordedMessage {
-        room: room.to_owned(),
+        room: channel.to_owned(),
         thread: message.conversation.thread.as_ref().map(ToString::to_string),
         id: message.id.to_string(),
         ts: message.at.as_millisecond() as f64 / 1000.0,

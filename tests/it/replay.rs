@@ -93,21 +93,21 @@ fn equal_seeds_give_equal_bytes() {
     assert_ne!(one, other);
 }
 
-/// Rooms with the same users and the same message ids, the longest first.
-fn rooms() -> History {
-    let room = |number: usize| {
+/// Channels with the same users and the same message ids, the longest first.
+fn nine_channels() -> History {
+    let channel = |number: usize| {
         let mut channel = history(number).channels.remove(0);
         channel.name = format!("room {number}");
         channel.messages.iter_mut().for_each(|message| message.room.clone_from(&channel.name));
         channel
     };
-    History { channels: (1..=9).rev().map(room).collect(), ..History::default() }
+    History { channels: (1..=9).rev().map(channel).collect(), ..History::default() }
 }
 
-/// Rooms of which the second cannot be replayed without a panic.
-struct BrokenRooms(History);
+/// Channels of which the second cannot be replayed without a panic.
+struct BrokenChannels(History);
 
-impl ChannelSource for BrokenRooms {
+impl ChannelSource for BrokenChannels {
     fn channel_count(&self) -> usize {
         self.0.channel_count()
     }
@@ -123,13 +123,13 @@ fn a_defect_in_one_room_ends_the_replay_of_all() {
     let policy = policy("adaptive");
     let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
     let replay = Replay::new(&policy, settings).unwrap().on_threads(2);
-    let failed = replay.run(&BrokenRooms(rooms()), 0, None, &mut |_, _, _| Ok(()));
+    let failed = replay.run(&BrokenChannels(nine_channels()), 0, None, &mut |_, _, _| Ok(()));
     assert_eq!(failed.err().unwrap().to_string(), "a defect in the program");
 }
 
 #[test]
 fn rooms_side_by_side_give_what_they_give_one_after_the_other() {
-    let rooms = rooms();
+    let history = nine_channels();
     for (name, judge) in [
         ("adaptive", ReplayJudge::Builtin),
         ("facilitator", ReplayJudge::Speak),
@@ -145,7 +145,7 @@ fn rooms_side_by_side_give_what_they_give_one_after_the_other() {
             let output = Some(Box::new(buffer.clone()) as _);
             let mut taken = Vec::new();
             replay
-                .run(&rooms, 0, output, &mut |index, channel, record| {
+                .run(&history, 0, output, &mut |index, channel, record| {
                     taken.push(index);
                     score.add(channel, record);
                     moments.push(record.moments.take());

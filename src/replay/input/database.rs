@@ -31,16 +31,16 @@ pub async fn read(
     for workspace in database.workspaces().await? {
         channels.extend(database.channels(&workspace).await?);
     }
-    let rooms = room_names(&channels);
+    let labels = room_names(&channels);
     let store = database.into_store();
-    for (channel, room) in channels.iter().zip(&rooms) {
+    for (channel, label) in channels.iter().zip(&labels) {
         let is_private = match channel.visibility {
             Visibility::Public => false,
             Visibility::Private | Visibility::Direct => true,
         };
         if writer.takes_channel(is_private) {
-            writer.spool.begin_file(format!("{room}, message "));
-            read_channel(&store, channel, room, &mut writer).await?;
+            writer.spool.begin_file(format!("{label}, message "));
+            read_channel(&store, channel, label, &mut writer).await?;
         }
     }
     writer.finish(InputFormat::Database)
@@ -49,7 +49,7 @@ pub async fn read(
 async fn read_channel(
     store: &DatabaseStore,
     channel: &Channel,
-    room: &str,
+    label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
     let mut range = MessageRange::AfterTime(Timestamp::UNIX_EPOCH);
@@ -67,7 +67,7 @@ async fn read_channel(
         range = MessageRange::After(last.message.id.clone());
         for stored in readable(store, page, &channel.workspace, writer).await? {
             number += 1;
-            add(number, &stored, room, writer)?;
+            add(number, &stored, label, writer)?;
         }
     }
 }
@@ -113,7 +113,7 @@ async fn readable(
 fn add(
     number: u64,
     stored: &StoredMessage,
-    room: &str,
+    label: &str,
     writer: &mut InputWriter<'_>,
 ) -> anyhow::Result<()> {
     let message = &stored.message;
@@ -122,7 +122,7 @@ fn add(
         return Ok(());
     }
     let recorded = RecordedMessage {
-        room: room.to_owned(),
+        room: label.to_owned(),
         thread: message.conversation.thread.as_ref().map(ToString::to_string),
         id: message.id.to_string(),
         ts: message.at.as_millisecond() as f64 / 1000.0,

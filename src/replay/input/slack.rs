@@ -221,19 +221,19 @@ impl DocumentReader for DayReader<'_, '_> {
 
     fn element(&mut self, number: u64, raw: Value) -> anyhow::Result<()> {
         self.read = number;
-        let room = &self.channel.name;
+        let channel_name = &self.channel.name;
         match non_empty_str(&raw["subtype"]) {
             Some("message_changed") => {
                 let changed = &raw["message"];
                 if let Some(id) = parse_id(&changed["ts"]) {
                     let text = self.directory.text(changed, self.writer);
-                    self.writer.spool.add_edit(number, room, id, &text)?;
+                    self.writer.spool.add_edit(number, channel_name, id, &text)?;
                 }
                 return Ok(());
             }
             Some("message_deleted") => {
                 if let Some(id) = parse_id(&raw["deleted_ts"]) {
-                    self.writer.spool.add_deletion(number, room, id)?;
+                    self.writer.spool.add_deletion(number, channel_name, id)?;
                 }
                 self.writer.left_out.deleted += 1;
                 return Ok(());
@@ -260,7 +260,7 @@ impl DocumentReader for DayReader<'_, '_> {
             return Ok(());
         }
         let recorded = RecordedMessage {
-            room: room.clone(),
+            room: channel_name.clone(),
             thread: message.thread.as_ref().map(ToString::to_string),
             id: message.id.to_string(),
             ts: message.at.as_millisecond() as f64 / 1000.0,

@@ -149,25 +149,35 @@ impl SpoolWriter {
     pub fn add_edit(
         &mut self,
         record: u64,
-        room: &str,
+        channel_name: &str,
         id: &str,
         text: &str,
     ) -> anyhow::Result<()> {
         let edit = SpooledRecord::Edit { id: Cow::from(id), text: Cow::from(text) };
-        self.add(record, room, &edit)
+        self.add(record, channel_name, &edit)
     }
 
-    pub fn add_deletion(&mut self, record: u64, room: &str, id: &str) -> anyhow::Result<()> {
-        self.add(record, room, &SpooledRecord::Delete { id: Cow::from(id) })
+    pub fn add_deletion(
+        &mut self,
+        record: u64,
+        channel_name: &str,
+        id: &str,
+    ) -> anyhow::Result<()> {
+        self.add(record, channel_name, &SpooledRecord::Delete { id: Cow::from(id) })
     }
 
-    fn add(&mut self, record: u64, room: &str, spooled: &SpooledRecord<'_>) -> anyhow::Result<()> {
+    fn add(
+        &mut self,
+        record: u64,
+        channel_name: &str,
+        spooled: &SpooledRecord<'_>,
+    ) -> anyhow::Result<()> {
         let number = self.number(record);
-        let index = match self.indexes.get(room) {
+        let index = match self.indexes.get(channel_name) {
             Some(index) => *index,
             None => {
-                self.channels.push(SpooledChannel::new(room.to_owned()));
-                self.indexes.insert(room.to_owned(), self.channels.len() - 1);
+                self.channels.push(SpooledChannel::new(channel_name.to_owned()));
+                self.indexes.insert(channel_name.to_owned(), self.channels.len() - 1);
                 self.channels.len() - 1
             }
         };

@@ -102,9 +102,9 @@ impl RecordedAnswers {
     /// Answers to every message: yes where one of `questions` is open, by the channel and the newest message that was
     /// judged, and no elsewhere.
     pub fn of_questions(questions: HashMap<(String, String), String>) -> Self {
-        let judgment = |((room, message), about): ((String, String), String)| {
+        let judgment = |((channel, message), about): ((String, String), String)| {
             let judgment = RecordedJudgment {
-                room: room.clone(),
+                room: channel.clone(),
                 message: message.clone(),
                 should_respond: true,
                 confidence: None,
@@ -114,7 +114,7 @@ impl RecordedAnswers {
                 reaction: None,
                 look_again_seconds: None,
             };
-            ((room, message), judgment)
+            ((channel, message), judgment)
         };
         Self {
             by_prompt: HashMap::new(),
@@ -128,10 +128,10 @@ impl RecordedAnswers {
     }
 
     /// The verdicts of a ledger, by the newest message that each was about. What is not here is unknown.
-    pub fn of_verdicts(room: &str, verdicts: HashMap<MessageId, Judgment>) -> Self {
+    pub fn of_verdicts(channel: &str, verdicts: HashMap<MessageId, Judgment>) -> Self {
         let verdict = |(message, judgment): (MessageId, Judgment)| {
-            let key = (room.to_owned(), message.to_string());
-            (key, RecordedJudgment::new(room, &message, judgment))
+            let key = (channel.to_owned(), message.to_string());
+            (key, RecordedJudgment::new(channel, &message, judgment))
         };
         Self {
             by_prompt: HashMap::new(),
@@ -154,18 +154,18 @@ impl RecordedAnswers {
         {
             return Some(answer.clone());
         }
-        let room = prompt.context.conversation.channel.as_str();
+        let channel = prompt.context.conversation.channel.as_str();
         let newest = prompt.context.target_messages().last().map(|message| &message.id);
         let human = prompt.context.newest_human_message().map(|message| &message.id);
-        let find = |id: &MessageId| self.by_message.get(&(room.to_owned(), id.to_string()));
+        let find = |id: &MessageId| self.by_message.get(&(channel.to_owned(), id.to_string()));
         newest.into_iter().chain(human).find_map(find).map(|found| found.answer(prompt))
     }
 }
 
 impl RecordedJudgment {
-    fn new(room: &str, message: &MessageId, judgment: Judgment) -> Self {
+    fn new(channel: &str, message: &MessageId, judgment: Judgment) -> Self {
         Self {
-            room: room.to_owned(),
+            room: channel.to_owned(),
             message: message.to_string(),
             should_respond: judgment.should_respond,
             confidence: Some(judgment.confidence),

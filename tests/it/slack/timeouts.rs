@@ -63,8 +63,8 @@ async fn connect(
             history_lag: SignedDuration::from_millis(200),
         },
     };
-    let (mind, room) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
-    let (inbox, _) = build_parts(database.store.clone(), clock, mind, room);
+    let (mind, platform) = (Arc::new(TestMind::default()), Arc::new(TestPlatform::default()));
+    let (inbox, _) = build_parts(database.store.clone(), clock, mind, platform);
     let persona = Persona {
         name: "Aizuchi".to_owned(),
         system_prompt: String::new(),

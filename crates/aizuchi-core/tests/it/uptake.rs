@@ -12,8 +12,8 @@ use aizuchi_harness::harness::{
     Harness, JOIN_IN_60, START, TestStore, message, on_every_store, thread,
 };
 
-/// A room in which these speak, each so many seconds after the one before. The judge always says yes, with a delay.
-async fn room(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {
+/// A channel in which these users write, each so many seconds after the one before. The judge always says yes, with a delay.
+async fn after_messages(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {
     let harness = Harness::new(store).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
     for (seconds, user, text) in messages {
@@ -26,7 +26,7 @@ async fn room(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {
 #[tokio::test]
 async fn an_answer_that_names_nobody_is_not_spoken_over() {
     let transcript = on_every_store(async |store| {
-        let harness = room(
+        let harness = after_messages(
             store,
             &[
                 (0, "carol", "good morning"),
@@ -52,7 +52,7 @@ async fn an_answer_that_names_nobody_is_not_spoken_over() {
 #[tokio::test]
 async fn an_arrangement_between_two_is_theirs() {
     let transcript = on_every_store(async |store| {
-        let harness = room(
+        let harness = after_messages(
             store,
             &[
                 (0, "ann", "anyone free for lunch?"),
@@ -78,9 +78,11 @@ async fn a_question_after_greetings_and_one_to_everyone_are_open() {
     for question in ["does anyone know when the shop opens?", "@everyone when does the shop open?"]
     {
         on_every_store(async |store| {
-            let harness =
-                room(store, &[(0, "ken", "hi Mia"), (5, "mia", "hey Ken"), (5, "mia", question)])
-                    .await;
+            let harness = after_messages(
+                store,
+                &[(0, "ken", "hi Mia"), (5, "mia", "hey Ken"), (5, "mia", question)],
+            )
+            .await;
             harness.pass(10_000).await;
             let transcript = harness.transcript().await;
             assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{transcript}");
@@ -100,7 +102,7 @@ async fn trouble_that_is_told_is_judged_and_small_talk_is_not() {
         ("了解です", false),
     ] {
         on_every_store(async |store| {
-            let harness = room(store, &[(0, "ann", text)]).await;
+            let harness = after_messages(store, &[(0, "ann", text)]).await;
             harness.pass(10_000).await;
             let judged = !harness.mind.prompt_texts(PromptVerb::Judge).is_empty();
             assert_eq!(judged, is_judged, "{text}");
@@ -112,7 +114,7 @@ async fn trouble_that_is_told_is_judged_and_small_talk_is_not() {
 #[tokio::test]
 async fn a_reply_to_the_personas_own_post_is_judged() {
     on_every_store(async |store| {
-        let harness = room(store, &[(0, "ann", "where is the key for the shed?")]).await;
+        let harness = after_messages(store, &[(0, "ann", "where is the key for the shed?")]).await;
         harness.mind.script.set_default(PromptVerb::Reply, "It is on the hook by the door.");
         harness.pass(1000).await;
         let before = harness.mind.prompt_texts(PromptVerb::Judge).len();
@@ -133,7 +135,8 @@ async fn an_answer_to_the_personas_own_question_is_owed_a_reply() {
         ("Is it on the hook by the door?", "does anyone want tea?", false),
     ] {
         on_every_store(async |store| {
-            let harness = room(store, &[(0, "ann", "where is the key for the shed?")]).await;
+            let harness =
+                after_messages(store, &[(0, "ann", "where is the key for the shed?")]).await;
             harness.mind.script.set_default(PromptVerb::Reply, asked);
             harness.pass(1000).await;
             harness.mind.script.set_default(PromptVerb::Reply, "Good.");
@@ -148,7 +151,7 @@ async fn an_answer_to_the_personas_own_question_is_owed_a_reply() {
 
 /// A question and what was written in its thread by (seconds later, author, text): what became of it.
 async fn asked_in_thread(store: TestStore, replies: &[(i64, &str, &str)]) -> String {
-    let harness = room(store, &[]).await;
+    let harness = after_messages(store, &[]).await;
     let question = harness.says("ann", "where is the key for the shed?").await;
     for (seconds, user, text) in replies {
         harness.pass(*seconds).await;
@@ -204,7 +207,7 @@ async fn a_verdict_is_left_to_the_thread_that_was_opened_meanwhile() {
 #[tokio::test]
 async fn what_was_answered_in_the_channel_is_not_open_in_its_thread() {
     on_every_store(async |store| {
-        let harness = room(store, &[]).await;
+        let harness = after_messages(store, &[]).await;
         let question = harness.says("ann", "where is the key for the shed?").await;
         harness.pass(40).await;
         harness.says("bob", "on the hook by the door").await;
@@ -221,7 +224,7 @@ async fn what_was_answered_in_the_channel_is_not_open_in_its_thread() {
 #[tokio::test]
 async fn a_mention_that_was_answered_is_not_open_in_its_thread() {
     on_every_store(async |store| {
-        let harness = room(store, &[]).await;
+        let harness = after_messages(store, &[]).await;
         let question = harness.says("ann", "@Aizuchi where is the key for the shed?").await;
         harness.pass(10).await;
         assert_eq!(harness.platform.posted_texts().len(), 1);
@@ -251,7 +254,7 @@ async fn what_the_persona_has_answered_is_not_open() {
 #[tokio::test]
 async fn a_question_is_not_left_to_a_thread_that_is_not_judged() {
     on_every_store(async |store| {
-        let harness = room(store, &[]).await;
+        let harness = after_messages(store, &[]).await;
         let question = harness.says("ann", "where is the key for the shed?").await;
         harness.pass(10).await;
         let in_thread = thread("garden", question.as_str());
@@ -267,7 +270,7 @@ async fn a_question_is_not_left_to_a_thread_that_is_not_judged() {
 #[tokio::test]
 async fn a_question_is_judged_in_its_thread_though_somebody_is_called_there() {
     on_every_store(async |store| {
-        let harness = room(store, &[(0, "bob", "good morning")]).await;
+        let harness = after_messages(store, &[(0, "bob", "good morning")]).await;
         let question = harness.says("ann", "where is the key for the shed?").await;
         harness.pass(10).await;
         harness.says_in(thread("garden", question.as_str()), "ann", "@bob maybe you?").await;
@@ -306,7 +309,7 @@ async fn a_name_that_a_user_has_calls_that_user() {
     .await;
 }
 
-/// What the persona did in rooms that were written for this by writers who did not know the models.
+/// What the persona did in channels that were written for this by writers who did not know the models.
 #[derive(Debug, Default, PartialEq)]
 struct Count {
     answered: usize,
@@ -324,19 +327,19 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../aizuchi-structure/examples/fit_structure");
     let mut count = Count::default();
     for name in ["rooms", "rooms2"] {
-        let rooms = std::fs::read_to_string(folder.join(name).with_extension("jsonl")).unwrap();
-        for room in rooms.lines() {
-            let room: Value = serde_json::from_str(room).unwrap();
-            let is_plain = room["plain"] == true;
-            if let Some(answer) = answered_by(&room) {
+        let channels = std::fs::read_to_string(folder.join(name).with_extension("jsonl")).unwrap();
+        for line in channels.lines() {
+            let channel: Value = serde_json::from_str(line).unwrap();
+            let is_plain = channel["plain"] == true;
+            if let Some(answer) = answered_by(&channel) {
                 // What was said before anybody answered talks over nobody.
-                let spoke = speaks_after(&room, answer).await;
+                let spoke = speaks_after(&channel, answer).await;
                 count.answered += 1;
                 count.spoken_over += usize::from(spoke);
                 count.plainly_answered += usize::from(is_plain);
                 count.plainly_spoken_over += usize::from(is_plain && spoke);
             } else {
-                let spoke = speaks_after(&room, asked(&room)).await;
+                let spoke = speaks_after(&channel, asked(&channel)).await;
                 count.open += 1;
                 count.dropped += usize::from(!spoke);
             }
@@ -349,27 +352,27 @@ async fn in_rooms_of_strangers_the_structure_alone_holds_back_an_eager_judge() {
     );
 }
 
-fn asked(room: &Value) -> usize {
-    room["asked"].as_u64().unwrap() as usize
+fn asked(channel: &Value) -> usize {
+    channel["asked"].as_u64().unwrap() as usize
 }
 
-/// Which message is the first to answer the question of a room, as its writer or a reader said.
-fn answered_by(room: &Value) -> Option<usize> {
+/// Which message is the first to answer the question of a channel, as its writer or a reader said.
+fn answered_by(channel: &Value) -> Option<usize> {
     let by_writer = || {
-        let mut messages = room["messages"].as_array().unwrap().iter();
+        let mut messages = channel["messages"].as_array().unwrap().iter();
         messages.position(|message| message["role"] == "answers")
     };
-    let is_answered = room["status"] == "answered";
-    let by_reader = || room["answered_by"].as_u64().map(|index| index as usize);
+    let is_answered = channel["status"] == "answered";
+    let by_reader = || channel["answered_by"].as_u64().map(|index| index as usize);
     is_answered.then(|| by_reader().or_else(by_writer).unwrap())
 }
 
-/// Whether it speaks after a message of a room.
-async fn speaks_after(room: &Value, index: usize) -> bool {
+/// Whether it speaks after a message of a channel.
+async fn speaks_after(channel: &Value, index: usize) -> bool {
     let harness = Harness::new(TestStore::volatile()).await;
     harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
     let mut after: Option<MessageId> = None;
-    for (number, message) in room["messages"].as_array().unwrap().iter().enumerate() {
+    for (number, message) in channel["messages"].as_array().unwrap().iter().enumerate() {
         let at = message["at"].as_f64().unwrap() as i64;
         harness.pass(START + at - harness.clock.now().as_second()).await;
         let author = message["author"].as_str().unwrap();

@@ -29,7 +29,7 @@ pub(super) struct GatewayEvent {
 
 pub(super) struct EventSender {
     inputs: mpsc::Sender<QueuedInput>,
-    room: Arc<Semaphore>,
+    capacity: Arc<Semaphore>,
 }
 
 pub(super) struct EventReceiver(mpsc::Receiver<QueuedInput>);
@@ -37,7 +37,7 @@ pub(super) struct EventReceiver(mpsc::Receiver<QueuedInput>);
 /// What was received. It takes up room in the queue until it is dropped.
 pub(super) struct QueuedInput {
     pub input: GatewayInput,
-    _room: OwnedSemaphorePermit,
+    _capacity: OwnedSemaphorePermit,
 }
 
 /// Nobody takes the events any more.
@@ -46,16 +46,17 @@ pub(super) struct QueueClosed;
 
 pub(super) fn event_queue() -> (EventSender, EventReceiver) {
     let (inputs, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
-    let room = Arc::new(Semaphore::new(MAX_QUEUED_BYTES));
-    (EventSender { inputs, room }, EventReceiver(receiver))
+    let capacity = Arc::new(Semaphore::new(MAX_QUEUED_BYTES));
+    (EventSender { inputs, capacity }, EventReceiver(receiver))
 }
 
 impl EventSender {
     /// Waits until there is room for what arrived as so many bytes.
     pub async fn send(&self, input: GatewayInput, size_bytes: usize) -> Result<(), QueueClosed> {
         let size = u32::try_from(size_bytes.min(MAX_QUEUED_BYTES)).unwrap_or(u32::MAX);
-        let room = self.room.clone().acquire_many_owned(size).await.map_err(|_| QueueClosed)?;
-        self.inputs.send(QueuedInput { input, _room: room }).await.map_err(|_| QueueClosed)
+        let capacity =
+            self.capacity.clone().acquire_many_owned(size).await.map_err(|_| QueueClosed)?;
+        self.inputs.send(QueuedInput { input, _capacity: capacity }).await.map_err(|_| QueueClosed)
     }
 }
 

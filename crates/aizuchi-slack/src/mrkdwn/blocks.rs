@@ -23,10 +23,10 @@ pub fn to_blocks(mrkdwn: &str) -> Value {
 /// Splits mrkdwn at the ends of lines or, if one is too long, between letters. Code goes on in the next part.
 fn split_mrkdwn(mrkdwn: &str, longest: usize) -> Vec<String> {
     let mut parts = Parts { finished: Vec::new(), part: String::new(), is_code: false };
-    let room = longest - FENCE_ROOM;
+    let limit = longest - FENCE_ROOM;
     for line in mrkdwn.split_inclusive('\n') {
-        for piece in split_line(line, room) {
-            if length(&parts.part) + length(&piece) > room {
+        for piece in split_line(line, limit) {
+            if length(&parts.part) + length(&piece) > limit {
                 parts.finish();
             }
             parts.push(&piece);
