@@ -111,7 +111,7 @@ impl Endpoint {
         Self { status, answer: Some(SchemaGenerator::subschema_for::<T>), ..self }
     }
 
-    /// With bodies of at most so many bytes.
+    /// With request bodies of at most this many bytes.
     fn within(self, bytes: usize) -> Self {
         Self { route: self.route.layer(DefaultBodyLimit::max(bytes)), ..self }
     }

@@ -66,7 +66,7 @@ impl Attempts {
     }
 }
 
-/// The wait after so many wrong tokens: it doubles.
+/// The wait after this many wrong tokens: it doubles with each.
 fn wait_after(failures: u32) -> SignedDuration {
     match failures.saturating_sub(FREE_FAILURES) {
         0 => SignedDuration::ZERO,

@@ -26,7 +26,7 @@ const STATIC_PATH: &str = "/static/";
 /// The cookie with a session's id.
 pub const SESSION_COOKIE: &str = "aizuchi_session";
 
-/// The name of whoever holds `http.token`.
+/// The name of a visitor who signed in with `http.token`.
 const TOKEN_HOLDER: &str = "http.token";
 
 /// The tokens that open the pages to other machines, and what they opened.

@@ -79,7 +79,7 @@ pub fn respond(
     (headers, Body::from_stream(events)).into_response()
 }
 
-/// Returns when whoever reads may not be allowed to any more.
+/// Returns when the visitor may have lost the right to read.
 async fn end_of_rights(visitor: Visitor, now: Timestamp) {
     match (visitor.session, visitor.access) {
         (Some(session), _) => {

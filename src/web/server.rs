@@ -60,7 +60,7 @@ const MAX_HEAD_BYTES: usize = 32 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
 
 impl ServerLimits {
-    /// For the pages, in a process that may open so many files. Together with the health checks they take at most half
+    /// For the pages, in a process that may open `max_files` files. Together with the health checks they take at most half
     /// of them; the rest is for the database, the platforms and the models.
     pub fn pages(max_files: u64, proxies: &TrustedProxies) -> Self {
         Self {

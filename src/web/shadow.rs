@@ -27,7 +27,7 @@ use aizuchi_core::texts;
 /// Answers may quote chat, so they do not stay.
 const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
 const MOST_ANSWERS: usize = 2000;
-/// However high a cap is, so many calls are the most.
+/// The most calls, however high the cap is.
 pub const MOST_CALLS: u64 = 200;
 /// What a model may be asked for at most, in the currency of the prices.
 const MOST_CAP: f64 = 5.0;

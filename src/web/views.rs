@@ -107,7 +107,7 @@ pub fn spending(
         let found = spendings.iter().find(|spending| spending.channel.as_ref() == channel);
         let spent = found.map(|found| found.spent).unwrap_or_default();
         let money = |micros: u64| micros as f64 / 1e6;
-        // Of tokens without a price nobody knows what they cost; what is known is at least that much.
+        // The cost of tokens without a price is unknown, so the known cost is a lower bound.
         let price =
             |micros: u64, unpriced: u64| (micros > 0 || unpriced == 0).then(|| money(micros));
         let unpriced = found

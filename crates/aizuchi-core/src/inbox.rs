@@ -265,7 +265,7 @@ impl Inbox {
         let conversation = &message.conversation;
         let age = self.channel_cache.age(message, *arrival, self.clock.now());
         let name = self.persona_name.as_deref()?;
-        // A mute is easily undone, and whoever wants one is in no mood for a mark.
+        // A request for silence counts without a mention, because a mute is easily undone.
         let is_silenced = || {
             message.is_human()
                 && Command::stops_by_name(&message.text, name)

@@ -1,5 +1,5 @@
-//! What becomes of a text that a model wrote before anybody sees it. A model may obey whoever wrote into the chat, so
-//! these rules hold whatever it answers.
+//! What becomes of a text that a model wrote before anybody sees it. A model may follow what a user wrote into the
+//! chat, so these rules hold whatever it answers.
 
 pub mod secrets;
 pub mod urls;

@@ -436,8 +436,8 @@ impl Runner {
         }
     }
 
-    /// Commits, and repeats that while the store is out: what was done under a lease is still true when the store is
-    /// back, so nobody waits for the lease to end and for another model call.
+    /// Commits, and retries until the lease ends while the store is unavailable. The result of a step stays valid under
+    /// its lease, so an outage does not cost another model call.
     async fn commit_within<T, F: Future<Output = Result<T, StoreError>>>(
         &self,
         lease_end: Timestamp,

@@ -427,7 +427,7 @@ pub trait Archive: Send + Sync {
 pub trait Cursors: Send + Sync {
     async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError>;
 
-    /// Puts a cursor where it is now. Durable when this returns; wakes nobody.
+    /// Puts a cursor where it is now. Durable when this returns; wakes no task.
     async fn put_cursor(&self, cursor: Cursor) -> Result<(), StoreError>;
 }
 

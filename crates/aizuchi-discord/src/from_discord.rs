@@ -56,7 +56,7 @@ pub enum DiscordEvent {
     Member(GuildMember),
     /// A slash command, its autocompletion, or a button.
     Interaction(Value),
-    /// It matters to nobody here.
+    /// Nothing here depends on it.
     Ignored,
     /// It lacks what an event of its name needs.
     Malformed,

@@ -44,7 +44,7 @@ pub enum SlackEvent {
     TokensRevoked(Vec<UserId>),
     /// Slack drops events for a while.
     RateLimited,
-    /// It matters to nobody here.
+    /// Nothing here depends on it.
     Ignored,
     /// It lacks what an event of its type needs.
     Malformed,

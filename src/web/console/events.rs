@@ -23,7 +23,7 @@ use crate::web::{ApiProblem, Web};
 /// A comment is sent after this time without a change, so that proxies keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
-/// Changes come in bursts; a page is told once a second.
+/// Changes come in bursts, so a page is notified at most once a second.
 const PACE: Duration = Duration::from_secs(1);
 
 struct Changes {

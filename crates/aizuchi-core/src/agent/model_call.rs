@@ -17,7 +17,7 @@ use crate::llm::{Llm, LlmError, LlmResponse, MODEL_CONTENT_TARGET};
 use crate::prompt::Prompt;
 use crate::prompt::budget::TrimmedSection;
 
-/// The error of a request whose end nobody awaited.
+/// The recorded error of a request that was dropped before it ended.
 const ABANDONED: &str = "the call was given up";
 
 /// A request that was sent. If it is dropped before it has ended, because its step is, it is recorded all the same: the

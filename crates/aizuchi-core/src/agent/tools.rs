@@ -47,7 +47,7 @@ pub struct ToolSettings {
 }
 
 impl ToolSettings {
-    /// The tools as a model is told of them.
+    /// The definitions of the tools that a model gets.
     pub fn specs(language: Language) -> Vec<ToolSpec> {
         TOOLS.into_iter().map(|tool| tool.spec(language)).collect()
     }

@@ -20,7 +20,7 @@ use aizuchi_structure::{ConversationStructure, Models};
 pub const MAX_MESSAGES: usize = 2 * WINDOW;
 
 const MAX_KNOWN_TALKS: usize = 64;
-/// Users who are gone keep their numbers, up to so many for each who is there.
+/// Users who have left keep their numbers, up to this many for each user who is present.
 const MAX_USERS_KEPT: usize = 8;
 
 /// Whether a post of the persona's hands a question to the others and answers nothing: it asks them all, and tells
@@ -244,7 +244,7 @@ impl Talk {
         talk
     }
 
-    /// The same without so many of the first messages.
+    /// The same without the first `count` messages.
     fn without_first(&self, count: usize) -> Self {
         Self {
             structure: self.structure.slice(count..self.structure.len()),

@@ -27,9 +27,9 @@ pub const MAX_MOMENTS: usize = 6000;
 /// It learns nothing from fewer verdicts, or from fewer yes.
 pub const MIN_VERDICTS: usize = 200;
 pub const MIN_YES: usize = 20;
-/// It learns again when there are so many more verdicts, as a share of those it has learned from.
+/// It learns again when the number of verdicts has grown by this share.
 const GROWTH: f64 = 0.04;
-/// Each moment is scored by a model that has seen the others but for a part of one in so many.
+/// The folds of the cross-validation: each moment is scored by a model that has not seen its fold.
 const PARTS: usize = 5;
 /// A gate that skips less is not worth its risk.
 const MIN_SKIPPED: f64 = 0.05;

@@ -23,7 +23,7 @@ pub struct CallOwner {
     pub channel: Option<ChannelId>,
     /// `None` for a memory.
     pub decision: Option<DecisionId>,
-    /// Whether nobody waits for it.
+    /// Whether no user waits for the result.
     pub is_unsolicited: bool,
     /// The author of all that a judge is asked about, if there is only one.
     pub sole_author: Option<UserId>,

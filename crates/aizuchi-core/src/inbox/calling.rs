@@ -211,7 +211,7 @@ fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
     is_apart.then_some((body, is_marked))
 }
 
-/// "hey Aizuchi, …", 「ねえAizuchi、…」: whoever begins so speaks to the one who is named, whatever follows.
+/// "hey Aizuchi, …", 「ねえAizuchi、…」: an opening like this addresses the one who is named, whatever follows.
 fn is_hailed(text: &str, name: &str) -> bool {
     without_greeting(text, name).len() < text.len()
         && behind_name(text, name).is_some_and(|(body, is_marked)| is_marked && !body.is_empty())

@@ -41,7 +41,7 @@ struct CachedConversation {
     /// `None` if it is to be read from the store.
     talk: Option<Talk>,
     timer: Option<JudgeTimer>,
-    /// How often the talk was dropped.
+    /// How often `talk` was dropped from the cache.
     drops: u64,
     /// Held while it is read from the store.
     reading: Arc<AsyncMutex<()>>,

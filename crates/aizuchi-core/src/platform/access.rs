@@ -10,7 +10,7 @@ use crate::clock::Clock;
 /// How long refused credentials may be replaced before the connection ends.
 pub const RENEWAL_TIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// How long a refused credential that nobody replaces is left alone before it is tried again.
+/// How long a refused credential rests before it is tried again, unless it is replaced.
 pub const RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// The bot's access to one platform with one of its credentials.

@@ -125,7 +125,8 @@ pub async fn open_snapshot(path: &Path) -> Result<Connection, StoreError> {
     snapshot.map_err(|error| error.into_broken(&path.display().to_string()))
 }
 
-/// A new file that is one file at any time: whoever writes it gives it its name only once it is whole.
+/// A new database that never has a log or journal file beside it. Its caller writes it under a temporary name, and renames
+/// it once it is complete.
 pub async fn create_anew(path: &Path) -> Result<Connection, StoreError> {
     match std::fs::remove_file(path) {
         Ok(()) => {}

@@ -367,7 +367,7 @@ struct VolatileState {
     spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<SpendingBucket, SpendingSum>>,
     /// What model calls may cost that are not booked yet, by the tokens of their claims.
     reservations: BTreeMap<i64, PlannedCall>,
-    /// When a judge was called lately about what one user wrote and nobody else.
+    /// When a judge was called lately about messages of which this user is the only author.
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
     /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,

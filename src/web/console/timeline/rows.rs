@@ -149,7 +149,7 @@ async fn messages(
     }
 }
 
-/// Keeps the newest so many. Whether there were more.
+/// Keeps the newest `most`. Returns whether there were more.
 fn drop_oldest<T>(found: &mut Vec<T>, most: usize) -> bool {
     let surplus = found.len().saturating_sub(most);
     found.drain(..surplus);

@@ -22,7 +22,7 @@ pub enum Tool {
     SearchMessages,
 }
 
-/// All tools, in the order in which models are told of them.
+/// All tools, in the order in which models get their definitions.
 pub const TOOLS: [Tool; 7] = [
     Tool::AddMemo,
     Tool::EditMemo,

@@ -1,5 +1,5 @@
 //! The channel of the local room in which a script is played. It is private, so what is said there is in no other
-//! channel's prompts or memories, and its people are in nobody's list.
+//! channel's prompts or memories, and its users are in no list of users.
 
 use std::sync::Arc;
 

@@ -46,7 +46,7 @@ pub async fn moved_to(connection: &mut Connection) -> Result<Option<String>, Sto
     moved.map(|row| rows::column(&row, "description")).transpose()
 }
 
-/// From now on, nobody uses the database; they are told where it is.
+/// From now on, every process refuses to open the database, and says where it was moved.
 pub async fn set_moved_to(connection: &mut Connection, place: &str) -> Result<(), StoreError> {
     let mark = query(sql::SET_MOVED_TO).bind(MOVED).bind(place).bind(Some(Vec::new()));
     mark.execute(connection).await.map(|_| ())

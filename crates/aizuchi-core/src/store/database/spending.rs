@@ -19,7 +19,7 @@ pub struct Expense<'a> {
     pub cost: CallCost,
     /// Whether the price of its model is known.
     pub is_priced: bool,
-    /// Whether nobody waited for it.
+    /// Whether no user waited for the result.
     pub is_unsolicited: bool,
 }
 

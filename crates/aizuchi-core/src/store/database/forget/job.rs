@@ -23,16 +23,16 @@ const LETTERS_AT_ONCE: usize = 1_000_000;
 /// What a step has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetProgress {
-    /// Nobody is to be forgotten.
+    /// No user is to be forgotten.
     Idle,
     Working,
-    /// From now on, nobody reads the messages of the user any more.
+    /// From now on, no query returns the messages of the user.
     Hidden(WorkspaceId),
     /// One user is forgotten.
     Done(ForgottenUser),
 }
 
-/// Somebody who was just forgotten.
+/// A user who was just forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgottenUser {
     pub workspace: WorkspaceId,

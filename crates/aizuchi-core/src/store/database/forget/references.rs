@@ -18,7 +18,7 @@ use crate::store::database::sql::forget as sql;
 const MIN_NAME_AGE: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// How many of the newest messages tell which names are common words.
 const VOCABULARY: i64 = 2000;
-/// A word that others use in more than one of so many messages is no name.
+/// A word that others use in more than one of this many messages is not taken for a name.
 const COMMON_WORD: usize = 100;
 /// How many messages before a user had a name tell whether it was a word already.
 const EARLIER_MESSAGES: usize = 20_000;
@@ -85,7 +85,7 @@ pub enum TextScope<'a> {
 }
 
 impl References {
-    /// Reads at most so many letters of the user's texts.
+    /// Reads at most this many letters of the user's texts.
     pub async fn load(
         connection: &mut Connection,
         forgetting: &Forgetting,
