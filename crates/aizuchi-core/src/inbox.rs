@@ -182,6 +182,7 @@ impl Inbox {
         let conversation = conversation_of(&heard).cloned();
         let message = author_and_arrival(&heard);
         let conversations = &self.channel_cache.conversations;
+        // If the commit fails or this future is dropped, the cache may not match the store, and is read again.
         let reread = conversations.drop_unless_kept(changed_conversations(&heard));
         let began = Instant::now();
         let now = self.clock.now();

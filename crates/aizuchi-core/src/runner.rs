@@ -103,6 +103,7 @@ const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
 const MAX_MEMORY_JOBS: usize = 4;
 /// How long one memory job may take, with all its model calls.
 const MEMORY_JOB_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
+/// Longer than the timeout, so that a job that still runs is not claimed a second time.
 const MEMORY_JOB_LEASE: SignedDuration = SignedDuration::from_mins(11);
 /// How long to wait after a failed poll of the store.
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(1);
@@ -173,6 +174,7 @@ impl Runner {
                 }
             };
             tokio::select! {
+                // In this order, so that a full queue does not delay the shutdown.
                 biased;
                 () = shutdown.cancelled() => {}
                 Some(()) = running.next(), if !running.is_empty() => {}
@@ -210,12 +212,14 @@ impl Runner {
         self.metrics.wake_ups.inc();
         let free = self.settings.max_concurrency.saturating_sub(running);
         if free == 0 {
+            // A step that ends frees a slot, and wakes the loop.
             return Ok(Poll { work: Vec::new(), next_poll: None });
         }
         let now = self.clock.now();
         let claims = self.store.claim(now, self.settings.lease, free).await?;
         // Claimed steps must run even if the next query fails.
         let next = if claims.len() == free {
+            // There may be more due steps than free slots.
             Some(now)
         } else {
             self.store.next_ready().await.unwrap_or(Some(now + RETRY_DELAY))
@@ -306,7 +310,7 @@ impl Runner {
         self.log_memory_job(&outcome);
         let commit = || self.store.complete_memory_job(job, outcome.clone(), self.clock.now());
         if let Err(error) = self.commit_within(began + MEMORY_JOB_LEASE, commit).await {
-            // The lease ends, and the job runs again.
+            // When the lease ends, the job is claimed again.
             error!(error = %error, "committing the memory failed; the job runs again");
         }
     }
@@ -358,6 +362,7 @@ impl Runner {
         let revision = *self.store.revisions().borrow();
         let mut attempts = Vec::new();
         let handling = self.agent.handle(&claim, &superseded, &mut attempts);
+        // A panic ends this step, not the runner with the steps of all other conversations.
         let handled = AssertUnwindSafe(handling).catch_unwind().await;
         let outcome = handled.unwrap_or_else(|_| {
             error!("the step panicked");

@@ -170,6 +170,7 @@ impl DiscordPlatform {
 
     /// Waits until there may be another token than this one, which the gateway has refused.
     async fn wait_for_token(&self, refused: &Arc<SecretString>) {
+        // A token that was replaced during the connection says nothing about its successor.
         if Arc::ptr_eq(refused, &self.settings.token.read()) {
             self.access.refuse("the gateway says so");
         }

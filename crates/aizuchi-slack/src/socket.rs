@@ -122,6 +122,7 @@ impl SlackPlatform {
                 SlackDisconnect::Permanent(SlackConnectError::SocketModeDisabled)
             }
             SlackApiError::Refused(code) if SlackApiError::is_token_error(&code) => {
+                // A token that was replaced during the call says nothing about its successor.
                 if Arc::ptr_eq(&token, &app_token.read()) {
                     self.app_access.refuse(&code);
                 }

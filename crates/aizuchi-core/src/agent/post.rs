@@ -106,6 +106,7 @@ impl Agent {
         }
         self.dispatches.begin(item);
         let answer = self.clock.timeout(self.settings.post_timeout, platform.post(item)).await;
+        // Where the outcome is unknown the request may still take effect, so the lookup needs to know when it was made.
         if !matches!(answer, Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_)) {
             self.dispatches.end(item);
         }

@@ -75,6 +75,7 @@ pub async fn complete(
     };
     let mut outcome = if is_stale { outcome.without_text() } else { outcome };
     if !outcome.attempts.is_empty() {
+        // What the calls really cost is booked below, in place of the estimate.
         reservations::release(connection, claim.token).await?;
     }
     for attempt in std::mem::take(&mut outcome.attempts) {
@@ -85,6 +86,7 @@ pub async fn complete(
         )
         .await?;
     }
+    // Of a superseded step only its model calls and its post are recorded: both have happened.
     if is_current {
         memos::apply_changes(connection, counters, conversation, &mut outcome).await?;
         if let Some(evaluation) = &outcome.evaluation {
@@ -143,7 +145,7 @@ async fn record_posted(
     }
     let mut message = item.to_message(posted);
     if rows::column(&marked, "is_forgotten")? {
-        // Whoever it was made from was forgotten in between.
+        // A user whose messages it was made from was forgotten while it was posted.
         message.text = "".into();
     }
     put_own_message(connection, counters, &message, item.message_gate()).await
