@@ -23,8 +23,8 @@ use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::{self, Agent, Minds};
 use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Message, MessageId,
-    Role, User, UserId, Visibility, WorkspaceId,
+    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Heard, Mention, Message,
+    MessageId, Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::clock::{Clock, seeded_random};
 use aizuchi_core::command::reply::CommandReplies;
@@ -37,7 +37,7 @@ use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage, StepResult};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
-use aizuchi_core::inbox::{Inbox, Redaction};
+use aizuchi_core::inbox::{Delivery, Inbox, Redaction};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -160,8 +160,16 @@ pub fn run(
         demo: None,
     };
     let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
-    let mut simulation =
-        Simulation { pool: LocalPool::new(), clock, inbox, recorder, known_users: HashSet::new() };
+    let mut simulation = Simulation {
+        pool: LocalPool::new(),
+        clock,
+        inbox,
+        recorder,
+        heard_users: HashSet::new(),
+        users: RecordedUsers::new(channel),
+        // Annotated replies are what the structure is to find out. Without annotation, the platform has given them.
+        gives_replies: !channel.messages.iter().any(|message| message.opener),
+    };
     let stop = CancellationToken::new();
     let stopped = stop.clone();
     let error_recorder = recorder.clone();
@@ -187,7 +195,45 @@ struct Simulation<'a> {
     clock: Clock,
     inbox: Inbox,
     recorder: &'a Recorder,
-    known_users: HashSet<String>,
+    heard_users: HashSet<String>,
+    users: RecordedUsers,
+    /// Whether the author's platform knows which message a message replies to.
+    gives_replies: bool,
+}
+
+/// The users of a recorded channel. Its texts mention them by their names.
+#[derive(Default)]
+struct RecordedUsers {
+    ids: HashMap<Arc<str>, UserId>,
+    names: Vec<Arc<str>>,
+}
+
+impl RecordedUsers {
+    fn new(channel: &RecordedChannel) -> Self {
+        let mut users = Self::default();
+        for message in &channel.messages {
+            let Some(name) = &message.name else { continue };
+            if !users.ids.contains_key(name.as_str()) {
+                let name: Arc<str> = name.as_str().into();
+                users.ids.insert(name.clone(), UserId::new(message.author.as_str()));
+                users.names.push(name);
+            }
+        }
+        users
+    }
+
+    /// Whom a text mentions, by their ids, as a platform tells it.
+    fn mentions(&self, text: &str, persona: &str) -> Vec<Mention> {
+        let mut mentions = local::mention::parse_mentions(text, persona, &self.names);
+        for mention in &mut mentions {
+            if let Mention::User(user) = mention
+                && let Some(id) = self.ids.get(&user.0)
+            {
+                *user = id.clone();
+            }
+        }
+        mentions
+    }
 }
 
 impl Simulation<'_> {
@@ -222,7 +268,7 @@ impl Simulation<'_> {
     ) {
         let kind = if recorded.bot { AuthorKind::Bot } else { AuthorKind::Human };
         let author = Author { id: UserId::new(recorded.author.as_str()), kind };
-        if self.known_users.insert(recorded.author.clone())
+        if self.heard_users.insert(recorded.author.clone())
             && let Some(name) = &recorded.name
         {
             let (workspace, id, role) = (workspace.clone(), author.id.clone(), Role::Member);
@@ -237,7 +283,7 @@ impl Simulation<'_> {
             id: MessageId::new(recorded.id.as_str()),
             at: recorded.at(),
             author,
-            mentions: local::mention::parse_mentions(&recorded.text, persona, &[]),
+            mentions: self.users.mentions(&recorded.text, persona),
             text: recorded.text.as_str().into(),
             edits: 0,
             conversation,
@@ -255,12 +301,19 @@ impl Simulation<'_> {
                 record.write(&event);
             }
         }
-        self.hear(Heard::Message(message, Arrival::Live));
+        let reply_to = recorded.reply_to.first().filter(|_| self.gives_replies);
+        let reply_to = reply_to.map(|parent| MessageId::new(parent.as_str()));
+        let heard = Heard::Message(message, Arrival::Live);
+        self.deliver(Delivery { reply_to, ..heard.into() });
         self.pool.run_until_stalled();
     }
 
     fn hear(&mut self, heard: Heard) {
-        if let Err(error) = self.pool.run_until(self.inbox.hear(heard)) {
+        self.deliver(heard.into());
+    }
+
+    fn deliver(&mut self, delivery: Delivery) {
+        if let Err(error) = self.pool.run_until(self.inbox.deliver(delivery)) {
             let error =
                 anyhow::Error::new(error).context("cannot store a message of the recording");
             self.recorder.lock().first_error.get_or_insert(error);
@@ -644,5 +697,37 @@ impl Platform for ReplayPlatform {
 
     fn max_post_length(&self) -> usize {
         local::limits::MAX_MESSAGE_LENGTH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mention_is_of_the_user_who_has_the_name() {
+        let message = |author: &str, name: Option<&str>| RecordedMessage {
+            room: "den".to_owned(),
+            thread: None,
+            id: author.to_owned(),
+            ts: 1.0,
+            author: author.to_owned(),
+            name: name.map(str::to_owned),
+            text: String::new(),
+            reply_to: Vec::new(),
+            bot: false,
+            opener: false,
+        };
+        let messages =
+            vec![message("U1", Some("Mia Berg")), message("U2", Some("Mia")), message("ken", None)];
+        let users = RecordedUsers::new(&RecordedChannel { name: "den".to_owned(), messages });
+        for (text, expected) in [
+            ("@mia berg do you know?", &[Mention::User(UserId::new("U1"))][..]),
+            ("@Mia, @ken", &[Mention::User(UserId::new("U2")), Mention::User(UserId::new("ken"))]),
+            ("@someone", &[Mention::User(UserId::new("someone"))]),
+            ("@Aizuchi", &[Mention::Persona]),
+        ] {
+            assert_eq!(users.mentions(text, "Aizuchi"), expected, "{text}");
+        }
     }
 }
