@@ -103,6 +103,11 @@ async fn a_model_is_asked_once_and_within_its_cap() {
     assert_eq!((&counts["calls"], &counts["is_cap_reached"]), (&json!(0), &json!(true)), "{json}");
     assert_eq!(score(&json)["failed"], counts["unknown"], "{json}");
     assert!(stderr.contains("judgments are unknown, because the cap was reached"), "{stderr}");
+    // Two policies that ask the same are asked once.
+    std::fs::copy(folder.path().join("config.yaml"), folder.path().join("same.yaml")).unwrap();
+    let both = [&capped[..], &["--policy", "config.yaml", "--policy", "same.yaml"]].concat();
+    let (_, _, stderr) = replay(folder.path(), &both).await;
+    assert!(stderr.contains(&format!("would be asked about {calls} times, with ")), "{stderr}");
     // The kept answers are recorded answers.
     let (_, recorded, _) =
         replay(folder.path(), &["--judge", "data/replay-answers.jsonl", "--events", "recorded"])

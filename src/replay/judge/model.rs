@@ -191,8 +191,11 @@ impl ModelJudge {
         Ok(micros)
     }
 
-    /// Counts a call that is not made.
-    fn count(&self, prompt: &Prompt) {
+    /// Counts a call that is not made, once: its answer would be in the cache from then on, also for other policies.
+    fn count_once(&self, key: String, prompt: &Prompt) {
+        if !self.priced.lock().insert(key) {
+            return;
+        }
         let usage = Usage {
             input_tokens: prompt.total_tokens(),
             output_tokens: JUDGMENT_TOKENS,
@@ -216,14 +219,11 @@ impl ModelJudge {
         match &self.asking {
             Asking::Live(_) => {}
             Asking::Dry => {
-                self.count(prompt);
+                self.count_once(key, prompt);
                 return self.bystander.ask(prompt).await;
             }
             Asking::Never => {
-                // Under several policies the same is asked once.
-                if self.priced.lock().insert(key) {
-                    self.count(prompt);
-                }
+                self.count_once(key, prompt);
                 return Err(LlmError::Refused("there is no answer on record".to_owned()));
             }
         }
