@@ -68,7 +68,7 @@ fn transcript(recording: &Recording) -> String {
 }
 
 /// Packs a folder as Slack does, below `root`.
-fn zipped(folder: &Path, root: &str) -> tempfile::NamedTempFile {
+pub fn zipped(folder: &Path, root: &str) -> tempfile::NamedTempFile {
     let mut writer = zip::ZipWriter::new(tempfile::NamedTempFile::new().unwrap());
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
