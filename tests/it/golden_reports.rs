@@ -174,15 +174,3 @@ fn a_second_run_gives_the_same_bytes_and_nothing_private() {
         }
     }
 }
-
-/// A report needs what a stopped replay no longer has.
-#[test]
-fn a_report_cannot_be_resumed() {
-    let (folder, input) = export(exports::slack);
-    let mut program = aizuchi();
-    program.current_dir(folder.path()).arg("replay").args(input);
-    let run = program.args(["--report", "page.html", "--resume", "progress"]).assert().failure();
-    let stderr = String::from_utf8(run.get_output().stderr.clone()).unwrap();
-    assert!(stderr.contains("a report needs every channel"), "{stderr}");
-    assert!(!folder.path().join("page.html").exists() && !folder.path().join("progress").exists());
-}
