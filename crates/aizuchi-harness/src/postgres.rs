@@ -40,6 +40,7 @@ max_wal_senders = 0
 max_wal_size = '128MB'
 autovacuum = off
 plan_cache_mode = force_generic_plan
+jit = off
 SETTINGS
 } >"$folder/log" 2>&1
 for port in "$@"; do
