@@ -107,9 +107,13 @@ pub fn duration_bucket(seconds: f64) -> usize {
     BOUNDS.iter().position(|bound| seconds < *bound).unwrap_or(DURATIONS - 1)
 }
 
-/// One bucket for each doubling from an eighth on.
+/// One bucket for each doubling from an eighth on. What is less is in the first.
 pub fn doubling_bucket(value: f64, count: usize) -> usize {
-    (value.max(1e-3).log2() + 3.0).clamp(0.0, count as f64 - 1.0) as usize
+    const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+    const EIGHTH: u64 = 0.125_f64.to_bits() >> MANTISSA_BITS;
+    // The exponent of a positive number, which is its whole logarithm.
+    let exponent = value.max(0.0).to_bits() >> MANTISSA_BITS;
+    (exponent.saturating_sub(EIGHTH) as usize).min(count - 1)
 }
 
 pub const PROBABILITIES: usize = 12;
@@ -118,4 +122,21 @@ pub const PROBABILITIES: usize = 12;
 pub fn probability_bucket(probability: f32) -> usize {
     let odds = (probability / (1.0 - probability).max(1e-6)).max(1e-6);
     (odds.ln() + 6.0).clamp(0.0, PROBABILITIES as f32 - 1.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_begins_at_each_doubling() {
+        let by_logarithm = |value: f64, count: usize| {
+            (value.max(1e-3).log2() + 3.0).clamp(0.0, count as f64 - 1.0) as usize
+        };
+        for value in [0.0, 1e-9, 0.1, 0.125, 0.2, 0.25, 0.9, 1.0, 1.5, 2.0, 3.9, 4.0, 100.0, 1e12] {
+            assert_eq!(doubling_bucket(value, 10), by_logarithm(value, 10), "{value}");
+        }
+        assert_eq!(doubling_bucket(f64::INFINITY, 8), 7);
+        assert_eq!(doubling_bucket(-1.0, 8), 0);
+    }
 }

@@ -1,5 +1,6 @@
 //! Finds the users mentioned in a message of the local room.
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use crate::chat::{Mention, UserId};
@@ -11,7 +12,7 @@ const ALL: [&str; 5] = ["everyone", "here", "channel", "all", "みんな"];
 /// Every user named with an `@`: the persona, a known user, or whatever name the word gives.
 pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Mention> {
     let mut mentions = Vec::new();
-    let spellings = spellings(persona);
+    let spellings = LazyCell::new(|| spellings(persona));
     for (at, _) in text.match_indices(['@', '＠']) {
         let is_address =
             text[..at].chars().next_back().is_some_and(|before| before.is_ascii_alphanumeric());
