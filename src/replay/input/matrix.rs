@@ -136,11 +136,37 @@ impl RoomReader<'_, '_> {
                 format!("[{file}: {}]", to_single_line(name))
             }
             _ if content["m.relates_to"]["m.in_reply_to"].is_object() => {
-                strip_quote(body).to_owned()
+                self.with_mentions(strip_quote(body), content)
             }
-            _ => body.to_owned(),
+            _ => self.with_mentions(body, content),
         }
     }
+
+    /// The text with an `@` before the names of those whom it mentions, as other platforms write it. The plain text of a
+    /// mention is the display name alone.
+    fn with_mentions(&self, text: &str, content: &Value) -> String {
+        let users = content["m.mentions"]["user_ids"].as_array().into_iter().flatten();
+        let names = users.filter_map(Value::as_str).map(|user| self.name_of(user));
+        names.fold(text.to_owned(), |text, name| mark_mention(text, &name))
+    }
+}
+
+/// Puts an `@` before the first place where the text has this name as a word of its own. A reply mentions whom it
+/// answers, mostly without the name.
+fn mark_mention(mut text: String, name: &str) -> String {
+    let found = text.match_indices(name).map(|(at, _)| at);
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric();
+    let stands_alone = |at: &usize| {
+        let (before, after) = (&text[..*at], &text[*at + name.len()..]);
+        let is_joined = before.ends_with(is_letter) && name.starts_with(is_letter)
+            || name.ends_with(is_letter) && after.starts_with(is_letter);
+        !is_joined
+    };
+    let place = found.filter(|_| !name.is_empty()).find(stands_alone);
+    if let Some(at) = place.filter(|at| !text[..*at].ends_with('@')) {
+        text.insert(at, '@');
+    }
+    text
 }
 
 /// A reply repeats what it answers as a quotation before an empty line.
@@ -153,4 +179,25 @@ fn strip_quote(body: &str) -> &str {
 
 fn str_at<'a>(object: &'a Value, key: &str) -> &'a str {
     object[key].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mentioned_name_has_a_sign_before_it() {
+        for (text, name, expected) in [
+            ("Priya: did you lock it?", "Priya", "@Priya: did you lock it?"),
+            ("did you lock it, Priya? Priya!", "Priya", "did you lock it, @Priya? Priya!"),
+            ("Also, Al, look", "Al", "Also, @Al, look"),
+            ("美咲さん、どこですか？", "美咲", "@美咲さん、どこですか？"),
+            ("@Priya and Priya", "Priya", "@Priya and Priya"),
+            ("@priya:harbour.example look", "priya", "@priya:harbour.example look"),
+            ("It hangs behind the door.", "Nadia", "It hangs behind the door."),
+            ("nothing", "", "nothing"),
+        ] {
+            assert_eq!(mark_mention(text.to_owned(), name), expected);
+        }
+    }
 }
