@@ -107,6 +107,9 @@ impl ReportArgs {
             0 => format!(
                 "{nothing}; let it run where people talk, with `response.mode: observe` if it should only listen"
             ),
+            1 => {
+                format!("{nothing}; 1 private channel was left out, and --private includes it")
+            }
             count => {
                 format!(
                     "{nothing}; {count} private channels were left out, and --private includes them"

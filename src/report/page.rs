@@ -12,6 +12,7 @@ use crate::report::story::{Story, StoryKind};
 use crate::report::story_view::StoryView;
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
 /// More channels than this are summed up in one row.
@@ -144,19 +145,9 @@ impl<'a> View<'a> {
 
     fn page(&self) -> ReportPage<'a> {
         let (report, policy, l) = (self.report, self.policy, self.language);
-        let unanswered = policy.unanswered.map(|found| {
-            let counts = match found.is_annotated {
-                true => texts::unanswered_counts,
-                false => texts::unanswered_in_hour,
-            };
-            counts(
-                l,
-                found.questions,
-                sentences::at_open_question(report.source, l),
-                found.picked_up,
-                found.missed,
-            )
-        });
+        let unanswered =
+            policy.unanswered.map(|found| sentences::unanswered(found, report.source, l));
+        let all_spoken = policy.moments.wrong + policy.moments.spoke;
         ReportPage {
             l,
             tag: l.tag(),
@@ -186,10 +177,10 @@ impl<'a> View<'a> {
             asides: self.asides(),
             moments_rule: texts::moments_rule(
                 l,
+                &words::times(all_spoken, l),
                 policy.moments.wrong,
                 policy.moments.spoke,
                 policy.moments.silent,
-                policy.moments.wrong + policy.moments.spoke,
             ),
             groups: self.groups(),
             first: self.first(),
@@ -217,7 +208,8 @@ impl<'a> View<'a> {
 
     fn intro(&self) -> String {
         let (report, l) = (self.report, self.language);
-        let (messages, people) = (words::count(report.messages), words::count(report.people));
+        let messages = words::number_of(counted::messages, report.messages, l);
+        let people = words::number_of(counted::people, report.people, l);
         let date = |at| words::date(at, self.zone, l);
         let (from, to) = (date(report.period.from), date(report.period.to));
         let dates = if from == to { from } else { texts::dates(l, &from, &to) };
@@ -240,16 +232,19 @@ impl<'a> View<'a> {
             None => sentences::because_unknown(self.report, l),
             Some(_) => texts::for_days(l),
         };
+        let times = match policy.spoke {
+            Some(1) => texts::time(l),
+            Some(_) | None => texts::times(l),
+        };
         let spoke = Tile {
             value: policy.spoke.map_or(words::UNKNOWN.to_owned(), words::count),
             label: match source {
-                ReportSource::Ledger => texts::figure_spoke_ledger(l),
-                ReportSource::AlwaysSpeak => texts::figure_spoke_at_most(l),
+                ReportSource::Ledger => texts::figure_spoke_ledger(l, times),
+                ReportSource::AlwaysSpeak => texts::figure_spoke_at_most(l, times),
                 ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::Model => {
-                    texts::figure_spoke(l)
+                    texts::figure_spoke(l, times)
                 }
-            }
-            .to_owned(),
+            },
             note: rate.unwrap_or_else(|| unknown_rate.to_owned()),
             is_warning: false,
         };
@@ -330,7 +325,11 @@ impl<'a> View<'a> {
             shown.iter().map(|channel| self.channel_row(channel, most, None)).collect();
         if !rest.is_empty() {
             let sum = sum_up(rest, String::new());
-            rows.push(self.channel_row(&sum, most, Some(texts::more_channels(l, rest.len()))));
+            rows.push(self.channel_row(
+                &sum,
+                most,
+                Some(words::number_of(counted::more_channels, rest.len(), l)),
+            ));
         }
         let all = sum_up(&sorted, String::new());
         let label = Some(texts::all_channels(l).to_owned());
@@ -365,7 +364,10 @@ impl<'a> View<'a> {
             fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
             wrong_width: width(channel.wrong),
             label: match is_known {
-                true => texts::bar_label(l, channel.spoke, channel.wrong),
+                true => {
+                    let (spoke, wrong) = (channel.spoke, channel.wrong);
+                    texts::bar_label(l, &words::times(spoke, l), &words::times(wrong, l))
+                }
                 false => words::UNKNOWN.to_owned(),
             },
         }
@@ -446,9 +448,9 @@ impl<'a> View<'a> {
             sentence: match (first.taken_up, self.policy.spoke.unwrap_or(first.taken_up)) {
                 (0, _) if self.policy.spoke.is_none() => texts::first_unknown(l).to_owned(),
                 (0, _) => texts::first_none(l).to_owned(),
-                (known, spoke) if known == spoke => texts::first_of(l, &words::count(spoke)),
+                (known, spoke) if known == spoke => texts::first_of(l, &words::times(spoke, l)),
                 (known, spoke) => {
-                    texts::first_of_known(l, &words::count(spoke), &words::count(known))
+                    texts::first_of_known(l, &words::times(spoke, l), &words::count(known))
                 }
             },
             parts: parts.into_iter().filter(|(_, width, ..)| *width > 0.0).collect(),
@@ -461,12 +463,12 @@ impl<'a> View<'a> {
 
     fn cost_basis(&self) -> String {
         let (calls, l) = (self.policy.calls, self.language);
-        let count = |number: u64| words::count(number as usize);
         let each = |tokens: u64, calls: u64| match (tokens, calls) {
             (0, _) | (_, 0) => words::UNKNOWN.to_owned(),
-            (tokens, calls) => count(tokens / calls),
+            (tokens, calls) => words::count((tokens / calls) as usize),
         };
-        let (judges, replies) = (count(calls.judge_calls), count(calls.reply_calls));
+        let judges = words::number_of(counted::judge_calls, calls.judge_calls as usize, l);
+        let replies = words::number_of(counted::replies, calls.reply_calls as usize, l);
         let date = self.report.prices_of;
         match self.is_ledger() {
             true => texts::cost_basis_ledger(l, &judges, &replies, date),
@@ -541,7 +543,10 @@ impl<'a> View<'a> {
             findings: self.findings(),
             differences: match found.messages {
                 0 => texts::differences_none(l).to_owned(),
-                count => texts::differences_rule(l, count),
+                count => {
+                    let messages = words::number_of(counted::messages, count, l);
+                    texts::differences_rule(l, &messages)
+                }
             },
             stories: found.shown.iter().map(|one| self.difference(one)).collect(),
         })
@@ -580,10 +585,13 @@ impl<'a> View<'a> {
         let left_out = report.left_out;
         let bad = (!self.is_ledger()).then(|| match left_out.bad_records {
             0 => texts::left_out_no_bad(l).to_owned(),
-            count => texts::left_out_bad(l, count),
+            count => texts::left_out_bad(l, &words::number_of(counted::records, count, l)),
         });
         let private = match left_out.private_channels {
-            Some(count) => texts::left_out_private(l, count),
+            Some(0) => texts::left_out_no_private(l).to_owned(),
+            Some(count) => {
+                texts::left_out_private(l, &words::number_of(counted::channels, count, l))
+            }
             None => texts::left_out_private_unknown(l).to_owned(),
         };
         let opted_out = self.is_ledger().then(|| texts::left_out_opted_out(l).to_owned());

@@ -1,10 +1,11 @@
 //! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
 
 use crate::replay::moments::Reason;
-use crate::report::figures::{PolicyFigures, PolicyOnMessage, Report, ReportSource};
+use crate::report::figures::{PolicyFigures, PolicyOnMessage, Report, ReportSource, Unanswered};
 use crate::report::story::Note;
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::{self as all_texts, Name};
 
@@ -12,7 +13,7 @@ use aizuchi_core::texts::{self as all_texts, Name};
 pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let days = report.period.days;
     let period = words::period(days, language);
-    let channels = texts::channels(language, report.channels, &words::count(report.channels));
+    let channels = words::number_of(counted::channels, report.channels, language);
     let name = &*report.persona;
     let rate = policy.per_day.filter(|per_day| *per_day > 0.0);
     let rate = rate.map(|per_day| texts::rate_clause(language, &words::rate(per_day, language)));
@@ -117,6 +118,23 @@ pub fn at_open_question(source: ReportSource, language: Language) -> &'static st
     }
 }
 
+/// How many questions nobody answered, and about how many of them it would have said something.
+pub fn unanswered(found: Unanswered, source: ReportSource, language: Language) -> String {
+    let (picked_up, questions) = (words::count(found.picked_up), found.questions);
+    let which = match found.picked_up {
+        0 => texts::which_none(language).to_owned(),
+        1 if questions == 1 => texts::which_it(language).to_owned(),
+        all if all == questions => texts::which_all(language, &picked_up),
+        _ => texts::which_some(language, &picked_up),
+    };
+    let counts = match found.is_annotated {
+        true => texts::unanswered_counts,
+        false => texts::unanswered_in_hour,
+    };
+    let questions = words::number_of(counted::questions, questions, language);
+    counts(language, &questions, at_open_question(source, language), &which)
+}
+
 /// What people did at that moment.
 pub fn note(note: &Note, report: &Report, language: Language) -> String {
     let is_annotated =
@@ -171,5 +189,34 @@ pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
         }
         (None, Some(silent)) => texts::policy_silent(language, policy, &reason(silent, language)),
         (None, None) => texts::policy_never(language, policy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_are_counted_in_words() {
+        for (questions, picked_up, english, japanese) in [
+            (1, 0, "1 question, none", "1 件、ありません"),
+            (1, 1, "1 question, it", "1 件、1 件です"),
+            (4, 2, "4 questions, 2 of them", "4 件、2 件です"),
+            (4, 4, "4 questions, all of them", "4 件、4 件すべてです"),
+        ] {
+            let missed = questions - picked_up;
+            let found = Unanswered { questions, picked_up, missed, is_annotated: true };
+            let (count, which) = english.split_once(", ").unwrap();
+            let expected = format!(
+                "People left {count} without any answer. It would have said something about {which} within an hour."
+            );
+            assert_eq!(unanswered(found, ReportSource::Model, Language::En), expected);
+            let (count, which) = japanese.split_once('、').unwrap();
+            let space = if which == "ありません" { "" } else { " " };
+            let expected = format!(
+                "人が答えないままの質問が {count}ありました。そのうち、1 時間以内に発言していたはずのものは{space}{which}。"
+            );
+            assert_eq!(unanswered(found, ReportSource::Model, Language::Ja), expected);
+        }
     }
 }

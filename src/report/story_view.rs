@@ -8,6 +8,7 @@ use crate::report::sentences;
 use crate::report::story::{Story, StoryAct, StoryKind, StoryMessage};
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
 /// How many colors tell authors apart.
@@ -106,8 +107,11 @@ impl StoryMessageView {
             text: parts(&message.text),
             is_about: message.is_about,
             is_bot: message.is_bot,
-            left_out: (message.left_out_after > 0)
-                .then(|| texts::lines_left_out(language, message.left_out_after)),
+            left_out: (message.left_out_after > 0).then(|| {
+                let messages =
+                    words::number_of(counted::messages, message.left_out_after, language);
+                texts::lines_left_out(language, &messages)
+            }),
         }
     }
 }

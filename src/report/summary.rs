@@ -9,6 +9,7 @@ use crate::report::sentences;
 use crate::report::story::{Story, StoryKind};
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
 const MAX_CHANNELS: usize = 12;
@@ -57,13 +58,14 @@ fn add_policy(
     let widest = channels.iter().take(MAX_CHANNELS).map(|one| one.name.chars().count()).max();
     for channel in channels.iter().take(MAX_CHANNELS) {
         let name = shown(&words::channel(&channel.name));
-        let (spoke, messages) = (channel.spoke, words::count(channel.messages));
-        let times = words::times(spoke, language);
+        let times = words::times(channel.spoke, language);
+        let messages = words::number_of(counted::messages, channel.messages, language);
         let line = texts::channel_line(language, &times, &messages);
         let _ = writeln!(text, "  {name:<width$}  {line}", width = widest.unwrap_or(0) + 1);
     }
     if channels.len() > MAX_CHANNELS {
-        let more = texts::more_channels(language, channels.len() - MAX_CHANNELS);
+        let rest = channels.len() - MAX_CHANNELS;
+        let more = words::number_of(counted::more_channels, rest, language);
         let _ = writeln!(text, "  {more}");
     }
     match (spoke, wrong) {
@@ -72,8 +74,9 @@ fn add_policy(
             let _ = writeln!(text, "{}", texts::no_wrong(language));
         }
         (spoke, wrong) => {
-            let (wrong, spoke) = (words::count(wrong), words::count(spoke));
-            let _ = writeln!(text, "{}", texts::wrong_line(language, &wrong, &spoke));
+            let posts = words::number_of(counted::posts, spoke, language);
+            let wrong = texts::wrong_line(language, &words::count(wrong), &posts);
+            let _ = writeln!(text, "{wrong}");
         }
     }
     let stories = policy.stories.iter().filter(|story| story.kind == StoryKind::Wrong);

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
 use aizuchi_core::texts::report as texts;
 
 /// Stands for what is not known.
@@ -24,7 +25,16 @@ pub fn count(number: usize) -> String {
 }
 
 pub fn times(number: usize, language: Language) -> String {
-    texts::times(language, number, &count(number))
+    number_of(counted::times, number, language)
+}
+
+/// A number of things, told by one of the [texts](counted) that count them.
+pub fn number_of(
+    things: fn(Language, usize, &str) -> String,
+    number: usize,
+    language: Language,
+) -> String {
+    things(language, number, &count(number))
 }
 
 pub fn percent(share: f64) -> String {

@@ -16,13 +16,14 @@ use crate::report::builder::{ReportBuilder, ReportOptions};
 use crate::report::figures::{LeftOut, ReportSource};
 use crate::report::from_ledger::{ChannelLedger, has_messages};
 use crate::report::page::{PageFrame, STYLE, page_within};
+use crate::report::words;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, render};
 use crate::web::language::PageLanguage;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{Visibility, WorkspaceId};
-use aizuchi_core::texts;
+use aizuchi_core::texts::{self, counted};
 
 /// Where there is no report, the page says why.
 #[derive(Template)]
@@ -137,7 +138,8 @@ pub async fn page(
         Err(private) => {
             none.note = texts::console::report_empty(language).to_owned();
             if private > 0 {
-                let left_out = texts::console::report_left_out(language, private);
+                let channels = words::number_of(counted::channels, private, language);
+                let left_out = texts::report::left_out_private(language, &channels);
                 none.note = format!("{} {left_out}", none.note);
             }
             render(&none)

@@ -118,9 +118,6 @@ texts! {
         "A report quotes what was said and why it was decided so: it is for admins."
         / "レポートには発言と判断の理由が含まれるため、管理者だけが読めます。";
     report_empty: "Nothing was decided in this time." / "この期間の判断はありません。";
-    report_left_out(count: usize):
-        "{count} private channels are left out."
-        / "非公開チャンネル {count} 件は含めていません。";
 
     // The figures.
     figures: "Figures" / "数値";

@@ -2,7 +2,7 @@
 //! have never seen it.
 
 use crate::persona::Language;
-use crate::texts::{Name, pick};
+use crate::texts::Name;
 
 texts! {
     // The beginning.
@@ -11,17 +11,17 @@ texts! {
     kicker_ledger: "From its own ledger" / "判断の記録から";
     intro_replay(name: &str, messages: &str, people: &str, dates: &str):
         "{name} is a chat companion that listens and decides by itself when to say something. This page shows what it would "
-        "have done in your channels: it read {messages} messages of {people} people ({dates}) in the order in "
+        "have done in your channels: it read {messages} of {people} ({dates}) in the order in "
         "which they were written, and decided as it does live. Nothing was posted. What people would have replied is not known."
         / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。このページは、皆さんのチャンネルにいたら何をしていたかを示します。"
-          "{people} 人の {messages} 件の発言（{dates}）を書かれた順に読み、実際と同じように判断しました。"
+          "{people}の {messages}（{dates}）を書かれた順に読み、実際と同じように判断しました。"
           "投稿はしていません。皆さんがどう返したかまではわかりません。";
     intro_ledger(name: &str, messages: &str, people: &str, dates: &str):
         "{name} is a chat companion that listens and decides by itself when to say something. This page shows what it "
-        "decided in your channels ({dates}), while {people} people wrote {messages} messages. In channels where it "
+        "decided in your channels ({dates}), while {people} wrote {messages}. In channels where it "
         "only observes, it posted nothing and noted what it would have done."
         / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。このページは、皆さんのチャンネルで何を判断したか"
-          "（{dates}）を示します。その間に {people} 人が {messages} 件の発言をしました。"
+          "（{dates}）を示します。その間に {people}が {messages}をしました。"
           "聞くだけのチャンネルでは投稿せず、どうするつもりだったかを記録しました。";
     dates(from: &str, to: &str): "{from} to {to}" / "{from}〜{to}";
     most_in_hour(most: &str): "tallest bar: {most}" / "最も高い棒：{most}";
@@ -97,9 +97,14 @@ texts! {
 
     // The figures at the top.
     figures: "In short" / "要点";
-    figure_spoke: "times it would have spoken unasked" / "自分から話す回数（見込み）";
-    figure_spoke_at_most: "times it would have spoken unasked, at most" / "自分から話す回数（見込み、最大）";
-    figure_spoke_ledger: "times it spoke unasked, or would have" / "自分から話した回数と、「話す」と判断した回数";
+    /// Each stands below its number: "1 time it would have spoken unasked".
+    figure_spoke(times: &str): "{times} it would have spoken unasked" / "自分から話す{times}（見込み）";
+    figure_spoke_at_most(times: &str):
+        "{times} it would have spoken unasked, at most" / "自分から話す{times}（見込み、最大）";
+    figure_spoke_ledger(times: &str):
+        "{times} it spoke unasked, or would have" / "自分から話した回数と、「話す」と判断した{times}";
+    time: "time" / "回数";
+    times: "times" / "回数";
     figure_wrong: "of these would probably have interrupted" / "そのうち、邪魔になりそうな回数";
     figure_wrong_rule:
         "spoken into a quick exchange between people, or within a minute of another person’s answer"
@@ -134,10 +139,9 @@ texts! {
     rate: "How often" / "頻度";
     of_these_wrong: "Of these, interruptions" / "うち邪魔になりそう";
     messages_of_people: "People’s messages" / "人の発言";
-    more_channels(count: usize): "{count} more channels" / "ほか {count} チャンネル";
     all_channels: "All channels" / "全チャンネル";
-    bar_label(spoke: usize, wrong: usize):
-        "{spoke} times, {wrong} of these would probably have interrupted" / "{spoke} 回、うち邪魔になりそう {wrong} 回";
+    bar_label(spoke: &str, wrong: &str):
+        "{spoke}; would probably have interrupted {wrong}" / "{spoke}、うち邪魔になりそう {wrong}";
     legend_fine: "no sign that it would have interrupted" / "邪魔になる様子なし";
     legend_wrong: "would probably have interrupted" / "邪魔になりそう";
     hours_people: "When people write: messages in each hour of the day" / "人が発言する時間帯：1 時間ごとの発言数";
@@ -163,10 +167,10 @@ texts! {
 
     // The moments.
     moments: "The most telling moments" / "特徴的な場面";
-    moments_rule(wrong: usize, fine: usize, silent: usize, all: usize):
-        "These are examples. They are picked by a fixed rule from the {all} times it would have spoken ({wrong} would probably have "
-        "interrupted, {fine} show no sign of that), and from the questions at which it stayed silent ({silent})."
-        / "これは例です。話していたはずの {all} 回（邪魔になりそうな {wrong} 回、その様子のない {fine} 回）と、"
+    moments_rule(all: &str, wrong: usize, fine: usize, silent: usize):
+        "These are examples. They are picked by a fixed rule from where it would have spoken ({all}: {wrong} with a probable "
+        "interruption, {fine} without a sign of one), and from the questions at which it stayed silent ({silent})."
+        / "これは例です。話していたはずの {all}（邪魔になりそうな {wrong} 回、その様子のない {fine} 回）と、"
           "質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。";
     moments_none: "There is no moment to show." / "示せる場面はありません。";
     moments_wrong: "Where it would probably have interrupted" / "邪魔になりそうな場面";
@@ -184,7 +188,7 @@ texts! {
     text_unknown: "What it would have said is not known." / "何と言っていたかはわかりません。";
     because: "Why" / "理由";
     what_happened: "What happened" / "実際には";
-    lines_left_out(count: usize): "{count} messages in between" / "この間の発言 {count} 件";
+    lines_left_out(messages: &str): "{messages} in between" / "この間の {messages}";
     bot_label: "app" / "アプリ";
 
     note_nobody: "Nobody else answered." / "ほかに誰も答えませんでした。";
@@ -210,11 +214,11 @@ texts! {
     first: "Who would have written first" / "先に発言したのは誰か";
     first_unknown: "When it would have spoken is not known." / "いつ話していたかはわかりません。";
     first_none: "It would not have responded to anything, so there is nothing to compare." / "話す場面がなかったため、比べるものがありません。";
-    first_of(spoke: &str): "Of the {spoke} times it would have spoken:" / "話していたはずの {spoke} 回のうち：";
+    first_of(times: &str): "It would have spoken {times}:" / "話していたはずの {times}のうち：";
     /// Where it is not known about which message it would have spoken each time.
-    first_of_known(spoke: &str, known: &str):
-        "Of the {spoke} times it would have spoken, {known} were about a message of this history. Of these:"
-        / "話していたはずの {spoke} 回のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
+    first_of_known(times: &str, known: &str):
+        "It would have spoken {times}, {known} of them about a message of this history:"
+        / "話していたはずの {times}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
     first_it(median: &str): "it would have written first, half the time by {median} or more" / "ボットが先に話していたはず（中央値で {median}早い）";
     first_person(median: &str): "a person wrote first, half the time by {median} or more" / "人が先に発言した（中央値で {median}早い）";
     first_nobody: "no person ever answered" / "人は誰も答えなかった";
@@ -227,14 +231,17 @@ texts! {
 
     // Unanswered questions.
     unanswered: "Questions that nobody answered" / "誰も答えなかった質問";
-    unanswered_counts(questions: usize, done: &str, picked_up: usize, missed: usize):
-        "People left {questions} questions without any answer. It would have {done} about {picked_up} of them within an "
-        "hour, and not about the other {missed}."
-        / "人が答えないままの質問が {questions} 件ありました。そのうち {picked_up} 件では 1 時間以内に{done}はずで、残りの {missed} 件では何もしていなかったはずです。";
-    unanswered_in_hour(questions: usize, done: &str, picked_up: usize, missed: usize):
-        "People left {questions} questions open for an hour or longer. It would have {done} about {picked_up} of them "
-        "within that hour, and not about the other {missed}."
-        / "1 時間以上、誰も応じなかった質問が {questions} 件ありました。そのうち {picked_up} 件ではその 1 時間のうちに{done}はずで、残りの {missed} 件では何もしていなかったはずです。";
+    unanswered_counts(questions: &str, done: &str, which: &str):
+        "People left {questions} without any answer. It would have {done} about {which} within an hour."
+        / "人が答えないままの質問が {questions}ありました。そのうち、1 時間以内に{done}はずのものは {which}。";
+    unanswered_in_hour(questions: &str, done: &str, which: &str):
+        "People left {questions} open for an hour or longer. It would have {done} about {which} within that hour."
+        / "1 時間以上、誰も応じなかった質問が {questions}ありました。そのうち、その 1 時間のうちに{done}はずのものは {which}。";
+    /// Of several questions, or of one.
+    which_none: "none" / "ありません";
+    which_it: "it" / "1 件です";
+    which_some(count: &str): "{count} of them" / "{count} 件です";
+    which_all(count: &str): "all of them" / "{count} 件すべてです";
     unanswered_annotated: "A question counts if it begins a conversation and the history records no answer of another person." / "会話の始まりとなる質問で、ほかの人の返事が履歴にないものを数えます。";
     unanswered_silence:
         "This counts questions outside threads that name nobody and that nobody else followed up, either in the channel within an hour or ever in their thread. Some may have been answered later."
@@ -261,13 +268,13 @@ texts! {
     // Cost.
     cost: "What it would cost" / "費用";
     cost_basis(judge: &str, reply: &str, judge_tokens: &str, reply_tokens: &str, date: &str):
-        "This is based on {judge} judge calls of {judge_tokens} tokens on average and {reply} replies of {reply_tokens}, estimated from the prompts of this replay; list prices of {date}; nothing "
+        "This is based on {judge} of {judge_tokens} tokens on average and {reply} of {reply_tokens}, estimated from the prompts of this replay; list prices of {date}; nothing "
         "saved by a provider’s cache. A model says yes to different things than this replay’s judge, so treat this as a rough figure, not an exact one."
-        / "この再生のプロンプトから見積もった、判断 {judge} 回（平均 {judge_tokens} トークン）と返答 {reply} 回（平均 {reply_tokens} トークン）に基づきます。価格は {date} の公開価格で、"
+        / "この再生のプロンプトから見積もった、{judge}（平均 {judge_tokens} トークン）と{reply}（平均 {reply_tokens} トークン）に基づきます。価格は {date} の公開価格で、"
           "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。";
     cost_basis_ledger(judge: &str, reply: &str, date: &str):
-        "This is based on the {judge} judge calls and {reply} replies of this period and on what they used; for other models, list prices of {date}."
-        / "この期間の判断 {judge} 回と返答 {reply} 回、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
+        "This is based on {judge} and {reply} of this period and on what they used; for other models, list prices of {date}."
+        / "この期間の{judge}と{reply}、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
     cost_model: "Model" / "モデル";
     cost_month: "A month" / "1 か月";
     cost_builtin: "the built-in rules" / "内蔵のルール";
@@ -294,8 +301,10 @@ texts! {
     policy_most_picked_up(policy: &str, count: usize): "{policy} speaks up about the most questions that nobody answered: {count}." / "誰も答えなかった質問に最も多く触れるのは {policy} です（{count} 件）。";
     policy_speaks_least(policy: &str, times: &str): "{policy} speaks least: {times}." / "話す回数が最も少ないのは {policy} です（{times}）。";
     differences: "Where they differ" / "違いの出る場面";
-    differences_rule(count: usize): "Of {count} messages that one policy responds to and another does not, these show the difference best: first those that nobody answered, then those where it would probably have interrupted."
-        / "ある方針が取り上げ、別の方針が取り上げない発言は {count} 件です。そのうちわかりやすいものを示します。誰も答えなかったもの、次に邪魔になりそうなものを優先します。";
+    differences_rule(messages: &str):
+        "One policy responds to {messages} that another does not respond to. Shown is where the difference is clearest: first what "
+        "nobody answered, then where it would probably have interrupted."
+        / "ある方針が取り上げ、別の方針が取り上げないのは {messages}です。そのうちわかりやすいものを示します。誰も答えなかったもの、次に邪魔になりそうなものを優先します。";
     differences_none: "They respond to the same messages." / "取り上げる発言は同じです。";
     policy_spoke(policy: &str, after: &str): "{policy}: would have spoken, {after} after it was written" / "{policy}：書かれてから {after}後に話していたはず";
     policy_silent(policy: &str, reason: &str): "{policy}: stayed silent: {reason}" / "{policy}：黙っていた（{reason}）";
@@ -345,9 +354,10 @@ texts! {
 
     // What was left out.
     left_out: "What was left out, and how this was counted" / "除いたものと数え方";
-    left_out_bad(count: usize): "{count} records of the input could not be read." / "入力のうち {count} 件は読み取れませんでした。";
+    left_out_bad(records: &str): "{records} of the input could not be read." / "入力のうち {records}は読み取れませんでした。";
     left_out_no_bad: "Every record of the input was read." / "入力はすべて読み取りました。";
-    left_out_private(count: usize): "{count} private channels were left out." / "非公開チャンネル {count} 件を除きました。";
+    left_out_private(channels: &str): "Left out as private: {channels}." / "非公開の {channels}を除きました。";
+    left_out_no_private: "Left out as private: no channel." / "非公開のため除いたチャンネルはありません。";
     left_out_private_unknown: "Whether channels are private is not recorded in this input." / "チャンネルが非公開かどうかは、この入力に記されていません。";
     left_out_period: "The history has what people wrote, not what they said elsewhere. Messages of other bots were read and are not counted as people’s."
         / "履歴にあるのは書かれたものだけです。ほかのボットの発言は読みますが、人の発言には数えません。";
@@ -373,31 +383,9 @@ texts! {
     room(letters: &str): "room-{letters}" / "チャンネル{letters}";
 
     // The terminal.
-    wrong_line(wrong: &str, spoke: &str): "Of these {spoke} posts, {wrong} would probably have interrupted:" / "{spoke} 回のうち、邪魔になりそうなのは {wrong} 回です：";
+    wrong_line(wrong: &str, posts: &str): "{wrong} of {posts} would probably have interrupted:" / "{posts}のうち、邪魔になりそうなのは {wrong} 回です：";
     no_wrong: "None of these would have interrupted an exchange or come on top of a person’s answer." / "やり取りや人の返事に割り込むものはありません。";
-    channel_line(spoke: &str, messages: &str): "{spoke} among {messages} messages" / "{messages} 件の発言に対して {spoke}";
+    channel_line(spoke: &str, messages: &str): "{spoke} among {messages}" / "{messages}に対して {spoke}";
     write_page: "To show it to others, with the moments: --report FILE.html" / "ほかの人に見せるページ（場面つき）：--report FILE.html";
     write_page_ledger: "To show it to others, with the moments: --html FILE.html" / "ほかの人に見せるページ（場面つき）：--html FILE.html";
-}
-
-/// A number of times.
-pub fn times(language: Language, count: usize, shown: &str) -> String {
-    match count {
-        1 => pick(language, "once", "1 回").to_owned(),
-        2 => pick(language, "twice", "2 回").to_owned(),
-        _ => many_times(language, shown),
-    }
-}
-
-/// A number of channels.
-pub fn channels(language: Language, count: usize, shown: &str) -> String {
-    match count {
-        1 => pick(language, "1 channel", "1 チャンネル").to_owned(),
-        _ => many_channels(language, shown),
-    }
-}
-
-texts! {
-    many_times(times: &str): "{times} times" / "{times} 回";
-    many_channels(channels: &str): "{channels} channels" / "{channels} チャンネル";
 }

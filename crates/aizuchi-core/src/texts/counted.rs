@@ -1,0 +1,108 @@
+//! Numbers of things, as parts of a sentence: "once", "1 message", "3 messages". `shown` is the number as it is written.
+
+use crate::persona::Language;
+
+pub fn times(language: Language, count: usize, shown: &str) -> String {
+    match count {
+        2 => twice(language).to_owned(),
+        _ => counted(language, count, shown, once, many_times),
+    }
+}
+
+pub fn channels(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_channel, many_channels)
+}
+
+/// Channels besides those that are shown.
+pub fn more_channels(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_more_channel, many_more_channels)
+}
+
+pub fn people(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_person, many_people)
+}
+
+pub fn messages(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_message, many_messages)
+}
+
+pub fn questions(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_question, many_questions)
+}
+
+pub fn posts(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_post, many_posts)
+}
+
+pub fn records(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_record, many_records)
+}
+
+pub fn judge_calls(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_judge_call, many_judge_calls)
+}
+
+pub fn replies(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_reply, many_replies)
+}
+
+/// The text for one, or that for any other number.
+fn counted(
+    language: Language,
+    count: usize,
+    shown: &str,
+    one: fn(Language) -> &'static str,
+    many: fn(Language, &str) -> String,
+) -> String {
+    match count {
+        1 => one(language).to_owned(),
+        _ => many(language, shown),
+    }
+}
+
+texts! {
+    once: "once" / "1 回";
+    twice: "twice" / "2 回";
+    many_times(times: &str): "{times} times" / "{times} 回";
+    one_channel: "1 channel" / "1 チャンネル";
+    many_channels(channels: &str): "{channels} channels" / "{channels} チャンネル";
+    one_more_channel: "1 more channel" / "ほか 1 チャンネル";
+    many_more_channels(channels: &str): "{channels} more channels" / "ほか {channels} チャンネル";
+    one_person: "1 person" / "1 人";
+    many_people(people: &str): "{people} people" / "{people} 人";
+    one_message: "1 message" / "1 件の発言";
+    many_messages(messages: &str): "{messages} messages" / "{messages} 件の発言";
+    one_question: "1 question" / "1 件";
+    many_questions(questions: &str): "{questions} questions" / "{questions} 件";
+    one_post: "1 post" / "1 回";
+    many_posts(posts: &str): "{posts} posts" / "{posts} 回";
+    one_record: "1 record" / "1 件";
+    many_records(records: &str): "{records} records" / "{records} 件";
+    one_judge_call: "1 judge call" / "判断 1 回";
+    many_judge_calls(calls: &str): "{calls} judge calls" / "判断 {calls} 回";
+    one_reply: "1 reply" / "返答 1 回";
+    many_replies(replies: &str): "{replies} replies" / "返答 {replies} 回";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thing_is_no_plural() {
+        type Text = fn(Language, usize, &str) -> String;
+        let texts: [(Text, &str, &str); 4] = [
+            (times, "once", "0 times"),
+            (people, "1 person", "0 people"),
+            (messages, "1 message", "0 messages"),
+            (replies, "1 reply", "0 replies"),
+        ];
+        for (text, one, none) in texts {
+            assert_eq!(text(Language::En, 1, "1"), one);
+            assert_eq!(text(Language::En, 0, "0"), none);
+        }
+        assert_eq!(times(Language::En, 2, "2"), "twice");
+        assert_eq!(messages(Language::En, 1200, "1,200"), "1,200 messages");
+        assert_eq!(messages(Language::Ja, 1200, "1,200"), "1,200 件の発言");
+    }
+}
