@@ -17,6 +17,7 @@ pub mod anonymous;
 pub mod words;
 pub mod code;
 pub mod next_steps;
+pub mod notes;
 pub mod sentences;
 pub mod summary;
 pub mod charts;

@@ -25,12 +25,12 @@ use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use crate::replay::checkpoint::Checkpoint;
 use crate::replay::history::ChannelSource;
-use crate::replay::input::Recording;
+use crate::replay::input::{PrivateChannels, Recording};
 use crate::replay::score::ReplayScore;
 use crate::replay::table::table;
 use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
 use crate::report::builder::ReportBuilder;
-use crate::report::figures::{LeftOut, Report};
+use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -382,10 +382,23 @@ impl Write for EventFile {
 
 /// What a report says was left out.
 fn left_out(recording: &Recording) -> LeftOut {
+    let left_out = recording.left_out;
     LeftOut {
         bad_records: recording.bad_records() as usize,
-        private_channels: Some(recording.left_out.private_channels as usize)
-            .filter(|count| *count > 0 || recording.tells_private),
+        private_channels: recording.private_channels().map(|count| count as usize),
+        privacy: match (recording.private, recording.tells_private) {
+            (PrivateChannels::Taken, _) => Privacy::Included,
+            (PrivateChannels::LeftOut, true) => Privacy::LeftOut,
+            (PrivateChannels::LeftOut, false) => Privacy::LeftOutWhereTold,
+        },
+        records: Some(LeftOutRecords {
+            private_messages: left_out.private_messages as usize,
+            outside_range: left_out.outside_range as usize,
+            notices: left_out.notices as usize,
+            deleted: left_out.deleted as usize,
+            expired: left_out.expired as usize,
+            withheld: left_out.withheld as usize,
+        }),
     }
 }
 
@@ -413,13 +426,15 @@ fn fingerprint(bytes: &[u8]) -> String {
 
 fn input_to_json(recording: &Recording) -> Value {
     let (first, last) = recording.span.unzip();
+    let mut left_out = json!(recording.left_out);
+    left_out["private_channels"] = json!(recording.private_channels());
     json!({
         "format": recording.format,
         "channels": recording.channel_count(),
         "messages": recording.messages(),
         "from": first,
         "to": last,
-        "left_out": recording.left_out,
+        "left_out": left_out,
     })
 }
 

@@ -15,7 +15,7 @@ use crate::cli::{print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
-use crate::report::figures::{LeftOut, ReportSource};
+use crate::report::figures::{LeftOut, Privacy, ReportSource};
 use crate::report::from_ledger::{ChannelLedger, has_messages};
 use crate::report::summary::summary;
 use aizuchi_core::chat::{Channel, Visibility, WorkspaceId};
@@ -81,9 +81,9 @@ impl ReportArgs {
         let mut builder = ReportBuilder::new(options);
         builder.begin_policy("ledger");
         let (mut decisions, mut private_channels) = (0, 0);
+        // A channel that is named is meant.
+        let is_meant = self.private || self.channel.is_some();
         for (workspace, channel) in &channels {
-            // A channel that is named is meant.
-            let is_meant = self.private || self.channel.is_some();
             if channel.visibility != Visibility::Public && !is_meant {
                 let has_any = has_messages(&archive, workspace, channel, since).await?;
                 private_channels += usize::from(has_any);
@@ -95,8 +95,12 @@ impl ReportArgs {
         }
         anyhow::ensure!(decisions > 0, "{}", self.nothing_decided(private_channels));
         builder.include(now, now);
-        let private_channels = Some(private_channels);
-        Ok(builder.finish(LeftOut { bad_records: 0, private_channels }))
+        Ok(builder.finish(LeftOut {
+            bad_records: 0,
+            private_channels: Some(private_channels),
+            privacy: if is_meant { Privacy::Included } else { Privacy::LeftOut },
+            records: None,
+        }))
     }
 
     fn nothing_decided(&self, private_channels: usize) -> String {

@@ -123,6 +123,8 @@ pub struct Recording {
     pub left_out: LeftOut,
     /// Whether it says which channels are private.
     pub tells_private: bool,
+    /// What became of those.
+    pub private: PrivateChannels,
     /// When its first and its last message were written.
     pub span: Option<(Timestamp, Timestamp)>,
     spool: Spool,
@@ -173,6 +175,11 @@ impl Recording {
         self.spool.messages()
     }
 
+    /// How many private channels were left out. `None` if that cannot be known.
+    pub fn private_channels(&self) -> Option<u64> {
+        Some(self.left_out.private_channels).filter(|count| *count > 0 || self.tells_private)
+    }
+
     pub fn bad_records(&self) -> u64 {
         self.spool.bad_records.count
     }
@@ -216,14 +223,15 @@ impl<'a> InputWriter<'a> {
     }
 
     fn finish(self, format: InputFormat) -> anyhow::Result<Recording> {
-        let Self { spool, left_out, span, tells_audience, .. } = self;
+        let Self { options, spool, left_out, span, tells_audience, .. } = self;
         let tells_private = match format {
             InputFormat::Slack | InputFormat::Mattermost | InputFormat::Database => true,
             InputFormat::JsonLines => tells_audience,
             // DiscordChatExporter does not say which channels only some roles see, and Element writes one room.
             InputFormat::Discord | InputFormat::Matrix => false,
         };
-        Ok(Recording { format, left_out, tells_private, span, spool: spool.finish()? })
+        let private = options.private;
+        Ok(Recording { format, left_out, tells_private, private, span, spool: spool.finish()? })
     }
 
     /// Whether a channel is read. One that is not is counted.

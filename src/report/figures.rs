@@ -201,11 +201,38 @@ pub struct PolicyOnMessage {
 }
 
 /// What is not in the figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     pub bad_records: usize,
     /// `None` if the input does not say which channels are private.
     pub private_channels: Option<usize>,
+    pub privacy: Privacy,
+    /// What could be read. `None` for the ledger, where it is not counted.
+    pub records: Option<LeftOutRecords>,
+}
+
+/// Whether the figures hold what not everybody in the workspace can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Privacy {
+    /// Private channels are left out.
+    LeftOut,
+    /// Those are left out of which the input says that they are private. There may be others.
+    LeftOutWhereTold,
+    Included,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOutRecords {
+    /// Messages of a public channel from when it was private.
+    pub private_messages: usize,
+    pub outside_range: usize,
+    /// Joins, topics, calls and the like, and what has no text.
+    pub notices: usize,
+    pub deleted: usize,
+    pub expired: usize,
+    /// Commands, and messages of users who have opted out.
+    pub withheld: usize,
 }
 
 impl PolicyFigures {

@@ -7,6 +7,7 @@ use crate::report::charts::{Chart, TimingView};
 use crate::report::code::{TextPart, parts};
 use crate::report::figures::{ChannelFigures, Difference, PolicyFigures, Report, ReportSource};
 use crate::report::next_steps::NextSteps;
+use crate::report::notes::notes;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryKind};
 use crate::report::story_view::StoryView;
@@ -198,7 +199,7 @@ impl<'a> View<'a> {
             costs: self.costs(),
             policies: self.policies(),
             next: NextSteps::new(report, policy, l),
-            notes: self.notes(),
+            notes: notes(report, policy, l),
         }
     }
 
@@ -578,37 +579,6 @@ impl<'a> View<'a> {
             policies: policies.map(|one| sentences::policy_on_message(one, l)).collect(),
             ..StoryView::new(&difference.story, self.report, self.zone, l)
         }
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let (report, l) = (self.report, self.language);
-        let left_out = report.left_out;
-        let bad = (!self.is_ledger()).then(|| match left_out.bad_records {
-            0 => texts::left_out_no_bad(l).to_owned(),
-            count => texts::left_out_bad(l, &words::number_of(counted::records, count, l)),
-        });
-        let private = match left_out.private_channels {
-            Some(0) => texts::left_out_no_private(l).to_owned(),
-            Some(count) => {
-                texts::left_out_private(l, &words::number_of(counted::channels, count, l))
-            }
-            None => texts::left_out_private_unknown(l).to_owned(),
-        };
-        let opted_out = self.is_ledger().then(|| texts::left_out_opted_out(l).to_owned());
-        let latency = report
-            .latency_ms
-            .map(|latency| texts::counted_latency(l, &format!("{:.1}", latency as f64 / 1000.0)));
-        let shadow = (self.policy.observed > 0).then(|| texts::counted_shadow(l).to_owned());
-        let anonymous = report.is_anonymous.then(|| texts::counted_anonymous(l).to_owned());
-        let plain = [texts::left_out_period(l), texts::counted_wrong(l)].map(str::to_owned);
-        bad.into_iter()
-            .chain([private])
-            .chain(opted_out)
-            .chain(plain)
-            .chain(latency)
-            .chain(shadow)
-            .chain(anonymous)
-            .collect()
     }
 }
 

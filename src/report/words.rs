@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger;
 use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
+use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::report as texts;
 
 /// Stands for what is not known.
@@ -28,12 +28,8 @@ pub fn times(number: usize, language: Language) -> String {
     number_of(counted::times, number, language)
 }
 
-/// A number of things, told by one of the [texts](counted) that count them.
-pub fn number_of(
-    things: fn(Language, usize, &str) -> String,
-    number: usize,
-    language: Language,
-) -> String {
+/// A number of things.
+pub fn number_of(things: Counted, number: usize, language: Language) -> String {
     things(language, number, &count(number))
 }
 

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::report::builder::{ReportBuilder, ReportOptions};
-use crate::report::figures::{LeftOut, ReportSource};
+use crate::report::figures::{LeftOut, Privacy, ReportSource};
 use crate::report::from_ledger::{ChannelLedger, has_messages};
 use crate::report::page::{PageFrame, STYLE, page_within};
 use crate::report::words;
@@ -180,7 +180,12 @@ impl Made {
         }
         let now = self.web.clock.now();
         builder.include(now, now);
-        let left_out = LeftOut { bad_records: 0, private_channels: Some(private) };
+        let left_out = LeftOut {
+            bad_records: 0,
+            private_channels: Some(private),
+            privacy: if self.has_private { Privacy::Included } else { Privacy::LeftOut },
+            records: None,
+        };
         let report = builder.finish(left_out).report;
         Ok(Ok(page_within(&report, zone, language, frame)?))
     }

@@ -2,6 +2,9 @@
 
 use crate::persona::Language;
 
+/// One of the functions below.
+pub type Counted = fn(Language, usize, &str) -> String;
+
 pub fn times(language: Language, count: usize, shown: &str) -> String {
     match count {
         2 => twice(language).to_owned(),
@@ -36,6 +39,33 @@ pub fn posts(language: Language, count: usize, shown: &str) -> String {
 
 pub fn records(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_record, many_records)
+}
+
+/// Joins, topics and the like, and what has no text.
+pub fn notices(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_notice, many_notices)
+}
+
+pub fn deleted_messages(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_deleted_message, many_deleted_messages)
+}
+
+/// From when their channels were private.
+pub fn private_messages(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_private_message, many_private_messages)
+}
+
+pub fn messages_outside_range(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_message_outside_range, many_messages_outside_range)
+}
+
+pub fn expired_messages(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_expired_message, many_expired_messages)
+}
+
+/// Commands, and messages of users who have opted out.
+pub fn withheld_messages(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_withheld_message, many_withheld_messages)
 }
 
 pub fn judge_calls(language: Language, count: usize, shown: &str) -> String {
@@ -78,6 +108,32 @@ texts! {
     many_posts(posts: &str): "{posts} posts" / "{posts} 回";
     one_record: "1 record" / "1 件";
     many_records(records: &str): "{records} records" / "{records} 件";
+    one_notice: "1 notice or message without text" / "入退室などの通知や文のない発言 1 件";
+    many_notices(notices: &str):
+        "{notices} notices and messages without text" / "入退室などの通知や文のない発言 {notices} 件";
+    one_deleted_message: "1 deleted message" / "削除された発言 1 件";
+    many_deleted_messages(messages: &str):
+        "{messages} deleted messages" / "削除された発言 {messages} 件";
+    one_private_message:
+        "1 message from when its channel was private"
+        / "チャンネルが非公開だったころの発言 1 件";
+    many_private_messages(messages: &str):
+        "{messages} messages from when their channels were private"
+        / "チャンネルが非公開だったころの発言 {messages} 件";
+    one_message_outside_range:
+        "1 message outside the time asked for" / "指定した期間の外の発言 1 件";
+    many_messages_outside_range(messages: &str):
+        "{messages} messages outside the time asked for" / "指定した期間の外の発言 {messages} 件";
+    one_expired_message:
+        "1 message older than messages are kept" / "保存期間を過ぎた発言 1 件";
+    many_expired_messages(messages: &str):
+        "{messages} messages older than messages are kept" / "保存期間を過ぎた発言 {messages} 件";
+    one_withheld_message:
+        "1 withheld message (a command, or of someone who opted out)"
+        / "使わない発言（コマンドや、オプトアウトした人のもの）1 件";
+    many_withheld_messages(messages: &str):
+        "{messages} withheld messages (commands, or of people who opted out)"
+        / "使わない発言（コマンドや、オプトアウトした人のもの）{messages} 件";
     one_judge_call: "1 judge call" / "判断 1 回";
     many_judge_calls(calls: &str): "{calls} judge calls" / "判断 {calls} 回";
     one_reply: "1 reply" / "返答 1 回";
@@ -90,8 +146,7 @@ mod tests {
 
     #[test]
     fn one_thing_is_no_plural() {
-        type Text = fn(Language, usize, &str) -> String;
-        let texts: [(Text, &str, &str); 4] = [
+        let texts: [(Counted, &str, &str); 4] = [
             (times, "once", "0 times"),
             (people, "1 person", "0 people"),
             (messages, "1 message", "0 messages"),

@@ -355,9 +355,16 @@ texts! {
     // What was left out.
     left_out: "What was left out, and how this was counted" / "除いたものと数え方";
     left_out_bad(records: &str): "{records} of the input could not be read." / "入力のうち {records}は読み取れませんでした。";
-    left_out_no_bad: "Every record of the input was read." / "入力はすべて読み取りました。";
+    left_out_no_bad: "Every record of the input could be read." / "入力に読み取れないものはありませんでした。";
+    left_out_records(parts: &str): "Left out of the figures: {parts}." / "集計から除いたもの：{parts}。";
     left_out_private(channels: &str): "Left out as private: {channels}." / "非公開の {channels}を除きました。";
     left_out_no_private: "Left out as private: no channel." / "非公開のため除いたチャンネルはありません。";
+    left_out_private_where_told:
+        "The input does not say which channels only some roles see, so others may be private, too."
+        / "一部のロールだけが見られるチャンネルかどうかは入力に記されていないため、ほかにも非公開のものがあるかもしれません。";
+    private_included:
+        "Private channels are included, if there are any: look at what you show to whom."
+        / "非公開チャンネルがあれば、それも含まれています。誰に見せるかに注意してください。";
     left_out_private_unknown: "Whether channels are private is not recorded in this input." / "チャンネルが非公開かどうかは、この入力に記されていません。";
     left_out_period: "The history has what people wrote, not what they said elsewhere. Messages of other bots were read and are not counted as people’s."
         / "履歴にあるのは書かれたものだけです。ほかのボットの発言は読みますが、人の発言には数えません。";

@@ -1,0 +1,116 @@
+//! What a report says of what was left out, and of how things were counted.
+
+use crate::report::figures::{
+    LeftOut, LeftOutRecords, PolicyFigures, Privacy, Report, ReportSource,
+};
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted::{self, Counted};
+use aizuchi_core::texts::ledger::list_separator;
+use aizuchi_core::texts::report as texts;
+
+pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
+    let l = language;
+    let is_ledger = report.source == ReportSource::Ledger;
+    let left_out = report.left_out;
+    let bad = (!is_ledger).then(|| match left_out.bad_records {
+        0 => texts::left_out_no_bad(l).to_owned(),
+        count => texts::left_out_bad(l, &words::number_of(counted::records, count, l)),
+    });
+    let records = left_out.records.and_then(|records| note_on_records(records, l));
+    let opted_out = is_ledger.then(|| texts::left_out_opted_out(l).to_owned());
+    let latency = report
+        .latency_ms
+        .map(|latency| texts::counted_latency(l, &format!("{:.1}", latency as f64 / 1000.0)));
+    let shadow = (policy.observed > 0).then(|| texts::counted_shadow(l).to_owned());
+    let anonymous = report.is_anonymous.then(|| texts::counted_anonymous(l).to_owned());
+    let plain = [texts::left_out_period(l), texts::counted_wrong(l)].map(str::to_owned);
+    bad.into_iter()
+        .chain(records)
+        .chain(notes_on_privacy(left_out, l))
+        .chain(opted_out)
+        .chain(plain)
+        .chain(latency)
+        .chain(shadow)
+        .chain(anonymous)
+        .collect()
+}
+
+/// What could be read and is in no figure, in one sentence.
+fn note_on_records(records: LeftOutRecords, language: Language) -> Option<String> {
+    let counts: [(usize, Counted); 6] = [
+        (records.private_messages, counted::private_messages),
+        (records.outside_range, counted::messages_outside_range),
+        (records.notices, counted::notices),
+        (records.deleted, counted::deleted_messages),
+        (records.expired, counted::expired_messages),
+        (records.withheld, counted::withheld_messages),
+    ];
+    let found = counts.into_iter().filter(|(count, _)| *count > 0);
+    let parts = found.map(|(count, things)| words::number_of(things, count, language));
+    let parts: Vec<String> = parts.collect();
+    let sentence = || texts::left_out_records(language, &parts.join(list_separator(language)));
+    (!parts.is_empty()).then(sentence)
+}
+
+/// Whether private channels are in the report, as far as that is known.
+fn notes_on_privacy(left_out: LeftOut, language: Language) -> Vec<String> {
+    let l = language;
+    let count = match (left_out.privacy, left_out.private_channels) {
+        (Privacy::Included, _) => return vec![texts::private_included(l).to_owned()],
+        (Privacy::LeftOut | Privacy::LeftOutWhereTold, None) => {
+            return vec![texts::left_out_private_unknown(l).to_owned()];
+        }
+        (Privacy::LeftOut | Privacy::LeftOutWhereTold, Some(count)) => count,
+    };
+    let known = match count {
+        0 => texts::left_out_no_private(l).to_owned(),
+        count => texts::left_out_private(l, &words::number_of(counted::channels, count, l)),
+    };
+    let others = (left_out.privacy == Privacy::LeftOutWhereTold)
+        .then(|| texts::left_out_private_where_told(l).to_owned());
+    [known].into_iter().chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_channels_are_in_are_out_or_are_not_known() {
+        let told = |privacy, private_channels| {
+            let left_out = LeftOut { bad_records: 0, private_channels, privacy, records: None };
+            notes_on_privacy(left_out, Language::En).join(" ")
+        };
+        assert_eq!(told(Privacy::LeftOut, Some(0)), "Left out as private: no channel.");
+        assert_eq!(told(Privacy::LeftOut, Some(2)), "Left out as private: 2 channels.");
+        assert_eq!(
+            told(Privacy::LeftOutWhereTold, Some(1)),
+            "Left out as private: 1 channel. The input does not say which channels only some roles see, so others may be \
+             private, too."
+        );
+        assert_eq!(
+            told(Privacy::LeftOutWhereTold, None),
+            "Whether channels are private is not recorded in this input."
+        );
+        for private_channels in [Some(0), None] {
+            assert_eq!(
+                told(Privacy::Included, private_channels),
+                "Private channels are included, if there are any: look at what you show to whom."
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_in_no_figure_is_one_sentence() {
+        let told = |records| note_on_records(records, Language::En);
+        assert_eq!(told(LeftOutRecords::default()), None);
+        let records = LeftOutRecords { notices: 3, deleted: 1, ..LeftOutRecords::default() };
+        assert_eq!(
+            told(records).as_deref(),
+            Some(
+                "Left out of the figures: 3 notices and messages without text, 1 deleted message."
+            )
+        );
+    }
+}
