@@ -92,7 +92,10 @@ pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language
         return texts::cost_spent(language, &money(spent.total), &month);
     }
     match (policy.known_cost(), report.source) {
-        (None, ReportSource::Builtin) => texts::cost_free(language).to_owned(),
+        (None, ReportSource::Builtin) if report.period.days < 1.0 => {
+            texts::cost_free_in_short_time(language).to_owned()
+        }
+        (None, ReportSource::Builtin) => texts::cost_free_or_unknown(language).to_owned(),
         (None, ReportSource::Ledger) if policy.used_no_tokens() => {
             texts::cost_free(language).to_owned()
         }

@@ -204,6 +204,9 @@ fn unknown_is_never_zero() {
     assert_eq!(policy["per_day"], Value::Null);
     assert!(policy["costs"].as_array().unwrap().iter().all(|cost| cost["per_month"].is_null()));
     assert!(seen(&page).contains("– a month"), "{}", seen(&page));
+    let summary = replay(&short, &[]);
+    let sentence = "That is free with its built-in rules (no model). For what a month with a model costs, this time is too short.";
+    assert!(summary.contains(sentence), "{summary}");
 }
 
 /// When the judge was asked in a replay.

@@ -64,6 +64,12 @@ texts! {
     cost_free_or(money: &str, model: &str):
         "That is free with its built-in rules (no model), and about {money} a month with {model}."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料、{model} なら月に約 {money} です。";
+    cost_free_or_unknown:
+        "That is free with its built-in rules (no model). What a month with a model costs is not known."
+        / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用はわかりません。";
+    cost_free_in_short_time:
+        "That is free with its built-in rules (no model). For what a month with a model costs, this time is too short."
+        / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用は、期間が短いためわかりません。";
     cost_about(money: &str, model: &str):
         "That is about {money} a month with {model}." / "{model} で月に約 {money} です。";
     cost_spent(money: &str, month: &str):
