@@ -187,13 +187,19 @@ impl<'a> ChannelIndex<'a> {
         self.human_messages.get(place(thread)).map_or(&[], Vec::as_slice)
     }
 
-    /// The times between two messages of different people at one place, within an hour.
+    /// The times between two messages of different people at one place, within an hour. A thread follows the message that
+    /// it is about, which stands at another place.
     pub fn delays(&self) -> impl Iterator<Item = SignedDuration> {
         let pairs = self.human_messages.values().flat_map(|messages| messages.windows(2));
-        let others = pairs.filter(|pair| pair[0].author != pair[1].author);
+        let pairs = pairs.map(|pair| (pair[0], pair[1]));
+        let begun = self.human_messages.iter().filter_map(move |(thread, messages)| {
+            let root = self.message(thread).filter(|root| !root.bot)?;
+            Some((root, *messages.first()?))
+        });
+        let others = pairs.chain(begun).filter(|(one, next)| one.author != next.author);
         others
-            .map(|pair| pair[1].at().duration_since(pair[0].at()))
-            .filter(|delay| *delay <= ANSWER_WINDOW)
+            .map(|(one, next)| next.at().duration_since(one.at()))
+            .filter(|delay| (SignedDuration::ZERO..=ANSWER_WINDOW).contains(delay))
     }
 }
 
@@ -260,6 +266,27 @@ mod tests {
         assert!(!index.is_annotated);
         let unanswered: Vec<_> = index.unanswered().iter().map(|one| &*one.id).collect();
         assert_eq!(unanswered, ["4"]);
+    }
+
+    #[test]
+    fn the_first_reply_in_a_thread_comes_after_what_began_it() {
+        let within = |thread: &str, message: RecordedMessage| RecordedMessage {
+            thread: Some(thread.to_owned()),
+            ..message
+        };
+        let messages = vec![
+            message("1", "ann", 0.0, &[]),
+            within("1", message("2", "ben", 60.0, &[])),
+            within("1", message("3", "ann", 70.0, &[])),
+            RecordedMessage { bot: true, ..message("4", "bot", 100.0, &[]) },
+            within("4", message("5", "ben", 110.0, &[])),
+            within("gone", message("6", "cat", 120.0, &[])),
+        ];
+        let channel = RecordedChannel { name: "r".to_owned(), messages };
+        let mut delays: Vec<i64> =
+            ChannelIndex::new(&channel).delays().map(|delay| delay.as_secs()).collect();
+        delays.sort_unstable();
+        assert_eq!(delays, [10, 60]);
     }
 
     #[test]
