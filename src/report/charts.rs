@@ -60,7 +60,7 @@ impl Chart {
 impl TimingView {
     pub fn new(timing: &Timing, persona: &str, language: Language) -> Self {
         let l = language;
-        let duration = |seconds: f64| words::duration(seconds, l);
+        let duration = |seconds: f64| words::rough_duration(seconds, l);
         let labels = group_labels(l);
         let shares = || timing.own.iter().zip(timing.people);
         let most = shares().fold(0.01_f64, |most, (own, people)| most.max(*own).max(people));

@@ -430,7 +430,7 @@ impl<'a> View<'a> {
     fn first(&self) -> FirstView {
         let (first, l) = (self.policy.first_answers, self.language);
         let lead = |seconds: Option<f64>| {
-            seconds.map_or(words::UNKNOWN.to_owned(), |seconds| words::duration(seconds, l))
+            seconds.map_or(words::UNKNOWN.to_owned(), |seconds| words::rough_duration(seconds, l))
         };
         let part = |count: usize, class: &'static str, text: String| {
             let width = count as f64 / first.taken_up.max(1) as f64 * 100.0;
@@ -526,7 +526,7 @@ impl<'a> View<'a> {
                 Some(texts::of_total(l, &part, &whole))
             }),
             row(texts::policy_delay(l).to_owned(), &|one| {
-                Some(words::duration(one.timing?.own_median, l))
+                Some(words::rough_duration(one.timing?.own_median, l))
             }),
             row(texts::policy_calls(l).to_owned(), &|one| {
                 one.calls.judge_calls_per_day.map(|calls| format!("{calls:.1}"))

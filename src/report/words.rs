@@ -85,6 +85,18 @@ pub fn duration(seconds: f64, language: Language) -> String {
     ledger::format_duration(length, language)
 }
 
+/// A length of time that is known to 5 %, as precise as that.
+pub fn rough_duration(seconds: f64, language: Language) -> String {
+    let step = match seconds {
+        ..30.0 => 1.0,
+        ..120.0 => 5.0,
+        ..1800.0 => 60.0,
+        ..7200.0 => 300.0,
+        _ => 3600.0,
+    };
+    duration((seconds / step).round() * step, language)
+}
+
 pub fn date(at: Option<Timestamp>, zone: &TimeZone, language: Language) -> String {
     let Some(at) = at else { return UNKNOWN.to_owned() };
     at.to_zoned(zone.clone()).strftime(texts::date_format(language)).to_string()
@@ -138,6 +150,21 @@ mod tests {
         assert_eq!(period(1.2, Language::En), "one day");
         assert_eq!(period(0.2, Language::Ja), "5 時間");
         assert_eq!((&*count(1_234_567), &*count(999)), ("1,234,567", "999"));
+    }
+
+    #[test]
+    fn a_median_is_no_more_precise_than_it_is_known() {
+        for (seconds, shown) in [
+            (0.0, "1 s"),
+            (13.0, "13 s"),
+            (81.0, "80 s"),
+            (118.0, "2 min"),
+            (170.0, "3 min"),
+            (1960.0, "35 min"),
+            (13_000.0, "4 h"),
+        ] {
+            assert_eq!(rough_duration(seconds, Language::En), shown);
+        }
     }
 
     #[test]

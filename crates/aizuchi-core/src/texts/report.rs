@@ -225,8 +225,8 @@ texts! {
     first_of_known(times: &str, known: &str):
         "It would have spoken {times}, {known} of them about a message of this history:"
         / "話していたはずの {times}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
-    first_it(median: &str): "it would have written first, half the time by {median} or more" / "ボットが先に話していたはず（中央値で {median}早い）";
-    first_person(median: &str): "a person wrote first, half the time by {median} or more" / "人が先に発言した（中央値で {median}早い）";
+    first_it(median: &str): "it would have written first, half the time by about {median} or more" / "ボットが先に話していたはず（中央値で約 {median}早い）";
+    first_person(median: &str): "a person wrote first, half the time by about {median} or more" / "人が先に発言した（中央値で約 {median}早い）";
     first_nobody: "no person ever answered" / "人は誰も答えなかった";
     first_nobody_in_hour: "no other person wrote within an hour" / "その後 1 時間、ほかの人の発言はなかった";
     first_annotated: "The history says which message answers which." / "どの発言がどの発言への返事かは、履歴に記されています。";
@@ -258,8 +258,8 @@ texts! {
     // Timing.
     timing: "How quickly, compared with people" / "人と比べた速さ";
     timing_sentence(own: &str, people: &str):
-        "Half of the time it would have waited {own} or longer after the last message. Between people that time is {people}."
-        / "最後の発言からの間隔は、中央値で {own}だったはずです。人どうしの返事の間隔は、中央値で {people}です。";
+        "Half of the time it would have waited about {own} or longer after the last message. Between people that time is about {people}."
+        / "最後の発言からの間隔は、中央値で約 {own}だったはずです。人どうしの返事の間隔は、中央値で約 {people}です。";
     timing_unknown: "There is nothing to compare: it would not have spoken, or only in channels where it just observes and so does not wait for the right moment."
         / "比べるものがありません。話す場面がなかったか、タイミングを計らない「聞くだけ」の判断しかありませんでした。";
     timing_people: "People" / "人";
