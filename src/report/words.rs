@@ -57,9 +57,11 @@ pub fn rate(per_day: f64, language: Language) -> String {
         () if per_day >= 2.5 => texts::times_a_day(language, &whole(per_day)),
         () if per_day >= 1.5 => texts::twice_a_day(language).to_owned(),
         () if per_day >= 0.75 => texts::once_a_day(language).to_owned(),
-        () if per_week >= 1.5 => texts::times_a_week(language, &whole(per_week)),
+        () if per_week >= 2.5 => texts::times_a_week(language, &whole(per_week)),
+        () if per_week >= 1.5 => texts::twice_a_week(language).to_owned(),
         () if per_week >= 0.75 => texts::once_a_week(language).to_owned(),
-        () if per_month >= 1.5 => texts::times_a_month(language, &whole(per_month)),
+        () if per_month >= 2.5 => texts::times_a_month(language, &whole(per_month)),
+        () if per_month >= 1.5 => texts::twice_a_month(language).to_owned(),
         () if per_month >= 0.75 => texts::once_a_month(language).to_owned(),
         () => texts::rarely(language).to_owned(),
     }
@@ -140,7 +142,9 @@ mod tests {
             (2.0, "about twice a day", "1 日に約 2 回"),
             (1.0, "about once a day", "1 日に約 1 回"),
             (0.45, "about 3 times a week", "週に約 3 回"),
-            (0.07, "about 2 times a month", "月に約 2 回"),
+            (0.3, "about twice a week", "週に約 2 回"),
+            (0.1, "about 3 times a month", "月に約 3 回"),
+            (0.07, "about twice a month", "月に約 2 回"),
             (0.001, "less than once a month", "月に 1 回未満"),
         ] {
             assert_eq!(rate(per_day, Language::En), english);

@@ -96,8 +96,10 @@ texts! {
     twice_a_day: "about twice a day" / "1 日に約 2 回";
     once_a_day: "about once a day" / "1 日に約 1 回";
     times_a_week(times: &str): "about {times} times a week" / "週に約 {times} 回";
+    twice_a_week: "about twice a week" / "週に約 2 回";
     once_a_week: "about once a week" / "週に約 1 回";
     times_a_month(times: &str): "about {times} times a month" / "月に約 {times} 回";
+    twice_a_month: "about twice a month" / "月に約 2 回";
     once_a_month: "about once a month" / "月に約 1 回";
     rarely: "less than once a month" / "月に 1 回未満";
 
