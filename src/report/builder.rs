@@ -80,6 +80,7 @@ struct PolicySums {
     person_first: Delays,
     nobody_else: usize,
     is_annotated: bool,
+    has_replies: bool,
     unanswered: Unanswered,
     own_delays: Delays,
     user_delays: Delays,
@@ -218,6 +219,7 @@ impl PolicySums {
             person_first: Delays::default(),
             nobody_else: 0,
             is_annotated: false,
+            has_replies: false,
             unanswered: Unanswered::default(),
             own_delays: Delays::default(),
             user_delays: Delays::default(),
@@ -248,6 +250,7 @@ impl PolicySums {
         self.person_first.merge(&channel.first.person_first);
         self.nobody_else += channel.first.nobody_else;
         self.is_annotated |= channel.first.is_annotated;
+        self.has_replies |= channel.first.has_replies;
         self.unanswered.questions += channel.unanswered.questions;
         self.unanswered.picked_up += channel.unanswered.picked_up;
         self.unanswered.missed += channel.unanswered.missed;
@@ -291,6 +294,7 @@ impl PolicySums {
                 persons_lead: self.person_first.median(),
                 nobody_else: self.nobody_else,
                 is_annotated: self.is_annotated,
+                has_replies: self.has_replies,
             },
             unanswered: Some(self.unanswered).filter(|found| found.questions > 0 && is_known),
             timing: Timing::new(&self.own_delays, &self.user_delays),

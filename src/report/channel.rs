@@ -91,6 +91,7 @@ pub struct FirstAnswerDelays {
     pub person_first: Delays,
     pub nobody_else: usize,
     pub is_annotated: bool,
+    pub has_replies: bool,
 }
 
 /// Names by user id.
@@ -166,6 +167,7 @@ impl<'a> ChannelAnalysis<'a> {
             days: BTreeMap::new(),
             first: FirstAnswerDelays {
                 is_annotated: self.index.is_annotated,
+                has_replies: self.index.has_replies(),
                 ..FirstAnswerDelays::default()
             },
             unanswered: Unanswered {

@@ -66,6 +66,11 @@ impl<'a> ChannelIndex<'a> {
         self.by_id.get(id).copied()
     }
 
+    /// Whether a person's message says what it answers.
+    pub fn has_replies(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
     /// The first message of another person that answers this one, as far as can be told.
     pub fn first_answer(&self, asked: &RecordedMessage) -> Option<&'a RecordedMessage> {
         let is_others =
@@ -263,7 +268,7 @@ mod tests {
         // Nobody wrote within an hour, but somebody replied later.
         assert_eq!(answer("3").as_deref(), Some("4"));
         assert_eq!(answer("4"), None);
-        assert!(!index.is_annotated);
+        assert!(index.has_replies() && !index.is_annotated);
         let unanswered: Vec<_> = index.unanswered().iter().map(|one| &*one.id).collect();
         assert_eq!(unanswered, ["4"]);
     }

@@ -134,8 +134,10 @@ pub struct FirstAnswers {
     pub person_first: usize,
     pub persons_lead: Option<f64>,
     pub nobody_else: usize,
-    /// Whether the recording says which message answers which. Otherwise answers are guessed.
+    /// Whether the recording says which message answers which. Otherwise answers are guessed …
     pub is_annotated: bool,
+    /// … except where a message says itself what it answers, as the replies of some platforms do.
+    pub has_replies: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -455,9 +455,10 @@ impl<'a> View<'a> {
                 }
             },
             parts: parts.into_iter().filter(|(_, width, ..)| *width > 0.0).collect(),
-            rule: match first.is_annotated {
-                true => texts::first_annotated(l),
-                false => texts::first_guessed(l),
+            rule: match (first.is_annotated, first.has_replies) {
+                (true, _) => texts::first_annotated(l),
+                (false, true) => texts::first_partly_guessed(l),
+                (false, false) => texts::first_guessed(l),
             },
         }
     }

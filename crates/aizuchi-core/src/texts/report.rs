@@ -232,6 +232,10 @@ texts! {
     first_nobody: "no person ever answered" / "人は誰も答えなかった";
     first_nobody_in_hour: "no other person wrote within an hour" / "その後 1 時間、ほかの人の発言はなかった";
     first_annotated: "The history says which message answers which." / "どの発言がどの発言への返事かは、履歴に記されています。";
+    first_partly_guessed:
+        "The history says only of some messages which message they answer. Otherwise the first message by someone else, in the "
+        "thread or in the channel within an hour, counts as an answer, though not every such message really is one."
+        / "どの発言への返事かが履歴に記されているのは、一部の発言だけです。それ以外は、スレッド内、または 1 時間以内にチャンネル内でほかの人が最初に発言したものを返事とみなします。すべてが返事とは限りません。";
     first_guessed:
         "The history does not say which message answers which. The first message by someone else, in the thread or in the "
         "channel within an hour, counts as an answer, though not every such message really is one."
