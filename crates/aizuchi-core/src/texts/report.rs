@@ -281,9 +281,11 @@ texts! {
     cost: "What it would cost" / "費用";
     cost_basis(judge: &str, reply: &str, judge_tokens: &str, reply_tokens: &str, date: &str):
         "This is based on {judge} of {judge_tokens} tokens on average and {reply} of {reply_tokens}, estimated from the prompts of this replay; list prices of {date}; nothing "
-        "saved by a provider’s cache. A model says yes to different things than this replay’s judge, so treat this as a rough figure, not an exact one."
+        "saved by a provider’s cache. A model says yes to different things than this replay’s judge, so treat this as a rough figure, not an exact one. "
+        "With the default settings, prompts are in the language of this report; in Japanese they take more tokens, so they cost more."
         / "この再生のプロンプトから見積もった、{judge}（平均 {judge_tokens} トークン）と{reply}（平均 {reply_tokens} トークン）に基づきます。価格は {date} の公開価格で、"
-          "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。";
+          "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
+          "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
     cost_basis_ledger(judge: &str, reply: &str, date: &str):
         "This is based on {judge} and {reply} of this period and on what they used; for other models, list prices of {date}."
         / "この期間の{judge}と{reply}、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
