@@ -162,16 +162,16 @@ texts! {
     as_table: "The same as a table" / "表で見る";
     mentions(times: &str):
         "In addition, it would have answered {times} when called by name."
-        / "このほか、名前で呼ばれて {times}答えていたはずです。";
+        / "このほか、名前で呼ばれて {times}、答えていたはずです。";
     mentions_ledger(times: &str):
         "In addition, it was called by name {times}; where it may speak, it answered."
         / "このほか、名前で {times}呼ばれ、話してよいチャンネルでは答えました。";
     reactions(times: &str):
         "It would have reacted with an emoji instead of words {times}."
-        / "{times}、言葉の代わりにリアクションだけ付けていたはずです。";
+        / "言葉の代わりに、リアクションだけを {times}付けていたはずです。";
     reactions_ledger(times: &str):
         "It reacted with an emoji instead of words {times}."
-        / "{times}、言葉の代わりにリアクションだけ付けました。";
+        / "言葉の代わりに、リアクションだけを {times}付けました。";
 
     // The moments.
     moments: "The most telling moments" / "特徴的な場面";
