@@ -89,8 +89,8 @@ impl StoryMessageView {
         language: Language,
     ) -> Self {
         let name = message.author.name.clone();
-        // Neutral names differ in their last letter.
-        let letter = match is_anonymous {
+        // Neutral names differ in their last letter. A bot keeps its name.
+        let letter = match is_anonymous && !message.is_bot {
             true => name.chars().next_back(),
             false => name.chars().find(|letter| letter.is_alphanumeric()),
         };
@@ -112,6 +112,34 @@ impl StoryMessageView {
                     words::number_of(counted::messages, message.left_out_after, language);
                 texts::lines_left_out(language, &messages)
             }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::story::StoryAuthor;
+    use jiff::Timestamp;
+
+    #[test]
+    fn a_renamed_person_has_the_letter_of_the_neutral_name() {
+        for (name, is_bot, is_anonymous, initial) in [
+            ("Priya", false, false, "P"),
+            ("Person C", false, true, "C"),
+            ("Tidewatch", true, true, "T"),
+            ("(deploy)", true, false, "D"),
+        ] {
+            let message = StoryMessage {
+                at: Timestamp::UNIX_EPOCH,
+                author: StoryAuthor { id: "U1".to_owned(), name: name.to_owned() },
+                is_bot,
+                text: String::new(),
+                is_about: false,
+                left_out_after: 0,
+            };
+            let view = StoryMessageView::new(&message, is_anonymous, &TimeZone::UTC, Language::En);
+            assert_eq!(view.initial, initial, "{name}");
         }
     }
 }
