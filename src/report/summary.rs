@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use jiff::tz::TimeZone;
+use unicode_width::UnicodeWidthStr;
 
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::sentences;
@@ -55,13 +56,14 @@ fn add_policy(
     let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };
     let mut channels: Vec<_> = policy.by_channel.iter().collect();
     channels.sort_by_key(|channel| (std::cmp::Reverse(channel.spoke), &channel.name));
-    let widest = channels.iter().take(MAX_CHANNELS).map(|one| one.name.chars().count()).max();
-    for channel in channels.iter().take(MAX_CHANNELS) {
-        let name = shown(&words::channel(&channel.name));
+    let names: Vec<String> =
+        channels.iter().map(|channel| shown(&words::channel(&channel.name))).collect();
+    let widest = names.iter().take(MAX_CHANNELS).map(|name| name.width()).max().unwrap_or(0);
+    for (channel, name) in channels.iter().zip(&names).take(MAX_CHANNELS) {
         let times = words::times(channel.spoke, language);
         let messages = words::number_of(counted::messages, channel.messages, language);
         let line = texts::channel_line(language, &times, &messages);
-        let _ = writeln!(text, "  {name:<width$}  {line}", width = widest.unwrap_or(0) + 1);
+        let _ = writeln!(text, "  {}  {line}", padded(name, widest));
     }
     if channels.len() > MAX_CHANNELS {
         let rest = channels.len() - MAX_CHANNELS;
@@ -91,7 +93,28 @@ fn wrong_line(story: &Story, report: &Report, zone: &TimeZone, language: Languag
     shown(&format!("{at}  {}  {note}", words::channel(&story.channel)))
 }
 
+/// A name with spaces up to a width in columns. Japanese letters are two columns wide.
+fn padded(name: &str, columns: usize) -> String {
+    format!("{name}{}", " ".repeat(columns.saturating_sub(name.width())))
+}
+
 /// Names come from outside and must not control the terminal.
 fn shown(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_as_wide_for_japanese_names() {
+        for (name, expected) in [
+            ("#harbour-desk", "#harbour-desk"),
+            ("#港の雑談", "#港の雑談    "),
+            ("#lobby", "#lobby       "),
+        ] {
+            assert_eq!(padded(name, 13), expected);
+        }
+    }
 }

@@ -39,7 +39,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ),
     ("unicode_normalization", &["aizuchi-core/prompt", "aizuchi-core/recall"]),
     ("unicode_segmentation", &["aizuchi-core/platform"]),
-    ("unicode_width", &["aizuchi-core/platform"]),
+    ("unicode_width", &["aizuchi-core/platform", "aizuchi/report"]),
     ("axum", &["aizuchi/web", "aizuchi-fakes"]),
     ("askama", &["aizuchi/web", "aizuchi/report", "aizuchi-fakes"]),
     ("hyper", &["aizuchi-core/llm", "aizuchi/web"]),
