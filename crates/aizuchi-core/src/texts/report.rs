@@ -1,7 +1,6 @@
 //! The report of a replay or of the ledger: what it did or would have done in a team's channels, told to people who
 //! have never seen it.
 
-use crate::persona::Language;
 use crate::texts::Name;
 
 texts! {
