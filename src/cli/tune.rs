@@ -215,12 +215,10 @@ impl TuneArgs {
         row("share of unanswered questions it would have reached", &Figures::reached_share);
         row("share of its posts into an active exchange", &Figures::exchange_share);
         text += &format!(
-            "# The gain is {:.3} (between {:.3} and {:.3} in nine of ten draws of the days).\nresponse:\n",
+            "# The gain is {:.3} (between {:.3} and {:.3} in nine of ten draws of the days).\n",
             gain.mean, gain.low, gain.high
         );
-        for knob in changed {
-            text += &format!("  {}\n", knob.to_yaml(policy));
-        }
+        text += &Knob::section(changed, policy);
         text.trim_end().to_owned()
     }
 
@@ -236,10 +234,8 @@ impl TuneArgs {
             })
         };
         let advice = outcome.advice.as_ref().ok().map(|advice| {
-            let lines =
-                advice.changed.iter().map(|knob| format!("  {}\n", knob.to_yaml(&advice.policy)));
             json!({
-                "patch": format!("response:\n{}", lines.collect::<String>()),
+                "patch": Knob::section(&advice.changed, &advice.policy),
                 "before": figures(&advice.before),
                 "after": figures(&advice.after),
                 "gain": advice.gain.mean,

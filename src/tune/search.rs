@@ -1,5 +1,6 @@
-//! Coordinate descent: one setting after the other takes the value with the best figures, until none does better. Where
-//! there are many messages, a few of them say first which value is worth replaying all.
+//! Coordinate descent: one setting after the other takes the value with the best figures, until none does better. What
+//! the later ones have made needless is taken back. Where there are many messages, a few of them say first which value is
+//! worth replaying all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,7 +63,7 @@ pub struct Found {
 /// The number of replays that a search takes at most, for its progress.
 pub fn max_replays() -> u64 {
     let values: usize = Knob::ALL.iter().map(|knob| knob.values().len()).sum();
-    (2 + (values + Knob::ALL.len()) * MAX_ROUNDS) as u64
+    (2 + (values + Knob::ALL.len()) * MAX_ROUNDS + Knob::ALL.len()) as u64
 }
 
 /// Replays the days that may be learned from.
@@ -103,8 +104,7 @@ impl Measured<'_> {
         let mut most = self.utility(best, grain)?;
         let mut winner = None;
         for value in knob.values() {
-            let mut candidate = best.clone();
-            knob.set(&mut candidate, *value);
+            let Some(candidate) = knob.turned(best, *value) else { continue };
             let utility = self.utility(&candidate, grain)?;
             if utility > most + MIN_GAIN {
                 most = utility;
@@ -112,6 +112,23 @@ impl Measured<'_> {
             }
         }
         Ok(winner)
+    }
+
+    /// What was found without the changes that the others have made needless.
+    fn without_needless(&mut self, found: &Policy, base: &Policy) -> anyhow::Result<Policy> {
+        let mut best = found.clone();
+        for knob in Knob::ALL {
+            let before = knob.value(base);
+            if knob.value(&best) == before {
+                continue;
+            }
+            let Some(candidate) = knob.turned(&best, before) else { continue };
+            let least = self.utility(found, Grain::Whole)? - MIN_GAIN;
+            if self.utility(&candidate, Grain::Whole)? >= least {
+                best = candidate;
+            }
+        }
+        Ok(best)
     }
 }
 
@@ -127,6 +144,9 @@ pub fn search(
     for _ in 0..MAX_ROUNDS {
         let mut has_changed = false;
         for knob in Knob::ALL {
+            if !knob.has_effect(&best) {
+                continue;
+            }
             let Some(candidate) = measured.most_promising(knob, &best, first)? else { continue };
             let before = measured.utility(&best, Grain::Whole)?;
             if measured.utility(&candidate, Grain::Whole)? > before + MIN_GAIN {
@@ -138,14 +158,21 @@ pub fn search(
             break;
         }
     }
-    let is_changed = |knob: &Knob| knob.value(&best) != knob.value(base);
+    let policy = measured.without_needless(&best, base)?;
+    let is_changed = |knob: &Knob| {
+        // Where only the seconds of a fixed wait differ, another setting says so.
+        knob.value(&policy) != knob.value(base) && knob.to_yaml(&policy) != knob.to_yaml(base)
+    };
     let changed = Knob::ALL.into_iter().filter(is_changed).collect();
-    Ok(Found { policy: best, changed, tried: measured.tried() })
+    Ok(Found { policy, changed, tried: measured.tried() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::response::JudgeGate;
+    use crate::tune::knobs::ADAPTIVE;
+    use aizuchi_core::rhythm::WaitStrategy;
 
     /// Figures in which the cooldown costs questions and the wait costs calls.
     fn figures(policy: &Policy) -> BTreeMap<Day, Figures> {
@@ -187,6 +214,74 @@ mod tests {
         let mut measure = |_: &Policy, _| Ok(BTreeMap::from([(0, same)]));
         let found = search(&base, Goal::Quiet, Grain::Whole, &mut measure).unwrap();
         assert_eq!(found.changed, []);
+    }
+
+    #[test]
+    fn what_has_no_effect_is_not_replayed() {
+        for wait in [ADAPTIVE, 300.0] {
+            let mut base = Policy::default_settings();
+            Knob::Wait.set(&mut base, wait);
+            let unchanged = |knob: Knob, policy: &Policy| knob.value(policy) == knob.value(&base);
+            let mut replays = 0;
+            let found = search(&base, Goal::Balanced, Grain::Whole, &mut |policy, _| {
+                replays += 1;
+                match policy.config.response.wait {
+                    WaitStrategy::Adaptive => assert!(unchanged(Knob::Jitter, policy)),
+                    WaitStrategy::Fixed => assert!(unchanged(Knob::MinWaitFloor, policy)),
+                }
+                let gate = JudgeGate::Cooldown;
+                let has_cooldown = Knob::Cooldown.value(policy) > 0.0;
+                assert!(has_cooldown || unchanged(Knob::Gate(gate), policy));
+                Ok(figures(policy))
+            })
+            .unwrap();
+            let values = |knob: &Knob| knob.values().len();
+            let all: usize = Knob::ALL.iter().map(values).sum();
+            assert!(replays < all && found.tried == replays, "{replays} of {all}");
+        }
+    }
+
+    #[test]
+    fn what_a_later_change_makes_needless_is_taken_back() {
+        // Other waits seem to help until the cooldown is gone.
+        let mut base = Policy::default_settings();
+        Knob::Cooldown.set(&mut base, 3600.0);
+        let found = search(&base, Goal::Balanced, Grain::Whole, &mut |policy, _| {
+            let is_free = Knob::Cooldown.value(policy) == 0.0;
+            let is_fixed = Knob::Wait.value(policy) == 60.0;
+            let reached_questions = match (is_free, is_fixed) {
+                (true, _) => 60,
+                (false, true) => 30,
+                (false, false) => 20,
+            };
+            let figures = Figures {
+                days: 1,
+                messages: 1000,
+                questions: 100,
+                reached_questions,
+                ..Figures::default()
+            };
+            Ok(BTreeMap::from([(0, figures)]))
+        })
+        .unwrap();
+        assert_eq!(found.changed, [Knob::Cooldown]);
+        assert_eq!(Knob::Wait.value(&found.policy), ADAPTIVE);
+    }
+
+    #[test]
+    fn a_fixed_wait_of_another_length_is_one_change() {
+        let mut base = Policy::default_settings();
+        Knob::Wait.set(&mut base, 60.0);
+        let found = search(&base, Goal::Balanced, Grain::Whole, &mut |policy, _| {
+            let mut days = figures(policy);
+            let is_fixed = policy.config.response.wait == WaitStrategy::Fixed;
+            days.get_mut(&0).unwrap().posts = if is_fixed { 0 } else { 500 };
+            Ok(days)
+        })
+        .unwrap();
+        assert_eq!(found.changed, [Knob::MinWait]);
+        let section = Knob::section(&found.changed, &found.policy);
+        assert_eq!(section, "response:\n  min_wait_seconds: 600\n");
     }
 
     #[test]

@@ -70,13 +70,14 @@ impl TriedSettings {
 
     pub fn set(&mut self, knob: Knob, value: f64) -> Result<(), &'static str> {
         match knob {
-            Knob::MinConfidence => Ratio::try_from(value).map(|_| ())?,
+            Knob::MinConfidence | Knob::Jitter => Ratio::try_from(value).map(|_| ())?,
             Knob::MinWait
+            | Knob::Wait
             | Knob::MinWaitFloor
             | Knob::MaxWait
             | Knob::MaxDelay
             | Knob::Cooldown
-            | Knob::NothingOpenGate => Seconds::try_from(value).map(|_| ())?,
+            | Knob::Gate(_) => Seconds::try_from(value).map(|_| ())?,
         }
         if value != knob.value(&self.present) {
             knob.set(&mut self.policy, value);
@@ -108,7 +109,8 @@ impl TriedSettings {
         let differs = |knob: &Knob| knob.value(&self.policy) != knob.value(&self.present);
         let mut changed: Vec<Knob> = KNOBS.into_iter().filter(differs).collect();
         if self.policy.config.response.gates != self.present.config.response.gates {
-            changed.push(Knob::NothingOpenGate);
+            // One line of the config sets them all.
+            changed.push(Knob::Gate(JudgeGate::NothingOpen));
         }
         changed
     }

@@ -43,6 +43,34 @@ fn history(days: u64) -> String {
     lines
 }
 
+/// On each day two people talk with hardly a pause, and on in spite of two questions that nobody answers.
+fn busy_history(days: u64) -> String {
+    let talk = [
+        "ivo: the roof held, I looked this morning",
+        "mara: then it can wait until spring",
+        "ivo: green is nice for it",
+        "mara: blue is nicer",
+    ];
+    let mut lines = String::new();
+    for day in 0..days {
+        for number in 0..60 {
+            let question = match number {
+                15 => Some(("lena", "does anybody know where the long ladder is?")),
+                40 => Some(("tom", "which key opens the shed?")),
+                _ => None,
+            };
+            let place = number as usize;
+            let (author, text) = question.unwrap_or((["mara", "ivo"][place % 2], talk[place % 4]));
+            let line = json!({
+                "room": "porch", "id": format!("m{day:02}{number:02}"), "ts": 1_772_442_000 + day * 86_400 + number * 25,
+                "author": author, "text": text, "opener": question.is_some(),
+            });
+            lines += &format!("{line}\n");
+        }
+    }
+    lines
+}
+
 fn folder(days: u64) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("porch.jsonl"), history(days)).unwrap();
@@ -94,6 +122,31 @@ fn a_better_setting_is_found_and_confirmed_on_later_days() {
     let (code, _, stderr) =
         run(folder.path(), &["replay", "porch.jsonl", "--policy", "patch.yaml"]);
     assert_eq!(code, Some(0), "{stderr}");
+}
+
+/// Someone who asks in a busy channel is not heard by a wait that each message begins anew.
+#[test]
+fn the_wait_strategy_is_turned() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("porch.jsonl"), busy_history(13)).unwrap();
+    std::fs::write(folder.path().join("fixed.yaml"), "response:\n  wait: fixed\n").unwrap();
+    let tune = ["tune", "porch.jsonl", "--judge", "speak", "--policy", "fixed.yaml"];
+    let (code, printed, stderr) = run(folder.path(), &tune);
+    assert_eq!(code, Some(0), "{printed}{stderr}");
+    assert!(printed.ends_with("\nresponse:\n  wait: adaptive\n"), "{printed}");
+}
+
+#[test]
+fn gates_are_turned_and_printed_as_one_list() {
+    let folder = folder(17);
+    let bold = "response:\n  gates: [directed, share]\n";
+    std::fs::write(folder.path().join("bold.yaml"), bold).unwrap();
+    let tune = ["tune", "porch.jsonl", "--judge", "speak", "--policy", "bold.yaml"];
+    let (code, printed, stderr) = run(folder.path(), &tune);
+    assert_eq!(code, Some(0), "{printed}{stderr}");
+    // A cooldown helps only as long as this gate is off.
+    let expected = "\nresponse:\n  gates: [directed, nothing_open, share]\n";
+    assert!(printed.ends_with(expected), "{printed}");
 }
 
 #[test]

@@ -83,13 +83,13 @@ impl Fields {
             return Ok(());
         }
         for knob in KNOBS {
-            let Some(text) = self.find(name(knob)).filter(|text| !text.trim().is_empty()) else {
+            let Some(text) = self.find(knob.name()).filter(|text| !text.trim().is_empty()) else {
                 continue;
             };
             let value = text.trim().parse().ok();
             let is_set = value.is_some_and(|value| tried.set(knob, value).is_ok());
             if !is_set {
-                let sentence = texts::what_if::wrong_number(language, name(knob));
+                let sentence = texts::what_if::wrong_number(language, knob.name());
                 return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
             }
         }
@@ -110,7 +110,7 @@ pub fn knobs(tried: &TriedSettings, language: Language) -> Vec<KnobView> {
         let (present, value) = (knob.value(&tried.present), knob.value(&tried.policy));
         let in_force = || texts::what_if::in_force(language, &present.to_string());
         KnobView {
-            name: name(knob),
+            name: knob.name(),
             word: word(knob, language),
             value,
             in_force: (present != value).then(in_force),
@@ -129,19 +129,6 @@ pub fn gates(tried: &TriedSettings, language: Language) -> Vec<GateView> {
     GATES.into_iter().map(view).collect()
 }
 
-/// As the config has it.
-fn name(knob: Knob) -> &'static str {
-    match knob {
-        Knob::MinConfidence => "min_confidence",
-        Knob::MinWait => "min_wait_seconds",
-        Knob::MinWaitFloor => "min_wait_floor_seconds",
-        Knob::MaxWait => "max_wait_seconds",
-        Knob::MaxDelay => "max_delay_seconds",
-        Knob::Cooldown => "cooldown_seconds",
-        Knob::NothingOpenGate => "gate",
-    }
-}
-
 fn word(knob: Knob, language: Language) -> &'static str {
     match knob {
         Knob::MinConfidence => texts::what_if::min_confidence(language),
@@ -150,6 +137,7 @@ fn word(knob: Knob, language: Language) -> &'static str {
         Knob::MaxWait => texts::what_if::max_wait(language),
         Knob::MaxDelay => texts::what_if::max_delay(language),
         Knob::Cooldown => texts::what_if::cooldown(language),
-        Knob::NothingOpenGate => texts::what_if::gates(language),
+        // The page has no field for these.
+        Knob::Wait | Knob::Jitter | Knob::Gate(_) => texts::what_if::settings(language),
     }
 }
