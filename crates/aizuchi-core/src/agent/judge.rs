@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
 use crate::decision::gate::{Gate, GateInput};
-use crate::decision::learned::{LearnedCheck, MomentFeatures, features};
+use crate::decision::learned::{LearnedCheck, LearnedGate, MomentFeatures, features};
 use crate::decision::limit::Limit;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
@@ -60,7 +60,7 @@ impl Agent {
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         // A second look is what the judge asked for.
-        if claim.second_looks == 0 && Gate::is_learned_in(mode) {
+        if claim.second_looks == 0 && Gate::is_learned_from(mode) {
             let (moment, check) = self.check_learned_gate(&gate_input);
             evaluation.moment = Some(moment);
             match check {
@@ -140,7 +140,9 @@ impl Agent {
         let judge = self.minds.judgment.models.name();
         let features = features::of(input);
         let gate = self.learned_gates.read(&input.context.conversation.workspace);
-        let Some(gate) = gate.filter(|gate| gate.skipping.is_some()) else {
+        let has_say =
+            |gate: &Arc<LearnedGate>| gate.skipping.is_some() && Gate::is_learned_in(input.mode());
+        let Some(gate) = gate.filter(has_say) else {
             return (MomentFeatures::judged(&judge, features), LearnedCheck::Unchecked);
         };
         let newest = input.context.newest_human_message();

@@ -94,8 +94,17 @@ impl Gate {
         }
     }
 
-    /// Whether a learned gate has a say: where the mode alone asks for a word unasked, and no rule compares. What
-    /// an `observe` channel shows is the judge itself.
+    /// Whether the verdicts in channels of this mode are learned from: where the mode alone asks for a word unasked, and no
+    /// rule compares. In an `observe` channel the judge is asked the same, so that a gate has learned by the time it may
+    /// speak there.
+    pub fn is_learned_from(mode: Mode) -> bool {
+        match mode {
+            Mode::Companion | Mode::Observe => true,
+            Mode::Facilitator | Mode::MentionOnly | Mode::Off => false,
+        }
+    }
+
+    /// Whether a learned gate has a say. What an `observe` channel shows is the judge itself, so nothing is skipped there.
     pub fn is_learned_in(mode: Mode) -> bool {
         match mode {
             Mode::Companion => true,
@@ -433,6 +442,14 @@ mod tests {
             assert!(!Gate::is_learned_in(mode), "{mode:?}");
         }
         assert!(Gate::is_learned_in(Mode::Companion));
+    }
+
+    #[test]
+    fn an_observed_verdict_is_learned_from() {
+        let learned_from =
+            [Mode::Companion, Mode::Observe, Mode::Facilitator, Mode::MentionOnly, Mode::Off]
+                .map(Gate::is_learned_from);
+        assert_eq!(learned_from, [true, true, false, false, false]);
     }
 
     #[test]

@@ -178,14 +178,37 @@ async fn a_judge_that_changes_its_mind_is_asked_again() {
 }
 
 #[tokio::test]
-async fn facilitators_and_onlookers_are_judged_without_it() {
-    for mode in [Mode::Facilitator, Mode::Observe] {
-        let mut rules = ChannelRules { mode, ..ChannelRules::default() };
-        rules.facilitation.min_messages = 0;
-        let story = Story::from_rules(TestStore::volatile(), rules).await;
-        story.says(SHORT).await;
-        let evaluation = story.newest().await.evaluation.unwrap();
-        assert_eq!((evaluation.mode, evaluation.moment), (mode, None));
-        assert!(story.harness.step_of(&top_level("garden")).await.is_none());
-    }
+async fn facilitators_are_judged_without_it() {
+    let mut rules = ChannelRules { mode: Mode::Facilitator, ..ChannelRules::default() };
+    rules.facilitation.min_messages = 0;
+    let story = Story::from_rules(TestStore::volatile(), rules).await;
+    story.says(SHORT).await;
+    let evaluation = story.newest().await.evaluation.unwrap();
+    assert_eq!((evaluation.mode, evaluation.moment), (Mode::Facilitator, None));
+    assert!(story.harness.step_of(&top_level("garden")).await.is_none());
+}
+
+/// A week of listening is for this, too: the gate has learned when it may speak.
+#[tokio::test]
+async fn where_it_only_observes_it_learns_and_skips_nothing() {
+    let rules = ChannelRules { mode: Mode::Observe, ..ChannelRules::default() };
+    let story = Story::from_rules(TestStore::volatile(), rules).await;
+    story.live().await;
+    story.learn().await;
+    let learned = story.gates.read(&workspace()).unwrap();
+    assert!(learned.skipping.is_some(), "{:?}", learned.training);
+    assert_eq!(story.judged_and_skipped(30).await, (30, 0));
+    let evaluation = story.newest().await.evaluation.unwrap();
+    assert!(!evaluation.passed_gates.contains(&Gate::Learned));
+    let moment = evaluation.moment.unwrap();
+    assert_eq!((evaluation.mode, moment.propensity, moment.rate), (Mode::Observe, 1.0, None));
+    assert!(story.harness.platform.posted_texts().is_empty());
+
+    let options = HarnessOptions {
+        learned_gates: story.gates.clone(),
+        ..HarnessOptions::from_rules(ChannelRules::default())
+    };
+    let allowed = Story { harness: story.harness.with_options(options), gates: story.gates };
+    let (_, skipped) = allowed.judged_and_skipped(10).await;
+    assert!(skipped > 0, "what was learned by listening is of use");
 }
