@@ -104,6 +104,10 @@ impl Agent {
             options.judge_options.known_state = Some(state);
         }
         let judgment = self.request_judgment(&context, &options, &mut calls).await?;
+        // A fallback may have judged in the place of the model that was to be asked.
+        if let (Some(moment), Some(attempt)) = (&mut evaluation.moment, calls.attempts.last()) {
+            moment.judge = attempt.model.clone();
+        }
         let state = evaluation.conversation_state.or(judgment.conversation_state);
         evaluation.conversation_state = state;
         let verdict = judgment.verdict(state.unwrap_or_default(), mode, rules);

@@ -9,7 +9,7 @@ pub mod calibration;
 pub mod features;
 pub mod trees;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -40,7 +40,7 @@ const MIN_SKIPPED: f64 = 0.05;
 pub struct MomentFeatures {
     /// The version of the features.
     pub version: u32,
-    /// The model that judges.
+    /// The model that judged, or was to judge. A fallback may have stood in for it.
     pub judge: Arc<str>,
     pub features: Vec<f32>,
     /// 1 unless the gate was to skip it.
@@ -127,8 +127,8 @@ impl LearnedGate {
             cutoff: usable.last().map(|judged| judged.decision),
             miss,
         };
-        let has_enough = training.verdicts >= MIN_VERDICTS && training.yes >= MIN_YES;
-        let skipping = has_enough.then(|| Skipping::learn(usable, miss)).flatten();
+        let has_enough = training.has_enough();
+        let skipping = has_enough.then(|| Skipping::learn(&usable, miss)).flatten();
         Self { training, skipping }
     }
 
@@ -153,6 +153,13 @@ impl LearnedGate {
             Some(rate) => (EXPLORATION, LearnedCheck::Skipped { rate }),
         };
         (MomentFeatures { rate, ..MomentFeatures::new(judge, features, propensity) }, check)
+    }
+}
+
+impl Training {
+    /// Whether there are enough verdicts, and enough yes among them, to learn anything.
+    pub fn has_enough(&self) -> bool {
+        self.verdicts >= MIN_VERDICTS && self.yes >= MIN_YES
     }
 }
 
@@ -181,8 +188,8 @@ pub enum LearnedCheck {
 
 impl Skipping {
     /// `None` if no threshold is both safe and of use.
-    fn learn(moments: &[JudgedMoment], miss: f64) -> Option<Self> {
-        let rows: Vec<Row<'_>> = moments.iter().map(to_row).collect();
+    fn learn(moments: &[&JudgedMoment], miss: f64) -> Option<Self> {
+        let rows: Vec<Row<'_>> = moments.iter().copied().map(to_row).collect();
         let scored = score_unseen(&rows);
         let (threshold, skipped, missed, missed_at_most) = find_threshold(&scored, miss)?;
         let calibration = Calibration::fit(&scored);
@@ -199,18 +206,26 @@ fn to_row(judged: &JudgedMoment) -> Row<'_> {
     }
 }
 
-/// Those of the newest moments that count: by the same judge and of the current version, up to the last number of
+/// Those of the newest moments that count: by the usual judge and of the current version, up to the last number of
 /// verdicts at which is learned.
-fn training_set(moments: &JudgedMoments) -> &[JudgedMoment] {
+fn training_set(moments: &JudgedMoments) -> Vec<&JudgedMoment> {
     let later = moments.total - learned_at(moments.total);
     let end = moments.newest.len().saturating_sub(later);
-    let usable = &moments.newest[..end];
-    let judge = usable.last().map(|judged| &judged.moment.judge);
-    let is_outdated = |judged: &JudgedMoment| {
-        judged.moment.version != features::VERSION || Some(&judged.moment.judge) != judge
-    };
-    let first = usable.iter().rposition(is_outdated).map_or(0, |last| last + 1);
-    &usable[first..]
+    let is_current = |judged: &&JudgedMoment| judged.moment.version == features::VERSION;
+    let mut usable: Vec<&JudgedMoment> = moments.newest[..end].iter().filter(is_current).collect();
+    let judge = usual_judge(&usable);
+    usable.retain(|judged| Some(&judged.moment.judge) == judge.as_ref());
+    usable
+}
+
+/// Who gave most of the newest verdicts. A fallback that stands in for an hour does not end what is known of the judge.
+fn usual_judge(moments: &[&JudgedMoment]) -> Option<Arc<str>> {
+    let mut verdicts: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
+    for judged in moments.iter().rev().take(MIN_VERDICTS) {
+        *verdicts.entry(&judged.moment.judge).or_default() += 1;
+    }
+    let most = verdicts.into_iter().max_by_key(|(_, verdicts)| *verdicts);
+    most.map(|(judge, _)| judge.clone())
 }
 
 /// The largest number of verdicts up to `total` at which is learned: not at each, and at the same ones in every process.

@@ -6,6 +6,8 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::learned::{LearnedGates, MIN_VERDICTS};
 use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::learner::Learner;
+use aizuchi_core::llm::builtin::BuiltinMind;
+use aizuchi_core::llm::{Llm, LlmError};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::Order;
@@ -175,6 +177,22 @@ async fn a_judge_that_changes_its_mind_is_asked_again() {
         }
     }
     panic!("it still skips what the judge would take up");
+}
+
+#[tokio::test]
+async fn a_verdict_is_that_of_the_model_that_gave_it() {
+    let mut story = Story::new(TestStore::volatile()).await;
+    let fallback: Option<Arc<dyn Llm>> = Some(Arc::new(BuiltinMind));
+    let options = HarnessOptions { fallback, ..story.harness.options.clone() };
+    story.harness = story.harness.with_options(options);
+    story.says(SHORT).await;
+    let refusal = LlmError::Refused("not today".to_owned());
+    story.harness.mind.script.push(PromptVerb::Judge, Err(refusal));
+    story.says(SHORT).await;
+    story.says(SHORT).await;
+    let moments = story.harness.store.archive.judged_moments(&workspace(), 10).await.unwrap();
+    let judges: Vec<&str> = moments.iter().map(|judged| &*judged.moment.judge).collect();
+    assert_eq!(judges, ["scripted", "builtin", "scripted"]);
 }
 
 #[tokio::test]

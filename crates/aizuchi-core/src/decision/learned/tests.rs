@@ -121,6 +121,21 @@ fn another_judge_and_other_features_begin_anew() {
 }
 
 #[test]
+fn what_a_fallback_judged_is_left_out() {
+    // It stands in for every tenth moment, the newest among them, and says yes to each.
+    let mut all = history(1500, 0.8, 0.0);
+    for judged in all.iter_mut().skip(9).step_by(10) {
+        judged.moment.judge = "a fallback".into();
+        judged.is_yes = true;
+    }
+    let gate = LearnedGate::learn(&moments(all), 0.02);
+    assert_eq!(&*gate.training.judge, "a judge");
+    let own = (0..learned_at(1500)).filter(|number| number % 10 != 9).count();
+    assert_eq!(gate.training.verdicts, own);
+    assert!(gate.skipping.is_some());
+}
+
+#[test]
 fn it_learns_at_the_same_numbers_of_verdicts_in_every_process() {
     let at: Vec<usize> = [0, 199, 200, 207, 208, 215, 216, 20_000].map(learned_at).to_vec();
     assert_eq!(&at[..7], [0, 0, 200, 200, 208, 208, 216]);
