@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{log, print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
-use crate::replay::gate_trial::{GateSavings, GateTrial, Missable};
+use crate::replay::gate_trial::{GateSavings, GateTrial, Missable, NothingLearned, SavedCalls};
 use crate::replay::history::ChannelSource;
 use crate::replay::input::{InputOptions, PrivateChannels, Recording};
 use crate::replay::judge::recorded::RecordedAnswers;
@@ -135,37 +135,91 @@ impl GateArgs {
         let trial = GateTrial::new(&recording, &policy, settings, mind, &|_| {})?;
         let savings =
             [Missable::Yes, Missable::Seen].map(|misses| trial.savings(misses, self.miss));
-        match self.json {
-            true => print(&serde_json::to_string_pretty(&json!({ "savings": savings }))?)?,
-            false => print(&savings.iter().map(describe_savings).collect::<Vec<_>>().join("\n\n"))?,
+        if self.json {
+            let savings = savings.map(|savings| savings_to_json(&savings));
+            print(&serde_json::to_string_pretty(&json!({ "savings": savings }))?)?;
+        } else {
+            let savings = savings.map(|savings| describe_savings(&savings, self.miss));
+            print(&savings.join("\n\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn describe_savings(savings: &GateSavings) -> String {
+fn describe_savings(savings: &GateSavings, miss: f64) -> String {
     let share = |part: usize, whole: usize| match whole {
         0 => "–".to_owned(),
-        whole => format!("{:.1} %", part as f64 / whole as f64 * 100.0),
+        whole => percent(part as f64 / whole as f64),
     };
-    let per_1000 = |calls: usize| calls as f64 / savings.messages.max(1) as f64 * 1000.0;
+    let per_1000 = |calls: usize| match savings.messages {
+        0 => "–".to_owned(),
+        messages => format!("{:.1}", calls as f64 / messages as f64 * 1000.0),
+    };
     let goal = match savings.misses {
         Missable::Yes => "It must not miss a yes:",
         Missable::Seen => "It must not miss a yes of which something was seen:",
     };
-    let &GateSavings { calls, yes, seen, saved, .. } = savings;
-    format!(
-        "{goal}\n  judge calls per 1000 messages: {:.1} -> {:.1} (saved: {}, at most {:.1} % if every verdict were known)\n  \
-         missed: {} of {yes} yes ({}), {} of {seen} that were seen ({})",
-        per_1000(calls),
-        per_1000(calls - saved),
-        share(saved, calls),
-        savings.ceiling * 100.0,
-        savings.missed_yes,
-        share(savings.missed_yes, yes),
-        savings.missed_seen,
-        share(savings.missed_seen, seen),
-    )
+    let &GateSavings { calls, yes, seen, .. } = savings;
+    let ceiling = savings.ceiling.map_or("–".to_owned(), percent);
+    let before = per_1000(calls);
+    match savings.saved {
+        Ok(SavedCalls { calls: saved, missed_yes, missed_seen }) => format!(
+            "{goal}\n  judge calls per 1000 messages: {before} -> {} (saved: {}, at most {ceiling} if every verdict were \
+             known)\n  missed: {missed_yes} of {yes} yes ({}), {missed_seen} of {seen} that were seen ({})",
+            per_1000(calls - saved),
+            share(saved, calls),
+            share(missed_yes, yes),
+            share(missed_seen, seen),
+        ),
+        Err(why) => format!(
+            "{goal}\n  judge calls per 1000 messages: {before} (at most {ceiling} could be saved if every verdict were \
+             known)\n  {}",
+            describe_nothing_learned(why, savings.misses, miss),
+        ),
+    }
+}
+
+fn describe_nothing_learned(why: NothingLearned, misses: Missable, miss: f64) -> String {
+    let what = match misses {
+        Missable::Yes => "a yes",
+        Missable::Seen => "a yes of which something was seen",
+    };
+    match why {
+        NothingLearned::TooFew { verdicts, kept } => format!(
+            "Nothing was learned: {verdicts} verdicts, {kept} of them {what}, are too few. It takes {MIN_VERDICTS}, \
+             {MIN_YES} of them {what}."
+        ),
+        NothingLearned::NoThreshold { verdicts, kept } => format!(
+            "Nothing was learned: by {verdicts} verdicts, {kept} of them {what}, nothing can be skipped without the risk \
+             of missing more than {} of these.",
+            percent(miss)
+        ),
+    }
+}
+
+/// What is not known is null.
+fn savings_to_json(savings: &GateSavings) -> Value {
+    let saved = savings.saved.ok();
+    let nothing_learned = savings.saved.err().map(|why| match why {
+        NothingLearned::TooFew { .. } => "too_few_verdicts",
+        NothingLearned::NoThreshold { .. } => "no_threshold",
+    });
+    json!({
+        "misses": savings.misses,
+        "messages": savings.messages,
+        "calls": savings.calls,
+        "yes": savings.yes,
+        "seen": savings.seen,
+        "saved": saved.map(|saved| saved.calls),
+        "missed_yes": saved.map(|saved| saved.missed_yes),
+        "missed_seen": saved.map(|saved| saved.missed_seen),
+        "ceiling": savings.ceiling,
+        "nothing_learned": nothing_learned,
+    })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 /// The gate of each workspace with verdicts.
@@ -223,7 +277,6 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
             training.cutoff.map_or("–".to_owned(), |cutoff| cutoff.to_string()),
         ),
     };
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let does = match &gate.skipping {
         Some(skipping) => format!(
             "It {} {} of the judge's calls, and misses {} of its yes verdicts, {} at most (allowed: {}).",
@@ -233,7 +286,7 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
             percent(skipping.missed_at_most),
             percent(training.miss),
         ),
-        None if training.yes < MIN_YES => {
+        None if !training.has_enough() => {
             format!("Nothing is skipped: it takes {MIN_VERDICTS} verdicts, {MIN_YES} of them yes.")
         }
         None => format!(

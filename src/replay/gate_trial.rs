@@ -35,7 +35,7 @@ pub enum Missable {
 }
 
 /// Sums over the second half.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GateSavings {
     pub misses: Missable,
     pub messages: usize,
@@ -43,12 +43,26 @@ pub struct GateSavings {
     pub calls: usize,
     pub yes: usize,
     pub seen: usize,
-    /// Calls that the gate saved, and what of the two it missed with them.
-    pub saved: usize,
+    pub saved: Result<SavedCalls, NothingLearned>,
+    /// The share of the calls that a gate would save that knew every verdict before. `None` if there were no calls.
+    pub ceiling: Option<f64>,
+}
+
+/// Calls that a gate saved, and the yes and what was seen that it missed with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SavedCalls {
+    pub calls: usize,
     pub missed_yes: usize,
     pub missed_seen: usize,
-    /// The share of the calls that a gate would save that knew every verdict before.
-    pub ceiling: f64,
+}
+
+/// Why there was never a gate that may skip anything, with what there was to learn from at last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NothingLearned {
+    /// Too few verdicts, or too few among them that must not be missed.
+    TooFew { verdicts: usize, kept: usize },
+    /// No threshold keeps within what may be missed.
+    NoThreshold { verdicts: usize, kept: usize },
 }
 
 impl GateTrial {
@@ -84,11 +98,13 @@ impl GateTrial {
 
     /// Goes through the moments with a gate that may miss this share of what it must not miss.
     pub fn savings(&self, misses: Missable, miss: f64) -> GateSavings {
-        let mut savings = self.without_gate(misses);
+        let mut saved = SavedCalls::default();
+        let mut was_in_force = false;
         let mut known: Vec<JudgedMoment> = Vec::new();
         let mut gate: Option<LearnedGate> = None;
         for (number, timed) in self.moments.iter().enumerate() {
             let judged = &timed.judged;
+            let is_counted = timed.at >= self.half;
             let is_yes = match misses {
                 Missable::Yes => judged.is_yes,
                 Missable::Seen => timed.was_seen,
@@ -96,29 +112,36 @@ impl GateTrial {
             let chance = seeded_random(self.seed, &[&number.to_string(), "explore"]);
             let (moment, check) = match &gate {
                 Some(gate) if gate.skipping.is_some() => {
+                    was_in_force |= is_counted;
                     let features = judged.moment.features.clone();
                     gate.check(&judged.moment.judge, features, chance)
                 }
                 Some(_) | None => (judged.moment.clone(), LearnedCheck::Unchecked),
             };
             if let LearnedCheck::Skipped { .. } = check {
-                let counts = usize::from(timed.at >= self.half);
-                savings.saved += counts;
-                savings.missed_yes += counts * usize::from(judged.is_yes);
-                savings.missed_seen += counts * usize::from(timed.was_seen);
+                saved.calls += usize::from(is_counted);
+                saved.missed_yes += usize::from(is_counted && judged.is_yes);
+                saved.missed_seen += usize::from(is_counted && timed.was_seen);
                 continue;
             }
             known.push(JudgedMoment { decision: judged.decision, moment, is_yes });
-            if learned_at(known.len()) == known.len() {
+            // What is learned from the last one finds nothing to skip.
+            let is_last = number + 1 == self.moments.len();
+            if learned_at(known.len()) == known.len() && !is_last {
                 let newest = known[known.len().saturating_sub(MAX_MOMENTS)..].to_vec();
                 let total = known.len();
                 gate = Some(LearnedGate::learn(&JudgedMoments { newest, total }, miss));
             }
         }
-        savings
+        let is_learned = was_in_force || gate.as_ref().is_some_and(|gate| gate.skipping.is_some());
+        let saved = match is_learned {
+            true => Ok(saved),
+            false => Err(nothing_learned(gate.as_ref(), &known)),
+        };
+        self.sum_up(misses, saved)
     }
 
-    fn without_gate(&self, misses: Missable) -> GateSavings {
+    fn sum_up(&self, misses: Missable, saved: Result<SavedCalls, NothingLearned>) -> GateSavings {
         let second = || self.moments.iter().filter(|moment| moment.at >= self.half);
         let (calls, yes) = (second().count(), second().filter(|it| it.judged.is_yes).count());
         let seen = second().filter(|moment| moment.was_seen).count();
@@ -126,16 +149,23 @@ impl GateTrial {
             Missable::Yes => yes,
             Missable::Seen => seen,
         };
-        GateSavings {
-            misses,
-            messages: self.messages,
-            calls,
-            yes,
-            seen,
-            saved: 0,
-            missed_yes: 0,
-            missed_seen: 0,
-            ceiling: (calls - kept) as f64 / calls.max(1) as f64,
+        let ceiling = (calls > 0).then(|| (calls - kept) as f64 / calls as f64);
+        GateSavings { misses, messages: self.messages, calls, yes, seen, saved, ceiling }
+    }
+}
+
+/// Why no gate skips anything after these moments.
+fn nothing_learned(gate: Option<&LearnedGate>, known: &[JudgedMoment]) -> NothingLearned {
+    match gate.map(|gate| &gate.training) {
+        Some(training) if training.has_enough() => {
+            NothingLearned::NoThreshold { verdicts: training.verdicts, kept: training.yes }
+        }
+        Some(training) => {
+            NothingLearned::TooFew { verdicts: training.verdicts, kept: training.yes }
+        }
+        None => {
+            let kept = known.iter().filter(|judged| judged.is_yes).count();
+            NothingLearned::TooFew { verdicts: known.len(), kept }
         }
     }
 }

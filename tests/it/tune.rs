@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aizuchi::replay::gate_trial::{GateTrial, Missable};
+use aizuchi::replay::gate_trial::{GateTrial, Missable, NothingLearned, SavedCalls};
 use aizuchi::replay::learning::TimedMoment;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::DecisionId;
@@ -200,18 +200,65 @@ fn a_gate_is_tried_on_moments_that_were_judged() {
     let trial = GateTrial { moments: judged_moments(600), half, messages: 1000, seed: 1 };
     let savings = trial.savings(Missable::Yes, 0.1);
     assert_eq!((savings.calls, savings.yes, savings.seen), (300, 100, 50));
-    assert!((savings.ceiling - 2.0 / 3.0).abs() < 1e-9);
+    assert!((savings.ceiling.unwrap() - 2.0 / 3.0).abs() < 1e-9);
     // A few of those that the judge always declines are judged all the same.
-    assert!(savings.missed_yes == 0 && (150..200).contains(&savings.saved), "{savings:?}");
+    let saved = savings.saved.unwrap();
+    assert!(saved.missed_yes == 0 && (150..200).contains(&saved.calls), "{savings:?}");
     let savings = trial.savings(Missable::Seen, 0.1);
-    assert!((savings.ceiling - 5.0 / 6.0).abs() < 1e-9);
+    assert!((savings.ceiling.unwrap() - 5.0 / 6.0).abs() < 1e-9);
+    let saved = savings.saved.unwrap();
+    assert!(saved.missed_seen == 0 && saved.missed_yes > 30 && saved.calls > 200, "{savings:?}");
+}
+
+/// What was not learned is not 0 %.
+#[test]
+fn why_no_gate_was_learned_is_known() {
+    let trial = |count: i64, half: i64| GateTrial {
+        moments: judged_moments(count),
+        half: Timestamp::from_second(half * 60).unwrap(),
+        messages: 1000,
+        seed: 1,
+    };
+    for (count, misses, miss, expected) in [
+        (150, Missable::Yes, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 50 }),
+        (150, Missable::Seen, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 25 }),
+        // It learned at 579 of them for the last time.
+        (600, Missable::Yes, 0.0, NothingLearned::NoThreshold { verdicts: 579, kept: 193 }),
+    ] {
+        let savings = trial(count, count / 2).savings(misses, miss);
+        assert_eq!(savings.saved, Err(expected));
+    }
+    // None was asked in the second half, so nothing could be saved there.
+    let savings = trial(600, 600).savings(Missable::Yes, 0.1);
+    assert_eq!((savings.calls, savings.saved), (0, Ok(SavedCalls::default())));
+    assert_eq!(savings.ceiling, None);
+}
+
+#[test]
+fn a_trial_on_too_little_says_so() {
+    let folder = folder(4);
+    let (code, printed, stderr) = run(folder.path(), &["gate", "--try", "porch.jsonl"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let sentences: Vec<&str> =
+        printed.lines().filter(|line| line.contains("Nothing was learned: ")).collect();
+    let [yes, seen] = &sentences[..] else { panic!("{printed}") };
+    assert!(yes.ends_with(" are too few. It takes 200, 20 of them a yes."), "{yes}");
     assert!(
-        savings.missed_seen == 0 && savings.missed_yes > 30 && savings.saved > 200,
-        "{savings:?}"
+        seen.ends_with("It takes 200, 20 of them a yes of which something was seen."),
+        "{seen}"
     );
-    // Without enough to learn from, nothing is saved.
-    let few = GateTrial { moments: judged_moments(150), half: Timestamp::UNIX_EPOCH, ..trial };
-    assert_eq!(few.savings(Missable::Yes, 0.1).saved, 0);
+    assert!(!printed.contains("saved: ") && !printed.contains("missed: "), "{printed}");
+
+    let (_, printed, _) = run(folder.path(), &["gate", "--try", "porch.jsonl", "--json"]);
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    for (savings, misses) in printed["savings"].as_array().unwrap().iter().zip(["yes", "seen"]) {
+        assert_eq!(savings["misses"], misses);
+        assert_eq!(savings["nothing_learned"], "too_few_verdicts");
+        assert!(savings["calls"].as_u64().unwrap() > 0, "{savings}");
+        for unknown in ["saved", "missed_yes", "missed_seen"] {
+            assert_eq!(savings.get(unknown), Some(&Value::Null), "{unknown}");
+        }
+    }
 }
 
 #[test]
