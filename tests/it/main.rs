@@ -27,6 +27,7 @@ mod export;
 mod fakes;
 mod forget;
 mod found_config;
+mod gate;
 mod golden_reports;
 mod import;
 mod language;

@@ -1,0 +1,231 @@
+//! The command `aizuchi gate`: what was learned of the judge, what is said where nothing was, and how it is forgotten.
+
+use std::time::{Duration, Instant};
+
+use aizuchi_core::chat::{Arrival, ConversationId, Heard, WorkspaceId};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::learned::features::{NAMES, VERSION};
+use aizuchi_core::decision::learned::{MAX_MOMENTS, MIN_VERDICTS, MIN_YES};
+use aizuchi_core::event::Disposition;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::ChannelRules;
+use aizuchi_core::store::InboxEntry;
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, SILENCE, TestStore, at, message, top_level, workspace,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::command::aizuchi;
+use crate::program::Home;
+
+const SHORT: &str = "is anyone there?";
+const LONG: &str =
+    "does anyone know where the ladder went that stood behind the shed, next to the apple tree?";
+/// Long enough that no other gate closes.
+const PAUSE: i64 = 4000;
+/// A process that another test spawns has the lock of a database until it calls `exec`.
+const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A SQLite database with this number of verdicts. The judge takes up long questions, and declines short ones.
+async fn judged(count: usize) -> Harness {
+    let options = HarnessOptions::from_rules(ChannelRules::default());
+    let harness = Harness::new(TestStore::sqlite().await).await.with_options(options);
+    for number in 0..count {
+        // No other feature tells it: how long ago the last was differs.
+        let is_long = number * number % 11 < 4;
+        let (text, verdict) = if is_long { (LONG, JOIN) } else { (SHORT, SILENCE) };
+        harness.mind.script.set_default(PromptVerb::Judge, verdict);
+        harness.says("mara", text).await;
+        harness.pass(PAUSE).await;
+    }
+    let verdicts = harness.store.archive.count_judged_moments(&workspace()).await.unwrap();
+    assert_eq!(verdicts, count);
+    harness
+}
+
+/// A folder with a config that names the database.
+fn folder(harness: &Harness, sections: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let database = harness.store.database.as_ref().unwrap().path().display().to_string();
+    let config = format!("storage:\n  url: sqlite://{database}\n{sections}");
+    std::fs::write(folder.path().join("config.yaml"), config).unwrap();
+    folder
+}
+
+fn gate(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String, String) {
+    run(aizuchi().arg("--config").arg(folder.path().join("config.yaml")).arg("gate"), arguments)
+}
+
+fn run(command: &mut assert_cmd::Command, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = command.args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn json_of(printed: &str) -> Value {
+    serde_json::from_str(printed).unwrap()
+}
+
+/// One story, because what it learns from takes most of its time.
+#[tokio::test]
+async fn what_was_learned_is_shown_until_it_is_forgotten() {
+    let harness = judged(MIN_VERDICTS).await;
+    let archive = &harness.store.archive;
+    let moments = archive.judged_moments(&workspace(), MAX_MOMENTS).await.unwrap();
+    let yes = moments.iter().filter(|judged| judged.is_yes).count();
+    let newest = moments.last().unwrap().decision;
+
+    // It is shown while another process has the database.
+    let on = folder(&harness, "response: {learned_gate: {miss: 0.1}}\n");
+    let (code, shown, stderr) = gate(&on, &[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let head = format!(
+        "story: learned from {MIN_VERDICTS} verdicts of scripted, {yes} of them yes (features {VERSION}, up to decision {newest})\n\
+         It saves "
+    );
+    assert!(shown.starts_with(&head), "{shown}");
+    assert!(shown.ends_with(" at most (allowed: 10.0 %).\n"), "{shown}");
+
+    let (_, printed, _) = gate(&on, &["--json"]);
+    let printed = json_of(&printed);
+    let [learned] = &printed["gates"].as_array().unwrap()[..] else { panic!("{printed}") };
+    for (key, expected) in [
+        ("workspace", json!("story")),
+        ("is_on", json!(true)),
+        ("judge", json!("scripted")),
+        ("features", json!({ "version": VERSION, "names": &NAMES[..] })),
+        ("verdicts", json!(MIN_VERDICTS)),
+        ("yes", json!(yes)),
+        ("explored", json!(0)),
+        ("cutoff", json!(newest)),
+        ("miss", json!(0.1)),
+    ] {
+        assert_eq!(learned[key], expected, "{key}");
+    }
+    let share = |key: &str| learned[key].as_f64().unwrap();
+    assert!(share("skipped") > 0.0 && share("skipped") < 1.0, "{learned}");
+    assert!(share("missed") <= share("missed_at_most"), "{learned}");
+    assert!(share("missed_at_most") <= 0.1, "{learned}");
+
+    // What the config does not turn on is only what it would be.
+    let off = folder(&harness, "");
+    let (_, printed, _) = gate(&off, &[]);
+    let note = "\nresponse.learned_gate is not set, so every moment is judged.\n";
+    assert!(printed.ends_with(note) && !printed.contains("It saves"), "{printed}");
+    let (_, printed, _) = gate(&off, &["--json"]);
+    let printed = json_of(&printed);
+    assert_eq!(
+        (&printed["gates"][0]["is_on"], &printed["gates"][0]["miss"]),
+        (&json!(false), &json!(0.02))
+    );
+
+    // To forget it takes the database for itself.
+    let (code, printed, stderr) = gate(&on, &["--reset"]);
+    assert_eq!((code, &*printed), (Some(1), ""));
+    assert!(stderr.contains("another Aizuchi is running on "), "{stderr}");
+    assert_eq!(gate(&on, &[]).1, shown, "nothing is forgotten");
+    // Its folder lives as long as this.
+    let database = harness.store.database.clone();
+    let store = harness.store.clone();
+    drop(harness);
+    store.stop().await;
+    let stopped = Instant::now();
+    let forgotten = loop {
+        let (code, printed, stderr) = gate(&on, &["--reset"]);
+        if code == Some(0) {
+            break printed;
+        }
+        let is_locked = stderr.contains("another Aizuchi is running on ");
+        assert!(is_locked && stopped.elapsed() < EXEC_TIMEOUT, "{stderr}");
+    };
+    assert_eq!(forgotten, "What was learned is forgotten.\n");
+    assert_eq!(gate(&on, &[]).1, "There are no verdicts yet.\n");
+    drop(database);
+}
+
+#[tokio::test]
+async fn too_few_verdicts_teach_nothing() {
+    let harness = judged(3).await;
+    // A workspace without any is not shown.
+    let elsewhere =
+        ConversationId { workspace: WorkspaceId::new("elsewhere"), ..top_level("garden") };
+    let morning = message(elsewhere, "m1", at(0), "ivo", "good morning");
+    let heard = Heard::Message(morning, Arrival::Live);
+    let entry = InboxEntry::new(heard, Disposition::Settled(Gate::Backfilled), at(0));
+    harness.store.store.hear(entry).await.unwrap();
+    let on = folder(&harness, "response: {learned_gate: {miss: 0.1}}\n");
+    let (code, printed, stderr) = gate(&on, &[]);
+    let expected = format!(
+        "story: fewer than {MIN_VERDICTS} verdicts, so nothing was learned\n\
+         Nothing is skipped: it takes {MIN_VERDICTS} verdicts, {MIN_YES} of them yes.\n"
+    );
+    assert_eq!((code, &printed), (Some(0), &expected), "{stderr}");
+    let (_, printed, _) = gate(&on, &["--json"]);
+    let printed = json_of(&printed);
+    let [learned] = &printed["gates"].as_array().unwrap()[..] else { panic!("{printed}") };
+    let (is_on, verdicts) = (&learned["is_on"], &learned["verdicts"]);
+    assert_eq!((is_on, verdicts), (&json!(false), &json!(0)));
+    for unknown in ["cutoff", "skipped", "missed", "missed_at_most"] {
+        assert_eq!(learned.get(unknown), Some(&Value::Null), "{unknown}");
+    }
+}
+
+#[test]
+fn without_verdicts_there_is_nothing_to_show_or_forget() {
+    let home = Home::new(1000.0);
+    let of_home = |arguments: &[&str]| {
+        run(aizuchi().arg("--config").arg(home.config()).arg("gate"), arguments)
+    };
+    for arguments in [&[] as &[&str], &["--json"], &["--reset"]] {
+        let (code, printed, stderr) = of_home(arguments);
+        assert_eq!((code, &*printed), (Some(1), ""), "{arguments:?}");
+        assert!(
+            stderr.contains("room.db does not exist yet; `aizuchi run` creates it"),
+            "{stderr}"
+        );
+    }
+    assert!(!home.database().exists(), "nothing is created by a look");
+    assert_eq!(home.start().stop(), Some(0));
+    for (arguments, expected) in [
+        (&[] as &[&str], "There are no verdicts yet.\n"),
+        (&["--json"], "{\n  \"gates\": []\n}\n"),
+        (&["--reset"], "What was learned is forgotten.\n"),
+    ] {
+        let (code, printed, stderr) = of_home(arguments);
+        assert_eq!((code, &*printed), (Some(0), expected), "{arguments:?} {stderr}");
+    }
+}
+
+#[test]
+fn what_cannot_be_shown_or_tried_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let line =
+        json!({ "room": "porch", "id": "1", "ts": 1_772_442_000, "author": "mara", "text": SHORT });
+    std::fs::write(folder.path().join("porch.jsonl"), format!("{line}\n")).unwrap();
+    std::fs::write(folder.path().join("empty.jsonl"), "").unwrap();
+    for (arguments, code, expected) in [
+        // Each workspace is shown; none is named.
+        (&["gate", "porch"][..], 2, "unexpected argument 'porch'"),
+        (&["gate", "--judge", "hindsight"], 2, "--try <INPUT>"),
+        (&["gate", "--miss", "0.1"], 2, "--try <INPUT>"),
+        (&["gate", "--try"], 2, "a value is required"),
+        (&["gate", "--try", "porch.jsonl", "--miss", "half"], 2, "a share from 0 to 0.5"),
+        (&["gate", "--try", "porch.jsonl", "--miss", "NaN"], 2, "a share from 0 to 0.5"),
+        (&["gate", "--try", "empty.jsonl"], 1, "empty.jsonl holds no messages"),
+        (
+            &["gate", "--try", "porch.jsonl", "--judge", "nowhere.jsonl"],
+            1,
+            "cannot read nowhere.jsonl",
+        ),
+        (
+            &["gate", "--try", "porch.jsonl", "--judge", "empty.jsonl"],
+            1,
+            "empty.jsonl holds no answers",
+        ),
+    ] {
+        let (ended, printed, stderr) = run(aizuchi().current_dir(folder.path()), arguments);
+        assert_eq!((ended, &*printed), (Some(code), ""), "{arguments:?} {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?} {stderr}");
+    }
+}
