@@ -70,6 +70,9 @@ impl RecordedMessage {
 pub struct RecordedChannel {
     pub name: String,
     pub messages: Vec<RecordedMessage>,
+    /// Whether the whole recording marks what begins a conversation, here or elsewhere. Then people annotated `reply_to` as
+    /// well; else the platform gave it.
+    pub is_annotated: bool,
 }
 
 /// A line of the file that could not be read.
@@ -130,8 +133,7 @@ impl History {
                 }
             };
             let index = *channel_indexes.entry(message.room.clone()).or_insert_with(|| {
-                let (name, messages) = (message.room.clone(), Vec::new());
-                history.channels.push(RecordedChannel { name, messages });
+                history.channels.push(RecordedChannel::new(message.room.clone()));
                 history.channels.len() - 1
             });
             match seen_ids.insert((index, message.id.clone())) {
@@ -142,9 +144,7 @@ impl History {
             }
             Ok(())
         })?;
-        for channel in &mut history.channels {
-            channel.sort();
-        }
+        history.finish();
         Ok(history)
     }
 
@@ -154,14 +154,23 @@ impl History {
         let mut indexes: HashMap<String, usize> = HashMap::new();
         for message in messages {
             let index = *indexes.entry(message.room.clone()).or_insert_with(|| {
-                let (name, messages) = (message.room.clone(), Vec::new());
-                history.channels.push(RecordedChannel { name, messages });
+                history.channels.push(RecordedChannel::new(message.room.clone()));
                 history.channels.len() - 1
             });
             history.channels[index].messages.push(message);
         }
-        history.channels.iter_mut().for_each(RecordedChannel::sort);
+        history.finish();
         history
+    }
+
+    /// Sorts what was read, and tells each channel what is known of all.
+    fn finish(&mut self) {
+        let mut messages = self.channels.iter().flat_map(|channel| &channel.messages);
+        let is_annotated = messages.any(|message| message.opener);
+        for channel in &mut self.channels {
+            channel.is_annotated = is_annotated;
+            channel.sort();
+        }
     }
 
     pub fn messages(&self) -> usize {
@@ -170,6 +179,11 @@ impl History {
 }
 
 impl RecordedChannel {
+    /// Without any messages yet, and not annotated.
+    pub fn new(name: String) -> Self {
+        Self { name, messages: Vec::new(), is_annotated: false }
+    }
+
     /// Sorts the messages by time. Those with the same time stay in the order of the input.
     pub fn sort(&mut self) {
         if !self.messages.is_sorted_by_key(RecordedMessage::at) {

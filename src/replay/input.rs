@@ -272,6 +272,7 @@ impl<'a> InputWriter<'a> {
             self.spool.add_bad(record, problem);
             return Ok(());
         }
+        self.spool.is_annotated |= message.opener;
         let at = message.at();
         let is_early = self.options.from.is_some_and(|from| at < from);
         if is_early || self.options.to.is_some_and(|to| at >= to) {

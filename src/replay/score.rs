@@ -92,7 +92,7 @@ impl ReplayScore {
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
         // Replies alone, as Discord has them, do not say which messages nobody answered.
-        self.is_annotated |= channel.messages.iter().any(|message| message.opener);
+        self.is_annotated |= channel.is_annotated;
         let open = open_questions(channel);
         for (thread, humans) in conversations {
             let calls = record
@@ -325,6 +325,7 @@ mod tests {
                 message("9", 700.0, "fay", "too late to tell?", &[]),
                 message("10", 800.0, "gus", "the end", &[]),
             ],
+            is_annotated: true,
         };
         assert_eq!(open_questions(&channel), HashSet::from(["1", "4", "6"]));
     }

@@ -1,7 +1,8 @@
 //! Simulates one recorded channel on a virtual clock: the real inbox, runner and agent around a volatile store, with
 //! ports that record what passes through them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -167,8 +168,8 @@ pub fn run(
         recorder,
         heard_users: HashSet::new(),
         users: RecordedUsers::new(channel),
-        // Annotated replies are what the structure is to find out. Without annotation, the platform has given them.
-        gives_replies: !channel.messages.iter().any(|message| message.opener),
+        // Annotated replies are what the structure is to find out.
+        gives_replies: !channel.is_annotated,
     };
     let stop = CancellationToken::new();
     let stopped = stop.clone();
@@ -204,8 +205,10 @@ struct Simulation<'a> {
 /// The users of a recorded channel. Its texts mention them by their names.
 #[derive(Default)]
 struct RecordedUsers {
-    ids: HashMap<Arc<str>, UserId>,
-    names: Vec<Arc<str>>,
+    /// By the name in lower case. `None` if several users have it.
+    ids: HashMap<String, Option<UserId>>,
+    /// By their first letter in lower case.
+    names: HashMap<char, Vec<Arc<str>>>,
 }
 
 impl RecordedUsers {
@@ -213,10 +216,19 @@ impl RecordedUsers {
         let mut users = Self::default();
         for message in &channel.messages {
             let Some(name) = &message.name else { continue };
-            if !users.ids.contains_key(name.as_str()) {
-                let name: Arc<str> = name.as_str().into();
-                users.ids.insert(name.clone(), UserId::new(message.author.as_str()));
-                users.names.push(name);
+            let lower = name.to_lowercase();
+            let Some(first) = lower.chars().next() else { continue };
+            match users.ids.entry(lower) {
+                Entry::Occupied(mut known) => {
+                    let is_same = |id: &UserId| id.as_str() == message.author;
+                    if !known.get().as_ref().is_some_and(is_same) {
+                        known.insert(None);
+                    }
+                }
+                Entry::Vacant(new) => {
+                    new.insert(Some(UserId::new(message.author.as_str())));
+                    users.names.entry(first).or_default().push(name.as_str().into());
+                }
             }
         }
         users
@@ -224,10 +236,15 @@ impl RecordedUsers {
 
     /// Whom a text mentions, by their ids, as a platform tells it.
     fn mentions(&self, text: &str, persona: &str) -> Vec<Mention> {
-        let mut mentions = local::mention::parse_mentions(text, persona, &self.names);
+        let marks = text.split(['@', '＠']).skip(1);
+        let letters = marks.filter_map(|rest| rest.chars().next()?.to_lowercase().next());
+        let letters: BTreeSet<char> = letters.collect();
+        let named = letters.iter().filter_map(|letter| self.names.get(letter)).flatten();
+        let named: Vec<Arc<str>> = named.cloned().collect();
+        let mut mentions = local::mention::parse_mentions(text, persona, &named);
         for mention in &mut mentions {
             if let Mention::User(user) = mention
-                && let Some(id) = self.ids.get(&user.0)
+                && let Some(Some(id)) = self.ids.get(&user.0.to_lowercase())
             {
                 *user = id.clone();
             }
@@ -718,12 +735,22 @@ mod tests {
             bot: false,
             opener: false,
         };
-        let messages =
-            vec![message("U1", Some("Mia Berg")), message("U2", Some("Mia")), message("ken", None)];
-        let users = RecordedUsers::new(&RecordedChannel { name: "den".to_owned(), messages });
+        let messages = vec![
+            message("U1", Some("Mia Berg")),
+            message("U2", Some("Mia")),
+            message("ken", None),
+            message("U3", Some("Lea")),
+            message("U4", Some("lea")),
+        ];
+        let users = RecordedUsers::new(&RecordedChannel {
+            messages,
+            ..RecordedChannel::new("den".to_owned())
+        });
         for (text, expected) in [
             ("@mia berg do you know?", &[Mention::User(UserId::new("U1"))][..]),
             ("@Mia, @ken", &[Mention::User(UserId::new("U2")), Mention::User(UserId::new("ken"))]),
+            // Nobody can tell which of both.
+            ("@Lea", &[Mention::User(UserId::new("Lea"))]),
             ("@someone", &[Mention::User(UserId::new("someone"))]),
             ("@Aizuchi", &[Mention::Persona]),
         ] {

@@ -238,7 +238,7 @@ mod tests {
         };
         let mut timing = TimingScore::default();
         timing.add(
-            &RecordedChannel { name: "r".to_owned(), messages },
+            &RecordedChannel { messages, ..RecordedChannel::new("r".to_owned()) },
             &[post(50, "2"), post(103, "3")],
         );
         assert_eq!((timing.posts, timing.preempting_posts), (1, 1));

@@ -39,7 +39,7 @@ pub enum Disturbance<'a> {
 
 impl<'a> ChannelIndex<'a> {
     pub fn new(channel: &'a RecordedChannel) -> Self {
-        let is_annotated = channel.messages.iter().any(|message| message.opener);
+        let is_annotated = channel.is_annotated;
         let mut index = Self {
             channel,
             by_id: HashMap::new(),
@@ -258,7 +258,7 @@ mod tests {
             message("4", "dan", 7000.0, &["3"]),
             message("5", "eve", 20_000.0, &[]),
         ];
-        let channel = RecordedChannel { name: "r".to_owned(), messages };
+        let channel = RecordedChannel { messages, ..RecordedChannel::new("r".to_owned()) };
         let index = ChannelIndex::new(&channel);
         let answer = |id: &str| {
             let found = index.first_answer(index.message(id).unwrap());
@@ -287,7 +287,7 @@ mod tests {
             within("4", message("5", "ben", 110.0, &[])),
             within("gone", message("6", "cat", 120.0, &[])),
         ];
-        let channel = RecordedChannel { name: "r".to_owned(), messages };
+        let channel = RecordedChannel { messages, ..RecordedChannel::new("r".to_owned()) };
         let mut delays: Vec<i64> =
             ChannelIndex::new(&channel).delays().map(|delay| delay.as_secs()).collect();
         delays.sort_unstable();

@@ -71,7 +71,9 @@ impl ChannelLedger {
         }
         moments.moments.extend(decisions.iter().filter_map(|decision| moment(decision, &by_id)));
         moments.moments.sort_by_key(|moment| moment.at);
-        builder.add(&RecordedChannel { name: channel.name.to_string(), messages }, &moments);
+        let channel =
+            RecordedChannel { messages, ..RecordedChannel::new(channel.name.to_string()) };
+        builder.add(&channel, &moments);
         builder.add_spent(micros);
         decisions.len()
     }

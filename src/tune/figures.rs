@@ -163,7 +163,7 @@ fn unanswered_questions<'a>(
     channel: &'a RecordedChannel,
     conversations: &BTreeMap<Option<&'a str>, Vec<&'a RecordedMessage>>,
 ) -> HashSet<&'a str> {
-    if channel.messages.iter().any(|message| message.opener) {
+    if channel.is_annotated {
         return open_questions(channel);
     }
     let Some(end) = channel.messages.last().map(RecordedMessage::at) else { return HashSet::new() };

@@ -62,7 +62,7 @@ impl Material {
         Ok(Self {
             decisions: about.collect(),
             verdicts,
-            channel: RecordedChannel { name, messages: recorded },
+            channel: RecordedChannel { messages: recorded, ..RecordedChannel::new(name) },
             messages,
             since,
             is_cut,

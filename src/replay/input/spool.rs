@@ -53,6 +53,8 @@ pub struct SpoolWriter {
     /// How the records of each file are called, up to their number: `line `, or `general/2024-01-02.json, record `.
     labels: Vec<String>,
     bad_records: BadRecords,
+    /// Whether a message is marked as the beginning of a conversation.
+    pub is_annotated: bool,
 }
 
 struct SpooledChannel {
@@ -104,6 +106,7 @@ pub struct Spool {
     channels: Vec<SpooledChannel>,
     labels: Vec<String>,
     pub bad_records: BadRecords,
+    is_annotated: bool,
 }
 
 impl SpoolWriter {
@@ -118,6 +121,7 @@ impl SpoolWriter {
             indexes: HashMap::new(),
             labels: Vec::new(),
             bad_records: BadRecords::default(),
+            is_annotated: false,
         })
     }
 
@@ -216,8 +220,8 @@ impl SpoolWriter {
     /// Looks for messages that came before, and drops channels without any message.
     pub fn finish(mut self) -> anyhow::Result<Spool> {
         (0..self.channels.len()).try_for_each(|index| self.flush(index))?;
-        let Self { file, channels, labels, bad_records, .. } = self;
-        let mut spool = Spool { file, channels, labels, bad_records };
+        let Self { file, channels, labels, bad_records, is_annotated, .. } = self;
+        let mut spool = Spool { file, channels, labels, bad_records, is_annotated };
         for index in 0..spool.channels.len() {
             let duplicates = spool.find_duplicates(index)?;
             for number in &duplicates {
@@ -384,7 +388,8 @@ impl ChannelSource for Spool {
                 }
             }
         }
-        let mut channel = RecordedChannel { name: channel.name.clone(), messages };
+        let (name, is_annotated) = (channel.name.clone(), self.is_annotated);
+        let mut channel = RecordedChannel { name, messages, is_annotated };
         channel.sort();
         Ok(Cow::Owned(channel))
     }
