@@ -1,7 +1,9 @@
 //! The JSON that Element exports of one Matrix room: its events.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::ops::Range;
 
 use serde_json::Value;
 
@@ -146,27 +148,43 @@ impl RoomReader<'_, '_> {
     /// mention is the display name alone.
     fn with_mentions(&self, text: &str, content: &Value) -> String {
         let users = content["m.mentions"]["user_ids"].as_array().into_iter().flatten();
-        let names = users.filter_map(Value::as_str).map(|user| self.name_of(user));
-        names.fold(text.to_owned(), |text, name| mark_mention(text, &name))
+        let names = users.filter_map(Value::as_str).map(|user| self.name_of(user)).collect();
+        mark_mentions(text, names)
     }
 }
 
-/// Puts an `@` before the first place where the text has this name as a word of its own. A reply mentions whom it
-/// answers, mostly without the name.
-fn mark_mention(mut text: String, name: &str) -> String {
-    let found = text.match_indices(name).map(|(at, _)| at);
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric();
-    let stands_alone = |at: &usize| {
-        let (before, after) = (&text[..*at], &text[*at + name.len()..]);
-        let is_joined = before.ends_with(is_letter) && name.starts_with(is_letter)
-            || name.ends_with(is_letter) && after.starts_with(is_letter);
-        !is_joined
-    };
-    let place = found.filter(|_| !name.is_empty()).find(stands_alone);
-    if let Some(at) = place.filter(|at| !text[..*at].ends_with('@')) {
-        text.insert(at, '@');
+/// Puts an `@` before the first place where the text has each name as a word of its own, the longest name first: one may
+/// be a part of another. A reply mentions whom it answers, mostly without the name.
+fn mark_mentions(text: &str, mut names: Vec<String>) -> String {
+    names.retain(|name| !name.is_empty());
+    names.sort_by_key(|name| Reverse(name.len()));
+    let mut taken: Vec<Range<usize>> = Vec::new();
+    for name in &names {
+        let places = text.match_indices(name.as_str()).map(|(at, _)| at..at + name.len());
+        let is_free = |place: &Range<usize>| {
+            taken.iter().all(|other| place.end <= other.start || other.end <= place.start)
+        };
+        let place = places.filter(is_free).find(|place| stands_alone(text, place));
+        taken.extend(place);
     }
-    text
+    taken.sort_by_key(|place| Reverse(place.start));
+    let mut marked = text.to_owned();
+    for place in taken {
+        if !text[..place.start].ends_with('@') {
+            marked.insert(place.start, '@');
+        }
+    }
+    marked
+}
+
+/// Whether no word goes on before or behind. Chinese and Japanese have no spaces between words.
+fn stands_alone(text: &str, place: &Range<usize>) -> bool {
+    const FIRST_WITHOUT_SPACES: char = '\u{2e80}';
+    let is_letter = |letter: char| letter.is_alphanumeric() && letter < FIRST_WITHOUT_SPACES;
+    let (name, before, after) = (&text[place.clone()], &text[..place.start], &text[place.end..]);
+    let is_joined = before.ends_with(is_letter) && name.starts_with(is_letter)
+        || name.ends_with(is_letter) && after.starts_with(is_letter);
+    !is_joined
 }
 
 /// A reply repeats what it answers as a quotation before an empty line.
@@ -197,7 +215,14 @@ mod tests {
             ("It hangs behind the door.", "Nadia", "It hangs behind the door."),
             ("nothing", "", "nothing"),
         ] {
-            assert_eq!(mark_mention(text.to_owned(), name), expected);
+            assert_eq!(mark_mentions(text, vec![name.to_owned()]), expected);
+        }
+        for (text, names, expected) in [
+            ("Mia, Mia Berg, look", ["Mia", "Mia Berg"], "@Mia, @Mia Berg, look"),
+            ("Mia Berg and Mia", ["Mia", "Mia Berg"], "@Mia Berg and @Mia"),
+            ("Joël and Jo", ["Jo", "Ana"], "Joël and @Jo"),
+        ] {
+            assert_eq!(mark_mentions(text, names.map(str::to_owned).into()), expected);
         }
     }
 }
