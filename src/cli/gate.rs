@@ -186,8 +186,11 @@ fn describe_nothing_learned(why: NothingLearned, misses: Missable, miss: f64) ->
     };
     match why {
         NothingLearned::TooFew { verdicts, kept } => format!(
-            "Nothing was learned: {verdicts} verdicts, {kept} of them {what}, are too few. It takes {MIN_VERDICTS}, \
-             {MIN_YES} of them {what}."
+            "Nothing was learned: there were {verdicts} verdicts, {kept} of them {what}. It takes {MIN_VERDICTS}, {MIN_YES} of \
+             them {what}."
+        ),
+        NothingLearned::TooLate { verdicts, kept } => format!(
+            "Nothing was learned in time: only the last of {verdicts} verdicts, {kept} of them {what}, made them enough."
         ),
         NothingLearned::NoThreshold { verdicts, kept } => format!(
             "Nothing was learned: by {verdicts} verdicts, {kept} of them {what}, nothing can be skipped without the risk \
@@ -202,6 +205,7 @@ fn savings_to_json(savings: &GateSavings) -> Value {
     let saved = savings.saved.ok();
     let nothing_learned = savings.saved.err().map(|why| match why {
         NothingLearned::TooFew { .. } => "too_few_verdicts",
+        NothingLearned::TooLate { .. } => "too_late",
         NothingLearned::NoThreshold { .. } => "no_threshold",
     });
     json!({
@@ -295,6 +299,9 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
         ),
     };
     let state = match config.response.learned_gate {
+        Some(_) if gate.skipping.is_some() => {
+            "\nNothing is skipped in channels that only observe, and none of another judge's calls."
+        }
         Some(_) => "",
         None => "\nresponse.learned_gate is not set, so every moment is judged.",
     };

@@ -11,7 +11,8 @@ use crate::replay::learning::{LearningPurpose, ReplayLearning, TimedMoment};
 use crate::replay::{Policy, Replay, ReplaySettings};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::decision::learned::{
-    JudgedMoment, JudgedMoments, LearnedCheck, LearnedGate, MAX_MOMENTS, learned_at,
+    JudgedMoment, JudgedMoments, LearnedCheck, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES,
+    learned_at,
 };
 use aizuchi_core::llm::Llm;
 
@@ -61,6 +62,8 @@ pub struct SavedCalls {
 pub enum NothingLearned {
     /// Too few verdicts, or too few among them that must not be missed.
     TooFew { verdicts: usize, kept: usize },
+    /// Only the last verdict made them enough, and nothing is left to be skipped.
+    TooLate { verdicts: usize, kept: usize },
     /// No threshold keeps within what may be missed.
     NoThreshold { verdicts: usize, kept: usize },
 }
@@ -165,7 +168,11 @@ fn nothing_learned(gate: Option<&LearnedGate>, known: &[JudgedMoment]) -> Nothin
         }
         None => {
             let kept = known.iter().filter(|judged| judged.is_yes).count();
-            NothingLearned::TooFew { verdicts: known.len(), kept }
+            let verdicts = known.len();
+            match verdicts >= MIN_VERDICTS && kept >= MIN_YES {
+                true => NothingLearned::TooLate { verdicts, kept },
+                false => NothingLearned::TooFew { verdicts, kept },
+            }
         }
     }
 }

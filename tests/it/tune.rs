@@ -222,6 +222,7 @@ fn why_no_gate_was_learned_is_known() {
     for (count, misses, miss, expected) in [
         (150, Missable::Yes, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 50 }),
         (150, Missable::Seen, 0.1, NothingLearned::TooFew { verdicts: 150, kept: 25 }),
+        (200, Missable::Yes, 0.1, NothingLearned::TooLate { verdicts: 200, kept: 67 }),
         // It learned at 579 of them for the last time.
         (600, Missable::Yes, 0.0, NothingLearned::NoThreshold { verdicts: 579, kept: 193 }),
     ] {
@@ -242,7 +243,7 @@ fn a_trial_on_too_little_says_so() {
     let sentences: Vec<&str> =
         printed.lines().filter(|line| line.contains("Nothing was learned: ")).collect();
     let [yes, seen] = &sentences[..] else { panic!("{printed}") };
-    assert!(yes.ends_with(" are too few. It takes 200, 20 of them a yes."), "{yes}");
+    assert!(yes.ends_with(" of them a yes. It takes 200, 20 of them a yes."), "{yes}");
     assert!(
         seen.ends_with("It takes 200, 20 of them a yes of which something was seen."),
         "{seen}"

@@ -210,7 +210,7 @@ async fn facilitators_are_judged_without_it() {
 #[tokio::test]
 async fn where_it_only_observes_it_learns_and_skips_nothing() {
     let rules = ChannelRules { mode: Mode::Observe, ..ChannelRules::default() };
-    let story = Story::from_rules(TestStore::volatile(), rules).await;
+    let story = Story::from_rules(TestStore::sqlite().await, rules).await;
     story.live().await;
     story.learn().await;
     let learned = story.gates.read(&workspace()).unwrap();
