@@ -56,7 +56,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// Record progress in this file. If the replay was stopped, the same command continues from there and ends with the
-    /// same result. The file holds what would have been said.
+    /// same result. For a report the file also holds what would have been said and why, with names, whatever --anonymous says.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     #[command(flatten)]

@@ -80,7 +80,7 @@ impl ReportArgs {
         let options = ReportOptions::new(config, ReportSource::Ledger, zone.clone());
         let mut builder = ReportBuilder::new(options);
         builder.begin_policy("ledger");
-        let (mut decisions, mut private_channels) = (0, 0);
+        let (mut decisions, mut private_channels, mut has_private) = (0, 0, false);
         // A channel that is named is meant.
         let is_meant = self.private || self.channel.is_some();
         for (workspace, channel) in &channels {
@@ -89,6 +89,7 @@ impl ReportArgs {
                 private_channels += usize::from(has_any);
                 continue;
             }
+            has_private |= channel.visibility != Visibility::Public;
             let ledger = ChannelLedger::read(&archive, workspace, channel, since).await?;
             let ledger = if is_meant { ledger } else { ledger.public() };
             decisions += ledger.add_to(&mut builder, channel);
@@ -98,7 +99,7 @@ impl ReportArgs {
         Ok(builder.finish(LeftOut {
             bad_records: 0,
             private_channels: Some(private_channels),
-            privacy: if is_meant { Privacy::Included } else { Privacy::LeftOut },
+            privacy: if has_private || self.private { Privacy::Included } else { Privacy::LeftOut },
             records: None,
         }))
     }

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -35,9 +36,10 @@ impl Checkpoint {
     /// Opens a file, or begins it. `replayed` tells one replay from another; the file must be of the same one.
     pub fn open(path: &Path, replayed: &Value) -> anyhow::Result<Self> {
         let shown = path.display();
-        let options =
-            || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = options().with_context(|| format!("cannot write {shown}"))?;
+        let mut options = OpenOptions::new();
+        // It tells what was said and by whom.
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let mut file = options.open(path).with_context(|| format!("cannot write {shown}"))?;
         let mut input = BufReader::new(file.try_clone()?);
         let mut first = String::new();
         let read = input.read_line(&mut first).with_context(|| format!("cannot read {shown}"))?;
@@ -89,7 +91,8 @@ impl Checkpoint {
         // The first one says what is replayed.
         lines.next().transpose().context(cannot_read)?;
         for line in lines {
-            let done: ChannelDone = serde_json::from_str(&line.context(cannot_read)?)?;
+            let line = line.context(cannot_read)?;
+            let done: ChannelDone = serde_json::from_str(&line).context(cannot_read)?;
             if let Some(moments) = done.moments.filter(|_| done.policy == policy) {
                 each(done.channel, moments)?;
             }

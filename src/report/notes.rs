@@ -82,7 +82,7 @@ mod tests {
             let left_out = LeftOut { bad_records: 0, private_channels, privacy, records: None };
             notes_on_privacy(left_out, Language::En).join(" ")
         };
-        assert_eq!(told(Privacy::LeftOut, Some(0)), "Left out as private: no channel.");
+        assert_eq!(told(Privacy::LeftOut, Some(0)), "No channel was left out as private.");
         assert_eq!(told(Privacy::LeftOut, Some(2)), "Left out as private: 2 channels.");
         assert_eq!(
             told(Privacy::LeftOutWhereTold, Some(1)),

@@ -448,7 +448,8 @@ impl<'a> View<'a> {
         FirstView {
             sentence: match (first.taken_up, self.policy.spoke.unwrap_or(first.taken_up)) {
                 (0, _) if self.policy.spoke.is_none() => texts::first_unknown(l).to_owned(),
-                (0, _) => texts::first_none(l).to_owned(),
+                (0, 0) => texts::first_none(l).to_owned(),
+                (0, spoke) => texts::first_unknown_about(l, &words::times(spoke, l)),
                 (known, spoke) if known == spoke => texts::first_of(l, &words::times(spoke, l)),
                 (known, spoke) => {
                     texts::first_of_known(l, &words::times(spoke, l), &words::count(known))

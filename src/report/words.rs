@@ -87,7 +87,8 @@ pub fn duration(seconds: f64, language: Language) -> String {
     ledger::format_duration(length, language)
 }
 
-/// A length of time that is known to 5 %, as precise as that.
+/// A length of time that is known to 5 %, in the units that one says: no more exact, and from two minutes on in whole
+/// minutes, from two hours on in whole hours.
 pub fn rough_duration(seconds: f64, language: Language) -> String {
     let step = match seconds {
         ..30.0 => 1.0,

@@ -60,7 +60,7 @@ pub struct Found {
     pub tried: usize,
 }
 
-/// The number of replays that a search takes at most, for its progress.
+/// The number of replays that a search takes, for its progress; hardly ever more.
 pub fn max_replays() -> u64 {
     let values: usize = Knob::ALL.iter().map(|knob| knob.values().len()).sum();
     (2 + (values + Knob::ALL.len()) * MAX_ROUNDS + Knob::ALL.len()) as u64
@@ -114,21 +114,28 @@ impl Measured<'_> {
         Ok(winner)
     }
 
-    /// What was found without the changes that the others have made needless.
+    /// What was found without the changes that the others have made needless. One that is taken back may make another
+    /// needless: the length of a fixed wait matters until the wait is adaptive again.
     fn without_needless(&mut self, found: &Policy, base: &Policy) -> anyhow::Result<Policy> {
+        let least = self.utility(found, Grain::Whole)? - MIN_GAIN;
         let mut best = found.clone();
-        for knob in Knob::ALL {
-            let before = knob.value(base);
-            if knob.value(&best) == before {
-                continue;
+        loop {
+            let mut is_changed = false;
+            for knob in Knob::ALL {
+                let before = knob.value(base);
+                if knob.value(&best) == before {
+                    continue;
+                }
+                let Some(candidate) = knob.turned(&best, before) else { continue };
+                if self.utility(&candidate, Grain::Whole)? >= least {
+                    best = candidate;
+                    is_changed = true;
+                }
             }
-            let Some(candidate) = knob.turned(&best, before) else { continue };
-            let least = self.utility(found, Grain::Whole)? - MIN_GAIN;
-            if self.utility(&candidate, Grain::Whole)? >= least {
-                best = candidate;
+            if !is_changed {
+                return Ok(best);
             }
         }
-        Ok(best)
     }
 }
 

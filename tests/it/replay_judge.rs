@@ -230,6 +230,20 @@ async fn a_stopped_replay_goes_on_with_the_same_result() {
         assert_eq!(std::fs::read(path("events")).unwrap(), events, "{kept}");
         assert_eq!(std::fs::read(path("whole")).unwrap(), events, "{kept}");
     }
+    // Of several policies, each goes on with its own.
+    std::fs::write(path("calm.yaml"), "response: {cooldown_seconds: 3600}\n").unwrap();
+    let both = ["--judge", "speak", "--policy", "config.yaml", "--policy", "calm.yaml"];
+    let (_, whole, _) = replay(folder.path(), &both).await;
+    let both = [&both[..], &["--resume", "both"]].concat();
+    replay(folder.path(), &both).await;
+    let done = std::fs::read_to_string(path("both")).unwrap();
+    for kept in [10, 13] {
+        let lines: Vec<&str> = done.split_inclusive('\n').take(kept).collect();
+        assert_eq!(lines.len(), kept);
+        std::fs::write(path("both"), lines.concat()).unwrap();
+        let (_, json, stderr) = replay(folder.path(), &both).await;
+        assert_eq!(json["report"], whole["report"], "{stderr}");
+    }
     let other = ["--judge", "silent", "--events", "events", "--resume", "progress"];
     let (code, _, stderr) = replay(folder.path(), &other).await;
     assert!(code == Some(1) && stderr.contains("progress is of another replay"), "{stderr}");

@@ -67,7 +67,7 @@ texts! {
         "That is free with its built-in rules (no model). What a month with a model costs is not known."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用はわかりません。";
     cost_free_in_short_time:
-        "That is free with its built-in rules (no model). For what a month with a model costs, this time is too short."
+        "That is free with its built-in rules (no model). This history is too short to tell what a month with a model would cost."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用は、期間が短いためわかりません。";
     cost_about(money: &str, model: &str):
         "That is about {money} a month with {model}." / "{model} で月に約 {money} です。";
@@ -221,6 +221,9 @@ texts! {
     first: "Who would have written first" / "先に発言したのは誰か";
     first_unknown: "When it would have spoken is not known." / "いつ話していたかはわかりません。";
     first_none: "It would not have responded to anything, so there is nothing to compare." / "話す場面がなかったため、比べるものがありません。";
+    first_unknown_about(times: &str):
+        "It would have spoken {times}; about which messages is not known."
+        / "{times}話していたはずですが、どの発言についてかはわかりません。";
     first_of(times: &str): "It would have spoken {times}:" / "話していたはずの {times}のうち：";
     /// Where it is not known about which message it would have spoken each time.
     first_of_known(times: &str, known: &str):
@@ -315,8 +318,8 @@ texts! {
     policy_speaks_least(policy: &str, times: &str): "{policy} speaks least: {times}." / "話す回数が最も少ないのは {policy} です（{times}）。";
     differences: "Where they differ" / "違いの出る場面";
     differences_rule(messages: &str):
-        "One policy responds to {messages} that another does not respond to. Shown is where the difference is clearest: first what "
-        "nobody answered, then where it would probably have interrupted."
+        "One policy would respond to {messages} that another would not. The clearest are shown here: first those that nobody "
+        "answered, then those where it would probably have interrupted."
         / "ある方針が取り上げ、別の方針が取り上げないのは {messages}です。そのうちわかりやすいものを示します。誰も答えなかったもの、次に邪魔になりそうなものを優先します。";
     differences_none: "They respond to the same messages." / "取り上げる発言は同じです。";
     policy_spoke(policy: &str, after: &str): "{policy}: would have spoken, {after} after it was written" / "{policy}：書かれてから {after}後に話していたはず";
@@ -371,7 +374,7 @@ texts! {
     left_out_no_bad: "Every record of the input could be read." / "入力に読み取れないものはありませんでした。";
     left_out_records(parts: &str): "Left out of the figures: {parts}." / "集計から除いたもの：{parts}。";
     left_out_private(channels: &str): "Left out as private: {channels}." / "非公開の {channels}を除きました。";
-    left_out_no_private: "Left out as private: no channel." / "非公開のため除いたチャンネルはありません。";
+    left_out_no_private: "No channel was left out as private." / "非公開のため除いたチャンネルはありません。";
     left_out_private_where_told:
         "The input does not say which channels only some roles see, so others may be private, too."
         / "一部のロールだけが見られるチャンネルかどうかは入力に記されていないため、ほかにも非公開のものがあるかもしれません。";
