@@ -28,10 +28,75 @@ impl QuotedMessage {
             by: can_read.then(|| stored.author_name.to_string()),
             at: TimeView::new(stored.message.at),
             text: match can_read {
-                true => stored.message.text.to_string(),
+                true => kept_text(stored, language),
                 false => texts::console::text_withheld(language).to_owned(),
             },
             is_about,
+        }
+    }
+}
+
+/// What a message says, or why it says nothing any more.
+pub fn kept_text(stored: &StoredMessage, language: Language) -> String {
+    match (stored.is_expired, stored.is_deleted) {
+        (true, _) => texts::console::expired(language).to_owned(),
+        (false, true) => texts::console::deleted(language).to_owned(),
+        (false, false) => stored.message.text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use aizuchi_core::chat::{
+        Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
+    };
+    use aizuchi_core::platform::local::workspace_id;
+
+    #[test]
+    fn a_message_that_is_gone_is_not_blank() {
+        let message = Message {
+            conversation: ConversationId {
+                workspace: workspace_id(),
+                channel: ChannelId::new("general"),
+                thread: None,
+            },
+            id: MessageId::new("m1"),
+            at: Timestamp::UNIX_EPOCH,
+            author: Author { id: UserId::new("mia"), kind: AuthorKind::Human },
+            text: "the kettle is old".into(),
+            mentions: Vec::new(),
+            edits: 0,
+        };
+        let kept = StoredMessage {
+            message: Arc::new(message.clone()),
+            author_name: "Mia".into(),
+            visibility: Visibility::Public,
+            is_deleted: false,
+            is_expired: false,
+            is_withheld: false,
+            gate: None,
+            reactions: Vec::new(),
+            revision: 1,
+        };
+        let erased = Arc::new(Message { text: "".into(), ..message });
+        let deleted = StoredMessage { message: erased, is_deleted: true, ..kept.clone() };
+        let expired = StoredMessage { is_expired: true, ..deleted.clone() };
+        for (stored, english, japanese) in [
+            (&kept, "the kettle is old", "the kettle is old"),
+            (&deleted, "(deleted)", "（削除済み）"),
+            (&expired, "(expired)", "（保存期間終了）"),
+        ] {
+            for (language, expected) in [(Language::En, english), (Language::Ja, japanese)] {
+                let quoted = QuotedMessage::new(stored, &Access::ThisMachine, language, false);
+                assert_eq!((quoted.by.as_deref(), &*quoted.text), (Some("Mia"), expected));
+                let withheld = QuotedMessage::new(stored, &Access::Public, language, false);
+                assert_eq!(withheld.text, texts::console::text_withheld(language));
+            }
         }
     }
 }

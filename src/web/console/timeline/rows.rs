@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
 use crate::web::console::marking::MarkingView;
+use crate::web::console::quote::kept_text;
 use crate::web::console::timeline::filter::{Filter, Source};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
@@ -231,11 +232,7 @@ impl RowReader<'_> {
         let message = &stored.message;
         let said = || MessageText {
             by: stored.author_name.to_string(),
-            text: match (stored.is_expired, stored.is_deleted) {
-                (true, _) => texts::console::expired(self.language).to_owned(),
-                (false, true) => texts::console::deleted(self.language).to_owned(),
-                (false, false) => message.text.to_string(),
-            },
+            text: kept_text(stored, self.language),
         };
         let decisions: Vec<DecisionView> = decisions.iter().map(|it| self.decision(it)).collect();
         Row {
