@@ -89,10 +89,7 @@ impl ModelsInUse {
 
     /// The names of all models in use.
     pub fn in_use(&self) -> HashSet<String> {
-        let Minds { response, judgment, memory, state } = &self.minds;
-        let models =
-            [response, judgment, memory, state].into_iter().flat_map(|mind| mind.models.all());
-        models.map(|llm| llm.model().to_owned()).collect()
+        self.all().iter().map(|llm| llm.model().to_owned()).collect()
     }
 
     /// The model that judges, or `builtin`.

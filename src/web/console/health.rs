@@ -1,6 +1,6 @@
 //! Which models fail and since when, what waits, and the program itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -28,6 +28,8 @@ pub struct Health {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ModelHealth {
     pub model: Arc<str>,
+    /// Whether the config in force asks it. The newest calls of another one stay on record.
+    pub in_use: bool,
     pub calls: usize,
     pub failures: usize,
     /// When the first of the failures came that no success has followed.
@@ -67,7 +69,7 @@ pub async fn read(web: &Web) -> Result<Health, ApiProblem> {
         database: web.database.clone(),
         size_bytes: web.archive.size_bytes().await?,
         last_backup: web.metrics.last_backup().map(views::seconds),
-        models: model_health(&calls),
+        models: model_health(&calls, &web.models.in_use()),
         steps,
     })
 }
@@ -75,9 +77,9 @@ pub async fn read(web: &Web) -> Result<Health, ApiProblem> {
 /// The models in use whose newest call failed.
 pub async fn failing_models(web: &Web) -> Result<Vec<Arc<str>>, ApiProblem> {
     let calls = web.archive.recent_calls(RECENT_CALLS).await?;
-    let used = web.models.in_use();
-    let failing = model_health(&calls).into_iter().filter(|health| health.failing_since.is_some());
-    Ok(failing.map(|health| health.model).filter(|model| used.contains(&**model)).collect())
+    let models = model_health(&calls, &web.models.in_use()).into_iter();
+    let failing = models.filter(|health| health.in_use && health.failing_since.is_some());
+    Ok(failing.map(|health| health.model).collect())
 }
 
 fn waiting_step(step: &Step, now: Timestamp) -> WaitingStep {
@@ -94,12 +96,13 @@ fn waiting_step(step: &Step, now: Timestamp) -> WaitingStep {
     }
 }
 
-/// The health of each model, from its calls, newest first.
-fn model_health(calls: &[RecentCall]) -> Vec<ModelHealth> {
+/// The health of each model, from its calls, newest first. Those in use come first.
+fn model_health(calls: &[RecentCall], used: &HashSet<String>) -> Vec<ModelHealth> {
     let mut models: BTreeMap<&str, ModelHealth> = BTreeMap::new();
     for call in calls {
         let health = models.entry(&call.model).or_insert_with(|| ModelHealth {
             model: call.model.clone(),
+            in_use: used.contains(&*call.model),
             calls: 0,
             failures: 0,
             failing_since: None,
@@ -121,7 +124,9 @@ fn model_health(calls: &[RecentCall]) -> Vec<ModelHealth> {
             health.failing_since = Some(at);
         }
     }
-    models.into_values().collect()
+    let mut models: Vec<ModelHealth> = models.into_values().collect();
+    models.sort_by_key(|health| !health.in_use);
+    models
 }
 
 #[cfg(test)]
@@ -137,19 +142,24 @@ mod tests {
             result: error.map_or(AttemptResult::Kept, |_| AttemptResult::Failed),
             error: error.map(Arc::from),
         };
-        let health = model_health(&[
+        let calls = [
             call(50, "a", Some("no key")),
             call(45, "b", None),
             call(40, "a", Some("too slow")),
             call(35, "b", Some("too slow")),
             call(30, "a", None),
             call(20, "a", Some("long ago")),
-        ]);
+        ];
+        let health = model_health(&calls, &HashSet::from(["a".to_owned(), "b".to_owned()]));
         let found: Vec<_> = health
             .iter()
             .map(|it| (&*it.model, it.calls, it.failures, it.failing_since, it.last_failure))
             .collect();
         assert_eq!(found, [("a", 4, 3, Some(40.0), Some(50.0)), ("b", 2, 1, None, Some(35.0))]);
         assert_eq!(health[0].last_error.as_deref(), Some("no key"));
+        // The config names only one of them now.
+        let health = model_health(&calls, &HashSet::from(["b".to_owned()]));
+        let found: Vec<_> = health.iter().map(|it| (&*it.model, it.in_use)).collect();
+        assert_eq!(found, [("b", true), ("a", false)]);
     }
 }

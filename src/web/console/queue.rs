@@ -73,6 +73,7 @@ struct WaitingView {
 
 struct ModelView {
     name: String,
+    in_use: bool,
     failing_since: Option<TimeView>,
     calls: String,
     last_error: Option<String>,
@@ -185,6 +186,7 @@ fn waiting(step: &WaitingStep, places: &Places, now: f64, language: Language) ->
 fn model(health: &ModelHealth, language: Language) -> ModelView {
     ModelView {
         name: health.model.to_string(),
+        in_use: health.in_use,
         failing_since: health.failing_since.map(TimeView::from_seconds),
         calls: texts::console::failures(language, health.failures, health.calls),
         last_error: health.last_error.as_ref().map(ToString::to_string),

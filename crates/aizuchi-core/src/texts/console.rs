@@ -172,6 +172,7 @@ texts! {
     model: "Model" / "モデル";
     no_calls: "No model has been asked lately." / "最近、モデルへの問い合わせはありません。";
     works: "works" / "正常";
+    not_in_use: "no longer used" / "現在は不使用";
     fails_since: "failing since" / "失敗が続いています：";
     failures(failed: usize, calls: usize):
         "{failed} of the last {calls} calls failed"
