@@ -258,7 +258,7 @@ async fn forget<'a>(
         let mut result = Ok(());
         for workspace in workspaces {
             let order = Order::ForgetMoments { workspace: workspace.clone() };
-            result = result.and(store.order(order, now).await);
+            result = result.and(store.order(order.signed(""), now).await);
         }
         stop.cancel();
         result

@@ -95,6 +95,11 @@ impl Access {
         }
     }
 
+    /// How the journals name them. Empty: this machine.
+    pub fn signature(&self) -> Arc<str> {
+        self.reader().cloned().unwrap_or_default()
+    }
+
     /// The name under which reads of private channels are recorded.
     pub fn reader(&self) -> Option<&Arc<str>> {
         match self {

@@ -144,7 +144,7 @@ pub async fn settle(
         DeadLetterAction::Retry => Order::RetryDeadLetter { workspace, id },
         DeadLetterAction::Drop => Order::DropDeadLetter { workspace, id },
     };
-    match web.inbox.apply_order(order).await {
+    match web.inbox.apply_order(order.signed(access.signature())).await {
         Err(StoreError::Refused(why)) => Err(ApiProblem::new(StatusCode::CONFLICT, why)),
         ordered => Ok(ordered?),
     }

@@ -60,7 +60,7 @@ pub async fn put(
     if found.conversation.workspace != workspace {
         return Err(decision::absent());
     }
-    let by = access.reader().cloned().unwrap_or_default();
+    let by = access.signature();
     match web.inbox.apply_order(Order::MarkDecision { workspace, id, mark, by }).await {
         Err(StoreError::Refused(why)) => Err(ApiProblem::new(StatusCode::CONFLICT, why)),
         ordered => Ok(ordered?),

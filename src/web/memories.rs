@@ -228,7 +228,7 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
         }
         _ => return Err(malformed()),
     };
-    let (version, by) = (MemoryId(order.version), access.reader().cloned().unwrap_or_default());
+    let (version, by) = (MemoryId(order.version), access.signature());
     apply(web, Order::ChangeMemory { key, version, change, by }).await
 }
 
@@ -251,7 +251,7 @@ pub async fn change_memo(
     if !memos.iter().any(is_readable) {
         return Err(ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memo"));
     }
-    let by = access.reader().cloned().unwrap_or_default();
+    let by = access.signature();
     apply(web, Order::ChangeMemo { workspace, id, edit, by }).await
 }
 

@@ -25,6 +25,8 @@ use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
 use aizuchi_core::persona::Language;
+use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::store::Order;
 use aizuchi_core::texts;
 
 const CHOICE_FORMAT: &str = r#"{"kind": "builtin"}, {"kind": "local", "server": "…", "model": "…"} or {"kind": "hosted", "provider": "…", "model": "…"} or {"kind": "compatible", "api_base": "…", "model": "…"} and, unless it stands in the environment, "key": "…""#;
@@ -145,6 +147,9 @@ pub async fn choose(
     let choice = body.choice().ok_or(()).map_err(malformed)?;
     let chosen = web.models.choose(choice).await;
     chosen.map_err(|error| choice_problem(&error, language))?;
+    let (workspace, model) = (workspace_id(), web.models.response().into());
+    let noted = Order::NoteModelChoice { workspace, model }.signed(visitor.access.signature());
+    web.inbox.apply_order(noted).await?;
     Ok(Json(view(&web, language, true)))
 }
 

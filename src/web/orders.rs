@@ -69,8 +69,9 @@ pub async fn carry_out(
         let sentence = "your role gives no orders";
         return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
     }
+    let signature = access.signature();
     if *workspace == workspace_id() {
-        return carry_out_locally(web, command).await;
+        return carry_out_locally(web, command, &signature).await;
     }
     let (by, workspace) = (Role::Admin, workspace.clone());
     let known = async |id: String| {
@@ -114,16 +115,16 @@ pub async fn carry_out(
             }
         }
     };
-    web.inbox.apply_order(order).await?;
+    web.inbox.apply_order(order.signed(signature)).await?;
     Ok(())
 }
 
-async fn carry_out_locally(web: &Web, command: Command) -> Result<(), ApiProblem> {
+async fn carry_out_locally(web: &Web, command: Command, by: &str) -> Result<(), ApiProblem> {
     let ordered = match command {
         Command::Mute { channel, minutes } => {
-            web.room.mute(channel.map(ChannelId::new), minutes).await
+            web.room.mute(channel.map(ChannelId::new), minutes, by).await
         }
-        Command::Unmute { channel } => web.room.unmute(channel.map(ChannelId::new)).await,
+        Command::Unmute { channel } => web.room.unmute(channel.map(ChannelId::new), by).await,
         Command::Stop { channel } => {
             let (channel, workspace) = (ChannelId::new(channel), workspace_id());
             let until = web.clock.now() + STOP_DURATION;
@@ -131,12 +132,14 @@ async fn carry_out_locally(web: &Web, command: Command) -> Result<(), ApiProblem
                 true => Ok(()),
                 false => {
                     let minutes = STOP_DURATION.as_mins().unsigned_abs();
-                    web.room.mute(Some(channel), Some(minutes)).await
+                    web.room.mute(Some(channel), Some(minutes), by).await
                 }
             }
         }
-        Command::Mode { channel, mode } => web.room.set_mode(ChannelId::new(channel), mode).await,
-        Command::Consent { user, change } => web.room.change_consent(&user, change).await,
+        Command::Mode { channel, mode } => {
+            web.room.set_mode(ChannelId::new(channel), mode, by).await
+        }
+        Command::Consent { user, change } => web.room.change_consent(&user, change, by).await,
     };
     ordered.map_err(|error| local_room_problem(web, &error))
 }

@@ -233,7 +233,7 @@ fn the_demo_is_the_same_each_time_and_whatever_the_settings_say() {
 #[test]
 fn captions_tell_what_was_decided_and_not_what_the_script_means_to_show() {
     let mut room = Room::new("");
-    room.pool.run_until(room.room.mute(None, None)).unwrap();
+    room.pool.run_until(room.room.mute(None, None, "")).unwrap();
     let play = room.play();
     let outcomes = room.outcomes(&play);
     assert_eq!(outcomes[2].0, Some(DecisionResult::Muted), "{:#?}", room.messages());

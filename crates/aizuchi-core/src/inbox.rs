@@ -26,6 +26,7 @@ use crate::event::Disposition;
 use crate::inbox::calling::is_call;
 use crate::inbox::channel_cache::ChannelCache;
 use crate::inbox::in_flight::InFlight;
+use crate::memory::asker;
 use crate::metrics::Metrics;
 use crate::rhythm::{WaitBounds, WaitStrategy};
 use crate::store::{Archive, HearReceipt, InboxEntry, Order, Store, StoreError};
@@ -328,7 +329,7 @@ impl Inbox {
                 return Ok(());
             }
         }
-        self.apply_order(order).await
+        self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
     }
 
     /// Stores an order. Returns after the commit. The order applies at once, also to work in flight.

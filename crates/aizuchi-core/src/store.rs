@@ -5,6 +5,7 @@
 //! Every committed change carries an increasing *revision*.
 
 pub mod figures;
+pub mod order_journal;
 pub mod expiry;
 pub mod database;
 pub mod sqlite;
@@ -44,6 +45,7 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
+use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 
 /// Replaces the author of a forgotten user's messages.
 const FORGOTTEN_USER_ID: &str = "forgotten";
@@ -385,6 +387,10 @@ pub trait Archive: Send + Sync {
     /// Who read the text of private channels, the newest `limit`, newest first.
     async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError>;
 
+    /// Who ordered what: the newest that are wanted, newest first.
+    async fn order_journal(&self, query: &OrderJournalQuery)
+    -> Result<Vec<GivenOrder>, StoreError>;
+
     /// The versions that are kept of a memory, oldest first. The last one is current.
     async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError>;
 
@@ -544,6 +550,18 @@ pub enum Order {
     },
     /// Note that somebody reads the text of a private channel on the pages.
     NotePrivateRead(PrivateRead),
+    /// Note that somebody chose the model that thinks from now on, for all workspaces.
+    NoteModelChoice {
+        /// Where that was.
+        workspace: WorkspaceId,
+        model: Arc<str>,
+    },
+    /// One of the others, recorded in the journal of orders in the same transaction.
+    Signed {
+        order: Box<Order>,
+        /// As in [`GivenOrder::by`].
+        by: Arc<str>,
+    },
     /// Say what a decision was, seen afterwards; `None` takes that back. Refused while the decision is open.
     MarkDecision {
         workspace: WorkspaceId,
@@ -641,6 +659,7 @@ impl Order {
             | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::RetryDeadLetter { .. } => true,
+            Order::Signed { order, .. } => order.changes_messages(),
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
@@ -652,7 +671,8 @@ impl Order {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
-            | Order::NotePrivateRead(_) => false,
+            | Order::NotePrivateRead(_)
+            | Order::NoteModelChoice { .. } => false,
         }
     }
 
@@ -670,7 +690,9 @@ impl Order {
             | Order::RetryDeadLetter { workspace, .. }
             | Order::MarkDecision { workspace, .. }
             | Order::ChangeMemo { workspace, .. }
+            | Order::NoteModelChoice { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
+            Order::Signed { order, .. } => order.workspace(),
             Order::NotePrivateRead(read) => &read.workspace,
             Order::Reset { conversation, .. } => &conversation.workspace,
             Order::ImportMemory { key, .. } | Order::ChangeMemory { key, .. } => &key.workspace,

@@ -107,6 +107,7 @@ impl ChannelCache {
 
     /// Applies one more order.
     pub fn apply_order(&self, order: &Order) {
+        let (order, _) = order.unsigned();
         let workspace = order.workspace().clone();
         self.write(|state| match order {
             Order::Mode { channel, mode: Some(mode), .. } => {
@@ -135,7 +136,9 @@ impl ChannelCache {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
-            | Order::NotePrivateRead(_) => {}
+            | Order::NotePrivateRead(_)
+            | Order::NoteModelChoice { .. }
+            | Order::Signed { .. } => {}
         });
     }
 

@@ -24,12 +24,12 @@ impl Asker {
     }
 }
 
-/// How the journal names a user who gave a command in the chat, and the command: their id, and when they gave it.
+/// How the journals name a user who gave a command in the chat, and the command: their id, and when they gave it.
 pub fn sign(user: &UserId, at: Timestamp) -> String {
     format!("{} {}", user.as_str(), at.as_millisecond())
 }
 
-/// The id of the user whom the journal names so, if it is one.
+/// The id of the user whom a journal names so, if it is one.
 pub fn signer(by: &str) -> Option<&str> {
     let (user, at) = by.rsplit_once(' ')?;
     at.parse::<i64>().ok().map(|_| user)

@@ -23,6 +23,7 @@ mod reservations;
 mod lineage;
 mod memory_rows;
 mod journal;
+mod order_journal;
 mod memory;
 mod memos;
 mod memory_changes;

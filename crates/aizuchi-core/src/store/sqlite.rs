@@ -57,6 +57,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (34, "expiry", include_str!("../../migrations/sqlite/0034_expiry.sql")),
     (35, "unpriced", include_str!("../../migrations/sqlite/0035_unpriced.sql")),
     (36, "restored", include_str!("../../migrations/sqlite/0036_restored.sql")),
+    (38, "orders", include_str!("../../migrations/sqlite/0038_orders.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -11,6 +11,7 @@ mod context;
 mod prune;
 mod reservations;
 mod dead_letters;
+mod order_journal;
 mod steps;
 mod hear;
 mod recall;
@@ -45,6 +46,7 @@ use crate::recall::terms::TermHashes;
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::expiry::{Expiry, ExpiryProgress};
+use crate::store::order_journal::GivenOrder;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
@@ -381,6 +383,8 @@ struct VolatileState {
     dead_parts: HashMap<DecisionId, Vec<OutboxRecord>>,
     /// Who read the text of private channels, by hours.
     private_reads: Vec<PrivateReads>,
+    /// What somebody ordered, oldest first.
+    given_orders: Vec<GivenOrder>,
     /// What decisions were marked as.
     marks: BTreeMap<DecisionId, DecisionMark>,
 }

@@ -1,13 +1,15 @@
 //! What the console reads of a store, and what its operators do with a dead letter.
 
 use aizuchi_core::chat::Visibility::{Private, Public};
-use aizuchi_core::chat::{ChannelId, Heard, MessageId, UserId, Visibility, WorkspaceId};
+use aizuchi_core::chat::{ChannelId, Heard, MessageId, Role, UserId, Visibility, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::{AttemptResult, DecisionId, DecisionResult};
 use aizuchi_core::event::{DeadLetterId, DecisionClosing, Disposition, Event, Outcome, StepResult};
+use aizuchi_core::memory::asker::sign;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::figures::Period;
+use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind, OrderRecord};
 use aizuchi_core::store::{
     ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter, DecisionQuery,
     FilteredMessages, InboxEntry, MessageFilter, MessageQuery, MessageRange, Order, PrivateRead,
@@ -278,6 +280,121 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
         assert_eq!(reads().await, kept);
         note(&mia, 401 * 86_400).await;
         assert_eq!(reads().await, [hour(mia, 401 * 86_400, 1)]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_ordered_is_on_record_with_who_ordered_it() {
+    on_every_store(async |store| {
+        fail(&store, "1", 0, &[]).await;
+        let letter = store.archive.dead_letters(&Default::default()).await.unwrap().remove(0);
+        let give = async |order: Order, by: &str, second| {
+            store.store.order(order.signed(by), at(second)).await
+        };
+        let journal = async |workspace, before, limit| {
+            let query = OrderJournalQuery { workspace, before, limit };
+            store.archive.order_journal(&query).await.unwrap()
+        };
+        let mute = |second| Order::Mute {
+            workspace: workspace(),
+            channel: Some(ChannelId::new("garden")),
+            until: at(second),
+            by: Role::Admin,
+        };
+        let bob = UserId::new("u-bob");
+        let opt_out = Order::OptOut { workspace: workspace(), user: bob.clone() };
+        let retry = |id| Order::RetryDeadLetter { workspace: workspace(), id };
+        let drop = Order::DropDeadLetter { workspace: workspace(), id: letter.id };
+        let model =
+            Order::NoteModelChoice { workspace: workspace(), model: "ollama/small-1".into() };
+        give(mute(900), "olga", 301).await.unwrap();
+        // Carried out again, because the process ended before the command's message was stored.
+        let command = sign(&bob, at(302));
+        give(opt_out.clone(), &command, 302).await.unwrap();
+        give(opt_out, &command, 303).await.unwrap();
+        let refused = give(retry(DeadLetterId(letter.id.0 + 1)), "olga", 304).await;
+        assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+        give(drop, "", 305).await.unwrap();
+        give(model, "olga", 306).await.unwrap();
+        // Nobody's.
+        store.store.order(mute(950), at(307)).await.unwrap();
+
+        let record = OrderRecord::new;
+        let of_garden = |kind| OrderRecord {
+            channel: Some(ChannelId::new("garden")),
+            ..OrderRecord::new(kind)
+        };
+        let given = |number, second, by: &str, record| GivenOrder {
+            number,
+            workspace: workspace(),
+            at: at(second),
+            by: by.into(),
+            record,
+        };
+        let by_bob = |by: &str, user: &UserId| {
+            let record = OrderRecord { user: Some(user.clone()), ..record(OrderKind::OptOut) };
+            given(2, 302, by, record)
+        };
+        let dropped =
+            OrderRecord { decision: letter.decision, ..of_garden(OrderKind::DropDeadLetter) };
+        let chosen =
+            OrderRecord { value: Some("ollama/small-1".into()), ..record(OrderKind::ChooseModel) };
+        let muted = OrderRecord { until: Some(at(900)), ..of_garden(OrderKind::Mute) };
+        let all = [
+            given(4, 306, "olga", chosen),
+            given(3, 305, "", dropped),
+            by_bob(&command, &bob),
+            given(1, 301, "olga", muted),
+        ];
+        assert!(letter.decision.is_some());
+        assert_eq!(journal(None, None, 9).await, all);
+        assert_eq!(journal(Some(workspace()), None, 2).await, all[..2]);
+        assert_eq!(journal(Some(workspace()), Some(3), 9).await, all[2..]);
+        assert!(journal(Some(WorkspaceId::new("elsewhere")), None, 9).await.is_empty());
+
+        // Whoever is forgotten is no longer named, also where others ordered something about them.
+        for second in [310, 320] {
+            let forget =
+                Order::Forget { workspace: workspace(), user: bob.clone(), asked: at(second) };
+            store.store.order(forget.signed(&*command), at(second)).await.unwrap();
+        }
+        let nobody = UserId::new("forgotten");
+        let kept = journal(None, None, 9).await;
+        let forgotten = given(5, 310, "forgotten", record(OrderKind::Forget));
+        assert_eq!((&kept[0], &kept[3]), (&forgotten, &by_bob("forgotten", &nobody)));
+
+        let late = 401 * 86_400;
+        give(mute(late + 60), "olga", late).await.unwrap();
+        let numbers = journal(None, None, 9).await.into_iter().map(|given| given.number);
+        assert_eq!(numbers.collect::<Vec<_>>(), [6]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_command_of_the_chat_is_on_record_with_its_user() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let mut expected = Vec::new();
+        for (user, command, kind) in [
+            ("alice", "@Aizuchi mute for 2 hours", Some(OrderKind::Mute)),
+            ("alice", "@Aizuchi status", None),
+            ("bob", "@Aizuchi unmute", Some(OrderKind::Unmute)),
+            ("bob", "@Aizuchi opt out", Some(OrderKind::OptOut)),
+        ] {
+            let message = harness.says(user, command).await;
+            let garden = ChannelId::new("garden");
+            let heard = harness.store.archive.message(&workspace(), &garden, &message).await;
+            let (user, at) = (UserId::new(format!("u-{user}")), heard.unwrap().unwrap().message.at);
+            expected.extend(kind.map(|kind| (kind, sign(&user, at))));
+        }
+        let query = OrderJournalQuery { workspace: None, before: None, limit: 9 };
+        let mut found = harness.store.archive.order_journal(&query).await.unwrap();
+        found.reverse();
+        let found: Vec<_> =
+            found.iter().map(|given| (given.record.kind, given.by.to_string())).collect();
+        assert_eq!(found, expected);
     })
     .await;
 }

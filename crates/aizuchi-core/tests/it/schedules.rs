@@ -356,7 +356,9 @@ impl Simulation {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
-            | Order::NotePrivateRead(_) => {}
+            | Order::NotePrivateRead(_)
+            | Order::NoteModelChoice { .. }
+            | Order::Signed { .. } => {}
         }
     }
 

@@ -64,11 +64,13 @@ impl LocalRoom {
         self.inbox.channel_cache.rulebook()
     }
 
-    /// Mutes one channel or all. Without `minutes` it lasts until it is revoked.
+    /// Mutes one channel or all. Without `minutes` it lasts until it is revoked. The journal names `by`, as it does in the
+    /// other orders.
     pub async fn mute(
         &self,
         channel: Option<ChannelId>,
         minutes: Option<u64>,
+        by: &str,
     ) -> Result<(), LocalRoomError> {
         let until = match minutes {
             None => Timestamp::MAX,
@@ -78,14 +80,14 @@ impl LocalRoom {
             Some(_) => return Err(LocalRoomError::InvalidMinutes),
         };
         self.require_optional_channel(channel.as_ref()).await?;
-        self.apply_order(Order::Mute { workspace: workspace_id(), channel, until, by: Role::Admin })
-            .await
+        let (workspace, role) = (workspace_id(), Role::Admin);
+        self.apply_order(Order::Mute { workspace, channel, until, by: role }, by).await
     }
 
-    pub async fn unmute(&self, channel: Option<ChannelId>) -> Result<(), LocalRoomError> {
+    pub async fn unmute(&self, channel: Option<ChannelId>, by: &str) -> Result<(), LocalRoomError> {
         self.require_optional_channel(channel.as_ref()).await?;
-        self.apply_order(Order::Unmute { workspace: workspace_id(), channel, by: Role::Admin })
-            .await
+        let (workspace, role) = (workspace_id(), Role::Admin);
+        self.apply_order(Order::Unmute { workspace, channel, by: role }, by).await
     }
 
     /// `None` returns the channel to the mode in the settings.
@@ -93,9 +95,10 @@ impl LocalRoom {
         &self,
         channel: ChannelId,
         mode: Option<Mode>,
+        by: &str,
     ) -> Result<(), LocalRoomError> {
         self.require_channel(&channel).await?;
-        self.apply_order(Order::Mode { workspace: workspace_id(), channel, mode }).await
+        self.apply_order(Order::Mode { workspace: workspace_id(), channel, mode }, by).await
     }
 
     /// Opts a user out or in. The user need not have written anything yet.
@@ -103,13 +106,14 @@ impl LocalRoom {
         &self,
         user: &str,
         listening: ConsentChange,
+        by: &str,
     ) -> Result<(), LocalRoomError> {
         let (workspace, user) = (workspace_id(), UserId::new(self.parse_name(user)?));
-        self.apply_order(match listening {
+        let order = match listening {
             ConsentChange::OptOut => Order::OptOut { workspace, user },
             ConsentChange::OptIn => Order::OptIn { workspace, user },
-        })
-        .await
+        };
+        self.apply_order(order, by).await
     }
 
     async fn require_optional_channel(
@@ -122,8 +126,8 @@ impl LocalRoom {
         }
     }
 
-    async fn apply_order(&self, order: Order) -> Result<(), LocalRoomError> {
-        self.inbox.apply_order(order).await?;
+    async fn apply_order(&self, order: Order, by: &str) -> Result<(), LocalRoomError> {
+        self.inbox.apply_order(order.signed(by)).await?;
         self.changes.send_modify(|changes| *changes += 1);
         Ok(())
     }

@@ -23,9 +23,10 @@ use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
-    DatabaseStore, figures, journal, marks, memory, memory_rows, memos, rows, sql,
+    DatabaseStore, figures, journal, marks, memory, memory_rows, memos, order_journal, rows, sql,
 };
 use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
+use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::{
     Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
     DecisionQuery, FilteredMessages, LostSpan, MessageFilter, MessageQuery, MessageRange,
@@ -421,6 +422,13 @@ impl Archive for DatabaseStore {
     async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError> {
         let rows = query(sql::PRIVATE_READS).bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(private_reads).collect()
+    }
+
+    async fn order_journal(
+        &self,
+        query: &OrderJournalQuery,
+    ) -> Result<Vec<GivenOrder>, StoreError> {
+        order_journal::read(&self.readers, query).await
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

@@ -77,7 +77,7 @@ pub async fn retry(
     erase(connection, &letter).await
 }
 
-async fn find(
+pub async fn find(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     id: DeadLetterId,

@@ -23,7 +23,8 @@ use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::position::{Phase, Position};
 use crate::store::database::sql::forget as sql;
-use crate::store::database::{Counters, rows, sql as flow_sql};
+use crate::store::database::{Counters, order_journal, rows, sql as flow_sql};
+use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::{FORGETTING_INTERVAL, FORGOTTEN_USER_ID, StoreError};
 
 /// How many messages are hidden with the order itself.
@@ -56,6 +57,16 @@ pub enum ForgetOrderer {
     /// The user, who is still there: the name stays, and once an hour is enough.
     User,
     Operator,
+}
+
+impl ForgetOrderer {
+    /// How the journal of orders names them: whoever was forgotten has no name.
+    fn signature(self) -> &'static str {
+        match self {
+            ForgetOrderer::User => FORGOTTEN_USER_ID,
+            ForgetOrderer::Operator => "",
+        }
+    }
 }
 
 /// Somebody who is being forgotten.
@@ -152,8 +163,12 @@ pub async fn begin(
     put.execute(&mut *connection).await?;
     let owed = query(sql::CLOSE_OWED_TO_USER).bind(workspace).bind(user);
     owed.bind(now.as_millisecond()).bind(until).execute(&mut *connection).await?;
-    let changes = query(sql::REPLACE_CHANGER).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
-    changes.execute(&mut *connection).await?;
+    for statement in [sql::REPLACE_CHANGER, sql::REPLACE_GIVER, sql::REPLACE_CONCERNED] {
+        let replace = query(statement).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
+        replace.execute(&mut *connection).await?;
+    }
+    let record = OrderRecord::new(OrderKind::Forget);
+    order_journal::put(connection, &order.workspace, &record, order.by.signature(), now).await?;
     let newest = query(sql::MESSAGES_BEFORE).bind(workspace).bind(user).bind(until);
     let newest = newest.bind(HIDDEN_AT_ONCE).fetch_all(&mut *connection).await?;
     let newest = newest.iter().map(message_ref).collect::<Result<Vec<_>, _>>()?;

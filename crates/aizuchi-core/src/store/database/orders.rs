@@ -9,13 +9,43 @@ use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
-    Counters, dead_letters, marks, memory, memory_changes, memos, redaction, rows, sql,
+    Counters, dead_letters, marks, memory, memory_changes, memos, order_journal, redaction, rows,
+    sql,
 };
 use crate::store::{
     LOOK, Mute, Order, PRIVATE_READ_RETENTION, PrivateRead, StandingOrders, StoreError,
 };
 
+/// Carries out an order. One that is signed is recorded with it.
 pub async fn apply(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    order: &Order,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (order, signer) = order.unsigned();
+    if let Some(by) = signer {
+        record(connection, order, by, now).await?;
+    }
+    carry_out(connection, counters, order, now).await
+}
+
+/// Before it is carried out, since a dead letter is gone afterwards.
+async fn record(
+    connection: &mut Connection,
+    order: &Order,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(mut record) = order.to_record() else { return Ok(()) };
+    let workspace = order.workspace();
+    if let Order::DropDeadLetter { id, .. } | Order::RetryDeadLetter { id, .. } = order {
+        record = record.of_letter(&dead_letters::find(connection, workspace, *id).await?);
+    }
+    order_journal::put(connection, workspace, &record, by, now).await
+}
+
+async fn carry_out(
     connection: &mut Connection,
     counters: &mut Counters,
     order: &Order,
@@ -67,7 +97,10 @@ pub async fn apply(
         | Order::OptOut { .. }
         | Order::OptIn { .. }
         | Order::Redact { .. }
-        | Order::Reset { .. } => counters.revision += 1,
+        | Order::Reset { .. }
+        | Order::NoteModelChoice { .. } => counters.revision += 1,
+        // Taken apart before.
+        Order::Signed { .. } => return Ok(()),
     }
     if let Order::OptOut { workspace, user } | Order::Redact { workspace, user } = order {
         redact_user(connection, counters, workspace, user, now).await?;
@@ -107,7 +140,9 @@ pub async fn apply(
         | Order::MarkDecision { .. }
         | Order::ChangeMemory { .. }
         | Order::ChangeMemo { .. }
-        | Order::NotePrivateRead(_) => return Ok(()),
+        | Order::NotePrivateRead(_)
+        | Order::NoteModelChoice { .. }
+        | Order::Signed { .. } => return Ok(()),
     };
     query.execute(connection).await?;
     Ok(())

@@ -379,6 +379,14 @@ statements! {
         ON CONFLICT (decision) DO UPDATE
         SET mark = excluded.mark, marked_by = excluded.marked_by, at_ms = excluded.at_ms";
     DROP_MARK = "DELETE FROM decision_marks WHERE workspace = ?1 AND decision = ?2";
+    /// The journal has numbers of its own, so that its entries do not shift those of decisions.
+    PUT_GIVEN_ORDER = "
+        INSERT INTO given_orders
+            (id, workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision)
+        VALUES ((SELECT coalesce(max(id), 0) + 1 FROM given_orders), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    HAS_GIVEN_ORDER = "
+        SELECT id FROM given_orders WHERE workspace = ?1 AND given_by = ?2 AND kind = ?3 LIMIT 1";
+    DROP_GIVEN_ORDERS = "DELETE FROM given_orders WHERE at_ms < ?1";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     DROP_ALL_MUTES = "DELETE FROM mutes";
     DROP_ALL_MODES = "DELETE FROM modes";
@@ -901,6 +909,13 @@ statements! {
         SELECT workspace, channel, reader, what, last_ms, reads FROM private_reads
         ORDER BY last_ms DESC, workspace, channel, reader, what
         LIMIT +?1";
+    /// The newest orders before ?1 of the workspace ?2; null: of all.
+    GIVEN_ORDERS = "
+        SELECT id, workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision
+        FROM given_orders
+        WHERE id < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
+        ORDER BY id DESC
+        LIMIT +?3";
     /// ?2 is a JSON list of decisions.
     MARKS = "
         SELECT k.decision, k.mark, k.marked_by, k.at_ms FROM json_each(?2) AS j

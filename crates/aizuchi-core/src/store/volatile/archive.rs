@@ -23,6 +23,7 @@ use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
+use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
 };
@@ -433,6 +434,13 @@ impl Archive for VolatileStore {
         reads.sort_by_key(order);
         reads.truncate(limit);
         Ok(reads)
+    }
+
+    async fn order_journal(
+        &self,
+        query: &OrderJournalQuery,
+    ) -> Result<Vec<GivenOrder>, StoreError> {
+        Ok(self.lock().order_journal(query))
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

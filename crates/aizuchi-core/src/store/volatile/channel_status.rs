@@ -13,12 +13,13 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{DecisionId, DecisionResult};
 use crate::event::step::{OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
+use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::volatile::{
     ConversationRecord, MessageRecord, OnceOwed, VolatileState, refuse_memories, refuse_memos,
 };
 use crate::store::{
-    FORGETTING_INTERVAL, LOOK, Mute, NOT_DECIDED, Order, PRIVATE_READ_RETENTION, PrivateRead,
-    PrivateReads, Spending, StoreError,
+    FORGETTING_INTERVAL, FORGOTTEN_USER_ID, LOOK, Mute, NOT_DECIDED, Order, PRIVATE_READ_RETENTION,
+    PrivateRead, PrivateReads, Spending, StoreError,
 };
 
 const HOUR_MS: i64 = 3_600_000;
@@ -277,6 +278,7 @@ impl VolatileState {
 
     pub(super) fn apply_order(&mut self, order: Order, now: Timestamp) -> Result<(), StoreError> {
         match order {
+            Order::Signed { order, by } => return self.apply_signed_order(*order, by, now),
             Order::ImportMemory { .. } | Order::ChangeMemory { .. } => {
                 return Err(refuse_memories());
             }
@@ -305,7 +307,8 @@ impl VolatileState {
             | Order::OptIn { .. }
             | Order::Redact { .. }
             | Order::Reset { .. }
-            | Order::Forget { .. } => self.revision += 1,
+            | Order::Forget { .. }
+            | Order::NoteModelChoice { .. } => self.revision += 1,
         }
         if let Order::Forget { workspace, user, asked } = &order {
             let begun = self.forgotten_at.get(&(workspace.clone(), user.clone()));
@@ -318,6 +321,9 @@ impl VolatileState {
             orders.forgotten.push((user.clone(), truncate_to_milliseconds(*asked)));
             self.judge_calls.remove(&(workspace.clone(), user.clone()));
             self.forget_user(workspace, user, now);
+            self.forget_orders_of(workspace, user);
+            let record = OrderRecord::new(OrderKind::Forget);
+            self.record_order(workspace.clone(), record, FORGOTTEN_USER_ID.into(), now);
         }
         if let Order::OptOut { workspace, user } | Order::Redact { workspace, user } = &order {
             self.redact_user(workspace, user, now);
@@ -354,7 +360,9 @@ impl VolatileState {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
-            | Order::NotePrivateRead(_) => {}
+            | Order::NotePrivateRead(_)
+            | Order::NoteModelChoice { .. }
+            | Order::Signed { .. } => {}
         }
         orders.mutes.sort_by(|one, other| (&one.0, other.1.by).cmp(&(&other.0, one.1.by)));
         orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -487,7 +495,7 @@ impl VolatileState {
 }
 
 /// As precise as the databases.
-fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
+pub(super) fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
     if time == Timestamp::MAX {
         return time;
     }

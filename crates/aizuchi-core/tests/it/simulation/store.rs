@@ -233,7 +233,7 @@ impl Store for SimulatedStore {
             let forgotten_before = self.inner.orders(ordered.workspace()).await?.forgotten;
             self.inner.order(order, now).await?;
             let forgotten_after = self.inner.orders(ordered.workspace()).await?.forgotten;
-            if let Order::Forget { user, .. } = &ordered
+            if let Order::Forget { user, .. } = ordered.unsigned().0
                 && forgotten_before != forgotten_after
             {
                 self.forget_words(user);

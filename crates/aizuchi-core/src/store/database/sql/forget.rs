@@ -275,6 +275,12 @@ statements! {
     REPLACE_CHANGER = "
         UPDATE memory_changes SET changed_by = ?3
         WHERE workspace = ?1 AND substr(changed_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    /// The same of what the user ordered.
+    REPLACE_GIVER = "
+        UPDATE given_orders SET given_by = ?3
+        WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    /// And of what was ordered about them.
+    REPLACE_CONCERNED = "UPDATE given_orders SET user_id = ?3 WHERE workspace = ?1 AND user_id = ?2";
     REPLACE_ONLY_FOR = "
         UPDATE outbox SET notes = json_set(notes, '$.only_for', ?2)
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";

@@ -1,0 +1,194 @@
+//! The journal of orders: who ordered what, where, and when. It holds no text of the chat. Marks and changes of memories
+//! have journals of their own.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::decision::DecisionId;
+use crate::event::DeadLetter;
+use crate::store::Order;
+
+/// The journal is kept for this long.
+pub(in crate::store) const ORDER_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
+
+/// An order that somebody gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenOrder {
+    /// Rises with each order.
+    pub number: i64,
+    pub workspace: WorkspaceId,
+    pub at: Timestamp,
+    /// The name under which they signed in, or as [`crate::memory::asker::sign`] names the user of a command. Empty: this
+    /// machine.
+    pub by: Arc<str>,
+    pub record: OrderRecord,
+}
+
+/// What was ordered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderRecord {
+    pub kind: OrderKind,
+    /// `None`: in the whole workspace.
+    pub channel: Option<ChannelId>,
+    /// Whom it concerns. Whoever was forgotten is not named.
+    pub user: Option<UserId>,
+    /// Of a mute; `Timestamp::MAX` is until further notice.
+    pub until: Option<Timestamp>,
+    /// The mode or the model that was chosen. `None` of a mode: as configured.
+    pub value: Option<Arc<str>>,
+    /// The decision of a dead letter.
+    pub decision: Option<DecisionId>,
+}
+
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum OrderKind {
+    Mute,
+    Unmute,
+    Mode,
+    OptOut,
+    OptIn,
+    /// Of a conversation.
+    Reset,
+    /// A user was forgotten.
+    Forget,
+    RetryDeadLetter,
+    DropDeadLetter,
+    /// The gate is learned anew.
+    ForgetMoments,
+    ChooseModel,
+}
+
+/// The newest orders before one of them, of one workspace or of all.
+#[derive(Clone, Debug)]
+pub struct OrderJournalQuery {
+    pub workspace: Option<WorkspaceId>,
+    pub before: Option<i64>,
+    pub limit: usize,
+}
+
+impl OrderKind {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl OrderRecord {
+    pub fn new(kind: OrderKind) -> Self {
+        Self { kind, channel: None, user: None, until: None, value: None, decision: None }
+    }
+
+    /// The same of this dead letter.
+    pub fn of_letter(self, letter: &DeadLetter) -> Self {
+        let channel = Some(letter.conversation.channel.clone());
+        Self { channel, decision: letter.decision, ..self }
+    }
+}
+
+impl Order {
+    /// The order, recorded in the journal as somebody's. See [`GivenOrder::by`].
+    pub fn signed(self, by: impl Into<Arc<str>>) -> Self {
+        Order::Signed { order: Box::new(self), by: by.into() }
+    }
+
+    /// What is ordered, and by whom if it is signed.
+    pub fn unsigned(&self) -> (&Self, Option<&str>) {
+        let (mut order, mut signer) = (self, None);
+        while let Order::Signed { order: inner, by } = order {
+            order = inner;
+            signer = Some(&**by);
+        }
+        (order, signer)
+    }
+
+    /// How it stands in the journal, besides the dead letter that it is about. `None`: it does not.
+    pub fn to_record(&self) -> Option<OrderRecord> {
+        let channel = |kind, channel: &Option<ChannelId>| OrderRecord {
+            channel: channel.clone(),
+            ..OrderRecord::new(kind)
+        };
+        let user = |kind, user: &UserId| OrderRecord {
+            user: Some(user.clone()),
+            ..OrderRecord::new(kind)
+        };
+        Some(match self {
+            Order::Mute { channel: muted, until, .. } => {
+                OrderRecord { until: Some(*until), ..channel(OrderKind::Mute, muted) }
+            }
+            Order::Unmute { channel: muted, .. } => channel(OrderKind::Unmute, muted),
+            Order::Mode { channel: ordered, mode, .. } => OrderRecord {
+                value: mode.map(|mode| mode.name().into()),
+                ..channel(OrderKind::Mode, &Some(ordered.clone()))
+            },
+            Order::OptOut { user: whom, .. } => user(OrderKind::OptOut, whom),
+            Order::OptIn { user: whom, .. } => user(OrderKind::OptIn, whom),
+            Order::Reset { conversation, .. } => {
+                channel(OrderKind::Reset, &Some(conversation.channel.clone()))
+            }
+            Order::RetryDeadLetter { .. } => OrderRecord::new(OrderKind::RetryDeadLetter),
+            Order::DropDeadLetter { .. } => OrderRecord::new(OrderKind::DropDeadLetter),
+            Order::ForgetMoments { .. } => OrderRecord::new(OrderKind::ForgetMoments),
+            Order::NoteModelChoice { model, .. } => OrderRecord {
+                value: Some(model.clone()),
+                ..OrderRecord::new(OrderKind::ChooseModel)
+            },
+            Order::Signed { order, .. } => return order.to_record(),
+            // Recorded where it begins, without a name, and only if it does begin.
+            Order::Forget { .. } => return None,
+            // The program's own, and what has a record of its own.
+            Order::Redact { .. }
+            | Order::ImportMemory { .. }
+            | Order::ImportMemo { .. }
+            | Order::MarkDecision { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
+            | Order::NotePrivateRead(_) => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Mode;
+
+    #[test]
+    fn what_is_signed_is_recorded_with_what_it_says() {
+        let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("garden"));
+        let mode =
+            |mode| Order::Mode { workspace: workspace.clone(), channel: channel.clone(), mode };
+        let signed = mode(Some(Mode::Observe)).signed("olga");
+        assert_eq!(signed.unsigned(), (&mode(Some(Mode::Observe)), Some("olga")));
+        assert_eq!(mode(None).unsigned(), (&mode(None), None));
+        assert_eq!(signed.workspace(), &workspace);
+        let record = |value: Option<&str>| OrderRecord {
+            channel: Some(channel.clone()),
+            value: value.map(Arc::from),
+            ..OrderRecord::new(OrderKind::Mode)
+        };
+        assert_eq!(signed.to_record(), Some(record(Some("observe"))));
+        assert_eq!(mode(None).to_record(), Some(record(None)));
+        let (user, asked) = (UserId::new("u-mia"), Timestamp::UNIX_EPOCH);
+        let opt_out = Order::OptOut { workspace: workspace.clone(), user: user.clone() };
+        let opt_out = opt_out.signed("olga");
+        let about_mia =
+            OrderRecord { user: Some(user.clone()), ..OrderRecord::new(OrderKind::OptOut) };
+        assert_eq!(opt_out.to_record(), Some(about_mia));
+        assert!(opt_out.changes_messages() && !signed.changes_messages());
+        assert_eq!(Order::Forget { workspace, user, asked }.signed("olga").to_record(), None);
+    }
+}

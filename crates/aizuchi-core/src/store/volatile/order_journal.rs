@@ -1,0 +1,85 @@
+//! The journal of orders.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{UserId, WorkspaceId};
+use crate::memory::asker::signer;
+use crate::store::order_journal::{GivenOrder, ORDER_RETENTION, OrderJournalQuery, OrderRecord};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::channel_status::truncate_to_milliseconds;
+use crate::store::{FORGOTTEN_USER_ID, Order, StoreError};
+
+impl VolatileState {
+    /// Carries out an order and records it. What is refused is not recorded.
+    pub(super) fn apply_signed_order(
+        &mut self,
+        order: Order,
+        by: Arc<str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (workspace, record) = (order.workspace().clone(), order.to_record());
+        let letter = match order {
+            Order::DropDeadLetter { id, .. } | Order::RetryDeadLetter { id, .. } => {
+                self.dead_letters.iter().find(|letter| letter.id == id).cloned()
+            }
+            _ => None,
+        };
+        self.apply_order(order, now)?;
+        if let Some(record) = record {
+            let record = match letter {
+                Some(letter) => record.of_letter(&letter),
+                None => record,
+            };
+            self.record_order(workspace, record, by, now);
+        }
+        Ok(())
+    }
+
+    /// Records an order, unless it is a command of the chat that is recorded already. What is old enough is dropped.
+    pub(super) fn record_order(
+        &mut self,
+        workspace: WorkspaceId,
+        record: OrderRecord,
+        by: Arc<str>,
+        now: Timestamp,
+    ) {
+        let is_same = |given: &GivenOrder| {
+            given.workspace == workspace && given.by == by && given.record.kind == record.kind
+        };
+        if signer(&by).is_some() && self.given_orders.iter().any(is_same) {
+            return;
+        }
+        let number = self.given_orders.last().map_or(1, |last| last.number + 1);
+        let until = record.until.map(truncate_to_milliseconds);
+        let (record, at) = (OrderRecord { until, ..record }, truncate_to_milliseconds(now));
+        self.given_orders.push(GivenOrder { number, workspace, at, by, record });
+        let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
+        self.given_orders.retain(|given| given.at >= before);
+    }
+
+    /// What a user ordered, and what was ordered about them, stays on record, and not who it was.
+    pub(super) fn forget_orders_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
+        for given in self.given_orders.iter_mut().filter(|given| given.workspace == *workspace) {
+            if signer(&given.by) == Some(user.as_str()) {
+                given.by = FORGOTTEN_USER_ID.into();
+            }
+            if given.record.user.as_ref() == Some(user) {
+                given.record.user = Some(UserId::new(FORGOTTEN_USER_ID));
+            }
+        }
+    }
+
+    /// The newest orders before one of them, newest first.
+    pub(super) fn order_journal(
+        &self,
+        OrderJournalQuery { workspace, before, limit }: &OrderJournalQuery,
+    ) -> Vec<GivenOrder> {
+        let is_wanted = |given: &&GivenOrder| {
+            workspace.as_ref().is_none_or(|wanted| *wanted == given.workspace)
+                && before.is_none_or(|before| given.number < before)
+        };
+        self.given_orders.iter().rev().filter(is_wanted).take(*limit).cloned().collect()
+    }
+}
