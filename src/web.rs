@@ -13,6 +13,7 @@ mod access;
 mod language;
 mod compression;
 mod problem_page;
+mod own_page;
 pub mod auth;
 mod sign_in;
 mod markdown;

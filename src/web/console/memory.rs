@@ -22,6 +22,7 @@ use crate::web::console::memory::views::{
 };
 use crate::web::language::PageLanguage;
 use crate::web::memories::{self, KeyFields, MemoryOrder};
+use crate::web::own_page::{self, OwnPage};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
@@ -183,7 +184,8 @@ pub struct MemoryForm {
     tags: Option<String>,
     detail: Option<String>,
     /// The page to go back to.
-    back: Option<String>,
+    #[serde(default, deserialize_with = "own_page::if_own")]
+    back: Option<OwnPage>,
 }
 
 pub async fn order(
@@ -196,8 +198,7 @@ pub async fn order(
         ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
     };
     let Form(form) = form.map_err(|_| malformed())?;
-    let is_own = |back: &&str| back.starts_with("/console") && !back.contains(['\\', '\r', '\n']);
-    let back = form.back.as_deref().filter(is_own).unwrap_or("/console/memory").to_owned();
+    let back = OwnPage::redirect(form.back.as_ref(), "/console/memory");
     let access = &visitor.access;
     if matches!(form.order.as_str(), "memo" | "remove memo") {
         let id = MemoryId(form.memo.ok_or_else(malformed)?);
@@ -212,7 +213,7 @@ pub async fn order(
             _ => None,
         };
         memories::change_memo(&web, access, form.workspace.as_deref(), id, edit).await?;
-        return Ok(Redirect::to(&back));
+        return Ok(back);
     }
     let MemoryForm { workspace, scope, channel, thread, term, .. } = form;
     let order = MemoryOrder {
@@ -224,5 +225,5 @@ pub async fn order(
         to: form.to,
     };
     memories::carry_out(&web, access, order).await?;
-    Ok(Redirect::to(&back))
+    Ok(back)
 }
