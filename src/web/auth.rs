@@ -13,8 +13,10 @@ use sha2::{Digest, Sha256};
 use crate::config::http::{AccessRole, HttpConfig, HttpToken, ProxySignIn};
 use crate::web::access::{Access, Visitor};
 use crate::web::attempts::Attempts;
+use crate::web::console::layout::encode;
 use crate::web::holder::Holder;
 use crate::web::language::language_of;
+use crate::web::own_page::OwnPage;
 use crate::web::peer::{Client, Peer};
 use crate::web::problem_page::{is_for_browser, page_for};
 use crate::web::sessions::{Session, Sessions};
@@ -264,9 +266,18 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         return Err(refusal(StatusCode::FORBIDDEN, &sentence));
     }
     if is_page(request) {
-        return Err(Box::new(Redirect::to("/login").into_response()));
+        return Err(Box::new(to_sign_in(request).into_response()));
     }
     Err(refusal(StatusCode::UNAUTHORIZED, "this needs the token of http.token, as a bearer"))
+}
+
+/// To the page that asks who it is, which leads back to the one that is asked for.
+fn to_sign_in(request: &Request) -> Redirect {
+    let asked = request.uri().path_and_query().and_then(|asked| OwnPage::parse(asked.as_str()));
+    match asked.filter(|page| !page.is_room()) {
+        Some(page) => Redirect::to(&format!("/login?next={}", encode(page.as_str()))),
+        None => Redirect::to("/login"),
+    }
 }
 
 /// Lets a visitor in, if their role has any business at this address.
@@ -461,6 +472,24 @@ mod tests {
         ] {
             let headers = HeaderMap::from_iter([(header::COOKIE, cookie.parse().unwrap())]);
             assert_eq!(authenticator.session(&headers, now).is_some(), expected, "{cookie}");
+        }
+    }
+
+    #[test]
+    fn a_sign_in_leads_back_to_the_page_that_was_asked_for() {
+        for (asked, expected) in [
+            ("/", "/login"),
+            ("/console", "/login?next=%2Fconsole"),
+            ("/console/queue?before=7", "/login?next=%2Fconsole%2Fqueue%3Fbefore%3D7"),
+            ("/decisions/1", "/login?next=%2Fdecisions%2F1"),
+            // A stream is no page, and neither is what a browser could take for another place.
+            ("/console/events", "/login"),
+            ("/console//evil.example", "/login"),
+            ("//evil.example/console", "/login"),
+        ] {
+            let request = axum::http::Request::builder().uri(asked).body(Body::empty()).unwrap();
+            let answer = to_sign_in(&request).into_response();
+            assert_eq!(answer.headers()[header::LOCATION], expected, "{asked}");
         }
     }
 

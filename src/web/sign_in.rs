@@ -1,4 +1,4 @@
-//! The page that asks for the token, and the end of a session.
+//! The page that asks for the token and then leads to the page that was wanted, and the end of a session.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use serde::Deserialize;
 use crate::web::access::Visitor;
 use crate::web::auth::{SESSION_COOKIE, TokenCheck};
 use crate::web::language::PageLanguage;
+use crate::web::own_page::{self, OwnPage};
 use crate::web::peer::Client;
 use crate::web::sessions::SESSION_AGE;
 use crate::web::{ApiProblem, Web};
@@ -31,17 +32,24 @@ struct SignInPage<'a> {
     error: Option<&'a str>,
     /// The code of a link that signs in once, instead of a token.
     link: Option<&'a str>,
+    /// The page that was wanted.
+    next: Option<&'a str>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct SignInForm {
     token: Option<String>,
     link: Option<String>,
+    /// The page that was wanted.
+    #[serde(default, deserialize_with = "own_page::if_own")]
+    next: Option<OwnPage>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub struct SignInQuery {
     link: Option<String>,
+    #[serde(default, deserialize_with = "own_page::if_own")]
+    next: Option<OwnPage>,
 }
 
 /// A link is followed only with a click: what looks at links before people do must not use it up.
@@ -50,11 +58,11 @@ pub async fn page(
     PageLanguage(language): PageLanguage,
     query: Result<Query<SignInQuery>, QueryRejection>,
 ) -> Result<Response, ApiProblem> {
-    let link = query.ok().and_then(|Query(query)| query.link);
+    let SignInQuery { link, next } = query.map(|Query(query)| query).unwrap_or_default();
     if link.is_none() && !web.authenticator.has_tokens() {
-        return Ok(Redirect::to("/").into_response());
+        return Ok(OwnPage::redirect(next.as_ref(), "/").into_response());
     }
-    Ok(render(&web, language, None, link.as_deref())?.into_response())
+    Ok(render(&web, language, None, link.as_deref(), next.as_ref())?.into_response())
 }
 
 pub async fn sign_in(
@@ -65,28 +73,29 @@ pub async fn sign_in(
     form: Result<Form<SignInForm>, FormRejection>,
 ) -> Result<Response, ApiProblem> {
     let authenticator = &web.authenticator;
-    let (token, link) = form.map_or((None, None), |Form(form)| (form.token, form.link));
+    let SignInForm { token, link, next } = form.map(|Form(form)| form).unwrap_or_default();
+    let next = next.as_ref();
     let now = web.clock.now();
     let (holder, start) = if let Some(link) = link {
         let Some(holder) = authenticator.links.redeem(&link, now) else {
             let error = texts::pages::wrong_link(language);
-            let page = render(&web, language, Some(error), None)?;
+            let page = render(&web, language, Some(error), None, next)?;
             return Ok((StatusCode::UNAUTHORIZED, page).into_response());
         };
         (holder, "/console")
     } else if !authenticator.has_tokens() {
-        return Ok(Redirect::to("/").into_response());
+        return Ok(OwnPage::redirect(next, "/").into_response());
     } else {
         match authenticator.check(&token.unwrap_or_default(), client.peer, now) {
             TokenCheck::Right(holder) => (holder, "/"),
             TokenCheck::Wrong => {
                 let error = texts::pages::wrong_token(language);
-                let page = render(&web, language, Some(error), None)?;
+                let page = render(&web, language, Some(error), None, next)?;
                 return Ok((StatusCode::UNAUTHORIZED, page).into_response());
             }
             TokenCheck::TooSoon(wait) => {
                 let error = texts::pages::too_many_tokens(language, retry_seconds(wait));
-                let page = render(&web, language, Some(&error), None)?;
+                let page = render(&web, language, Some(&error), None, next)?;
                 let answer = (StatusCode::TOO_MANY_REQUESTS, retry_after(wait), page);
                 return Ok(answer.into_response());
             }
@@ -99,7 +108,7 @@ pub async fn sign_in(
     };
     let id = authenticator.sessions.open(holder, now).map_err(broken)?;
     let cookie = set_cookie(&id, SESSION_AGE, &headers);
-    Ok(([(header::SET_COOKIE, cookie)], Redirect::to(start)).into_response())
+    Ok(([(header::SET_COOKIE, cookie)], OwnPage::redirect(next, start)).into_response())
 }
 
 pub async fn sign_out(
@@ -142,6 +151,7 @@ fn render(
     language: Language,
     error: Option<&str>,
     link: Option<&str>,
+    next: Option<&OwnPage>,
 ) -> Result<Html<String>, ApiProblem> {
     let page = SignInPage {
         language: language.tag(),
@@ -154,6 +164,7 @@ fn render(
         button: texts::pages::enter(language),
         error,
         link,
+        next: next.map(OwnPage::as_str),
     };
     let broken =
         |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");

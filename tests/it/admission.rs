@@ -109,11 +109,15 @@ async fn the_token_grants_access() {
     let get = |path: &str| client.get(format!("{address}{path}")).header(HOST, "aizuchi.example");
 
     // Without the token, a browser is redirected and a program gets an error.
-    for page in ["/", "/decisions/1"] {
+    for (page, sign_in) in [
+        ("/", "/login"),
+        ("/decisions/1", "/login?next=%2Fdecisions%2F1"),
+        ("/console/queue?before=7", "/login?next=%2Fconsole%2Fqueue%3Fbefore%3D7"),
+    ] {
         let answer = get(page).send().await.unwrap();
         assert_eq!(
             (answer.status(), &answer.headers()[LOCATION]),
-            (StatusCode::SEE_OTHER, &"/login".parse().unwrap())
+            (StatusCode::SEE_OTHER, &sign_in.parse().unwrap())
         );
     }
     for path in ["/api/channels", "/metrics", "/events"] {
@@ -147,8 +151,29 @@ async fn the_token_grants_access() {
     let cookie = cookie.split(';').next().unwrap();
     let page = get("/").header(COOKIE, cookie).send().await.unwrap();
     assert_eq!(page.status(), StatusCode::OK);
+
     // With `no-referrer`, a browser would send the login form without an origin.
     assert_eq!(page.headers()[REFERRER_POLICY], "same-origin");
+
+    // The form carries the page that was wanted, also past a wrong token, and leads there; to no other site.
+    for (next, expected) in [
+        ("%2Fconsole%2Fqueue%3Fbefore%3D7", "/console/queue?before=7"),
+        ("%2F%2Fevil.example", "/"),
+        ("https%3A%2F%2Fevil.example", "/"),
+        ("%2F%5Cevil.example", "/"),
+        ("%2Fconsole%0D%0Ax%3A+y", "/"),
+    ] {
+        let is_carried = expected != "/";
+        let shown = get(&format!("/login?next={next}")).send().await.unwrap();
+        let refused = login(&format!("wrong&next={next}")).send().await.unwrap();
+        assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+        for page in [shown.text().await.unwrap(), refused.text().await.unwrap()] {
+            assert_eq!(page.contains("value=\"/console/queue?before=7\""), is_carried, "{page}");
+            assert!(!page.contains("evil.example"), "{page}");
+        }
+        let answer = login(&format!("{TOKEN}&next={next}")).send().await.unwrap();
+        assert_eq!(answer.headers()[LOCATION], expected, "{next}");
+    }
 
     // A page of another origin cannot use the browser's cookie.
     let foreign = client

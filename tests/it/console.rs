@@ -201,9 +201,10 @@ async fn this_machine_without_a_token_gives_orders_and_reads_no_other_workspace(
 
     // A link from the command line makes somebody an admin.
     let link = aizuchi_link(&harness, &["--name", "mia"]);
-    let page = client().get(&link).send().await.unwrap().text().await.unwrap();
+    let wanted = format!("{link}&next=%2Fconsole%2Fqueue");
+    let page = client().get(wanted).send().await.unwrap().text().await.unwrap();
     let code = link.split_once("link=").unwrap().1;
-    assert!(page.contains(code), "{page}");
+    assert!(page.contains(code) && page.contains("value=\"/console/queue\""), "{page}");
     let follow = async || {
         let form = client().post(format!("{}/login", program.address));
         let form = form.header("content-type", "application/x-www-form-urlencoded");
