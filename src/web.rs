@@ -22,6 +22,7 @@ mod workspaces;
 mod api;
 mod orders;
 mod dead_letters;
+mod private_reads;
 mod memories;
 mod models;
 mod demo;

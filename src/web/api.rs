@@ -13,7 +13,7 @@ use crate::web::access::{Access, Visitor};
 use crate::web::views::{
     AddedChannelView, ChannelView, MarkedDecisionView, MessageView, PersonView,
 };
-use crate::web::workspaces::Shown;
+use crate::web::workspaces::{Shown, WorkspaceParameter};
 use crate::web::{ApiProblem, ApiResult, MAX_BODY_BYTES, Web, views, workspaces};
 use aizuchi_core::chat::{
     AuthorKind, Channel, ChannelId, MessageId, ReactionChange, User, WorkspaceId,
@@ -71,24 +71,12 @@ pub struct TalkView {
     decisions: Vec<MarkedDecisionView>,
 }
 
-#[derive(Deserialize, JsonSchema)]
-pub struct WorkspaceQuery {
-    workspace: Option<String>,
-}
-
-type WorkspaceParameter = Result<Query<WorkspaceQuery>, QueryRejection>;
-
-async fn named_workspace(web: &Web, query: WorkspaceParameter) -> Result<WorkspaceId, ApiProblem> {
-    let workspace = query.ok().and_then(|Query(query)| query.workspace);
-    workspaces::find(web, workspace.as_deref()).await
-}
-
 pub async fn channels(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
 ) -> ApiResult<ChannelsAnswer> {
-    let workspace = named_workspace(&web, query).await?;
+    let workspace = workspaces::named(&web, query).await?;
     let revision = *web.revisions.borrow();
     let (channels, muted_until) = participation(&web, &visitor.access, &workspace).await?;
     let persona = PersonaView { name: web.persona.name.clone() };
@@ -128,7 +116,7 @@ pub async fn room(
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
 ) -> ApiResult<RoomAnswer> {
-    let workspace = named_workspace(&web, query).await?;
+    let workspace = workspaces::named(&web, query).await?;
     if workspace != workspace_id() {
         return other_room(&web, &visitor.access, &workspace).await;
     }
@@ -223,6 +211,7 @@ async fn decision_views(
 #[derive(Deserialize, JsonSchema)]
 pub struct NameBody {
     name: String,
+    /// Only the local room takes this; it is the default.
     workspace: Option<String>,
 }
 
@@ -231,7 +220,7 @@ pub async fn add_channel(
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<AddedChannelView>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
-    workspaces::require_local(body.workspace.as_deref())?;
+    workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_channel(&body.name).await;
     let channel = added.map_err(|error| local_room_problem(&web, &error))?;
     Ok((StatusCode::CREATED, Json(views::channel(&channel))))
@@ -248,7 +237,7 @@ pub async fn users(
     Extension(visitor): Extension<Visitor>,
     query: WorkspaceParameter,
 ) -> ApiResult<PeopleAnswer> {
-    let workspace = named_workspace(&web, query).await?;
+    let workspace = workspaces::named(&web, query).await?;
     if workspace == workspace_id() {
         let people = views::users(&web.room.user_names());
         return Ok(Json(PeopleAnswer { people }));
@@ -271,7 +260,7 @@ pub async fn add_user(
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<PersonView>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
-    workspaces::require_local(body.workspace.as_deref())?;
+    workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_user(&body.name).await;
     let (name, is_new) = added.map_err(|error| local_room_problem(&web, &error))?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -280,6 +269,7 @@ pub async fn add_user(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct MessagesQuery {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     channel: String,
     thread: Option<String>,
@@ -359,6 +349,7 @@ pub struct DeletedAnswer {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct PostBody {
+    /// Only the local room takes this; it is the default.
     workspace: Option<String>,
     id: Option<String>,
     channel: String,
@@ -372,7 +363,7 @@ pub async fn post_message(
     body: Result<Json<PostBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<WrittenAnswer>), ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, POST_FORMAT))?;
-    workspaces::require_local(body.workspace.as_deref())?;
+    workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let message = LocalMessage {
         id: body.id,
         channel: ChannelId::new(body.channel),
@@ -387,6 +378,7 @@ pub async fn post_message(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct EditBody {
+    /// Only the local room takes this; it is the default.
     workspace: Option<String>,
     channel: String,
     user: String,
@@ -400,7 +392,7 @@ pub async fn edit(
 ) -> ApiResult<WrittenAnswer> {
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, EDIT_FORMAT))?;
-    workspaces::require_local(body.workspace.as_deref())?;
+    workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let id = MessageId::new(id);
     let own = OwnMessage { channel: ChannelId::new(body.channel), id: id.clone(), user: body.user };
     let at = web
@@ -413,6 +405,7 @@ pub async fn edit(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct DeleteQuery {
+    /// Only the local room takes this; it is the default.
     workspace: Option<String>,
     channel: String,
     user: String,
@@ -426,7 +419,7 @@ pub async fn delete(
     let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
     let usage = "say where and whose it is: /api/messages/…?channel=…&user=…";
     let Query(query) = query.map_err(|_| bad_request(usage))?;
-    workspaces::require_local(query.workspace.as_deref())?;
+    workspaces::require_local(&web, query.workspace.as_deref()).await?;
     let id = MessageId::new(id);
     let own =
         OwnMessage { channel: ChannelId::new(query.channel), id: id.clone(), user: query.user };
@@ -436,6 +429,7 @@ pub async fn delete(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ReactBody {
+    /// Only the local room takes this; it is the default.
     workspace: Option<String>,
     channel: String,
     message: String,
@@ -450,7 +444,7 @@ pub async fn react(
     body: Result<Json<ReactBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, REACT_FORMAT))?;
-    workspaces::require_local(body.workspace.as_deref())?;
+    workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let reaction = ReactionRequest {
         channel: ChannelId::new(body.channel),
         message: MessageId::new(body.message),
@@ -464,6 +458,7 @@ pub async fn react(
 
 #[derive(Deserialize, JsonSchema)]
 pub struct DecisionsQuery {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     channel: Option<String>,
     message: Option<String>,

@@ -11,9 +11,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::web::api::{
     ChannelsAnswer, DecisionsAnswer, DecisionsQuery, DeleteQuery, DeletedAnswer, EditBody,
     MessagesAnswer, MessagesQuery, NameBody, PeopleAnswer, PostBody, ReactBody, RoomAnswer,
-    WorkspaceQuery, WrittenAnswer,
+    WrittenAnswer,
 };
-use crate::web::console::api::{HealthAnswer, PrivateReadsAnswer, StatusAnswer, StatusQuery};
+use crate::web::console::api::{HealthAnswer, StatusAnswer};
 use crate::web::dead_letters::{LettersAnswer, LettersQuery};
 use crate::web::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::web::marks::MarkBody;
@@ -21,12 +21,13 @@ use crate::web::memories::{
     ChangesAnswer, MemoBody, MemoriesAnswer, MemoriesQuery, MemoryOrderBody,
 };
 use crate::web::models::{ChoiceBody, ModelsAnswer};
-use crate::web::orders::{ModeBody, MuteBody, OptOutBody, SpendingQuery, StopBody, UnmuteBody};
+use crate::web::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
+use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
-use crate::web::workspaces::WorkspacesAnswer;
+use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, judge_again, marks,
-    memories, models, orders, workspaces,
+    memories, models, orders, private_reads, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -184,6 +185,7 @@ fn channels() -> Vec<Endpoint> {
             texts::list_workspaces,
             get(workspaces::workspaces),
         )
+        .query::<WorkspaceFilter>()
         .answers::<WorkspacesAnswer>(),
         Endpoint::new(
             ("GET", "/api/channels"),
@@ -293,13 +295,15 @@ fn ledger() -> Vec<Endpoint> {
             ("retryDeadLetter", topic),
             texts::retry_dead_letter,
             post(dead_letters::retry),
-        ),
+        )
+        .query::<WorkspaceFilter>(),
         Endpoint::new(
             ("DELETE", "/api/dead-letters/{id}"),
             ("dropDeadLetter", topic),
             texts::drop_dead_letter,
             delete(dead_letters::drop),
-        ),
+        )
+        .query::<WorkspaceFilter>(),
     ]
 }
 
@@ -357,7 +361,7 @@ fn program() -> Vec<Endpoint> {
             texts::get_status,
             get(console::api::status),
         )
-        .query::<StatusQuery>()
+        .query::<WorkspaceFilter>()
         .answers::<StatusAnswer>(),
         Endpoint::new(
             ("GET", "/api/health"),
@@ -365,6 +369,7 @@ fn program() -> Vec<Endpoint> {
             texts::get_health,
             get(console::api::health),
         )
+        .query::<WorkspaceFilter>()
         .answers::<HealthAnswer>(),
         Endpoint::new(
             ("GET", "/api/spending"),
@@ -372,14 +377,15 @@ fn program() -> Vec<Endpoint> {
             texts::get_spending,
             get(orders::spending),
         )
-        .query::<SpendingQuery>()
+        .query::<WorkspaceQuery>()
         .answers::<SpendingView>(),
         Endpoint::new(
             ("GET", "/api/private-reads"),
             ("listPrivateReads", topic),
             texts::list_private_reads,
-            get(console::api::private_reads),
+            get(private_reads::list),
         )
+        .query::<ReadsQuery>()
         .answers::<PrivateReadsAnswer>(),
         Endpoint::new(
             ("GET", "/api/models"),
@@ -387,6 +393,7 @@ fn program() -> Vec<Endpoint> {
             texts::get_models,
             get(models::models),
         )
+        .query::<WorkspaceFilter>()
         .answers::<ModelsAnswer>(),
         Endpoint::new(
             ("POST", "/api/models"),
@@ -410,13 +417,15 @@ fn program() -> Vec<Endpoint> {
             texts::start_demo,
             post(demo::start),
         )
+        .query::<WorkspaceQuery>()
         .answers::<AddedChannelView>(),
         Endpoint::new(
             ("DELETE", "/api/demo"),
             ("endDemo", topic),
             texts::end_demo,
             delete(demo::skip),
-        ),
+        )
+        .query::<WorkspaceQuery>(),
     ]
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
 use crate::web::views::DeadLetterView;
-use crate::web::workspaces::Shown;
+use crate::web::workspaces::{FilterParameter, Shown};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
@@ -20,7 +20,9 @@ use aizuchi_core::store::{DeadLetterQuery, Order, StoreError};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct LettersQuery {
+    /// Only of this workspace, by its id. Without one it is all of them.
     workspace: Option<String>,
+    /// The `older` of the page behind the one that is wanted.
     before: Option<i64>,
 }
 
@@ -58,10 +60,7 @@ pub async fn list(
 ) -> ApiResult<LettersAnswer> {
     let usage = "before is the id of a dead letter, a number";
     let Query(query) = query.map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, usage))?;
-    let workspace = match query.workspace {
-        Some(id) => Some(workspaces::find(&web, Some(&id)).await?),
-        None => None,
-    };
+    let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
     let before = query.before.map(DeadLetterId);
     let Letters { letters, older } = read(&web, &visitor.access, workspace, before).await?;
     let view = |letter: &DeadLetter| match may_read(&visitor.access, letter) {
@@ -95,10 +94,14 @@ pub async fn read(
     Ok(Letters { letters, older })
 }
 
-/// The letter with this id.
-async fn find(web: &Web, id: DeadLetterId) -> Result<DeadLetter, ApiProblem> {
+/// The letter with this id, of a workspace or of any.
+async fn find(
+    web: &Web,
+    workspace: Option<WorkspaceId>,
+    id: DeadLetterId,
+) -> Result<DeadLetter, ApiProblem> {
     let before = Some(DeadLetterId(id.0.saturating_add(1)));
-    let query = DeadLetterQuery { workspace: None, before, limit: 1 };
+    let query = DeadLetterQuery { workspace, before, limit: 1 };
     let newest = web.archive.dead_letters(&query).await?.pop();
     newest.filter(|letter| letter.id == id).ok_or_else(absent)
 }
@@ -113,9 +116,12 @@ pub async fn retry(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     id: Result<Path<i64>, PathRejection>,
+    filter: FilterParameter,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| absent())?;
-    settle(&web, &visitor.access, DeadLetterId(id), DeadLetterAction::Retry).await?;
+    let workspace = workspaces::only(&web, filter).await?;
+    let action = DeadLetterAction::Retry;
+    settle(&web, &visitor.access, workspace, DeadLetterId(id), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -124,22 +130,27 @@ pub async fn drop(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     id: Result<Path<i64>, PathRejection>,
+    filter: FilterParameter,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| absent())?;
-    settle(&web, &visitor.access, DeadLetterId(id), DeadLetterAction::Drop).await?;
+    let workspace = workspaces::only(&web, filter).await?;
+    let action = DeadLetterAction::Drop;
+    settle(&web, &visitor.access, workspace, DeadLetterId(id), action).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Tries a letter again or drops it: one of a workspace, or without one of any.
 pub async fn settle(
     web: &Web,
     access: &Access,
+    workspace: Option<WorkspaceId>,
     id: DeadLetterId,
     action: DeadLetterAction,
 ) -> Result<(), ApiProblem> {
     if !access.may_order() {
         return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
     }
-    let workspace = find(web, id).await?.conversation.workspace;
+    let workspace = find(web, workspace, id).await?.conversation.workspace;
     let order = match action {
         DeadLetterAction::Retry => Order::RetryDeadLetter { workspace, id },
         DeadLetterAction::Drop => Order::DropDeadLetter { workspace, id },

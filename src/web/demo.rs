@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
@@ -12,18 +12,32 @@ use crate::demo::script::SCENES;
 use crate::demo::{DemoStatus, Phase};
 use crate::web::room_feed::event;
 use crate::web::views::AddedChannelView;
-use crate::web::{ApiResult, Web, views};
+use crate::web::workspaces::WorkspaceParameter;
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::platform::local::demo_channel;
 
 /// Starts a play, or joins the one that is going on. Answers with its channel.
-pub async fn start(State(web): State<Arc<Web>>) -> ApiResult<AddedChannelView> {
+pub async fn start(
+    State(web): State<Arc<Web>>,
+    query: WorkspaceParameter,
+) -> ApiResult<AddedChannelView> {
+    require_local(&web, query).await?;
     Ok(Json(views::channel(&web.demo.start().await?)))
 }
 
 /// Ends the play, if one is going on.
-pub async fn skip(State(web): State<Arc<Web>>) -> StatusCode {
+pub async fn skip(
+    State(web): State<Arc<Web>>,
+    query: WorkspaceParameter,
+) -> Result<StatusCode, ApiProblem> {
+    require_local(&web, query).await?;
     web.demo.skip();
-    StatusCode::NO_CONTENT
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn require_local(web: &Web, query: WorkspaceParameter) -> Result<(), ApiProblem> {
+    let Query(query) = query.map_err(workspaces::unclear)?;
+    workspaces::require_local(web, query.workspace.as_deref()).await
 }
 
 /// What pages show of a play.

@@ -189,6 +189,7 @@ impl RejudgeResult {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeBody {
+    /// The workspace that it must be of. Without one it may be of any.
     workspace: Option<String>,
     /// The most that it may cost, in the currency of the prices. Without it nothing is asked, and the cost is told.
     cap: Option<f64>,
@@ -228,8 +229,8 @@ pub async fn judge(
     let access = &visitor.access;
     shadow::require_orders(access, language)?;
     let id = DecisionId(id);
-    let workspace = match &body.workspace {
-        Some(named) => workspaces::find(&web, Some(named)).await?,
+    let workspace = match workspaces::find_only(&web, body.workspace.as_deref()).await? {
+        Some(workspace) => workspace,
         None => {
             let found = decision::find(&web, id).await?.ok_or_else(decision::absent)?;
             found.conversation.workspace

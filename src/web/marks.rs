@@ -22,6 +22,7 @@ const MARK_FORMAT: &str =
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MarkBody {
+    /// The workspace that it must be of. Without one it may be of any.
     workspace: Option<String>,
     /// Required, because `null` has a meaning of its own: no mark.
     #[serde(deserialize_with = "Option::deserialize")]
@@ -53,8 +54,8 @@ pub async fn put(
         return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
     }
     let found = decision::find(web, id).await?.ok_or_else(decision::absent)?;
-    let workspace = match workspace {
-        Some(named) => workspaces::find(web, Some(named)).await?,
+    let workspace = match workspaces::find_only(web, workspace).await? {
+        Some(workspace) => workspace,
         None => found.conversation.workspace.clone(),
     };
     if found.conversation.workspace != workspace {

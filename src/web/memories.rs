@@ -300,6 +300,7 @@ fn malformed() -> ApiProblem {
 
 #[derive(Deserialize, JsonSchema)]
 pub struct MemoriesQuery {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     channel: Option<String>,
     before: Option<i64>,
@@ -504,6 +505,7 @@ pub async fn journal_page(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryOrderBody {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     scope: String,
     channel: Option<String>,
@@ -544,6 +546,7 @@ pub async fn order(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoBody {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     content: String,
     priority: i64,

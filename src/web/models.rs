@@ -20,7 +20,8 @@ use crate::web::api::invalid_body;
 use crate::web::auth::is_direct;
 use crate::web::language::PageLanguage;
 use crate::web::peer::Client;
-use crate::web::{ApiProblem, ApiResult, Web};
+use crate::web::workspaces::FilterParameter;
+use crate::web::{ApiProblem, ApiResult, Web, workspaces};
 use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
@@ -119,14 +120,16 @@ impl ChoiceBody {
     }
 }
 
-/// Which models are used, what is wrong with them, and which could be used.
+/// Which models are used, what is wrong with them, and which could be used: the same in every workspace.
 pub async fn models(
     State(web): State<Arc<Web>>,
     Extension(client): Extension<Client>,
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
-) -> Json<ModelsAnswer> {
-    Json(view(&web, language, is_on_this_machine(&web, client, &headers)))
+    filter: FilterParameter,
+) -> ApiResult<ModelsAnswer> {
+    workspaces::only(&web, filter).await?;
+    Ok(Json(view(&web, language, is_on_this_machine(&web, client, &headers))))
 }
 
 /// Tries a model and uses it from now on. A key in the request is stored and never shown again.

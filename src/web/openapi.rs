@@ -166,6 +166,27 @@ mod tests {
         }
     }
 
+    /// Only the choice of models is one of the whole program.
+    #[test]
+    fn every_request_takes_a_workspace_and_says_what_it_means() {
+        let description = describe();
+        let mut without = Vec::new();
+        for (path, operations) in description["paths"].as_object().unwrap() {
+            for (method, operation) in operations.as_object().unwrap() {
+                let parameters = operation["parameters"].as_array().unwrap();
+                let parameter = parameters.iter().find(|it| it["name"] == "workspace");
+                let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+                let body = body["$ref"].as_str().map(|it| it.trim_start_matches('#'));
+                let body = body.and_then(|place| description.pointer(place));
+                let field = parameter.or(body.map(|body| &body["properties"]["workspace"]));
+                if field.and_then(|field| field["description"].as_str()).is_none() {
+                    without.push(format!("{method} {path}"));
+                }
+            }
+        }
+        assert_eq!(without, ["post /api/models", "post /api/models/look"]);
+    }
+
     #[test]
     fn a_type_that_is_taken_and_answered_is_the_same() {
         let (mut generators, mut other) = (Generators::new(), Generators::new());

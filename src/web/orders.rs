@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{Extension, Query, State};
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use crate::web::access::{Access, Visitor};
 use crate::web::api::{invalid_body, local_room_problem};
 use crate::web::views::SpendingView;
+use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, Role, UserId, WorkspaceId};
 use aizuchi_core::command::STOP_DURATION;
@@ -169,6 +170,7 @@ fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MuteBody {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     channel: Option<String>,
     minutes: Option<u64>,
@@ -187,6 +189,7 @@ pub async fn mute(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnmuteBody {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     channel: Option<String>,
 }
@@ -203,6 +206,7 @@ pub async fn unmute(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopBody {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     channel: String,
 }
@@ -219,6 +223,7 @@ pub async fn stop(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModeBody {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     channel: String,
     /// Required, because `null` has a meaning of its own: back to the configured mode.
@@ -250,6 +255,7 @@ async fn ordered(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OptOutBody {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     user: String,
     #[serde(default)]
@@ -275,17 +281,11 @@ async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<User
     Err(ApiProblem::new(StatusCode::NOT_FOUND, sentence))
 }
 
-#[derive(Deserialize, JsonSchema)]
-pub struct SpendingQuery {
-    workspace: Option<String>,
-}
-
 pub async fn spending(
     State(web): State<Arc<Web>>,
-    query: Result<Query<SpendingQuery>, QueryRejection>,
+    query: WorkspaceParameter,
 ) -> ApiResult<SpendingView> {
-    let workspace = query.ok().and_then(|Query(query)| query.workspace);
-    let workspace = workspaces::find(&web, workspace.as_deref()).await?;
+    let workspace = workspaces::named(&web, query).await?;
     let spendings = web.archive.spending(&workspace, web.clock.now()).await?;
     let channels = match workspace == workspace_id() {
         true => web.room.channels().await?,

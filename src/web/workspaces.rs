@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::config::http::AccessRole;
 use crate::web::access::{Access, Visitor};
@@ -21,6 +22,23 @@ use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::{
     DecisionQuery, Order, PrivateRead, PrivateText, StoreError, StoredMessage,
 };
+
+/// Which workspace a request is about.
+#[derive(Deserialize, JsonSchema)]
+pub struct WorkspaceQuery {
+    /// The id of a workspace. Without one it is the local room.
+    pub workspace: Option<String>,
+}
+
+/// Which workspaces a list is of.
+#[derive(Deserialize, JsonSchema)]
+pub struct WorkspaceFilter {
+    /// Only this workspace, by its id. Without one it is all of them.
+    pub workspace: Option<String>,
+}
+
+pub type WorkspaceParameter = Result<Query<WorkspaceQuery>, QueryRejection>;
+pub type FilterParameter = Result<Query<WorkspaceFilter>, QueryRejection>;
 
 /// All workspaces that something is known of, the local room first.
 pub async fn all(web: &Web) -> Result<Vec<WorkspaceId>, StoreError> {
@@ -50,9 +68,38 @@ pub async fn find(web: &Web, workspace: Option<&str>) -> Result<WorkspaceId, Api
     Err(ApiProblem::new(StatusCode::NOT_FOUND, sentence))
 }
 
+/// The workspace with this id; without one, none: all of them are meant.
+pub async fn find_only(
+    web: &Web,
+    workspace: Option<&str>,
+) -> Result<Option<WorkspaceId>, ApiProblem> {
+    match workspace.filter(|id| !id.is_empty()) {
+        Some(id) => find(web, Some(id)).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The workspace that a query names; without one, the local room.
+pub async fn named(web: &Web, query: WorkspaceParameter) -> Result<WorkspaceId, ApiProblem> {
+    let Query(query) = query.map_err(unclear)?;
+    find(web, query.workspace.as_deref()).await
+}
+
+/// The workspace that a query names; without one, none: all of them are meant.
+pub async fn only(web: &Web, filter: FilterParameter) -> Result<Option<WorkspaceId>, ApiProblem> {
+    let Query(filter) = filter.map_err(unclear)?;
+    find_only(web, filter.workspace.as_deref()).await
+}
+
+/// A query that cannot be read may name a workspace, so it is not taken for one that names none.
+pub fn unclear(_: QueryRejection) -> ApiProblem {
+    let sentence = "the query cannot be read; workspace is one id of /api/workspaces";
+    ApiProblem::new(StatusCode::BAD_REQUEST, sentence)
+}
+
 /// Refuses a request about another workspace, where only the local room can do this.
-pub fn require_local(workspace: Option<&str>) -> Result<(), ApiProblem> {
-    match workspace.is_none_or(|id| id.is_empty() || workspace_id() == WorkspaceId::new(id)) {
+pub async fn require_local(web: &Web, workspace: Option<&str>) -> Result<(), ApiProblem> {
+    match find(web, workspace).await? == workspace_id() {
         true => Ok(()),
         false => {
             let sentence = "only the local room can do this; other workspaces have their own apps";
@@ -230,9 +277,14 @@ pub struct WorkspaceView {
 pub async fn workspaces(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
+    filter: FilterParameter,
 ) -> ApiResult<WorkspacesAnswer> {
+    let wanted = match only(&web, filter).await? {
+        Some(workspace) => vec![workspace],
+        None => all(&web).await?,
+    };
     let mut workspaces = Vec::new();
-    for workspace in all(&web).await? {
+    for workspace in wanted {
         let outage = outage(&web, &workspace);
         workspaces.push(WorkspaceView {
             platform: platform_name(&web, &workspace),

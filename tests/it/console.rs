@@ -91,8 +91,11 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
-    for path in ["channels", "room", "people", "spending", "status", "dead-letters"] {
+    for path in ["channels", "room", "people", "spending", "status", "dead-letters", "health"] {
         pages.push(format!("/api/{path}?workspace={workspace}"));
+    }
+    for path in ["/api/private-reads", "/api/workspaces", "/api/models", "/console/queue"] {
+        pages.push(format!("{path}?workspace={workspace}"));
     }
     for days in [7, 30, 90] {
         pages.push(format!("/console/figures?workspace={workspace}&days={days}"));
@@ -300,7 +303,24 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
     set_tokens(&harness);
     let program = harness.start().await;
     let workspace = slack_workspace(&program, Some(ADMIN)).await;
-    for path in ["channels", "room", "people", "spending", "status", "dead-letters"] {
+    for path in [
+        "channels",
+        "room",
+        "people",
+        "spending",
+        "status",
+        "health",
+        "dead-letters",
+        "private-reads",
+        "memories",
+        "memory-changes",
+        "workspaces",
+        "models",
+    ] {
+        // Two are not one, and no reason to show another.
+        let twice = format!("/api/{path}?workspace=local&workspace={workspace}");
+        let answer = get(&program, Some(ADMIN), &twice).await;
+        assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{path}");
         let answer = get(&program, Some(ADMIN), &format!("/api/{path}?workspace=slack:T0")).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
         let problem = json_of(answer).await;
@@ -316,6 +336,9 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
         ("/api/mute", json!({ "workspace": "slack:T0" })),
         ("/api/mute", json!({ "workspace": workspace, "channel": "nowhere" })),
         ("/api/opt-out", json!({ "workspace": workspace, "user": "nobody" })),
+        ("/api/channels", json!({ "workspace": "slack:T0", "name": "nowhere" })),
+        ("/api/dead-letters/1/retry?workspace=slack:T0", json!({})),
+        ("/api/demo?workspace=slack:T0", json!({})),
     ] {
         let answer = post(&program, Some(ADMIN), path, body).await;
         assert_eq!(answer, StatusCode::NOT_FOUND, "{path}");
@@ -325,8 +348,23 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
         json!({ "workspace": workspace, "channel": harness.tea, "user": "mia", "text": "hi" });
     let answer = post(&program, Some(ADMIN), "/api/messages", message).await;
     assert_eq!(answer, StatusCode::BAD_REQUEST);
-    let page = format!("/console/channels/{workspace}/nowhere");
-    assert_eq!(get(&program, Some(ADMIN), &page).await.status(), StatusCode::NOT_FOUND);
+    for page in [
+        format!("/console/channels/{workspace}/nowhere"),
+        "/console/queue?workspace=slack:T0".to_owned(),
+    ] {
+        let answer = get(&program, Some(ADMIN), &page).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{page}");
+    }
+    // What is named alone is listed alone.
+    let listed = async |workspace: &str, path: &str, list: &str| {
+        let page = format!("/api/{path}?workspace={workspace}");
+        let answer = json_of(get(&program, Some(ADMIN), &page).await).await;
+        answer[list].as_array().unwrap().len()
+    };
+    for workspace in [&*workspace, "local"] {
+        assert_eq!(listed(workspace, "workspaces", "workspaces").await, 1);
+        assert_eq!(listed(workspace, "status", "workspaces").await, 1);
+    }
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -410,10 +448,20 @@ async fn every_dead_letter_is_reached_from_the_newest() {
     let oldest = page("?before=100051").await;
     assert!(oldest.contains("error 1.") && !oldest.contains("data-testid=\"older-letters\""));
     assert!(oldest.contains("data-testid=\"newest-letters\""), "{oldest}");
-    // One that is not on the first page is dropped.
-    let drop = client().delete(format!("{}/api/dead-letters/100007", program.address));
-    let dropped = drop.bearer_auth(OPERATOR).send().await.unwrap().status();
-    assert_eq!(dropped, StatusCode::NO_CONTENT);
+    assert!(newest.contains("The newest 100 are shown here; there are older ones."), "{newest}");
+    assert!(oldest.contains("The oldest 50 are shown here; there are newer ones."), "{oldest}");
+    let here = page(&format!("?workspace={workspace}")).await;
+    let older = format!("?workspace={workspace}&#38;before=100151\"");
+    assert!(here.contains("error 250.") && here.contains(&older), "{here}");
+    let elsewhere = page("?workspace=local").await;
+    assert!(elsewhere.contains("data-testid=\"no-letters\""), "{elsewhere}");
+    // One that is not on the first page is dropped, in its own workspace only.
+    let drop = async |query: &str| {
+        let address = format!("{}/api/dead-letters/100007{query}", program.address);
+        client().delete(address).bearer_auth(OPERATOR).send().await.unwrap().status()
+    };
+    assert_eq!(drop("?workspace=local").await, StatusCode::NOT_FOUND);
+    assert_eq!(drop(&format!("?workspace={workspace}")).await, StatusCode::NO_CONTENT);
     assert_eq!(program.stop(), Some(0));
 }
 

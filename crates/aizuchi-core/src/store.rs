@@ -384,8 +384,11 @@ pub trait Archive: Send + Sync {
     /// How many bytes the database takes.
     async fn size_bytes(&self) -> Result<u64, StoreError>;
 
-    /// Who read the text of private channels, the newest `limit`, newest first.
-    async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError>;
+    /// Who read the text of private channels, newest first.
+    async fn private_reads(
+        &self,
+        query: &PrivateReadQuery,
+    ) -> Result<Vec<PrivateReads>, StoreError>;
 
     /// Who ordered what: the newest that are wanted, newest first.
     async fn order_journal(&self, query: &OrderJournalQuery)
@@ -620,6 +623,15 @@ pub struct PrivateReads {
     pub at: Timestamp,
     /// A page that brings itself up to date counts once.
     pub count: u64,
+}
+
+/// The newest reads of private text, of one workspace or of all.
+#[derive(Clone, Debug)]
+pub struct PrivateReadQuery {
+    pub workspace: Option<WorkspaceId>,
+    /// Only those whose newest read was before this millisecond.
+    pub before: Option<Timestamp>,
+    pub limit: usize,
 }
 
 /// When a channel last had a message.

@@ -55,11 +55,16 @@ pub struct WaitingStep {
 /// How many of the newest model calls are looked at.
 const RECENT_CALLS: usize = 1000;
 
-pub async fn read(web: &Web) -> Result<Health, ApiProblem> {
+/// The program, and the steps that wait in all workspaces or in one.
+pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiProblem> {
     let now = web.clock.now();
     let calls = web.archive.recent_calls(RECENT_CALLS).await?;
+    let wanted = match only {
+        Some(workspace) => vec![workspace],
+        None => workspaces::all(web).await?,
+    };
     let mut steps = Vec::new();
-    for workspace in workspaces::all(web).await? {
+    for workspace in wanted {
         let pending = web.archive.pending_steps(&workspace).await?;
         steps.extend(pending.iter().map(|step| waiting_step(step, now)));
     }

@@ -105,6 +105,31 @@ impl TimeView {
     }
 }
 
+/// A part of a list that begins with the newest.
+pub struct ListPart {
+    /// Of which list, as tests name its links.
+    pub name: &'static str,
+    /// How many rows it has.
+    pub shown: usize,
+    /// The address of the newest part, unless it is this one.
+    pub newest: Option<String>,
+    /// The address of the part before, if there is one.
+    pub older: Option<String>,
+}
+
+impl ListPart {
+    /// That this is not the whole list, if so.
+    pub fn told(&self, language: Language) -> Option<String> {
+        let told: fn(Language, usize) -> String = match (&self.newest, &self.older) {
+            (None, None) => return None,
+            (None, Some(_)) => texts::console::newest_of_more,
+            (Some(_), Some(_)) => texts::console::between_others,
+            (Some(_), None) => texts::console::oldest_of_more,
+        };
+        Some(told(language, self.shown))
+    }
+}
+
 /// The address of a channel's timeline.
 pub fn channel_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("/console/channels/{}/{}", encode(workspace.as_str()), encode(channel.as_str()))
@@ -155,6 +180,23 @@ pub fn render(page: &impl Template) -> Result<Html<String>, ApiProblem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_is_cut_says_so() {
+        let told = |newest: bool, older: bool| {
+            let address = |is_given: bool| is_given.then(|| "/console/queue".to_owned());
+            let (newest, older) = (address(newest), address(older));
+            ListPart { name: "letters", shown: 200, newest, older }.told(Language::En)
+        };
+        assert_eq!(told(false, false), None);
+        for (newest, older, expected) in [
+            (false, true, "The newest 200 are shown here; there are older ones."),
+            (true, true, "200 are shown here; there are newer and older ones."),
+            (true, false, "The oldest 200 are shown here; there are newer ones."),
+        ] {
+            assert_eq!(told(newest, older).as_deref(), Some(expected));
+        }
+    }
 
     #[test]
     fn ids_are_safe_in_addresses() {

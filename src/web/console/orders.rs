@@ -55,7 +55,8 @@ pub async fn order(
             orders::carry_out(&web, &visitor.access, &workspace, command).await?;
         }
         Request::Letter(id, action) => {
-            dead_letters::settle(&web, &visitor.access, id, action).await?
+            let workspace = workspaces::find_only(&web, form.workspace.as_deref()).await?;
+            dead_letters::settle(&web, &visitor.access, workspace, id, action).await?;
         }
         Request::Mark(id, mark) => {
             marks::put(&web, &visitor.access, form.workspace.as_deref(), id, mark).await?;

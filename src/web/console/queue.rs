@@ -10,15 +10,15 @@ use axum::response::Html;
 use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
-use crate::web::console::api::MAX_READS;
 use crate::web::console::health::{self, Health, ModelHealth, WaitingStep};
 use crate::web::console::layout::{
-    Layout, Section, TimeView, channel_address, decision_address, render,
+    Layout, ListPart, Section, TimeView, channel_address, decision_address, encode, render,
 };
 use crate::web::dead_letters::Letters;
 use crate::web::language::PageLanguage;
 use crate::web::models::ProblemView;
-use crate::web::{ApiProblem, Web, dead_letters, models, views, workspaces};
+use crate::web::private_reads::ReadsPage;
+use crate::web::{ApiProblem, Web, dead_letters, models, private_reads, views, workspaces};
 use aizuchi_core::chat::{Channel, ChannelId, WorkspaceId};
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
 use aizuchi_core::persona::Language;
@@ -29,11 +29,15 @@ use aizuchi_core::texts;
 #[template(path = "console/queue.html")]
 struct QueuePage<'a> {
     layout: Layout<'a>,
+    /// To choose one: its id, and whether it is chosen.
+    workspaces: Vec<(String, bool)>,
+    /// Where the lists begin, and where forms lead back to.
+    address: String,
     letters: Vec<LetterView>,
-    /// The page of the letters before these.
-    older: Option<String>,
-    is_newest: bool,
+    letters_part: ListPart,
     steps: Vec<WaitingView>,
+    /// If not all steps are shown.
+    steps_cut: Option<String>,
     models: Vec<ModelView>,
     /// What is wrong with the models in use, as far as the program knows without asking.
     problems: Vec<String>,
@@ -41,7 +45,7 @@ struct QueuePage<'a> {
     size: String,
     last_backup: Option<TimeView>,
     /// Only for admins.
-    reads: Option<Vec<ReadView>>,
+    reads: Option<(Vec<ReadView>, ListPart)>,
 }
 
 /// Where something is.
@@ -90,9 +94,14 @@ struct ReadView {
 /// The most steps that are shown; the API has all.
 const MAX_STEPS: usize = 200;
 
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct QueueQuery {
+    workspace: String,
+    /// Where the page of letters before this one ended.
     before: Option<i64>,
+    /// Where the page of reads before this one ended.
+    reads_before: Option<i64>,
 }
 
 pub async fn page(
@@ -101,32 +110,67 @@ pub async fn page(
     PageLanguage(language): PageLanguage,
     query: Result<Query<QueueQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
+    let query = query.map_or(QueueQuery::default(), |Query(query)| query);
     let access = &visitor.access;
-    let health = health::read(&web).await?;
+    let only = workspaces::find_only(&web, Some(&query.workspace)).await?;
+    let health = health::read(&web, only.clone()).await?;
     let places = Places::read(&web, access).await?;
-    let before = query.ok().and_then(|Query(query)| query.before).map(DeadLetterId);
-    let Letters { letters, older } = dead_letters::read(&web, access, None, before).await?;
+    let before = query.before.map(DeadLetterId);
+    let Letters { letters, older } = dead_letters::read(&web, access, only.clone(), before).await?;
     let reads = match access.is_admin() {
-        true => Some(web.archive.private_reads(MAX_READS).await?),
+        true => Some(private_reads::page(&web, only.clone(), query.reads_before).await?),
         false => None,
     };
+    let known = workspaces::all(&web).await?;
+    let is_chosen = |workspace: &WorkspaceId| only.as_ref() == Some(workspace);
+    let address = |part: Option<(&str, i64)>| queue_address(only.as_ref(), part);
+    let letters_part = ListPart {
+        name: "letters",
+        shown: letters.len(),
+        newest: before.map(|_| address(None)),
+        older: older.map(|DeadLetterId(id)| address(Some(("before", id)))),
+    };
+    let reads = reads.map(|ReadsPage { reads, older }| {
+        let part = ListPart {
+            name: "reads",
+            shown: reads.len(),
+            newest: query.reads_before.map(|_| address(None)),
+            older: older.map(|at| address(Some(("reads_before", at)))),
+        };
+        (reads.iter().map(|it| read(it, &places, language)).collect(), part)
+    });
     let now = views::seconds(web.clock.now());
     let problems = models::problems(&web.models, language).into_iter();
     let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
     let steps = health.steps.iter().take(MAX_STEPS);
+    let all_steps = health.steps.len();
     render(&QueuePage {
         layout: Layout::new(&web, &visitor, language, Section::Queue),
+        workspaces: known.iter().map(|it| (it.to_string(), is_chosen(it))).collect(),
         letters: letters.iter().rev().map(|it| letter(it, access, &places, language)).collect(),
-        older: older.map(|DeadLetterId(id)| format!("/console/queue?before={id}")),
-        is_newest: before.is_none(),
+        letters_part,
+        steps_cut: (all_steps > MAX_STEPS)
+            .then(|| texts::console::next_steps(language, MAX_STEPS, all_steps)),
         steps: steps.map(|step| waiting(step, &places, now, language)).collect(),
         models: health.models.iter().map(|it| model(it, language)).collect(),
         problems: problems.map(problem).collect(),
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
         last_backup: health.last_backup.map(TimeView::from_seconds),
-        reads: reads.map(|reads| reads.iter().map(|it| read(it, &places, language)).collect()),
+        reads,
+        address: address(None),
         health,
     })
+}
+
+/// The address of the queue of all workspaces or of one, where a part of a list is meant with where that begins.
+fn queue_address(only: Option<&WorkspaceId>, part: Option<(&str, i64)>) -> String {
+    let workspace = only.map(|it| format!("workspace={}", encode(it.as_str())));
+    let part = part.map(|(list, before)| format!("{list}={before}"));
+    let pairs: Vec<String> = workspace.into_iter().chain(part).collect();
+    match pairs.is_empty() {
+        true => "/console/queue".to_owned(),
+        false => format!("/console/queue?{}", pairs.join("&")),
+    }
 }
 
 /// The names of all channels that the visitor may learn.

@@ -19,6 +19,18 @@ texts! {
         / "ローカルルーム以外での発言は、ログインした人にだけ表示します。`aizuchi console link` でログイン用のリンクを作れます。";
     skip: "Skip to the content" / "本文へ移動";
 
+    // A list of which only a part is shown.
+    newest_of_more(shown: usize):
+        "The newest {shown} are shown here; there are older ones."
+        / "新しい {shown} 件を表示しています。以前のものもあります。";
+    between_others(shown: usize):
+        "{shown} are shown here; there are newer and older ones."
+        / "{shown} 件を表示しています。これより新しいものも以前のものもあります。";
+    oldest_of_more(shown: usize):
+        "The oldest {shown} are shown here; there are newer ones."
+        / "最も古い {shown} 件を表示しています。これより新しいものもあります。";
+    all_workspaces: "all" / "すべて";
+
     // The overview.
     connected: "connected" / "接続中";
     not_connected(why: &str): "not connected: {why}" / "受信していません：{why}";
@@ -167,6 +179,9 @@ texts! {
     drop: "Drop" / "破棄";
     steps: "Waiting" / "待っている処理";
     no_steps: "Nothing is waiting." / "待っている処理はありません。";
+    next_steps(shown: usize, all: usize):
+        "The next {shown} of {all} are shown here; /api/health has all."
+        / "{all} 件のうち、次に行う {shown} 件を表示しています。すべては /api/health で読めます。";
     due: "Due" / "予定";
     models: "Models" / "モデル";
     model: "Model" / "モデル";

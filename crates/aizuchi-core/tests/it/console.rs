@@ -13,7 +13,7 @@ use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKin
 use aizuchi_core::store::{
     ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter, DecisionQuery,
     FilteredMessages, InboxEntry, MessageFilter, MessageQuery, MessageRange, Order, PrivateRead,
-    PrivateReads, PrivateText, StoreError, StoredMessage,
+    PrivateReadQuery, PrivateReads, PrivateText, StoreError, StoredMessage,
 };
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -266,7 +266,11 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
             let order = Order::NotePrivateRead(read.clone());
             store.store.order(order, at(second)).await.unwrap();
         };
-        let reads = async || store.archive.private_reads(10).await.unwrap();
+        let page = async |workspace, before, limit| {
+            let query = PrivateReadQuery { workspace, before, limit };
+            store.archive.private_reads(&query).await.unwrap()
+        };
+        let reads = async || page(None, None, 10).await;
         let hour = |read: PrivateRead, second, count| PrivateReads { read, at: at(second), count };
         let (mia, tom) = (read("mia", PrivateText::Messages), read("tom", PrivateText::Decisions));
         // A page that stays open brings itself up to date.
@@ -278,6 +282,10 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
         note(&mia, 7200).await;
         let kept = [hour(mia.clone(), 7200, 1), hour(mia.clone(), 1000, 2), hour(tom, 1000, 1)];
         assert_eq!(reads().await, kept);
+        assert_eq!(page(None, None, 2).await, kept[..2]);
+        assert_eq!(page(Some(workspace()), Some(at(7200)), 10).await, kept[1..]);
+        assert_eq!(page(None, Some(at(1000)), 10).await, []);
+        assert_eq!(page(Some(WorkspaceId::new("elsewhere")), None, 10).await, []);
         note(&mia, 401 * 86_400).await;
         assert_eq!(reads().await, [hour(mia, 401 * 86_400, 1)]);
     })

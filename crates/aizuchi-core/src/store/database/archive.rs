@@ -30,7 +30,7 @@ use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::{
     Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
     DecisionQuery, FilteredMessages, LostSpan, MessageFilter, MessageQuery, MessageRange,
-    PrivateRead, PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
+    PrivateRead, PrivateReadQuery, PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
 };
 
 /// The workspaces in which something was heard.
@@ -419,8 +419,15 @@ impl Archive for DatabaseStore {
         rows::to_unsigned(rows::column(&row, "n")?)
     }
 
-    async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError> {
-        let rows = query(sql::PRIVATE_READS).bind(limit as i64).fetch_all(&self.readers).await?;
+    async fn private_reads(
+        &self,
+        wanted: &PrivateReadQuery,
+    ) -> Result<Vec<PrivateReads>, StoreError> {
+        let query = query(sql::PRIVATE_READS)
+            .bind(wanted.before.map_or(i64::MAX, Timestamp::as_millisecond))
+            .bind(wanted.workspace.as_ref().map(WorkspaceId::as_str))
+            .bind(wanted.limit as i64);
+        let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(private_reads).collect()
     }
 

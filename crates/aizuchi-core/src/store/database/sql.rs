@@ -905,10 +905,12 @@ statements! {
         WHERE said_ms >= newest_ms
         ORDER BY id";
     PEOPLE_DELAYS = "SELECT id AS channel, delays FROM channels WHERE workspace = ?1 ORDER BY id";
+    /// The newest before ?1 of the workspace ?2; null: of all.
     PRIVATE_READS = "
         SELECT workspace, channel, reader, what, last_ms, reads FROM private_reads
+        WHERE last_ms < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
         ORDER BY last_ms DESC, workspace, channel, reader, what
-        LIMIT +?1";
+        LIMIT +?3";
     /// The newest orders before ?1 of the workspace ?2; null: of all.
     GIVEN_ORDERS = "
         SELECT id, workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision

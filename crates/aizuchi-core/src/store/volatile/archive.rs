@@ -30,7 +30,7 @@ use crate::store::volatile::{
 use crate::store::{
     Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
     DecisionQuery, FilteredMessages, MessageFilter, MessageQuery, MessageRange, PrivateRead,
-    PrivateReads, ReactionGroup, RecentCall, Spending, StoreError, StoredMessage,
+    PrivateReadQuery, PrivateReads, ReactionGroup, RecentCall, Spending, StoreError, StoredMessage,
 };
 
 #[async_trait]
@@ -425,14 +425,22 @@ impl Archive for VolatileStore {
         Ok(0)
     }
 
-    async fn private_reads(&self, limit: usize) -> Result<Vec<PrivateReads>, StoreError> {
+    async fn private_reads(
+        &self,
+        query: &PrivateReadQuery,
+    ) -> Result<Vec<PrivateReads>, StoreError> {
         let mut reads = self.lock().private_reads.clone();
+        reads.retain(|reads| {
+            let (at, before) = (reads.at.as_millisecond(), query.before);
+            query.workspace.as_ref().is_none_or(|wanted| *wanted == reads.read.workspace)
+                && before.is_none_or(|before| at < before.as_millisecond())
+        });
         let order = |reads: &PrivateReads| {
             let PrivateRead { workspace, channel, reader, what } = reads.read.clone();
             (std::cmp::Reverse(reads.at), workspace, channel, reader, what.name())
         };
         reads.sort_by_key(order);
-        reads.truncate(limit);
+        reads.truncate(query.limit);
         Ok(reads)
     }
 

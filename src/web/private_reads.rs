@@ -1,0 +1,140 @@
+//! Who read the text of private channels, for admins.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::web::access::Visitor;
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::store::{PrivateReadQuery, PrivateReads};
+
+#[derive(Deserialize, JsonSchema)]
+pub struct ReadsQuery {
+    /// Only of this workspace, by its id. Without one it is all of them.
+    workspace: Option<String>,
+    /// The `older` of the page behind the one that is wanted.
+    before: Option<i64>,
+}
+
+/// Who read the text of private channels, newest first.
+#[derive(Serialize, JsonSchema)]
+pub struct PrivateReadsAnswer {
+    reads: Vec<PrivateReadView>,
+    /// The value of `before` for the page before, if there is one: a time in milliseconds.
+    older: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct PrivateReadView {
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    reader: Arc<str>,
+    what: &'static str,
+    ts: f64,
+    count: u64,
+}
+
+/// How many rows of the record are on one page.
+const PAGE: usize = 200;
+
+/// A page of the record, newest first.
+pub struct ReadsPage {
+    pub reads: Vec<PrivateReads>,
+    /// Where the page before this one ends, if there is one: a time in milliseconds.
+    pub older: Option<i64>,
+}
+
+/// `GET /api/private-reads`: of all workspaces, or of one.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: Result<Query<ReadsQuery>, QueryRejection>,
+) -> ApiResult<PrivateReadsAnswer> {
+    if !visitor.access.is_admin() {
+        let sentence = "only an admin reads who read private channels";
+        return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+    }
+    let usage = "before is a time in milliseconds, a number";
+    let Query(query) = query.map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, usage))?;
+    let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
+    let ReadsPage { reads, older } = page(&web, workspace, query.before).await?;
+    Ok(Json(PrivateReadsAnswer { reads: reads.iter().map(view).collect(), older }))
+}
+
+/// The newest rows of the record before a time.
+pub async fn page(
+    web: &Web,
+    workspace: Option<WorkspaceId>,
+    before: Option<i64>,
+) -> Result<ReadsPage, ApiProblem> {
+    // A time that no clock shows is after all of them.
+    let before = before.and_then(|before| Timestamp::from_millisecond(before).ok());
+    // One more tells whether there is a page before this one.
+    let query = PrivateReadQuery { workspace, before, limit: PAGE + 1 };
+    Ok(ReadsPage::new(web.archive.private_reads(&query).await?, PAGE))
+}
+
+impl ReadsPage {
+    /// Of one more than the page holds. What was read in one moment stays together, because the page before ends
+    /// before a moment. More than a page of them would be cut.
+    fn new(mut reads: Vec<PrivateReads>, most: usize) -> Self {
+        let Some(next) = reads.get(most).map(at_ms) else { return Self { reads, older: None } };
+        reads.truncate(most);
+        if let Some(last) = reads.iter().rposition(|reads| at_ms(reads) != next) {
+            reads.truncate(last + 1);
+        }
+        let older = reads.last().map(at_ms);
+        Self { reads, older }
+    }
+}
+
+fn at_ms(reads: &PrivateReads) -> i64 {
+    reads.at.as_millisecond()
+}
+
+fn view(reads: &PrivateReads) -> PrivateReadView {
+    PrivateReadView {
+        workspace: reads.read.workspace.clone(),
+        channel: reads.read.channel.clone(),
+        reader: reads.read.reader.clone(),
+        what: reads.read.what.name(),
+        ts: views::seconds(reads.at),
+        count: reads.count,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::store::{PrivateRead, PrivateText};
+
+    #[test]
+    fn what_was_read_in_one_moment_is_on_one_page() {
+        let page = |times: &[i64], most| {
+            let reads = times.iter().map(|ms| PrivateReads {
+                read: PrivateRead {
+                    workspace: WorkspaceId::new("slack:T1"),
+                    channel: ChannelId::new("attic"),
+                    reader: "mia".into(),
+                    what: PrivateText::Messages,
+                },
+                at: Timestamp::from_millisecond(*ms).unwrap(),
+                count: 1,
+            });
+            let page = ReadsPage::new(reads.collect(), most);
+            (page.reads.len(), page.older)
+        };
+        assert_eq!(page(&[], 3), (0, None));
+        assert_eq!(page(&[9, 8, 7], 3), (3, None));
+        assert_eq!(page(&[9, 8, 7, 6], 3), (3, Some(7)));
+        assert_eq!(page(&[9, 8, 7, 7], 3), (2, Some(8)));
+        assert_eq!(page(&[7, 7, 7, 7], 3), (3, Some(7)));
+    }
+}
