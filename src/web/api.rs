@@ -23,7 +23,9 @@ use aizuchi_core::platform::local::controls::ChannelControls;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
-use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, StoredMessage};
+use aizuchi_core::store::{
+    DecisionQuery, MessageFilter, MessageQuery, MessageRange, StoredMessage,
+};
 use aizuchi_core::texts;
 
 /// The number of messages or decisions in one response.
@@ -60,6 +62,8 @@ pub struct RoomAnswer {
     channels: Vec<ChannelView>,
     muted_until: Option<f64>,
     talks: Vec<TalkView>,
+    /// Whether `talks` lacks channels that the visitor may read: those after the first fifty of another workspace.
+    truncated: bool,
     revision: u64,
 }
 
@@ -68,6 +72,9 @@ pub struct RoomAnswer {
 pub struct TalkView {
     channel: ChannelId,
     messages: Vec<MessageView>,
+    /// If there are older messages: the value of `before` for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older: Option<MessageId>,
     decisions: Vec<MarkedDecisionView>,
 }
 
@@ -128,19 +135,21 @@ pub async fn room(
         talks.push(talk(&web, &visitor.access, channel).await?);
     }
     let (channels, muted_until) = views::participation(&controls);
-    Ok(Json(RoomAnswer { channels, muted_until, talks, revision }))
+    Ok(Json(RoomAnswer { channels, muted_until, talks, truncated: false, revision }))
 }
 
 async fn other_room(web: &Web, access: &Access, workspace: &WorkspaceId) -> ApiResult<RoomAnswer> {
     let revision = *web.revisions.borrow();
     let readable = web.archive.channels(workspace).await?.into_iter();
     let readable = readable.filter(|channel| access.may_read(workspace, channel.visibility));
+    let readable: Vec<Channel> = readable.collect();
     let mut talks = Vec::new();
-    for channel in readable.take(MAX_TALKS) {
-        talks.push(talk(web, access, &channel).await?);
+    for channel in readable.iter().take(MAX_TALKS) {
+        talks.push(talk(web, access, channel).await?);
     }
+    let truncated = readable.len() > MAX_TALKS;
     let (channels, muted_until) = participation(web, access, workspace).await?;
-    Ok(Json(RoomAnswer { channels, muted_until, talks, revision }))
+    Ok(Json(RoomAnswer { channels, muted_until, talks, truncated, revision }))
 }
 
 async fn talk(web: &Web, access: &Access, channel: &Channel) -> Result<TalkView, ApiProblem> {
@@ -151,10 +160,39 @@ async fn talk(web: &Web, access: &Access, channel: &Channel) -> Result<TalkView,
         range: MessageRange::Newest,
         limit: PAGE,
     };
-    let stored = web.archive.messages(query).await?;
+    let MessagePage { stored, older, .. } = message_page(web, query).await?;
     let messages = message_views(web, access, &stored).await?;
     let decisions = decisions_about(web, access, channel, &stored).await?;
-    Ok(TalkView { channel: channel.id.clone(), messages, decisions })
+    Ok(TalkView { channel: channel.id.clone(), messages, older, decisions })
+}
+
+/// A part of a channel's messages, and where the parts beside it are.
+struct MessagePage {
+    stored: Vec<StoredMessage>,
+    /// The first message, if there are some before it.
+    older: Option<MessageId>,
+    /// The last message, if there are some behind it.
+    newer: Option<MessageId>,
+}
+
+async fn message_page(web: &Web, query: MessageQuery) -> Result<MessagePage, ApiProblem> {
+    let (most, range) = (query.limit, query.range.clone());
+    // One more tells whether there is another page.
+    let query = MessageQuery { limit: most + 1, ..query };
+    let mut stored = web.archive.messages(query).await?;
+    let is_cut = stored.len() > most;
+    let id = |stored: &StoredMessage| stored.message.id.clone();
+    let (older, newer) = match range {
+        MessageRange::Newest | MessageRange::Before(_) | MessageRange::BeforeTime(_) => {
+            stored.drain(..stored.len().saturating_sub(most));
+            (stored.first().filter(|_| is_cut).map(id), None)
+        }
+        MessageRange::After(_) | MessageRange::AfterTime(_) => {
+            stored.truncate(most);
+            (None, stored.last().filter(|_| is_cut).map(id))
+        }
+    };
+    Ok(MessagePage { stored, older, newer })
 }
 
 /// The messages as this visitor may read them. Reads of private ones are recorded.
@@ -286,6 +324,12 @@ pub struct MessagesQuery {
 #[derive(Serialize, JsonSchema)]
 pub struct MessagesAnswer {
     messages: Vec<MessageView>,
+    /// If there are older messages than these newest ones: the value of `before` for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older: Option<MessageId>,
+    /// If there are newer messages than these after a message or time: the value of `after` for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    newer: Option<MessageId>,
     revision: u64,
     /// If a thread was asked for: the message that it is under, or null.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -317,7 +361,7 @@ pub async fn messages(
         range,
         limit: PAGE,
     };
-    let stored = web.archive.messages(query).await?;
+    let MessagePage { stored, older, newer } = message_page(&web, query).await?;
     let messages = message_views(&web, &visitor.access, &stored).await?;
     let parent = match parent {
         Some(parent) => {
@@ -331,7 +375,7 @@ pub async fn messages(
         true => Some(decisions_about(&web, &visitor.access, &channel, &stored).await?),
         false => None,
     };
-    Ok(Json(MessagesAnswer { messages, revision, parent, decisions }))
+    Ok(Json(MessagesAnswer { messages, older, newer, revision, parent, decisions }))
 }
 
 /// A message that was written or changed.
@@ -462,12 +506,17 @@ pub struct DecisionsQuery {
     workspace: Option<String>,
     channel: Option<String>,
     message: Option<String>,
+    /// Of a channel: the `older` of the page behind the one that is wanted.
+    before: Option<i64>,
 }
 
 /// Rows of the ledger, oldest first.
 #[derive(Serialize, JsonSchema)]
 pub struct DecisionsAnswer {
     decisions: Vec<MarkedDecisionView>,
+    /// Of a channel, if there are older ones: the value of `before` for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    older: Option<DecisionId>,
     revision: u64,
 }
 
@@ -480,20 +529,44 @@ pub async fn decisions(
     let Query(query) = query.map_err(|_| bad_request(usage))?;
     let revision = *web.revisions.borrow();
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
-    let query = match (query.message, query.channel) {
-        (Some(message), _) => DecisionQuery::Message {
-            workspace: workspace.clone(),
-            message: MessageId::new(message),
-        },
+    let before = query.before.map(DecisionId);
+    let (decisions, older) = match (query.message, query.channel) {
+        (Some(message), _) => {
+            let message = MessageId::new(message);
+            let query = DecisionQuery::Message { workspace: workspace.clone(), message };
+            (web.archive.decisions(query).await?, None)
+        }
         (None, Some(channel)) => {
-            let channel = known_channel(&web, &workspace, channel).await?.id;
-            DecisionQuery::Channel { workspace: workspace.clone(), channel, limit: PAGE }
+            let channel = known_channel(&web, &workspace, channel).await?;
+            decision_page(&web, channel, before).await?
         }
         (None, None) => return Err(bad_request(usage)),
     };
-    let decisions = web.archive.decisions(query).await?;
     let decisions = decision_views(&web, &visitor.access, &workspace, decisions).await?;
-    Ok(Json(DecisionsAnswer { decisions, revision }))
+    Ok(Json(DecisionsAnswer { decisions, older, revision }))
+}
+
+/// The newest decisions of a channel before one of them, and the first of them if there are some before it.
+async fn decision_page(
+    web: &Web,
+    channel: Channel,
+    before: Option<DecisionId>,
+) -> Result<(Vec<Decision>, Option<DecisionId>), ApiProblem> {
+    // One more tells whether there is a page before this one.
+    let query = DecisionQuery::Filtered {
+        workspace: channel.workspace,
+        channel: channel.id,
+        ended: None,
+        gate: None,
+        messages: MessageFilter::default(),
+        before,
+        limit: PAGE + 1,
+    };
+    let mut decisions = web.archive.decisions(query).await?;
+    let surplus = decisions.len().saturating_sub(PAGE);
+    decisions.drain(..surplus);
+    let older = decisions.first().filter(|_| surplus > 0).map(|decision| decision.id);
+    Ok((decisions, older))
 }
 
 async fn known_channel(

@@ -113,30 +113,55 @@ impl KeyFields {
     }
 }
 
+/// Current memories, what lasts longer first.
+pub struct CurrentMemories {
+    pub memories: Vec<Memory>,
+    /// Whether those of threads that were active less recently are left out.
+    pub is_cut: bool,
+}
+
 /// The current memories of a workspace, or of one of its channels with its threads. Whoever shows them records the look.
 pub async fn read(
     web: &Web,
     workspace: &WorkspaceId,
     channel: Option<&ChannelId>,
-) -> Result<Vec<Memory>, ApiProblem> {
-    let mut memories = web.store.memories(workspace).await?;
+) -> Result<CurrentMemories, ApiProblem> {
+    let memories = web.store.memories(workspace).await?;
+    let mut current = CurrentMemories { memories, is_cut: false };
     if let Some(channel) = channel {
-        memories.retain(|memory| memory.key.channel() == Some(channel));
-        memories.extend(web.archive.thread_memories(workspace, channel, MAX_THREADS).await?);
+        current.memories.retain(|memory| memory.key.channel() == Some(channel));
+        current.add_threads(web, workspace, channel, MAX_THREADS).await?;
     }
-    sort(&mut memories);
-    Ok(memories)
+    sort(&mut current.memories);
+    Ok(current)
 }
 
 /// The current memories of a workspace with all of its threads, to look for somebody.
-pub async fn read_all(web: &Web, workspace: &WorkspaceId) -> Result<Vec<Memory>, ApiProblem> {
-    let mut memories = web.store.memories(workspace).await?;
+pub async fn read_all(web: &Web, workspace: &WorkspaceId) -> Result<CurrentMemories, ApiProblem> {
+    let memories = web.store.memories(workspace).await?;
+    let mut current = CurrentMemories { memories, is_cut: false };
     for channel in web.archive.channels(workspace).await? {
-        let threads = web.archive.thread_memories(workspace, &channel.id, MAX_SEARCHED_THREADS);
-        memories.extend(threads.await?);
+        current.add_threads(web, workspace, &channel.id, MAX_SEARCHED_THREADS).await?;
     }
-    sort(&mut memories);
-    Ok(memories)
+    sort(&mut current.memories);
+    Ok(current)
+}
+
+impl CurrentMemories {
+    async fn add_threads(
+        &mut self,
+        web: &Web,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        most: usize,
+    ) -> Result<(), ApiProblem> {
+        // One more tells whether there are others.
+        let mut threads = web.archive.thread_memories(workspace, channel, most + 1).await?;
+        self.is_cut |= threads.len() > most;
+        threads.truncate(most);
+        self.memories.extend(threads);
+        Ok(())
+    }
 }
 
 /// What lasts longer comes first.
@@ -330,6 +355,8 @@ fn invalid_query(_: QueryRejection) -> ApiProblem {
 #[derive(Serialize, JsonSchema)]
 pub struct MemoriesAnswer {
     memories: Vec<MemoryAnswer>,
+    /// Whether memories of threads that were active less recently are left out.
+    truncated: bool,
     memos: Vec<MemoAnswer>,
 }
 
@@ -392,7 +419,7 @@ pub async fn list(
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;
     let access = &visitor.access;
-    let memories = read(&web, &workspace, channel.as_ref()).await?;
+    let CurrentMemories { memories, is_cut } = read(&web, &workspace, channel.as_ref()).await?;
     workspaces::record_look(&web, access, &workspace, Shown::Memories(&memories)).await?;
     let memos = read_memos(&web, access, &workspace, channel.as_ref()).await?;
     let entry = |entry: &MemoryEntry| EntryAnswer {
@@ -432,6 +459,7 @@ pub async fn list(
     };
     Ok(Json(MemoriesAnswer {
         memories: memories.iter().map(memory).collect(),
+        truncated: is_cut,
         memos: memos.iter().map(memo).collect(),
     }))
 }

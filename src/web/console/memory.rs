@@ -16,12 +16,12 @@ use axum::response::{Html, Redirect};
 use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
-use crate::web::console::layout::{Layout, Section, encode, memory_address, render};
+use crate::web::console::layout::{Layout, ListPart, Section, encode, memory_address, render};
 use crate::web::console::memory::views::{
     ChannelRow, Journal, JournalRow, MemoView, MemoryView, Places, RememberedUser, ViewBuilder,
 };
 use crate::web::language::PageLanguage;
-use crate::web::memories::{self, KeyFields, MemoryOrder};
+use crate::web::memories::{self, CurrentMemories, KeyFields, MemoryOrder};
 use crate::web::own_page::{self, OwnPage};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
@@ -42,9 +42,13 @@ struct MemoryPage<'a> {
     nobody: Option<String>,
     withheld: Option<&'static str>,
     memories: Vec<MemoryView>,
+    /// If memories of threads are left out.
+    threads_cut: Option<&'static str>,
     rows: Vec<ChannelRow>,
     memos: Vec<MemoView>,
     journal: Vec<JournalRow>,
+    /// If not all of it is shown.
+    journal_cut: Option<String>,
     older: Option<String>,
     is_newest: bool,
     address: String,
@@ -87,7 +91,7 @@ pub async fn page(
         true => Some(RememberedUser::find(&web, &workspace, name).await?),
         false => None,
     };
-    let mut found = match (channel, &user) {
+    let CurrentMemories { memories: mut found, is_cut } = match (channel, &user) {
         (None, Some(_)) => memories::read_all(&web, &workspace).await?,
         _ => memories::read(&web, &workspace, channel).await?,
     };
@@ -130,6 +134,13 @@ pub async fn page(
     let memos: Vec<MemoView> = memos.iter().map(|(id, memo)| builder.memo(*id, memo)).collect();
     let address = address(&workspace, channel, &query.person);
     let is_withheld = !reads_people;
+    let journal_rows = journal.rows(&builder, &all);
+    let journal_part = ListPart {
+        name: "changes",
+        shown: journal_rows.len(),
+        newest: query.before.map(|_| address.clone()),
+        older: journal.older.map(|number| format!("{address}&before={number}#journal")),
+    };
     render(&MemoryPage {
         layout: Layout::new(&web, &visitor, language, Section::Memory),
         workspaces: known.iter().map(ToString::to_string).collect(),
@@ -141,10 +152,12 @@ pub async fn page(
             Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
         }),
         memories: views,
+        threads_cut: is_cut.then(|| texts::memories::threads_cut(language)),
         rows,
         memos,
-        journal: journal.rows(&builder, &all),
-        older: journal.older.map(|number| format!("{address}&before={number}#journal")),
+        journal_cut: journal_part.told(language),
+        journal: journal_rows,
+        older: journal_part.older,
         is_newest: query.before.is_none(),
         back: address.clone(),
         address,

@@ -17,7 +17,7 @@ use crate::web::console::layout::{
 };
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery};
-use crate::web::console::timeline::rows::{Row, Rows};
+use crate::web::console::timeline::rows::{Rest, Row, Rows};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::texts;
@@ -48,6 +48,8 @@ struct TimelinePage<'a> {
     /// The page of what came before, if anything did.
     older: Option<String>,
     is_newest: bool,
+    /// If a search found more than is shown.
+    search_cut: Option<&'static str>,
 }
 
 pub async fn page(
@@ -92,8 +94,15 @@ pub async fn page(
         },
         outcomes: filter::outcomes(language),
         gates: filter::gates(language),
-        older: found.older.map(|before| format!("{address}?{}", query.address(&before))),
+        older: match &found.rest {
+            Rest::Older(before) => Some(format!("{address}?{}", query.address(before))),
+            Rest::Nothing | Rest::WorseMatches => None,
+        },
         is_newest: query.before.is_none(),
+        search_cut: match &found.rest {
+            Rest::WorseMatches => Some(texts::console::best_matches(language)),
+            Rest::Nothing | Rest::Older(_) => None,
+        },
         rows: found.rows,
         filter: query,
         address,

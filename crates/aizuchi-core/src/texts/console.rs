@@ -84,6 +84,10 @@ texts! {
     show: "Show" / "表示";
     anything: "any" / "すべて";
     older: "Older" / "以前の発言";
+    not_all: "These are not all:" / "これより前の発言もあります：";
+    best_matches:
+        "Only the best matches are shown; a narrower search or time may find others."
+        / "よく合うものだけを表示しています。検索語や期間を絞ると、ほかの発言も見つかることがあります。";
     newest: "Newest" / "最新";
     no_messages: "Nothing matches." / "該当するものはありません。";
     text_withheld: "(text not shown)" / "（内容は非表示）";

@@ -20,6 +20,9 @@ texts! {
     nothing_about(name: &str):
         "Nothing remembered here names {name} or comes from what they said."
         / "{name} について、または {name} の発言から覚えていることはありません。";
+    threads_cut:
+        "Of the threads, only those that were active most recently are shown."
+        / "スレッドの記憶は、最近動きのあったものだけを表示しています。";
     hidden(entries: usize):
         "{entries} entries come from private channels and are not shown."
         / "非公開チャンネルに由来する {entries} 項目は表示していません。";

@@ -26,8 +26,17 @@ const CANDIDATES: usize = 1000;
 
 pub struct Rows {
     pub rows: Vec<Row>,
-    /// Where the page before this one ends.
-    pub older: Option<String>,
+    pub rest: Rest,
+}
+
+/// What a page leaves out.
+pub enum Rest {
+    /// It has all that is wanted.
+    Nothing,
+    /// What came before. The page before this one ends here.
+    Older(String),
+    /// Matches of a search that fit less well.
+    WorseMatches,
 }
 
 /// A message and the decisions that end with it.
@@ -71,7 +80,7 @@ impl Rows {
         filter: &Filter,
         language: Language,
     ) -> Result<Self, ApiProblem> {
-        let (messages, older) = messages(web, channel, filter).await?;
+        let (messages, rest) = messages(web, channel, filter).await?;
         let decisions = decisions_of(web, channel, &messages).await?;
         let workspace = &channel.workspace;
         workspaces::record_look(web, access, workspace, Shown::Messages(&messages)).await?;
@@ -96,18 +105,18 @@ impl Rows {
             let decisions = ending.get(&stored.message.id).map_or(&[][..], Vec::as_slice);
             reader.row(stored, decisions)
         };
-        Ok(Self { rows: messages.iter().map(row).collect(), older })
+        Ok(Self { rows: messages.iter().map(row).collect(), rest })
     }
 }
 
-/// The messages of the page, and where the one before it ends.
+/// The messages of the page, and what it leaves out.
 async fn messages(
     web: &Web,
     channel: &Channel,
     filter: &Filter,
-) -> Result<(Vec<StoredMessage>, Option<String>), ApiProblem> {
+) -> Result<(Vec<StoredMessage>, Rest), ApiProblem> {
     match &filter.source {
-        Source::Nobody => Ok((Vec::new(), None)),
+        Source::Nobody => Ok((Vec::new(), Rest::Nothing)),
         Source::Messages { before } => {
             // One more tells whether there is a page before this one.
             let query = FilteredMessages {
@@ -120,8 +129,8 @@ async fn messages(
             let mut found = web.archive.filtered_messages(&query).await?;
             let is_full = drop_oldest(&mut found, PAGE);
             let first = found.first().filter(|_| is_full);
-            let older = first.map(|stored| stored.message.id.to_string());
-            Ok((found, older))
+            let older = first.map(|stored| Rest::Older(stored.message.id.to_string()));
+            Ok((found, older.unwrap_or(Rest::Nothing)))
         }
         Source::Decisions { before } => {
             let query = DecisionQuery::Filtered {
@@ -135,7 +144,8 @@ async fn messages(
             };
             let mut decisions = web.archive.decisions(query).await?;
             let is_full = drop_oldest(&mut decisions, DECISIONS);
-            let older = decisions.first().filter(|_| is_full).map(|it| it.id.0.to_string());
+            let first = decisions.first().filter(|_| is_full);
+            let older = first.map(|decision| Rest::Older(decision.id.0.to_string()));
             let mut found = Vec::new();
             for decision in &decisions {
                 for id in decision.messages.iter().chain(&decision.posted_messages) {
@@ -144,9 +154,9 @@ async fn messages(
             }
             found.retain(|stored| filter.messages.has(stored));
             in_order(&mut found);
-            Ok((found, older))
+            Ok((found, older.unwrap_or(Rest::Nothing)))
         }
-        Source::Search(text) => Ok((search(web, channel, filter, text).await?, None)),
+        Source::Search(text) => search(web, channel, filter, text).await,
     }
 }
 
@@ -157,13 +167,13 @@ fn drop_oldest<T>(found: &mut Vec<T>, most: usize) -> bool {
     surplus > 0
 }
 
-/// The best matches among the messages that pass the filter, oldest first.
+/// The best matches among the messages that pass the filter, oldest first, and whether there may be worse ones.
 async fn search(
     web: &Web,
     channel: &Channel,
     filter: &Filter,
     text: &str,
-) -> Result<Vec<StoredMessage>, ApiProblem> {
+) -> Result<(Vec<StoredMessage>, Rest), ApiProblem> {
     let query = RecallQuery {
         workspace: channel.workspace.clone(),
         visible_from: Some(channel.id.clone()),
@@ -174,6 +184,11 @@ async fn search(
     };
     let MessageFilter { author, from, .. } = &filter.messages;
     let mut candidates = web.store.recall(&query).await?;
+    // Whether one that was not looked through would pass the rest of the filter is not known.
+    let mut rest = match candidates.len() < CANDIDATES {
+        true => Rest::Nothing,
+        false => Rest::WorseMatches,
+    };
     candidates.retain(|RecalledMessage { message, .. }| {
         author.as_ref().is_none_or(|author| *author == message.author.id)
             && from.is_none_or(|from| message.at >= from)
@@ -191,14 +206,16 @@ async fn search(
     }
     let mut found = Vec::new();
     for id in ids {
+        let stored = web.archive.message(&channel.workspace, &channel.id, &id).await?;
+        let Some(stored) = stored.filter(|stored| filter.messages.has(stored)) else { continue };
         if found.len() == PAGE {
+            rest = Rest::WorseMatches;
             break;
         }
-        let stored = web.archive.message(&channel.workspace, &channel.id, &id).await?;
-        found.extend(stored.filter(|stored| filter.messages.has(stored)));
+        found.push(stored);
     }
     in_order(&mut found);
-    Ok(found)
+    Ok((found, rest))
 }
 
 fn in_order(messages: &mut Vec<StoredMessage>) {
