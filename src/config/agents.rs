@@ -69,6 +69,9 @@ pub struct ModelParamsConfig {
     pub temperature: Option<Temperature>,
     /// The longest answer, in tokens.
     pub max_tokens: Option<BoundedInteger<1, 1_000_000>>,
+    /// How many tokens a model that thinks may use for that, besides its answer. If omitted: 16000 for a model that is
+    /// known to think or seems to, and up to 32000 with the answer if `reasoning_effort` is set.
+    pub thinking_tokens: Option<BoundedInteger<0, 1_000_000>>,
     /// The model chooses among the likeliest words that together have this probability.
     pub top_p: Option<Ratio>,
     /// The model ends its answer before any of these texts: one, or a list.
@@ -129,8 +132,8 @@ pub const CLIENT_ARGS: [&str; 6] =
     ["api_key", "api_base", "timeout", "max_retries", "num_retries", "extra_headers"];
 
 /// The known keys of [`ModelParamsConfig`].
-pub const PARAMS: [&str; 6] =
-    ["temperature", "max_tokens", "top_p", "stop", "seed", "reasoning_effort"];
+pub const PARAMS: [&str; 7] =
+    ["temperature", "max_tokens", "thinking_tokens", "top_p", "stop", "seed", "reasoning_effort"];
 
 impl ClientArgs {
     /// Fills in missing values from `other`. The API key and headers are taken over only for the same server, since they
@@ -197,6 +200,7 @@ impl<'de> Deserialize<'de> for ModelParamsConfig {
                     match key.as_str() {
                         "temperature" => params.temperature = section.next_value()?,
                         "max_tokens" => params.max_tokens = section.next_value()?,
+                        "thinking_tokens" => params.thinking_tokens = section.next_value()?,
                         "top_p" => params.top_p = section.next_value()?,
                         "stop" => params.stop = section.next_value()?,
                         "seed" => params.seed = section.next_value()?,

@@ -59,6 +59,7 @@ fn to_provider(params: &ModelParamsConfig) -> provider::ModelParams {
     provider::ModelParams {
         temperature: params.temperature.map(|temperature| temperature.0),
         max_tokens: params.max_tokens.and_then(|count| u32::try_from(count.0).ok()),
+        thinking_tokens: params.thinking_tokens.and_then(|count| u32::try_from(count.0).ok()),
         top_p: params.top_p.map(|share| share.0),
         stop: params.stop.as_ref().map_or(Vec::new(), |stop| stop.texts().to_vec()),
         seed: params.seed,

@@ -4,6 +4,7 @@
 
 mod relay;
 mod usage;
+mod allowance;
 mod response;
 mod tools;
 mod error;
@@ -31,6 +32,7 @@ use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
 use crate::llm::fallback::backoff;
 use crate::llm::model::Provider;
+use crate::llm::provider::allowance::{Allowance, thinks_by_default};
 use crate::llm::provider::error::{CallError, UNSENDABLE, from_genai, from_transfer, is_not_found};
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
 use crate::llm::provider::response::{ReportedResponse, parse_response};
@@ -40,8 +42,8 @@ use crate::prompt::Prompt;
 
 /// The default of `max_tokens`. Some providers' own default is the model's whole capacity.
 pub const DEFAULT_MAX_TOKENS: u32 = 2048;
-/// The default for reasoning models: Anthropic's highest effort reserves 24,000 tokens.
-const REASONING_MAX_TOKENS: u32 = 32_000;
+/// The smallest budget of those models of Gemini that cannot do without thinking.
+const GEMINI_LEAST_BUDGET: u32 = 128;
 /// The user turn for providers that reject a request with a system message alone.
 const MINIMAL_USER_TURN: &str = ".";
 /// How long a server that seems to reject tools is offered none. The error may have had another
@@ -72,7 +74,10 @@ pub struct ProviderSettings {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelParams {
     pub temperature: Option<f64>,
+    /// The longest answer.
     pub max_tokens: Option<u32>,
+    /// What the model may think besides, in tokens. `None` leaves it to its name and its answers.
+    pub thinking_tokens: Option<u32>,
     pub top_p: Option<f64>,
     pub stop: Vec<String>,
     pub seed: Option<u64>,
@@ -92,7 +97,7 @@ pub struct ProviderMind {
     api_key: Option<SecretString>,
     api_base: String,
     options: ChatOptions,
-    is_reasoning: bool,
+    allowance: Allowance,
     model: String,
     clock: Clock,
     timeout: SignedDuration,
@@ -164,7 +169,7 @@ impl ProviderMind {
             api_key: settings.api_key.clone(),
             api_base: api_base(settings),
             options: chat_options(settings),
-            is_reasoning: is_reasoning(&settings.params),
+            allowance: Allowance::new(&settings.model_name, &settings.params),
             model: format!("{}/{}", settings.provider.name(), settings.model_name),
             clock,
             timeout: settings.timeout,
@@ -185,7 +190,8 @@ impl ProviderMind {
             match self.call_in_accepted_shape(&model_request, &shortest).await {
                 // Reasoning models reject such a short limit.
                 Err(CallError::RequestRejected(_)) => {
-                    self.call_in_accepted_shape(&model_request, &self.options).await
+                    let usual = self.options_with_limit(None);
+                    self.call_in_accepted_shape(&model_request, &usual).await
                 }
                 result => result,
             }
@@ -253,8 +259,7 @@ impl ProviderMind {
 
     /// One attempt. Returns a usable text or, if tools are offered, tool calls.
     async fn call(&self, prompt: &Prompt) -> Result<LlmResponse, CallError> {
-        let max_tokens = self.max_tokens(prompt);
-        let options = ChatOptions { max_tokens, ..self.options.clone() };
+        let options = self.options_with_limit(prompt.max_tokens);
         let offers_tools = !prompt.tools.is_empty() && self.accepts_tools();
         if offers_tools {
             let model_request = self.request_with_tools(prompt);
@@ -275,7 +280,7 @@ impl ProviderMind {
             let until = self.clock.now() + TOOLS_RETRY_INTERVAL;
             self.without_tools_until_ms.store(until.as_millisecond(), Ordering::Relaxed);
         }
-        parse_response(response, Vec::new(), prompt)
+        parse_response(response, Vec::new(), prompt, &self.allowance)
     }
 
     fn accepts_tools(&self) -> bool {
@@ -300,18 +305,14 @@ impl ProviderMind {
         let response = &answer.response;
         let (calls, assistant_message) =
             (tools::tool_calls(response), tools::assistant_message(response, &self.model));
-        Ok(LlmResponse { assistant_message, ..parse_response(answer, calls, prompt)? })
+        let response = parse_response(answer, calls, prompt, &self.allowance)?;
+        Ok(LlmResponse { assistant_message, ..response })
     }
 
-    /// The lower of the configured limit and the prompt's own. Reasoning counts as output, so a
-    /// reasoning model keeps its configured limit.
-    fn max_tokens(&self, prompt: &Prompt) -> Option<u32> {
-        match (self.options.max_tokens, prompt.max_tokens) {
-            (Some(limit), Some(prompt_limit)) if !self.is_reasoning => {
-                Some(limit.min(prompt_limit))
-            }
-            (limit, _) => limit,
-        }
+    /// The options of a request whose answer has at most this many tokens.
+    fn options_with_limit(&self, prompt_limit: Option<u32>) -> ChatOptions {
+        let max_tokens = Some(self.allowance.total(prompt_limit));
+        ChatOptions { max_tokens, ..self.options.clone() }
     }
 
     /// Sends a request in a shape that this server accepts.
@@ -416,7 +417,7 @@ impl Llm for ProviderMind {
     }
 
     fn max_output_tokens(&self, prompt: &Prompt) -> u64 {
-        self.max_tokens(prompt).unwrap_or(DEFAULT_MAX_TOKENS).into()
+        self.allowance.total(prompt.max_tokens).into()
     }
 
     fn max_attempts(&self) -> u32 {
@@ -482,7 +483,6 @@ fn chat_options(settings: &ProviderSettings) -> ChatOptions {
         headers.map(|(name, value)| (name.clone(), value.expose_secret().to_owned())).collect();
     ChatOptions {
         temperature: params.temperature,
-        max_tokens: Some(max_tokens(params)),
         top_p: params.top_p,
         stop_sequences: params.stop.clone(),
         seed: params.seed,
@@ -497,20 +497,10 @@ fn chat_options(settings: &ProviderSettings) -> ChatOptions {
     }
 }
 
-/// The output limit. Reasoning counts as output, and some providers need it to exceed the reasoning
-/// budget.
-fn max_tokens(params: &ModelParams) -> u32 {
-    let default = if is_reasoning(params) { REASONING_MAX_TOKENS } else { DEFAULT_MAX_TOKENS };
-    params.max_tokens.unwrap_or(default)
-}
-
-fn is_reasoning(params: &ModelParams) -> bool {
-    !matches!(params.reasoning_effort.as_deref(), None | Some("none" | "minimal"))
-}
-
 fn reasoning_effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
     let effort = settings.params.reasoning_effort.as_deref();
     match (effort, settings.provider) {
+        (Some("none"), Provider::Gemini) => Some(least_of_gemini(&settings.model_name)),
         (Some(effort), _) => ReasoningEffort::from_keyword(effort),
         // Without an effort, `genai` takes the end of names such as qwen-max for one and strips it.
         // A budget of 0 is not sent.
@@ -518,5 +508,19 @@ fn reasoning_effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
             Some(ReasoningEffort::Budget(0))
         }
         (None, Provider::Anthropic | Provider::Gemini) => None,
+    }
+}
+
+/// As little thinking as a model of Gemini can do. Newer ones take a level, and the larger ones cannot do without.
+fn least_of_gemini(model_name: &str) -> ReasoningEffort {
+    let has_levels = ["gemini-3", "gemma-4"].iter().any(|name| model_name.contains(name));
+    let is_large = model_name.contains("pro");
+    match (has_levels, is_large) {
+        (true, true) => ReasoningEffort::Low,
+        (true, false) => ReasoningEffort::Minimal,
+        // One that does not think refuses to be told.
+        (false, _) if !thinks_by_default(model_name) => ReasoningEffort::Zero,
+        (false, true) => ReasoningEffort::Budget(GEMINI_LEAST_BUDGET),
+        (false, false) => ReasoningEffort::Budget(0),
     }
 }

@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 use aizuchi_harness::endless::{ENDLESS_BODIES, EndlessServer};
 use aizuchi_harness::harness::{at, message, top_level};
 use aizuchi_harness::providers::{
-    CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ProviderApi, ProviderResponse, Server, ServerLimits,
+    CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ProviderApi, ProviderRequest, ProviderResponse,
+    Server, ServerLimits,
 };
 
 /// A secret that must appear in no error.
@@ -330,7 +331,7 @@ fn troubles() -> Vec<(ProviderResponse, &'static str, usize)> {
         ),
         (
             Stops("length", String::new()),
-            "useless: it used up max_tokens before it said anything; allow it more",
+            "busy: its answer was cut off by the limit of 99 tokens; it seems to think, and is allowed 16000 more from now on",
             1,
         ),
         (Stops("content_filter", leak.clone()), "useless: it declined to answer this", 1),
@@ -681,7 +682,7 @@ async fn refusals_of_each_provider_are_recognized() {
         (
             Provider::Gemini,
             ProviderResponse::Raw(ok, thought.to_string()),
-            "the model's answer is of no use: it used up max_tokens before it said anything; allow it more",
+            "the model does not answer now: its answer was cut off by the limit of 99 tokens; it seems to think, and is allowed 16000 more from now on",
             1,
         ),
     ] {
@@ -703,4 +704,113 @@ async fn a_truncated_reply_is_marked() {
     let mind = mind(Provider::OpenAi, &server, &clock);
     server.then([ProviderResponse::Stops("length", "Once upon a".to_owned())]);
     assert_eq!(ask(&mind, &clock, PromptVerb::Reply).await.unwrap().text, "Once upon a…");
+}
+
+/// The limit of a request's output.
+fn limit(provider: Provider, request: &ProviderRequest) -> u64 {
+    let body = &request.body;
+    let limit = match provider_api(provider) {
+        ProviderApi::OpenAi => [&body["max_tokens"], &body["max_completion_tokens"]],
+        ProviderApi::Anthropic => [&body["max_tokens"], &Value::Null],
+        ProviderApi::Gemini => [&body["generationConfig"]["maxOutputTokens"], &Value::Null],
+    };
+    limit.into_iter().find_map(Value::as_u64).unwrap()
+}
+
+/// The prompt for a state asks for one word, and for 20 tokens.
+#[tokio::test]
+async fn a_model_that_thinks_is_allowed_more_than_its_answer() {
+    for (provider, name, effort, expected) in [
+        (Provider::OpenAi, "gpt-5-mini", None, 16_020),
+        (Provider::Gemini, "gemini-2.5-flash", None, 16_020),
+        (Provider::Anthropic, "claude-sonnet-5", None, 16_020),
+        (Provider::OpenRouter, "openai/o3-mini", None, 16_020),
+        (Provider::Anthropic, "claude-sonnet-5", Some("none"), 20),
+        (Provider::OpenAi, "gpt-4o", None, 20),
+        (Provider::OpenAi, "gpt-4o", Some("low"), 29_972),
+    ] {
+        let server = Server::start(ServerLimits::default()).await;
+        let clock = Clock::manual(at(0));
+        let reasoning_effort = effort.map(str::to_owned);
+        let params = ModelParams { reasoning_effort, ..ModelParams::default() };
+        let settings = settings(provider, &server.base);
+        let settings = ProviderSettings { model_name: name.to_owned(), params, ..settings };
+        let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+        let answer = ask(&mind, &clock, PromptVerb::State).await.unwrap();
+        assert_eq!(answer.text, "fine");
+        assert_eq!(limit(provider, &server.requests()[0]), expected, "{name} {effort:?}");
+        let promised = mind.max_output_tokens(&prompt(PromptVerb::State));
+        assert_eq!(promised, expected, "{name} {effort:?}");
+    }
+}
+
+/// Nothing in its name tells that it thinks.
+#[tokio::test]
+async fn a_model_that_turns_out_to_think_is_asked_again_with_more_tokens() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let settings = settings(Provider::OpenAi, &server.base);
+    let models = |settings: &ProviderSettings| {
+        Models::new(Arc::new(ProviderMind::new(settings, clock.clone()).unwrap()), None)
+    };
+    let learning = models(&settings);
+    let question = prompt(PromptVerb::Judge);
+    let asks = async |models: &Models| {
+        advance_while(&clock, at(59), models.ask(&question, LIMIT, &clock)).await
+    };
+    let verdict = r#"{"should_respond": false, "reason": "no", "confidence": 1}"#;
+    let cut = |text: &str| ProviderResponse::Stops("length", text.to_owned());
+    // The beginning of JSON is no answer either.
+    server.then([cut(&verdict[..20]), ProviderResponse::Says(verdict.to_owned())]);
+    assert_eq!(asks(&learning).await.unwrap().text, verdict);
+    // That is remembered, and more than that is not allowed.
+    server.then([cut("<think>Well, ")]);
+    let error = asks(&learning).await.unwrap_err().to_string();
+    let advice = "openai/large-1: its answer was cut off by the limit of 16099 tokens, thinking included; \
+                  params.thinking_tokens allows it more, and params.reasoning_effort makes it think less";
+    assert_eq!(error, format!("the model's answer is of no use: {advice}"));
+    // What the settings say is not changed.
+    let params = ModelParams { thinking_tokens: Some(7), ..settings.params.clone() };
+    let fixed = models(&ProviderSettings { params, ..settings });
+    server.then([cut("")]);
+    let error = asks(&fixed).await.unwrap_err().to_string();
+    assert!(error.contains("cut off by the limit of 106 tokens, thinking included"), "{error}");
+    let limits = server.requests();
+    let limits: Vec<u64> = limits.iter().map(|seen| limit(Provider::OpenAi, seen)).collect();
+    assert_eq!(limits, [99, 16_099, 16_099, 106]);
+}
+
+#[tokio::test]
+async fn the_length_of_an_answer_is_kept_although_thinking_is_allowed() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mut settings = settings(Provider::OpenAi, &server.base);
+    settings.params.thinking_tokens = Some(5000);
+    let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+    server.will_say(&["word ".repeat(300).trim(), "word ".repeat(99).trim()]);
+    let long = ask(&mind, &clock, PromptVerb::Reply).await.unwrap().text;
+    assert_eq!(long, format!("{}…", "word ".repeat(99).trim()));
+    let short = ask(&mind, &clock, PromptVerb::Reply).await.unwrap().text;
+    assert_eq!(short, "word ".repeat(99).trim());
+}
+
+#[tokio::test]
+async fn gemini_is_told_not_to_think() {
+    for (name, config) in [
+        ("gemini-2.5-flash", json!({ "thinkingBudget": 0 })),
+        ("gemini-2.5-pro", json!({ "thinkingBudget": 128 })),
+        ("gemini-3-flash-preview", json!({ "thinkingLevel": "MINIMAL" })),
+        ("gemini-3-pro-preview", json!({ "thinkingLevel": "LOW" })),
+        ("gemini-2.0-flash", Value::Null),
+    ] {
+        let server = Server::start(ServerLimits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mut settings = settings(Provider::Gemini, &server.base);
+        settings.model_name = name.to_owned();
+        settings.params.reasoning_effort = Some("none".to_owned());
+        let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+        ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+        let body = server.requests().remove(0).body;
+        assert_eq!(body["generationConfig"]["thinkingConfig"], config, "{name}");
+    }
 }

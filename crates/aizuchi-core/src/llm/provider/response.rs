@@ -1,17 +1,22 @@
 //! Parses a response: its text, its tool calls and its usage.
 
 use genai::chat::{ChatResponse, StopReason};
+use serde::de::IgnoredAny;
 
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
 use crate::llm::LlmResponse;
+use crate::llm::provider::allowance::Allowance;
 use crate::llm::provider::error::{CallError, DECLINED};
 use crate::llm::provider::usage::complete_usage;
 use crate::prompt::Prompt;
+use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;
 
 /// A longer text cannot be a chat message.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
+/// Shows users that a text was cut off.
+const ELLIPSIS: char = '…';
 
 /// A response with the usage that it reports.
 pub struct ReportedResponse {
@@ -24,6 +29,7 @@ pub fn parse_response(
     ReportedResponse { response, reported }: ReportedResponse,
     calls: Vec<ToolCall>,
     prompt: &Prompt,
+    allowance: &Allowance,
 ) -> Result<LlmResponse, CallError> {
     let lines = calls.iter().map(ToolCall::to_line);
     let output = response.reasoning_content.iter().cloned();
@@ -48,19 +54,84 @@ pub fn parse_response(
     if !calls.is_empty() || (text.trim().is_empty() && has_said) {
         return Ok(LlmResponse { tool_calls: calls, ..LlmResponse::new(text, usage) });
     }
-    match (text.trim().is_empty(), was_cut) {
-        (false, was_cut) => {
-            // The ellipsis shows users that the text was cut off.
-            text.push_str(if was_cut { "…" } else { "" });
-            Ok(LlmResponse::new(text, usage))
-        }
-        (true, true) => {
-            unusable("it used up max_tokens before it said anything; allow it more".to_owned())
-        }
-        (true, false) => {
-            let why = "its answer is empty".to_owned();
-            let problem = ModelProblem::Garbled;
-            Err(CallError::Retryable { problem, why, retry_after: None, usage })
+    if was_cut && !has_answer(&text, prompt) {
+        return Err(cut_off(prompt, allowance, usage));
+    }
+    if text.trim().is_empty() {
+        let why = "its answer is empty".to_owned();
+        let problem = ModelProblem::Garbled;
+        return Err(CallError::Retryable { problem, why, retry_after: None, usage });
+    }
+    // The provider's limit includes what the model thinks, so the length of the answer is left to us.
+    let is_ours_to_limit = allowance.has_room_to_think() && prompt.schema().is_none();
+    let max_tokens = allowance.answer(prompt.max_tokens);
+    if was_cut || (is_ours_to_limit && shorten(&mut text, max_tokens.into())) {
+        text.push(ELLIPSIS);
+    }
+    Ok(LlmResponse::new(text, usage))
+}
+
+/// Whether a text that was cut off is of use: the beginning of a text is, that of JSON is not.
+fn has_answer(text: &str, prompt: &Prompt) -> bool {
+    let is_thought = text.trim_start().starts_with("<think>") && !text.contains("</think>");
+    if text.trim().is_empty() || is_thought {
+        return false;
+    }
+    let is_whole = |json: &str| serde_json::from_str::<IgnoredAny>(json).is_ok();
+    let json = text.find('{').and_then(|begin| text.get(begin..=text.rfind('}')?));
+    prompt.schema().is_none() || json.is_some_and(is_whole)
+}
+
+/// The model used up its tokens before it had answered. If it may have thought, it is allowed more and asked again.
+fn cut_off(prompt: &Prompt, allowance: &Allowance, usage: Usage) -> CallError {
+    let used = allowance.total(prompt.max_tokens);
+    let why = format!("its answer was cut off by the limit of {used} tokens");
+    match allowance.allow_thinking() {
+        Some(more) => CallError::Retryable {
+            problem: ModelProblem::Garbled,
+            why: format!("{why}; it seems to think, and is allowed {more} more from now on"),
+            retry_after: None,
+            usage,
+        },
+        None => CallError::Unusable {
+            why: format!(
+                "{why}, thinking included; params.thinking_tokens allows it more, and \
+                 params.reasoning_effort makes it think less"
+            ),
+            usage,
+        },
+    }
+}
+
+/// Cuts a text that is clearly longer. Returns whether it was.
+fn shorten(text: &mut String, max_tokens: u64) -> bool {
+    // An estimate is rather too high.
+    if estimate(text) <= max_tokens.saturating_mul(5) / 4 {
+        return false;
+    }
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let kept = ends.partition_point(|end| estimate(&text[..*end]) <= max_tokens);
+    text.truncate(ends.get(kept.saturating_sub(1)).copied().unwrap_or(0));
+    text.truncate(text.trim_end().len());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_text_that_is_clearly_longer_is_cut() {
+        for (text, max_tokens, expected) in [
+            ("one two three four", 4, None),
+            ("one two three four five six", 4, Some("one two three four")),
+            ("ねこがすき、いぬもすき", 4, Some("ねこがす")),
+            ("", 0, None),
+        ] {
+            let mut cut = text.to_owned();
+            let is_cut = shorten(&mut cut, max_tokens);
+            assert_eq!((is_cut, &*cut), (expected.is_some(), expected.unwrap_or(text)));
+            assert!(!is_cut || estimate(&cut) <= max_tokens, "{cut}");
         }
     }
 }
