@@ -235,5 +235,11 @@ async fn check_model(model: &ResolvedModel, agents: &[&str]) -> Result<String, S
     let mind = ProviderMind::new(&settings, clock.clone()).map_err(|error| format!("{error:#}"))?;
     mind.check().await.map_err(|error| error.to_string())?;
     let seconds = clock.now().duration_since(started).as_secs_f64();
-    Ok(format!("{description} answered in {seconds:.1} s"))
+    let refused = mind.refused_parameters();
+    let refused: Vec<String> = refused.iter().map(|name| format!("params.{name}")).collect();
+    let without = match refused.len() {
+        0 => String::new(),
+        _ => format!("; it does not take {}, so that is left out", refused.join(", ")),
+    };
+    Ok(format!("{description} answered in {seconds:.1} s{without}"))
 }

@@ -54,7 +54,7 @@ pub struct FallbackConfig {
     /// `PROVIDER/MODEL`, or `builtin`.
     #[schemars(with = "String")]
     pub model_id: ModelId,
-    /// Passed to the model. If omitted: what the agent has.
+    /// Passed to the model. If omitted: what the agent has, as far as every server knows it.
     pub params: Option<ModelParamsConfig>,
     /// How the model is reached.
     #[serde(default)]
@@ -158,9 +158,10 @@ impl ClientArgs {
 }
 
 impl ModelParamsConfig {
-    /// Without the parameters that may exist only at one provider.
-    pub fn without_unknown_keys(&self) -> Self {
-        Self { others: BTreeMap::new(), ..self.clone() }
+    /// Without the parameters that may mean something at one server only.
+    pub fn for_another_server(&self) -> Self {
+        let (thinking_tokens, reasoning_effort) = (None, None);
+        Self { thinking_tokens, reasoning_effort, others: BTreeMap::new(), ..self.clone() }
     }
 }
 

@@ -246,7 +246,7 @@ struct MindResolver<'a> {
 
 impl MindResolver<'_> {
     /// The same agent with another model and no fallback. The client arguments come from an agent of the same provider.
-    /// Parameters that may exist only at one provider are dropped if the provider changes.
+    /// Parameters that may mean something at one server only are dropped if the server changes.
     fn with_model(
         &self,
         agent: &AgentConfig,
@@ -261,10 +261,10 @@ impl MindResolver<'_> {
         AgentConfig {
             model_id: Some(model.clone()),
             system_prompt: agent.system_prompt.clone(),
-            params: if is_same_provider {
+            params: if is_same_provider && api_base.is_none() {
                 params.cloned()
             } else {
-                params.map(ModelParamsConfig::without_unknown_keys)
+                params.map(ModelParamsConfig::for_another_server)
             },
             client_args: match api_base {
                 Some(base) => {
@@ -340,9 +340,10 @@ impl MindResolver<'_> {
         let model =
             self.resolve_model(id.clone(), params.clone(), &agent.client_args, &path, source)?;
         let fallback = agent.fallback.as_ref().map(|fallback| {
-            let is_same_provider = fallback.model_id.provider() == id.provider();
+            let is_same_server = fallback.model_id.provider() == id.provider()
+                && fallback.client_args.api_base == agent.client_args.api_base;
             let inherited =
-                if is_same_provider { params.clone() } else { params.without_unknown_keys() };
+                if is_same_server { params.clone() } else { params.for_another_server() };
             let params = fallback.params.clone().unwrap_or(inherited);
             let path = [name, "fallback"];
             self.resolve_model(

@@ -110,6 +110,27 @@ async fn every_problem_is_reported() {
 }
 
 #[tokio::test]
+async fn a_parameter_that_the_model_refuses_is_named() {
+    let server = Server::start(ServerLimits::default()).await;
+    let refusal = r#"{"error": {"message": "'temperature' must be 1", "param": "temperature"}}"#;
+    server.then([ProviderResponse::Status(400, vec![], refusal.to_owned())]);
+    let home = Home::new(1.0);
+    home.add(&format!(
+        "agents:
+  response: {{model_id: openai/large-1, params: {{temperature: 0.5}}, client_args: {{api_base: {}/v1}}}}
+",
+        server.base
+    ));
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(0), "{lines:?}");
+    let model = lines.iter().find(|line| line.starts_with("ok    model ")).unwrap();
+    assert!(
+        model.ends_with("; it does not take params.temperature, so that is left out"),
+        "{model}"
+    );
+}
+
+#[tokio::test]
 async fn a_broken_config_is_reported_in_one_line() {
     let home = Home::new(1.0);
     home.add("persona:\n  nam: Aki\n");

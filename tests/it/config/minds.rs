@@ -61,7 +61,7 @@ agents:
     // Parameters that only one provider knows would be rejected by another.
     assert_eq!(
         (id.to_string().as_str(), fallback_params),
-        ("anthropic/claude", &params.without_unknown_keys())
+        ("anthropic/claude", &params.for_another_server())
     );
     assert_eq!(endpoint.key.as_ref().unwrap().expose(), "mine");
     assert_eq!((endpoint.base.as_str(), endpoint.attempts), ("https://api.anthropic.com/v1/", 4));
@@ -71,6 +71,33 @@ agents:
     assert_eq!(memory.fallback.as_ref().unwrap().endpoint.as_ref(), Some(endpoint));
     assert_eq!((memory.model.params.max_tokens.unwrap().0, &memory.system_prompt), (9, &None));
     assert_eq!(state.model, response.model);
+}
+
+/// What one server knows may be refused by another, also if both speak the same API.
+#[test]
+fn a_fallback_on_another_server_inherits_what_every_server_knows() {
+    let fallback_params = |fallback: &str| {
+        let text = format!(
+            r#"
+agents:
+  response:
+    model_id: openai/local
+    params: {{temperature: 0.5, reasoning_effort: low, thinking_tokens: 9, top_k: 3}}
+    client_args: {{api_base: "http://localhost:9/v1", api_key: mine}}
+    fallback: {fallback}
+"#
+        );
+        let config = Config::read(&text, "config.yaml", &environment(&[], "")).unwrap().config;
+        let params = config.minds.response.fallback.unwrap().params;
+        (params.temperature.is_some(), params.reasoning_effort.is_some(), params.others.len())
+    };
+    let elsewhere = "{model_id: openai/gpt-4o, client_args: {api_key: other}}";
+    assert_eq!(fallback_params(elsewhere), (true, false, 0));
+    let other_provider = "{model_id: anthropic/claude, client_args: {api_key: other}}";
+    assert_eq!(fallback_params(other_provider), (true, false, 0));
+    let here =
+        r#"{model_id: openai/small, client_args: {api_base: "http://localhost:9/v1", api_key: x}}"#;
+    assert_eq!(fallback_params(here), (true, true, 1));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! leaves to its caller. Every call has a timeout, retryable errors are retried a few times, and no
 //! error contains text of a request or a response.
 
+mod amend;
 mod relay;
 mod usage;
 mod allowance;
@@ -10,7 +11,7 @@ mod tools;
 mod error;
 mod probe;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
@@ -25,7 +26,7 @@ use parking_lot::Mutex;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::clock::{Clock, seeded_random};
 use crate::decision::Usage;
@@ -33,7 +34,10 @@ use crate::decision::model_problem::ModelProblem;
 use crate::llm::fallback::backoff;
 use crate::llm::model::Provider;
 use crate::llm::provider::allowance::{Allowance, thinks_by_default};
-use crate::llm::provider::error::{CallError, UNSENDABLE, from_genai, from_transfer, is_not_found};
+use crate::llm::provider::amend::{Parameters, Remedy, RequestChanges};
+use crate::llm::provider::error::{
+    CallError, UNSENDABLE, from_genai, from_transfer, is_not_found, rejection,
+};
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
 use crate::llm::provider::response::{ReportedResponse, parse_response};
 use crate::llm::provider::usage::{complete_usage, reported_usage};
@@ -82,7 +86,7 @@ pub struct ModelParams {
     pub stop: Vec<String>,
     pub seed: Option<u64>,
     pub reasoning_effort: Option<String>,
-    /// Sent unchanged.
+    /// Merged into the request as they are.
     pub extra: Map<String, Value>,
 }
 
@@ -97,6 +101,9 @@ pub struct ProviderMind {
     api_key: Option<SecretString>,
     api_base: String,
     options: ChatOptions,
+    parameters: Parameters,
+    /// The changes that this model is known to need.
+    remedies: Mutex<BTreeSet<Remedy>>,
     allowance: Allowance,
     model: String,
     clock: Clock,
@@ -169,6 +176,8 @@ impl ProviderMind {
             api_key: settings.api_key.clone(),
             api_base: api_base(settings),
             options: chat_options(settings),
+            parameters: Parameters::new(&settings.params),
+            remedies: Mutex::default(),
             allowance: Allowance::new(&settings.model_name, &settings.params),
             model: format!("{}/{}", settings.provider.name(), settings.model_name),
             clock,
@@ -189,7 +198,7 @@ impl ProviderMind {
         let checked = async {
             match self.call_in_accepted_shape(&model_request, &shortest).await {
                 // Reasoning models reject such a short limit.
-                Err(CallError::RequestRejected(_)) => {
+                Err(CallError::RequestRejected { .. }) => {
                     let usual = self.options_with_limit(None);
                     self.call_in_accepted_shape(&model_request, &usual).await
                 }
@@ -207,7 +216,7 @@ impl ProviderMind {
             }
             Err(
                 CallError::Permanent { why, .. }
-                | CallError::RequestRejected(why)
+                | CallError::RequestRejected { why, .. }
                 | CallError::Unusable { why, .. },
             ) => Err(LlmError::Refused(format!("{}: {why}", self.model))),
         }
@@ -232,7 +241,7 @@ impl ProviderMind {
             self.record(&called);
             let (why, retry_after, usage) = match called {
                 Ok(answer) => return Ok(answer),
-                Err(CallError::Permanent { why, .. } | CallError::RequestRejected(why)) => {
+                Err(CallError::Permanent { why, .. } | CallError::RequestRejected { why, .. }) => {
                     return Err(LlmError::Refused(format!("{}: {why}", self.model)));
                 }
                 Err(CallError::Unusable { why, usage }) => {
@@ -265,7 +274,7 @@ impl ProviderMind {
             let model_request = self.request_with_tools(prompt);
             match self.call_in_accepted_shape(&model_request, &options).await {
                 // The server may reject only the tools, so try without them.
-                Err(CallError::RequestRejected(_)) => {}
+                Err(CallError::RequestRejected { .. }) => {}
                 result => return self.response_with_tool_calls(result?, prompt),
             }
         }
@@ -330,8 +339,8 @@ impl ProviderMind {
             if last_shape.replace(shape) == Some(shape) {
                 continue;
             }
-            match self.call_with_shape(shape, model_request, options.clone()).await {
-                Err(CallError::RequestRejected(why)) => {
+            match self.call_with_remedies(shape, model_request, options).await {
+                Err(CallError::RequestRejected { why, .. }) => {
                     rejection.get_or_insert(why);
                 }
                 Ok(response) => {
@@ -341,7 +350,63 @@ impl ProviderMind {
                 Err(other) => return Err(other),
             }
         }
-        Err(CallError::RequestRejected(rejection.unwrap_or_default()))
+        Err(CallError::rejected(rejection.unwrap_or_default()))
+    }
+
+    /// Sends a request, and again with each change that a refusal asks for. What helps is kept.
+    async fn call_with_remedies(
+        &self,
+        shape: RequestShape,
+        model_request: &ModelRequest,
+        options: &ChatOptions,
+    ) -> Result<ReportedResponse, CallError> {
+        let mut remedies = self.remedies.lock().clone();
+        loop {
+            let called =
+                self.call_with_shape(shape, model_request, options.clone(), &remedies).await;
+            match called {
+                Err(CallError::RequestRejected { remedy: Some(remedy), .. })
+                    if remedies.insert(remedy.clone()) => {}
+                Ok(response) => {
+                    self.keep(remedies);
+                    return Ok(response);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Keeps these changes for all requests, and tells each of them once.
+    fn keep(&self, remedies: BTreeSet<Remedy>) {
+        let mut known = self.remedies.lock();
+        let model = &*self.model;
+        for remedy in remedies.into_iter().filter(|remedy| known.insert(remedy.clone())) {
+            match remedy {
+                Remedy::LeaveOut(parameter) => warn!(
+                    model,
+                    parameter,
+                    "the model does not take params.{parameter}, so it is left out from now on"
+                ),
+                Remedy::RenameLimit => {
+                    info!(model, "the model takes max_completion_tokens in place of max_tokens");
+                }
+                Remedy::LowerLimit => warn!(
+                    model,
+                    "the model does not allow as many tokens as it was given to think, so it has \
+                     {DEFAULT_MAX_TOKENS} in all from now on; params.thinking_tokens sets another number"
+                ),
+            }
+        }
+    }
+
+    /// The parameters of the settings that the model has refused until now.
+    pub fn refused_parameters(&self) -> Vec<String> {
+        let known = self.remedies.lock();
+        let names = known.iter().filter_map(|remedy| match remedy {
+            Remedy::LeaveOut(name) => Some(name.clone()),
+            Remedy::RenameLimit | Remedy::LowerLimit => None,
+        });
+        names.collect()
     }
 
     async fn call_with_shape(
@@ -349,6 +414,7 @@ impl ProviderMind {
         shape: RequestShape,
         model_request: &ModelRequest,
         mut options: ChatOptions,
+        remedies: &BTreeSet<Remedy>,
     ) -> Result<ReportedResponse, CallError> {
         let mut request = ChatRequest::default().with_system(&model_request.system);
         if shape.has_user_turn {
@@ -362,7 +428,8 @@ impl ProviderMind {
             request = request.with_tools(model_request.tools.clone());
             request = request.append_messages(model_request.turns.clone());
         }
-        let (result, transfer) = self.carry(request, &options).await?;
+        let changes = self.parameters.changes(remedies.clone());
+        let (result, transfer) = self.carry(request, &options, changes).await?;
         let reported = transfer.body.as_deref().map(serde_json::from_slice::<Value>);
         let reported = reported.and_then(Result::ok).as_ref().map(reported_usage);
         let reported = reported.unwrap_or_default();
@@ -377,8 +444,15 @@ impl ProviderMind {
         let result = result.ok_or_else(|| from_transfer(TransferError::Unsent))?;
         let response = result.or_else(tools::recover_tool_calls).map_err(|error| {
             let may_be_tools = has_tools && is_not_found(&error);
+            let limit = options.max_tokens.unwrap_or_default();
+            let remedy = rejection(&error).and_then(|body| self.parameters.remedy(body, limit));
             match from_genai(error, self.clock.now()) {
-                CallError::Permanent { why, .. } if may_be_tools => CallError::RequestRejected(why),
+                CallError::Permanent { why, .. } if may_be_tools => CallError::rejected(why),
+                CallError::RequestRejected { why, .. } | CallError::Permanent { why, .. }
+                    if remedy.is_some() =>
+                {
+                    CallError::RequestRejected { why, remedy }
+                }
                 other => other.with_usage(usage),
             }
         })?;
@@ -396,10 +470,12 @@ impl ProviderMind {
         &self,
         request: ChatRequest,
         options: &ChatOptions,
+        changes: RequestChanges,
     ) -> Result<(Option<genai::Result<ChatResponse>>, Transfer), CallError> {
         let unsendable = || CallError::permanent(ModelProblem::RequestRejected, UNSENDABLE);
         let base = Url::parse(&self.api_base).map_err(|_| unsendable())?;
-        let relay = Relay::open(base).await.map_err(|_| from_transfer(TransferError::Unsent))?;
+        let relay = Relay::open(base, changes).await;
+        let relay = relay.map_err(|_| from_transfer(TransferError::Unsent))?;
         let endpoint = relay.endpoint().map_err(|_| unsendable())?;
         let target = ServiceTarget {
             endpoint: Endpoint::from_owned(endpoint.to_string()),
@@ -492,7 +568,6 @@ fn chat_options(settings: &ProviderSettings) -> ChatOptions {
         // Keeps a model's reasoning out of its answer.
         normalize_reasoning_content: Some(true),
         extra_headers: (!headers.is_empty()).then(|| headers.into()),
-        extra_body: (!params.extra.is_empty()).then(|| Value::Object(params.extra.clone())),
         ..ChatOptions::default()
     }
 }

@@ -814,3 +814,85 @@ async fn gemini_is_told_not_to_think() {
         assert_eq!(body["generationConfig"]["thinkingConfig"], config, "{name}");
     }
 }
+
+#[tokio::test]
+async fn nested_parameters_leave_the_rest_of_the_request() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mut settings = settings(Provider::Gemini, &server.base);
+    let extra = json!({ "generationConfig": { "topK": 3 } });
+    settings.params.extra = extra.as_object().unwrap().clone();
+    let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    let body = server.requests().remove(0).body;
+    let expected = json!({ "temperature": 0.5, "maxOutputTokens": 99, "topK": 3 });
+    assert_eq!(body["generationConfig"], expected);
+}
+
+#[tokio::test]
+async fn a_parameter_that_a_model_refuses_is_left_out_from_then_on() {
+    for provider in EVERYONE {
+        let server = Server::start(ServerLimits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mut settings = settings(provider, &server.base);
+        let extra = json!({ "top_k": 3 });
+        settings.params.extra = extra.as_object().unwrap().clone();
+        let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+        let refuses = |name: &str| {
+            let message = format!("`{name}` is not supported with this model.");
+            let body = json!({ "error": { "message": message, "type": "invalid_request_error" } });
+            ProviderResponse::Status(400, vec![], body.to_string())
+        };
+        server.then([refuses("temperature"), refuses("top_k")]);
+        assert_eq!(ask(&mind, &clock, PromptVerb::Reply).await.unwrap().text, "fine");
+        assert_eq!(mind.refused_parameters(), ["temperature", "top_k"], "{provider:?}");
+        ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+        let seen = server.requests();
+        let has = |index: usize, name: &str| seen[index].body.to_string().contains(name);
+        let sent: Vec<[bool; 2]> = (0..seen.len())
+            .map(|index| [has(index, r#""temperature""#), has(index, r#""top_k""#)])
+            .collect();
+        assert_eq!(sent, [[true, true], [false, true], [false, false], [false, false]]);
+    }
+}
+
+/// What does not help was not the reason.
+#[tokio::test]
+async fn a_refusal_that_goes_on_teaches_nothing() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::Anthropic, &server, &clock);
+    let refusal = json!({ "error": { "message": "temperature and messages: no" } });
+    let refusal = ProviderResponse::Status(400, vec![], refusal.to_string());
+    server.then(vec![refusal; 2]);
+    let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err().to_string();
+    assert!(error.ends_with("it does not take the request (400)"), "{error}");
+    assert_eq!((server.requests().len(), mind.refused_parameters().len()), (2, 0));
+}
+
+#[tokio::test]
+async fn the_limit_is_named_and_lowered_as_a_server_wants_it() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mut settings = settings(Provider::OpenAi, &server.base);
+    settings.params.thinking_tokens = Some(16_000);
+    let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+    let refuses = |message: &str| {
+        let body = json!({ "error": { "message": message, "param": "max_tokens" } });
+        ProviderResponse::Status(400, vec![], body.to_string())
+    };
+    server.then([
+        refuses("'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
+        refuses("max_completion_tokens is too large: 16099."),
+    ]);
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    let seen = server.requests();
+    let limits: Vec<[Option<u64>; 2]> = seen
+        .iter()
+        .map(|seen| ["max_tokens", "max_completion_tokens"].map(|key| seen.body[key].as_u64()))
+        .collect();
+    let expected =
+        [[Some(16_099), None], [None, Some(16_099)], [None, Some(2048)], [None, Some(2048)]];
+    assert_eq!(limits, expected);
+}

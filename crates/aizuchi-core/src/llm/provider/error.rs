@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::clock::duration_from_seconds;
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
+use crate::llm::provider::amend::Remedy;
 use crate::llm::provider::relay::TransferError;
 use crate::platform::http_body::MAX_MODEL_BODY_BYTES;
 use crate::platform::log_sentence::to_log_sentence;
@@ -25,8 +26,8 @@ pub enum CallError {
         retry_after: Option<SignedDuration>,
         usage: Usage,
     },
-    /// A request of another shape.
-    RequestRejected(String),
+    /// A request of another shape, or with this change.
+    RequestRejected { why: String, remedy: Option<Remedy> },
     /// Nothing; the operator should look.
     Permanent { problem: ModelProblem, why: String },
     /// Nothing, and the call cost tokens.
@@ -39,6 +40,10 @@ impl CallError {
         Self::Retryable { problem, why: why.to_owned(), retry_after: None, usage }
     }
 
+    pub fn rejected(why: impl Into<String>) -> Self {
+        Self::RequestRejected { why: why.into(), remedy: None }
+    }
+
     pub fn permanent(problem: ModelProblem, why: impl Into<String>) -> Self {
         Self::Permanent { problem, why: why.into() }
     }
@@ -47,7 +52,7 @@ impl CallError {
     pub fn problem(&self) -> Option<ModelProblem> {
         match self {
             Self::Retryable { problem, .. } | Self::Permanent { problem, .. } => Some(*problem),
-            Self::RequestRejected(_) => Some(ModelProblem::RequestRejected),
+            Self::RequestRejected { .. } => Some(ModelProblem::RequestRejected),
             Self::Unusable { .. } => None,
         }
     }
@@ -60,7 +65,7 @@ impl CallError {
             }
             Self::Unusable { why, .. } => Self::Unusable { why, usage },
             // The provider did not take the request.
-            Self::RequestRejected(_) | Self::Permanent { .. } => self,
+            Self::RequestRejected { .. } | Self::Permanent { .. } => self,
         }
     }
 }
@@ -133,11 +138,27 @@ fn unknown_shape() -> CallError {
 /// Status 404: no such model, address or feature. Gateways answer it for models without tool
 /// support.
 pub fn is_not_found(error: &Error) -> bool {
+    refusal(error).is_some_and(|(status, _)| status == 404)
+}
+
+/// What the provider says about the request, if it may take another one.
+pub fn rejection(error: &Error) -> Option<&str> {
+    let (status, body) = refusal(error)?;
+    matches!(status, 400 | 422).then_some(body)
+}
+
+/// The status and the body of a response with an error status.
+fn refusal(error: &Error) -> Option<(u16, &str)> {
     let (Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. }) = error
     else {
-        return false;
+        return None;
     };
-    matches!(webc_error, webc::Error::ResponseFailedStatus { status, .. } if status.as_u16() == 404)
+    match webc_error {
+        webc::Error::ResponseFailedStatus { status, body, .. } => {
+            Some((status.as_u16(), body.as_str()))
+        }
+        _ => None,
+    }
 }
 
 /// No response, or an incomplete one.
@@ -195,7 +216,7 @@ fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timest
             ),
         ),
         400 | 422 if !is_permanent => {
-            CallError::RequestRejected(format!("it does not take the request ({status_text})"))
+            CallError::rejected(format!("it does not take the request ({status_text})"))
         }
         _ => {
             let is_unknown = code.as_deref() == Some("model_not_found");

@@ -25,6 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::llm::provider::amend::RequestChanges;
 use crate::platform::http_body::{BodyError, MAX_MODEL_BODY_BYTES, read_body};
 
 /// An error is a sentence and a code, so only its beginning is of interest.
@@ -43,6 +44,8 @@ pub struct Relay {
     secret: String,
     /// The provider's address.
     base: Url,
+    /// What is changed in the request before it is sent on.
+    changes: RequestChanges,
     transfer: Mutex<Transfer>,
     strangers: Mutex<Strangers>,
 }
@@ -75,11 +78,12 @@ pub enum TransferError {
 }
 
 impl Relay {
-    pub async fn open(base: Url) -> std::io::Result<Self> {
+    pub async fn open(base: Url, changes: RequestChanges) -> std::io::Result<Self> {
         Ok(Self {
             listener: TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?,
             secret: Uuid::now_v7().simple().to_string(),
             base,
+            changes,
             transfer: Mutex::default(),
             strangers: Mutex::default(),
         })
@@ -174,6 +178,7 @@ impl Relay {
             head.headers.remove(name);
         }
         let body = body.collect().await.map_err(|_| TransferError::Unsent)?.to_bytes();
+        let body = self.changes.apply(body);
         let call = http.request(head.method, url).headers(head.headers).body(body);
         let response = call.send().await.map_err(TransferError::Broken)?;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -256,7 +261,7 @@ mod tests {
     #[tokio::test]
     async fn processes_that_connect_first_and_send_nothing_do_not_delay_the_call() {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let relay = Relay::open(provider("hello").await).await.unwrap();
+        let relay = Relay::open(provider("hello").await, RequestChanges::default()).await.unwrap();
         let address = relay.listener.local_addr().unwrap();
         let endpoint = relay.endpoint().unwrap();
         let mut silent = Vec::new();

@@ -1,0 +1,407 @@
+//! What is changed in a request after `genai` has made it: parameters of the settings that `genai` does not know are
+//! merged in, at any depth, and what a model has refused is left out.
+
+use std::collections::BTreeSet;
+
+use hyper::body::Bytes;
+use serde_json::{Map, Value};
+
+use crate::llm::provider::{DEFAULT_MAX_TOKENS, ModelParams};
+
+/// Names of the limit of a request's output.
+const LIMIT_WORDS: [&str; 6] = [
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "maxoutputtokens",
+    "max_new_tokens",
+    "maximum context length",
+];
+/// Where that limit is in a request.
+const LIMIT_PATHS: [&str; 3] =
+    ["/max_tokens", "/max_completion_tokens", "/generationConfig/maxOutputTokens"];
+
+/// How providers call the effort, its budgets and its levels.
+const EFFORT_WORDS: [&str; 15] = [
+    "reasoning_effort",
+    "reasoningeffort",
+    "reasoning.effort",
+    "output_config.effort",
+    "effort",
+    "thinking_budget",
+    "thinkingbudget",
+    "thinking budget",
+    "thinking_level",
+    "thinkinglevel",
+    "thinking level",
+    "thinking_config",
+    "thinkingconfig",
+    "thinking.type",
+    "budget_tokens",
+];
+
+/// A change that a server asks for when it refuses a request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Remedy {
+    /// Without this parameter of the settings.
+    LeaveOut(String),
+    /// With `max_completion_tokens` in place of `max_tokens`: OpenAI's reasoning models under names of one's own.
+    RenameLimit,
+    /// Without room to think: the limit is more than the model can do.
+    LowerLimit,
+}
+
+/// The parameters of the settings, as far as a model may refuse them or `genai` does not send them.
+pub struct Parameters {
+    /// What `genai` does not know.
+    extra: Map<String, Value>,
+    sent: Vec<Parameter>,
+}
+
+/// A parameter that is sent.
+struct Parameter {
+    /// As the settings spell it, with dots.
+    name: String,
+    /// How refusals spell it, in lower case.
+    words: Vec<String>,
+}
+
+/// The changes of one request.
+#[derive(Default)]
+pub struct RequestChanges {
+    extra: Map<String, Value>,
+    remedies: BTreeSet<Remedy>,
+}
+
+impl Parameters {
+    pub fn new(params: &ModelParams) -> Self {
+        let mut sent = Vec::new();
+        collect_extra(&params.extra, "", &mut sent);
+        // The innermost first: it is named together with those around it.
+        sent.sort_by_key(|parameter| std::cmp::Reverse(parameter.name.matches('.').count()));
+        let mut add = |is_set: bool, name: &str, words: &[&str]| {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            sent.extend(is_set.then(|| Parameter { name: name.to_owned(), words }));
+        };
+        add(params.temperature.is_some(), "temperature", &["temperature"]);
+        add(params.top_p.is_some(), "top_p", &["top_p", "topp"]);
+        let stop_words = ["stop", "stop_sequences", "stopsequences"];
+        add(!params.stop.is_empty(), "stop", &stop_words);
+        add(params.seed.is_some(), "seed", &["seed", "random_seed"]);
+        add(params.reasoning_effort.is_some(), "reasoning_effort", &EFFORT_WORDS);
+        Self { extra: params.extra.clone(), sent }
+    }
+
+    /// The changes of a request to a server that has asked for these.
+    pub fn changes(&self, remedies: BTreeSet<Remedy>) -> RequestChanges {
+        let mut extra = self.extra.clone();
+        for remedy in &remedies {
+            if let Remedy::LeaveOut(name) = remedy {
+                remove(&mut extra, name);
+            }
+        }
+        RequestChanges { extra, remedies }
+    }
+
+    /// The change that a refusal asks for, if it names something that was sent.
+    pub fn remedy(&self, refusal: &str, limit: u32) -> Option<Remedy> {
+        let refusal = Refusal::new(refusal);
+        let names_limit = LIMIT_WORDS.iter().any(|word| refusal.names(word));
+        if names_limit && refusal.names("instead") && refusal.names("max_completion_tokens") {
+            return Some(Remedy::RenameLimit);
+        }
+        if names_limit && limit > DEFAULT_MAX_TOKENS {
+            return Some(Remedy::LowerLimit);
+        }
+        let is_named = |parameter: &&Parameter| parameter.words.iter().any(|it| refusal.names(it));
+        let named = self.sent.iter().find(is_named)?;
+        Some(Remedy::LeaveOut(named.name.clone()))
+    }
+}
+
+impl RequestChanges {
+    /// The body of the request with these changes.
+    pub fn apply(&self, body: Bytes) -> Bytes {
+        if self.extra.is_empty() && self.remedies.is_empty() {
+            return body;
+        }
+        let Ok(mut request) = serde_json::from_slice::<Value>(&body) else { return body };
+        for remedy in &self.remedies {
+            match remedy {
+                Remedy::LeaveOut(name) => {
+                    for (place, key) in paths_of(name) {
+                        if let Some(Value::Object(object)) = request.pointer_mut(place) {
+                            object.shift_remove(*key);
+                        }
+                    }
+                }
+                Remedy::RenameLimit => {
+                    if let Some(request) = request.as_object_mut()
+                        && let Some(limit) = request.shift_remove("max_tokens")
+                    {
+                        request.insert("max_completion_tokens".to_owned(), limit);
+                    }
+                }
+                Remedy::LowerLimit => {
+                    for path in LIMIT_PATHS {
+                        let Some(limit) = request.pointer_mut(path) else { continue };
+                        let usual = u64::from(DEFAULT_MAX_TOKENS);
+                        if limit.as_u64().is_some_and(|limit| limit > usual) {
+                            *limit = usual.into();
+                        }
+                    }
+                }
+            }
+        }
+        merge(&mut request, &Value::Object(self.extra.clone()));
+        serde_json::to_vec(&request).map_or(body, Bytes::from)
+    }
+}
+
+/// The texts of a refusal that say what is wrong, in lower case, without what they repeat of the request.
+struct Refusal {
+    text: String,
+    /// The parameter that OpenAI's API names. Then the text need not be searched.
+    parameter: Option<String>,
+}
+
+impl Refusal {
+    fn new(body: &str) -> Self {
+        let Ok(json) = serde_json::from_str::<Value>(body) else {
+            return Self { text: body.to_lowercase(), parameter: None };
+        };
+        // Gemini wraps errors of streams into a list.
+        let json = json.get(0).unwrap_or(&json);
+        let mut texts = Vec::new();
+        for path in ["/error", "/error/message", "/message", "/detail", "/message/detail"] {
+            let Some(found) = json.pointer(path) else { continue };
+            texts.extend(found.as_str().map(str::to_owned));
+            for problem in found.as_array().into_iter().flatten() {
+                let place = problem["loc"].as_array().into_iter().flatten();
+                let place: Vec<&str> = place.filter_map(Value::as_str).collect();
+                texts.push(place.join("."));
+                texts.extend(problem["msg"].as_str().map(str::to_owned));
+            }
+        }
+        let parameter = json.pointer("/error/param").and_then(Value::as_str);
+        let parameter = parameter.filter(|name| !name.is_empty()).map(str::to_lowercase);
+        Self { text: texts.join("\n").to_lowercase(), parameter }
+    }
+
+    /// Whether a word occurs. That of a parameter has to be the parameter, if it is named apart.
+    fn names(&self, word: &str) -> bool {
+        let is_apart = |letter: Option<char>| {
+            !letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
+        };
+        let is_in = |text: &str| {
+            text.match_indices(word).any(|(at, word)| {
+                is_apart(text[..at].chars().next_back())
+                    && is_apart(text[at + word.len()..].chars().next())
+            })
+        };
+        is_in(&self.text) && (word == "instead" || self.is_about(word, is_in))
+    }
+
+    fn is_about(&self, word: &str, is_in: impl Fn(&str) -> bool) -> bool {
+        let is_limit = LIMIT_WORDS.contains(&word);
+        self.parameter.as_ref().is_none_or(|parameter| is_limit || is_in(parameter))
+    }
+}
+
+/// Where a parameter may be in a request: the object, and the key in it. Empty for one that `genai` does not know.
+fn paths_of(name: &str) -> &'static [(&'static str, &'static str)] {
+    match name {
+        "temperature" => &[("", "temperature"), ("/generationConfig", "temperature")],
+        "top_p" => &[("", "top_p"), ("/generationConfig", "topP")],
+        "stop" => &[("", "stop"), ("", "stop_sequences"), ("/generationConfig", "stopSequences")],
+        "seed" => &[("", "seed"), ("", "random_seed"), ("/generationConfig", "seed")],
+        "reasoning_effort" => &[
+            ("", "reasoning_effort"),
+            ("", "thinking"),
+            ("/output_config", "effort"),
+            ("/generationConfig", "thinkingConfig"),
+        ],
+        _ => &[],
+    }
+}
+
+/// Adds each parameter of an object, and those within it.
+fn collect_extra(object: &Map<String, Value>, before: &str, sent: &mut Vec<Parameter>) {
+    for (key, value) in object {
+        let name = format!("{before}{key}");
+        let plain = key.to_lowercase();
+        // `generationConfig` is also called `generation_config`.
+        let mut words = vec![plain.clone(), plain.replace('_', ""), to_snake_case(key)];
+        words.dedup();
+        sent.push(Parameter { name: name.clone(), words });
+        if let Value::Object(inner) = value {
+            collect_extra(inner, &format!("{name}."), sent);
+        }
+    }
+}
+
+fn to_snake_case(key: &str) -> String {
+    let mut snake = String::new();
+    for letter in key.chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// Removes a parameter by its name with dots.
+fn remove(object: &mut Map<String, Value>, name: &str) {
+    if object.shift_remove(name).is_some() {
+        return;
+    }
+    for (at, _) in name.match_indices('.') {
+        if let Some(Value::Object(inner)) = object.get_mut(&name[..at]) {
+            remove(inner, &name[at + 1..]);
+        }
+    }
+}
+
+/// Sets what is set in `from`, and leaves the rest of an object as it is.
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parameters(extra: Value) -> Parameters {
+        Parameters::new(&ModelParams {
+            temperature: Some(0.5),
+            stop: vec!["END".to_owned()],
+            reasoning_effort: Some("low".to_owned()),
+            extra: extra.as_object().unwrap().clone(),
+            ..ModelParams::default()
+        })
+    }
+
+    fn applied(parameters: &Parameters, remedies: &[Remedy], body: &Value) -> Value {
+        let changes = parameters.changes(remedies.iter().cloned().collect());
+        serde_json::from_slice(&changes.apply(body.to_string().into())).unwrap()
+    }
+
+    #[test]
+    fn parameters_are_merged_at_any_depth() {
+        let extra =
+            json!({ "generationConfig": { "topK": 3, "a": { "b": 1 } }, "safetySettings": [1] });
+        let body = json!({
+            "contents": "x", "generationConfig": { "temperature": 0.5, "a": { "c": 2 } }, "safetySettings": [2, 3],
+        });
+        let expected = json!({
+            "contents": "x",
+            "generationConfig": { "temperature": 0.5, "a": { "c": 2, "b": 1 }, "topK": 3 },
+            "safetySettings": [1],
+        });
+        assert_eq!(applied(&parameters(extra), &[], &body), expected);
+        let untouched = Bytes::from_static(b"not JSON");
+        assert_eq!(RequestChanges::default().apply(untouched.clone()), untouched);
+    }
+
+    #[test]
+    fn a_refusal_names_what_was_sent() {
+        let extra = json!({ "top_k": 3, "generationConfig": { "frequencyPenalty": 1 } });
+        let parameters = parameters(extra);
+        let leave_out = |name: &str| Some(Remedy::LeaveOut(name.to_owned()));
+        for (refusal, limit, expected) in [
+            (
+                json!({ "error": { "message": "Unsupported value: 'temperature' does not support 0.5 with this model.",
+                    "param": "temperature", "code": "unsupported_value" } }),
+                99,
+                leave_out("temperature"),
+            ),
+            (
+                json!({ "type": "error", "error": { "type": "invalid_request_error",
+                    "message": "`temperature` may only be set to 1 when thinking is enabled." } }),
+                99,
+                leave_out("temperature"),
+            ),
+            (
+                json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT",
+                    "message": "Invalid JSON payload. Unknown name \"frequencyPenalty\" at 'generation_config'" } }),
+                99,
+                leave_out("generationConfig.frequencyPenalty"),
+            ),
+            (
+                json!([{ "error": { "message": "The thinking budget 128 is invalid." } }]),
+                99,
+                leave_out("reasoning_effort"),
+            ),
+            (
+                json!({ "object": "error", "message": { "detail": [{ "type": "extra_forbidden", "loc": ["body", "top_k"],
+                    "msg": "Extra inputs are not permitted", "input": 3 }] } }),
+                99,
+                leave_out("top_k"),
+            ),
+            // What is repeated of the request names everything.
+            (
+                json!({ "detail": [{ "loc": ["body", "tools"], "msg": "Field required",
+                    "input": { "temperature": 1, "stop": 2 } }] }),
+                99,
+                None,
+            ),
+            // The message speaks of other things as well.
+            (
+                json!({ "error": { "message": "Set temperature or tools", "param": "tools" } }),
+                99,
+                None,
+            ),
+            (
+                json!({ "error": { "message": "Unsupported parameter: 'max_tokens' is not supported with this model. \
+                    Use 'max_completion_tokens' instead.", "param": "max_tokens" } }),
+                99,
+                Some(Remedy::RenameLimit),
+            ),
+            (
+                json!({ "error": { "message": "max_tokens is too large: 18048", "param": "max_tokens" } }),
+                18_048,
+                Some(Remedy::LowerLimit),
+            ),
+            (
+                json!({ "message": "This model's maximum context length is 8192 tokens." }),
+                18_048,
+                Some(Remedy::LowerLimit),
+            ),
+            (json!({ "message": "max_tokens must be at least 16" }), 1, None),
+            (json!({ "message": "nonstop temperatures" }), 99, None),
+            (json!({}), 99, None),
+        ] {
+            assert_eq!(parameters.remedy(&refusal.to_string(), limit), expected, "{refusal}");
+        }
+        let plain = parameters.remedy("unknown field `top_k`", 99);
+        assert_eq!(plain, leave_out("top_k"));
+    }
+
+    #[test]
+    fn what_was_refused_is_left_out() {
+        let extra = json!({ "generationConfig": { "topK": 3, "a": 1 }, "x": 2 });
+        let parameters = parameters(extra);
+        let body = json!({ "temperature": 1, "max_tokens": 18_048,
+            "generationConfig": { "temperature": 1, "maxOutputTokens": 18_048, "thinkingConfig": {} } });
+        let remedies = ["temperature", "reasoning_effort", "generationConfig.topK", "x"];
+        let remedies = remedies.map(|name| Remedy::LeaveOut(name.to_owned()));
+        let expected = json!({ "max_tokens": 18_048,
+            "generationConfig": { "maxOutputTokens": 18_048, "a": 1 } });
+        assert_eq!(applied(&parameters, &remedies, &body), expected);
+        let limits = [Remedy::RenameLimit, Remedy::LowerLimit, Remedy::LeaveOut("x".to_owned())];
+        let limited = applied(&parameters, &limits, &json!({ "max_tokens": 18_048 }));
+        let expected =
+            json!({ "max_completion_tokens": 2048, "generationConfig": { "topK": 3, "a": 1 } });
+        assert_eq!(limited, expected);
+    }
+}
