@@ -59,6 +59,8 @@ pub struct ServerLimits {
     pub wants_user_turn: bool,
     pub knows_no_schema: bool,
     pub knows_no_tools: bool,
+    /// It calls that a failure of its own.
+    pub fails_instead: bool,
 }
 
 pub struct Server {
@@ -190,6 +192,12 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
     }
     if let Some((status, complaint)) = complaint {
         watched.0 = None;
+        let status = match status {
+            StatusCode::BAD_REQUEST if state.limits.fails_instead => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+            status => status,
+        };
         let body = json!({ "error": { "code": "invalid_request_error", "message": complaint } });
         return (status, axum::Json(body)).into_response();
     }

@@ -196,14 +196,15 @@ impl ProviderMind {
         let model_request =
             ModelRequest { system: CHECK_PROMPT.to_owned(), ..ModelRequest::default() };
         let checked = async {
-            match self.call_in_accepted_shape(&model_request, &shortest).await {
+            let checked = match self.call_in_accepted_shape(&model_request, &shortest).await {
                 // Reasoning models reject such a short limit.
                 Err(CallError::RequestRejected { .. }) => {
                     let usual = self.options_with_limit(None);
                     self.call_in_accepted_shape(&model_request, &usual).await
                 }
                 result => result,
-            }
+            };
+            checked.map_err(CallError::settled)
         };
         let Ok(checked) = self.clock.timeout(self.timeout, checked).await else {
             return Err(self.timeout_error());
@@ -237,7 +238,7 @@ impl ProviderMind {
         let deadline = self.clock.now() + self.timeout;
         let mut attempt = 1;
         loop {
-            let called = self.call(prompt).await;
+            let called = self.call(prompt).await.map_err(CallError::settled);
             self.record(&called);
             let (why, retry_after, usage) = match called {
                 Ok(answer) => return Ok(answer),
@@ -340,8 +341,8 @@ impl ProviderMind {
                 continue;
             }
             match self.call_with_remedies(shape, model_request, options).await {
-                Err(CallError::RequestRejected { why, .. }) => {
-                    rejection.get_or_insert(why);
+                Err(rejected @ CallError::RequestRejected { .. }) => {
+                    rejection.get_or_insert(rejected);
                 }
                 Ok(response) => {
                     self.request_shape.store(number, Ordering::Relaxed);
@@ -350,7 +351,7 @@ impl ProviderMind {
                 Err(other) => return Err(other),
             }
         }
-        Err(CallError::rejected(rejection.unwrap_or_default()))
+        Err(rejection.unwrap_or_else(|| CallError::rejected("no other request is left to try")))
     }
 
     /// Sends a request, and again with each change that a refusal asks for. What helps is kept.
@@ -451,7 +452,7 @@ impl ProviderMind {
                 CallError::RequestRejected { why, .. } | CallError::Permanent { why, .. }
                     if remedy.is_some() =>
                 {
-                    CallError::RequestRejected { why, remedy }
+                    CallError::RequestRejected { why, remedy, may_pass: false }
                 }
                 other => other.with_usage(usage),
             }

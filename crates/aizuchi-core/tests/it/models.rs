@@ -495,6 +495,16 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
             },
             3,
         ),
+        // As llama.cpp does.
+        (
+            ServerLimits {
+                wants_user_turn: true,
+                knows_no_schema: true,
+                fails_instead: true,
+                ..ServerLimits::default()
+            },
+            3,
+        ),
     ] {
         let server = Server::start(limits).await;
         let clock = Clock::manual(at(0));
@@ -510,6 +520,21 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
             assert_eq!(server.requests().len(), expected, "{limits:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_failure_in_every_format_may_pass() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::OpenAi, &server, &clock);
+    let body = json!({ "error": { "code": 500, "message": "tools param requires --jinja flag" } });
+    let failure = ProviderResponse::Status(500, vec![], body.to_string());
+    // Two formats of a reply, three times.
+    server.then(vec![failure; 6]);
+    let error = ask(&mind, &clock, PromptVerb::Reply).await.unwrap_err();
+    assert!(matches!(error, LlmError::Busy { .. }), "{error:?}");
+    assert!(error.to_string().ends_with("it is in trouble itself (500)"), "{error}");
+    assert_eq!(server.requests().len(), 6);
 }
 
 #[tokio::test]

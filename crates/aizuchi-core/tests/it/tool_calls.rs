@@ -184,13 +184,16 @@ async fn the_fallback_model_continues_with_the_tool_results() {
 
 #[tokio::test]
 async fn a_server_without_tool_support_is_asked_without_tools() {
-    for (provider, asked) in [
-        (Provider::Ollama, [3, 4, 5]),
-        (Provider::Anthropic, [2, 3, 4]),
-        (Provider::Gemini, [2, 3, 4]),
+    for (provider, asked, fails_instead) in [
+        (Provider::Ollama, [3, 4, 5], false),
+        // Like llama.cpp without --jinja.
+        (Provider::OpenAi, [3, 4, 5], true),
+        (Provider::Anthropic, [2, 3, 4], false),
+        (Provider::Gemini, [2, 3, 4], false),
     ] {
-        let server =
-            Server::start(ServerLimits { knows_no_tools: true, ..ServerLimits::default() }).await;
+        let limits =
+            ServerLimits { knows_no_tools: true, fails_instead, ..ServerLimits::default() };
+        let server = Server::start(limits).await;
         let clock = Clock::manual(at(0));
         let mind = mind(provider, &server, &clock);
         for calls in asked {

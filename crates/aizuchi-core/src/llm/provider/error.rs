@@ -26,8 +26,9 @@ pub enum CallError {
         retry_after: Option<SignedDuration>,
         usage: Usage,
     },
-    /// A request of another shape, or with this change.
-    RequestRejected { why: String, remedy: Option<Remedy> },
+    /// A request of another shape, or with this change. If the server called it a failure of its own, waiting may help
+    /// as well.
+    RequestRejected { why: String, remedy: Option<Remedy>, may_pass: bool },
     /// Nothing; the operator should look.
     Permanent { problem: ModelProblem, why: String },
     /// Nothing, and the call cost tokens.
@@ -41,7 +42,17 @@ impl CallError {
     }
 
     pub fn rejected(why: impl Into<String>) -> Self {
-        Self::RequestRejected { why: why.into(), remedy: None }
+        Self::RequestRejected { why: why.into(), remedy: None, may_pass: false }
+    }
+
+    /// The same error once no other request is left to try.
+    pub fn settled(self) -> Self {
+        match self {
+            Self::RequestRejected { why, may_pass: true, .. } => {
+                Self::retryable(ModelProblem::Overloaded, &why)
+            }
+            other => other,
+        }
     }
 
     pub fn permanent(problem: ModelProblem, why: impl Into<String>) -> Self {
@@ -195,6 +206,11 @@ fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timest
             let why = format!("its account has no credit left ({status_text})");
             CallError::permanent(ModelProblem::NoFunds, why)
         }
+        500 | 501 if is_about_shape(body) => CallError::RequestRejected {
+            why: format!("it is in trouble itself ({status_text})"),
+            remedy: None,
+            may_pass: true,
+        },
         408 | 409 | 425 | 429 | 500..=599 => {
             let why = match status.as_u16() {
                 429 => format!("it asks to be called less often ({status_text})"),
@@ -227,6 +243,26 @@ fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timest
             CallError::permanent(problem, format!("it does not take the request ({status_text})"))
         }
     }
+}
+
+/// Whether a server failed because of the shape of the request: llama.cpp and others answer so where the chat template
+/// of a model, or how they were started, knows no tools, no schema, or no conversation without a user.
+fn is_about_shape(body: &str) -> bool {
+    const SIGNS: [&str; 11] = [
+        "jinja",
+        "template",
+        "user query",
+        "grammar",
+        "json_schema",
+        "json schema",
+        "response_format",
+        "tool_choice",
+        "not support",
+        "unsupported",
+        "not implemented",
+    ];
+    let body = body.to_lowercase();
+    SIGNS.iter().any(|sign| body.contains(sign))
 }
 
 fn key_refused(status_text: &str) -> CallError {
