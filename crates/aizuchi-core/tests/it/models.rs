@@ -405,6 +405,20 @@ async fn retries_honor_retry_after() {
     }
 }
 
+/// Google's APIs say in the body how long to wait.
+#[tokio::test]
+async fn retries_honor_the_wait_in_a_body() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::Gemini, &server, &clock);
+    let wait = json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "21s" });
+    let body =
+        json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED", "details": [wait] } });
+    server.then([ProviderResponse::Status(429, vec![], body.to_string())]);
+    assert_eq!(ask(&mind, &clock, PromptVerb::Reply).await.unwrap().text, "fine");
+    assert_eq!(clock.now(), at(21));
+}
+
 #[tokio::test]
 async fn a_timeout_aborts_the_request() {
     for provider in EVERYONE {

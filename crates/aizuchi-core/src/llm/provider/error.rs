@@ -216,7 +216,7 @@ fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timest
                 429 => format!("it asks to be called less often ({status_text})"),
                 _ => format!("it is in trouble itself ({status_text})"),
             };
-            let retry_after = retry_after(headers, now);
+            let retry_after = retry_after(headers, now).or_else(|| retry_delay(body));
             let problem = ModelProblem::Overloaded;
             CallError::Retryable { problem, why, retry_after, usage: Usage::default() }
         }
@@ -289,10 +289,12 @@ pub fn error_code(body: &str) -> Option<String> {
     named.find(|code| is_code(code) && is_safe(code)).map(str::to_owned)
 }
 
+/// The longest wait that is believed.
+const MAX_SECONDS: f64 = 86_400.0;
+
 /// The wait that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date
 /// (RFC 9110 §10.2.3).
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
-    const MAX_SECONDS: f64 = 86_400.0;
     let text =
         |value: Option<&reqwest::header::HeaderValue>| Some(value?.to_str().ok()?.to_owned());
     let number = |text: String| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
@@ -305,6 +307,15 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     }
     let date = DateTimeParser::new().parse_timestamp(header.trim()).ok()?;
     Some(date.duration_since(now).max(SignedDuration::ZERO))
+}
+
+/// The wait in the body of an error: Google's APIs put it there, as `"retryDelay": "37.5s"`.
+fn retry_delay(body: &str) -> Option<SignedDuration> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let details = body.get(0).unwrap_or(&body).pointer("/error/details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    let seconds = delay.strip_suffix('s')?.parse::<f64>().ok().filter(|wait| *wait >= 0.0)?;
+    Some(duration_from_seconds(seconds.min(MAX_SECONDS)))
 }
 
 #[cfg(test)]
@@ -335,6 +346,30 @@ mod tests {
                 expected.map(duration_from_seconds),
                 "{name}: {value}"
             );
+        }
+    }
+
+    #[test]
+    fn the_wait_in_a_body_is_read() {
+        let body = |delay: &str| {
+            format!(
+                r#"{{"error": {{"details": [{{"@type": "type.googleapis.com/google.rpc.Help"}},
+                    {{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "{delay}"}}]}}}}"#
+            )
+        };
+        for (body, expected) in [
+            (body("37s"), Some(37.0)),
+            (body("0.5s"), Some(0.5)),
+            (body("1e99s"), Some(86_400.0)),
+            (format!("[{}]", body("3s")), Some(3.0)),
+            (body("-3s"), None),
+            (body("NaNs"), None),
+            (body("soon"), None),
+            (body("3"), None),
+            (r#"{"error": {"details": "3s"}}"#.to_owned(), None),
+            ("<html>".to_owned(), None),
+        ] {
+            assert_eq!(retry_delay(&body), expected.map(duration_from_seconds), "{body}");
         }
     }
 
