@@ -21,7 +21,6 @@ pub mod response;
 pub mod context;
 pub mod storage;
 mod guessing;
-pub mod network;
 pub mod http;
 pub mod logging;
 pub mod tools;

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use strum::{EnumString, IntoStaticStr};
 
 use crate::config::guessing::is_guessable;
-use crate::config::network::Network;
 use crate::config::secret::Secret;
 use crate::config::values::Port;
+use aizuchi_core::network::Network;
 
 /// The pages and their API.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -363,9 +363,9 @@ mod tests {
 
     use super::*;
     use crate::config::http::{NamedToken, ReaderName};
-    use crate::config::network::Network;
     use crate::config::secret::Secret;
     use crate::web::peer::TrustedProxies;
+    use aizuchi_core::network::Network;
 
     fn authenticator(http: &HttpConfig) -> Authenticator {
         Authenticator::new(http, Some("part".to_owned()))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 
-use crate::config::network::Network;
+use aizuchi_core::network::Network;
 
 /// An address, or for IPv6 the network that one subscriber has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,10 +3,10 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use aizuchi::config::network::Network;
 use aizuchi::web::peer::{Client, TrustedProxies};
 use aizuchi::web::server::activity::Timeouts;
 use aizuchi::web::server::{Server, ServerLimits};
+use aizuchi_core::network::Network;
 use axum::body::{Body, Bytes};
 use axum::response::sse::{Event, Sse};
 use axum::routing::{get, post};

@@ -5,6 +5,7 @@
 
 // Plain data and the rules on it, without I/O.
 pub mod current;
+pub mod network;
 pub mod chat;
 pub mod persona;
 pub mod rules;
