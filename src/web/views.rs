@@ -226,7 +226,7 @@ fn reaction_group(reaction: &ReactionGroup) -> ReactionView {
     }
 }
 
-/// A row of the ledger. Reasons are empty for those who may not read them.
+/// A row of the ledger. For those who may not read them, reasons are empty and reactions are null.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DecisionView {
     id: DecisionId,

@@ -337,12 +337,14 @@ impl Decision {
         reacted.or_else(|| judgment?.about.as_ref())
     }
 
-    /// The same without what a judge or a model wrote about the messages.
+    /// The same without what a judge or a model wrote about the messages, or answered them with.
     pub fn without_texts(mut self) -> Self {
         self.why = None;
+        self.reaction = None;
         let attempts = self.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
         for judgment in self.judgment.iter_mut().chain(attempts) {
             judgment.reason = String::new();
+            judgment.reaction = None;
         }
         self
     }
