@@ -32,6 +32,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
+use tracing::subscriber::{NoSubscriber, with_default};
 use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
@@ -139,6 +140,7 @@ pub struct Replay<'a> {
     learning: Arc<ReplayLearning>,
     threads: usize,
     is_observed: bool,
+    is_logged: bool,
     stop: CancellationToken,
 }
 
@@ -165,6 +167,7 @@ impl<'a> Replay<'a> {
             learning: Arc::new(ReplayLearning::new(purpose)),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             is_observed: false,
+            is_logged: true,
             stop: CancellationToken::new(),
         })
     }
@@ -187,6 +190,11 @@ impl<'a> Replay<'a> {
     /// Takes down what was decided and why, for a report.
     pub fn observed(self) -> Self {
         Self { is_observed: true, ..self }
+    }
+
+    /// Leaves nothing in the log, in which its steps would look like those of the program that replays.
+    pub fn unlogged(self) -> Self {
+        Self { is_logged: false, ..self }
     }
 
     /// Ends with an error as soon as this is cancelled.
@@ -236,8 +244,14 @@ impl<'a> Replay<'a> {
         record.moments = self.is_observed.then(Moments::default);
         record.stop = self.stop.clone();
         let recorder = Arc::new(Recorder::new(record));
-        let Self { policy, settings, mind, prompts, learning, .. } = self;
-        simulation::run(channel, policy, settings, prompts, mind.clone(), learning, &recorder)?;
+        let simulate = || {
+            let Self { policy, settings, mind, prompts, learning, .. } = self;
+            simulation::run(channel, policy, settings, prompts, mind.clone(), learning, &recorder)
+        };
+        match self.is_logged {
+            true => simulate()?,
+            false => with_default(NoSubscriber::new(), simulate)?,
+        }
         let mut record = into_record(recorder)?;
         match record.first_error.take() {
             Some(error) => Err(error),

@@ -99,10 +99,15 @@ impl WhatIf {
         let history = History { channels: vec![channel.clone()], bad_lines: Vec::new() };
         let replay = Replay::new(policy, settings)?.judged_by(Arc::new(judge)).on_threads(1);
         let mut moments = Moments::default();
-        replay.observed().until(stop.clone()).run(&history, 0, None, &mut |_, _, record| {
-            moments = record.moments.take().unwrap_or_default();
-            Ok(())
-        })?;
+        replay.observed().unlogged().until(stop.clone()).run(
+            &history,
+            0,
+            None,
+            &mut |_, _, record| {
+                moments = record.moments.take().unwrap_or_default();
+                Ok(())
+            },
+        )?;
         moments.moments.retain(|moment| moment.at >= *since);
         Ok(moments)
     }

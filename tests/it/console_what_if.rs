@@ -126,6 +126,8 @@ async fn what_is_not_on_record_is_unknown_until_the_model_is_asked() {
     let shown = get(&program, Some(OPERATOR), &query).await.text().await.unwrap();
     assert!(!shown.contains("data-testid=\"group-unknown\""), "{shown}");
     assert_eq!((harness.model.requests().len(), harness.slack.posts().len()), (asked, 0));
+    let log = harness.log();
+    assert!(!log.contains("no answer on record"), "a trial is not what the program did: {log}");
     assert_eq!(program.stop(), Some(0));
 }
 
