@@ -147,6 +147,7 @@ impl Teller<'_> {
             is_connected: outage.is_none(),
             connection: match outage {
                 None => texts::console::connected(language).to_owned(),
+                Some(_) if platform.is_none() => texts::console::no_platform(language).to_owned(),
                 Some(why) => texts::console::not_connected(language, why),
             },
             facts,

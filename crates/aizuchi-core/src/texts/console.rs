@@ -34,6 +34,9 @@ texts! {
     // The overview.
     connected: "connected" / "接続中";
     not_connected(why: &str): "not connected: {why}" / "受信していません：{why}";
+    no_platform:
+        "not connected: the config has no app for it"
+        / "受信していません：設定にこのワークスペースのアプリがありません";
     catching_up(read: usize, channels: usize):
         "caught up on {read} of {channels} channels"
         / "{channels} チャンネル中 {read} チャンネルの確認が済みました";
