@@ -27,9 +27,8 @@ pub async fn spin<T>(what: &'static str, work: impl Future<Output = T>) -> T {
 /// The reason alone: which store cannot be used is the sentence's subject already.
 pub fn without_prefix(error: StoreError) -> anyhow::Error {
     match error {
-        StoreError::Busy(why) | StoreError::Refused(why) | StoreError::Broken(why) => {
-            anyhow::anyhow!(why)
-        }
+        StoreError::Busy(why) | StoreError::Broken(why) => anyhow::anyhow!(why),
+        StoreError::Refused(why) => anyhow::anyhow!(why.to_string()),
     }
 }
 

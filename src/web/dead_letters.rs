@@ -156,7 +156,9 @@ pub async fn settle(
         DeadLetterAction::Drop => Order::DropDeadLetter { workspace, id },
     };
     match web.inbox.apply_order(order.signed(access.signature())).await {
-        Err(StoreError::Refused(why)) => Err(ApiProblem::new(StatusCode::CONFLICT, why)),
+        Err(StoreError::Refused(why)) => {
+            Err(ApiProblem::new(StatusCode::CONFLICT, why.to_string()))
+        }
         ordered => Ok(ordered?),
     }
 }

@@ -63,7 +63,9 @@ pub async fn put(
     }
     let by = access.signature();
     match web.inbox.apply_order(Order::MarkDecision { workspace, id, mark, by }).await {
-        Err(StoreError::Refused(why)) => Err(ApiProblem::new(StatusCode::CONFLICT, why)),
+        Err(StoreError::Refused(why)) => {
+            Err(ApiProblem::new(StatusCode::CONFLICT, why.to_string()))
+        }
         ordered => Ok(ordered?),
     }
 }

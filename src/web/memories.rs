@@ -282,7 +282,9 @@ pub async fn change_memo(
 
 async fn apply(web: &Web, order: Order) -> Result<(), ApiProblem> {
     match web.inbox.apply_order(order).await {
-        Err(StoreError::Refused(why)) => Err(ApiProblem::new(StatusCode::CONFLICT, why)),
+        Err(StoreError::Refused(why)) => {
+            Err(ApiProblem::new(StatusCode::CONFLICT, why.to_string()))
+        }
         ordered => Ok(ordered?),
     }
 }

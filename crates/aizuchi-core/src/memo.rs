@@ -10,8 +10,8 @@ use crate::overlap::{OverlapIndex, OverlapThreshold};
 
 /// In characters, like the lengths below.
 pub const MAX_NAME_LENGTH: usize = 32;
-const MAX_CONTENT_LENGTH: usize = 2_000;
-const MAX_DETAIL_LENGTH: usize = 8_000;
+pub const MAX_CONTENT_LENGTH: usize = 2_000;
+pub const MAX_DETAIL_LENGTH: usize = 8_000;
 /// How many memos of what one user said are kept in the sight of a channel. Every reply there reads them all.
 pub const MAX_PER_USER: usize = 100;
 pub const MAX_TAGS: usize = 3;

@@ -7,6 +7,7 @@
 pub mod figures;
 pub mod order_journal;
 pub mod expiry;
+pub mod refusal_reason;
 pub mod database;
 pub mod sqlite;
 pub mod postgres;
@@ -46,6 +47,7 @@ use crate::rules::Mode;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
+use crate::store::refusal_reason::RefusalReason;
 
 /// Replaces the author of a forgotten user's messages.
 const FORGOTTEN_USER_ID: &str = "forgotten";
@@ -57,14 +59,6 @@ const REPLY_DELAY_LOOKBACK: usize = 10;
 const LOOK: SignedDuration = SignedDuration::from_mins(5);
 /// The reads of a private channel are kept for this long.
 const PRIVATE_READ_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);
-const DEAD_LETTER_GONE: &str =
-    "there is no such dead letter any more, or what it was about is gone";
-const MEMORY_CHANGED: &str = "that has changed in the meantime; look at it again";
-const NOT_DECIDED: &str = "there is no such decision, or it is still open";
-const DEAD_LETTER_BLOCKED: &str =
-    "something else is pending in that conversation; try again when it is done";
-const DEAD_LETTER_INCOMPLETE: &str = "the beginning of this answer was posted, and the text of the rest is gone, \
-    because a message behind it was edited, deleted or forgotten, or it is too old; drop it";
 /// A reaction waits at least this long for a message that is not known yet: as long as a long backfill takes.
 const EARLY_REACTION_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
@@ -997,7 +991,7 @@ pub enum StoreError {
     Busy(String),
     /// Never try this again.
     #[error("the store refuses this: {0}")]
-    Refused(String),
+    Refused(RefusalReason),
     /// The operator must act.
     #[error("the database cannot be used: {0}")]
     Broken(String),
@@ -1007,9 +1001,8 @@ impl StoreError {
     /// Marks the database called `shown` as unusable for this reason.
     pub fn into_broken(self, shown: &str) -> Self {
         let reason = match self {
-            StoreError::Busy(reason) | StoreError::Refused(reason) | StoreError::Broken(reason) => {
-                reason
-            }
+            StoreError::Busy(reason) | StoreError::Broken(reason) => reason,
+            StoreError::Refused(reason) => reason.to_string(),
         };
         match reason.starts_with(shown) {
             true => StoreError::Broken(reason),

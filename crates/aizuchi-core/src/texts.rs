@@ -57,6 +57,7 @@ pub mod memories;
 pub mod what_if;
 pub mod shadow;
 pub mod api;
+pub mod refusals;
 pub mod counted;
 pub mod report;
 pub mod demo;

@@ -47,6 +47,7 @@ use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::order_journal::GivenOrder;
+use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
@@ -756,11 +757,15 @@ fn retire(decision: &mut Decision, result: AttemptResult) {
 }
 
 fn refuse_memories() -> StoreError {
-    StoreError::Refused("the volatile store keeps no memories".to_owned())
+    unstorable("the volatile store keeps no memories")
 }
 
 fn refuse_memos() -> StoreError {
-    StoreError::Refused("the volatile store keeps no memos".to_owned())
+    unstorable("the volatile store keeps no memos")
+}
+
+fn unstorable(why: &str) -> StoreError {
+    StoreError::Refused(RefusalReason::Unstorable(why.to_owned()))
 }
 
 /// A model's reasons may quote messages.

@@ -9,10 +9,11 @@ use crate::decision::DecisionId;
 use crate::event::retry::Retry;
 use crate::event::step::{OwedAnswer, PendingState};
 use crate::event::{DeadLetter, DeadLetterId, OutboxItem};
+use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::pending_states::PendingStates;
 use crate::store::database::{Counters, rows, sql};
-use crate::store::{DEAD_LETTER_BLOCKED, DEAD_LETTER_GONE, DEAD_LETTER_INCOMPLETE, StoreError};
+use crate::store::refusal_reason::RefusalReason;
 
 /// Drops a letter, and the text that could not be posted.
 pub async fn drop(
@@ -38,7 +39,7 @@ pub async fn retry(
     let conversation = &letter.conversation;
     let mut states = PendingStates::read(connection, &HashSet::from([conversation])).await?;
     if states.entry(conversation).step.is_some() {
-        return Err(StoreError::Refused(DEAD_LETTER_BLOCKED.to_owned()));
+        return Err(StoreError::Refused(RefusalReason::DeadLetterBlocked));
     }
     let in_conversation = |statement| {
         query(statement)
@@ -47,13 +48,13 @@ pub async fn retry(
             .bind(rows::thread_column(conversation))
             .bind(letter.at.as_millisecond())
     };
-    let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
+    let gone = || StoreError::Refused(RefusalReason::DeadLetterGone);
     let decision = letter.decision.ok_or_else(gone)?;
     let rest = match Retry::of_parts(&unposted_parts(connection, decision).await?) {
         Retry::Anew => None,
         Retry::Continue(part) => Some(part),
         Retry::Impossible => {
-            return Err(StoreError::Refused(DEAD_LETTER_INCOMPLETE.to_owned()));
+            return Err(StoreError::Refused(RefusalReason::DeadLetterIncomplete));
         }
     };
     counters.revision += 1;
@@ -84,7 +85,7 @@ pub async fn find(
 ) -> Result<DeadLetter, StoreError> {
     let letter = query(sql::DEAD_LETTER).bind(workspace.as_str()).bind(id.0);
     let letter = letter.fetch_optional(connection).await?;
-    let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
+    let gone = || StoreError::Refused(RefusalReason::DeadLetterGone);
     rows::dead_letter_from_row(&letter.ok_or_else(gone)?)
 }
 

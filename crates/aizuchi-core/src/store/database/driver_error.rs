@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::ErrorKind;
 
 use crate::store::StoreError;
+use crate::store::refusal_reason::RefusalReason;
 
 /// Why a damaged database cannot be used.
 pub const DAMAGED: &str = "the database is damaged";
@@ -24,7 +25,7 @@ pub fn from_sqlite(error: sqlx::Error) -> StoreError {
         Some(11) => StoreError::Broken(DAMAGED.to_owned()),
         Some(14) => StoreError::Broken("the database file cannot be opened".to_owned()),
         Some(26) => StoreError::Broken("the file is not a database".to_owned()),
-        Some(18..=20) => StoreError::Refused(error.to_string()),
+        Some(18..=20) => unstorable(error.to_string()),
         Some(_) | None => StoreError::Broken(error.to_string()),
     }
 }
@@ -75,7 +76,11 @@ pub fn from_postgres(error: sqlx::Error) -> StoreError {
                 .to_owned(),
         ),
         // The error's detail may contain chat text, so it is left out.
-        "22" | "23" | "54" => StoreError::Refused(format!("{} ({code})", database_error.message())),
+        "22" | "23" | "54" => unstorable(format!("{} ({code})", database_error.message())),
         _ => StoreError::Broken(format!("{} ({code})", database_error.message())),
     }
+}
+
+fn unstorable(why: String) -> StoreError {
+    StoreError::Refused(RefusalReason::Unstorable(why))
 }

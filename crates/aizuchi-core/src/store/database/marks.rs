@@ -5,9 +5,10 @@ use jiff::Timestamp;
 use crate::chat::WorkspaceId;
 use crate::decision::DecisionId;
 use crate::decision::mark::{DecisionMark, Mark};
+use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::{Counters, rows, sql};
-use crate::store::{NOT_DECIDED, StoreError};
+use crate::store::refusal_reason::RefusalReason;
 
 /// Marks a closed decision, or takes its mark back.
 pub async fn apply(
@@ -21,7 +22,7 @@ pub async fn apply(
     let (decision, mark) = mark;
     let one = |statement| query(statement).bind(workspace.as_str()).bind(decision.0);
     if one(sql::IS_CLOSED).fetch_optional(&mut *connection).await?.is_none() {
-        return Err(StoreError::Refused(NOT_DECIDED.to_owned()));
+        return Err(StoreError::Refused(RefusalReason::NotDecided));
     }
     let change = match mark {
         Some(mark) => one(sql::PUT_MARK).bind(mark.name()).bind(by).bind(now.as_millisecond()),

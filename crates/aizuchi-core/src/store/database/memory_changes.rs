@@ -8,6 +8,7 @@ use crate::event::memory_job::REWRITE_DELAY;
 use crate::memo::Memo;
 use crate::memory::change::{JournalKind, MemoEdit, MemoryChange};
 use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef, NewMemory};
+use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::journal::{self, JournalKey, RecordedChange};
 use crate::store::database::memory::{self, NewVersion};
@@ -16,7 +17,7 @@ use crate::store::database::memory_rows::{
 };
 use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, memos};
-use crate::store::{MEMORY_CHANGED, StoreError};
+use crate::store::refusal_reason::RefusalReason;
 
 /// People's changes push no version out.
 const KEEP_ALL: usize = 1 << 30;
@@ -30,7 +31,7 @@ pub async fn change_memory(
     by: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let refused = || StoreError::Refused(MEMORY_CHANGED.to_owned());
+    let refused = || StoreError::Refused(RefusalReason::MemoryChanged);
     let current = current_version(connection, key).await?.filter(|current| current.id == version);
     let current = current.ok_or_else(refused)?;
     counters.revision += 1;
@@ -146,7 +147,7 @@ pub async fn change_memo(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let found = memos::find(connection, workspace, Some(id)).await?;
-    let (_, memo) = found.ok_or_else(|| StoreError::Refused(MEMORY_CHANGED.to_owned()))?;
+    let (_, memo) = found.ok_or(StoreError::Refused(RefusalReason::MemoryChanged))?;
     counters.revision += 1;
     let channel = (memo.visibility != Visibility::Public).then(|| memo.channel.clone());
     let kind = match edit {

@@ -14,12 +14,13 @@ use crate::decision::{DecisionId, DecisionResult};
 use crate::event::step::{OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
 use crate::store::order_journal::{OrderKind, OrderRecord};
+use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::{
     ConversationRecord, MessageRecord, OnceOwed, VolatileState, refuse_memories, refuse_memos,
 };
 use crate::store::{
-    FORGETTING_INTERVAL, FORGOTTEN_USER_ID, LOOK, Mute, NOT_DECIDED, Order, PRIVATE_READ_RETENTION,
-    PrivateRead, PrivateReads, Spending, StoreError,
+    FORGETTING_INTERVAL, FORGOTTEN_USER_ID, LOOK, Mute, Order, PRIVATE_READ_RETENTION, PrivateRead,
+    PrivateReads, Spending, StoreError,
 };
 
 const HOUR_MS: i64 = 3_600_000;
@@ -379,7 +380,7 @@ impl VolatileState {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         if self.decisions.get(&id).is_none_or(|decision| decision.closed.is_none()) {
-            return Err(StoreError::Refused(NOT_DECIDED.to_owned()));
+            return Err(StoreError::Refused(RefusalReason::NotDecided));
         }
         match mark {
             Some(mark) => {

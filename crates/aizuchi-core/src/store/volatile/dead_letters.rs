@@ -9,8 +9,9 @@ use crate::decision::DecisionResult;
 use crate::event::retry::Retry;
 use crate::event::step::{OwedAnswer, PendingState};
 use crate::event::{DeadLetter, DeadLetterId, OutboxItem};
+use crate::store::StoreError;
+use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
-use crate::store::{DEAD_LETTER_BLOCKED, DEAD_LETTER_GONE, DEAD_LETTER_INCOMPLETE, StoreError};
 
 impl VolatileState {
     pub(super) fn drop_dead_letter(
@@ -55,11 +56,11 @@ impl VolatileState {
         let conversation = &letter.conversation;
         let record = self.conversations.get(conversation);
         if record.is_some_and(|record| record.pending.step.is_some()) {
-            return Err(StoreError::Refused(DEAD_LETTER_BLOCKED.to_owned()));
+            return Err(StoreError::Refused(RefusalReason::DeadLetterBlocked));
         }
         let decision = letter.decision.and_then(|id| self.decisions.get_mut(&id));
         let failed = decision.filter(|row| row.ended == Some(DecisionResult::Failed));
-        let gone = || StoreError::Refused(DEAD_LETTER_GONE.to_owned());
+        let gone = || StoreError::Refused(RefusalReason::DeadLetterGone);
         let decision = failed.ok_or_else(gone)?;
         let parts = self.dead_parts.get(&decision.id).map_or(&[][..], Vec::as_slice);
         let items: Vec<OutboxItem> = parts.iter().map(|part| part.item.clone()).collect();
@@ -67,7 +68,7 @@ impl VolatileState {
             Retry::Anew => None,
             Retry::Continue(part) => Some(part),
             Retry::Impossible => {
-                return Err(StoreError::Refused(DEAD_LETTER_INCOMPLETE.to_owned()));
+                return Err(StoreError::Refused(RefusalReason::DeadLetterIncomplete));
             }
         };
         self.revision += 1;
@@ -112,6 +113,6 @@ impl VolatileState {
         let is_it =
             |letter: &DeadLetter| letter.id == id && letter.conversation.workspace == *workspace;
         let place = self.dead_letters.iter().position(is_it);
-        place.ok_or_else(|| StoreError::Refused(DEAD_LETTER_GONE.to_owned()))
+        place.ok_or(StoreError::Refused(RefusalReason::DeadLetterGone))
     }
 }

@@ -1,0 +1,43 @@
+//! Why the store refuses what it is asked to write, in words for the person who asked.
+
+use std::fmt;
+
+use crate::persona::Language;
+use crate::texts;
+
+/// Why a write is refused: it would be refused again, as long as things are as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RefusalReason {
+    DeadLetterGone,
+    /// Something else is pending in its conversation.
+    DeadLetterBlocked,
+    /// The rest of an answer that was posted in part is lost.
+    DeadLetterIncomplete,
+    /// A memory or a memo is not as it was when somebody looked at it.
+    MemoryChanged,
+    /// A decision is still open, or there is none.
+    NotDecided,
+    /// What the database says of a value, or that this store does not keep such things.
+    Unstorable(String),
+}
+
+impl RefusalReason {
+    /// The text for the person whose order was refused.
+    pub fn describe(&self, language: Language) -> String {
+        let text: fn(Language) -> &'static str = match self {
+            Self::DeadLetterGone => texts::refusals::dead_letter_gone,
+            Self::DeadLetterBlocked => texts::refusals::dead_letter_blocked,
+            Self::DeadLetterIncomplete => texts::refusals::dead_letter_incomplete,
+            Self::MemoryChanged => texts::refusals::memory_changed,
+            Self::NotDecided => texts::refusals::not_decided,
+            Self::Unstorable(why) => return texts::refusals::unstorable(language, why),
+        };
+        text(language).to_owned()
+    }
+}
+
+impl fmt::Display for RefusalReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe(Language::En))
+    }
+}
