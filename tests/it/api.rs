@@ -581,7 +581,8 @@ async fn a_long_history_is_streamed_completely_and_in_order() {
     let home = Home::new(1000.0);
     let program = home.start();
     // More than one batch.
-    let texts: Vec<String> = (0..180).map(|number| format!("line {number}")).collect();
+    const LINES: usize = 230;
+    let texts: Vec<String> = (0..LINES).map(|number| format!("line {number}")).collect();
     futures_util::future::join_all(texts.iter().map(|text| program.says("alice", text))).await;
     let revisions = std::sync::Mutex::new(Vec::new());
     let are_all = |kind: &str, data: &Value| {
@@ -589,11 +590,32 @@ async fn a_long_history_is_streamed_completely_and_in_order() {
         if kind == "message" {
             revisions.push(data["revision"].as_u64().unwrap());
         }
-        revisions.len() == 180
+        revisions.len() == LINES
     };
     program.wait_for(0, are_all).await;
     let revisions = revisions.into_inner().unwrap();
     assert!(revisions.is_sorted_by(|one, next| one < next), "{revisions:?}");
+
+    // A page has a part of it and says where the rest is, in both directions.
+    let page = async |query: &str| {
+        let page = program.get(&format!("/api/messages?channel=general{query}")).await;
+        let messages = page["messages"].as_array().unwrap().iter();
+        let ids: Vec<String> = messages.map(|it| it["id"].as_str().unwrap().to_owned()).collect();
+        let id = |name: &str| page[name].as_str().map(str::to_owned);
+        (ids, id("older"), id("newer"))
+    };
+    let (newest, older, newer) = page("").await;
+    assert_eq!((newest.len(), older.as_ref(), newer), (200, newest.first(), None));
+    let (oldest, before, newer) = page(&format!("&before={}", newest[0])).await;
+    assert_eq!((oldest.len(), before, newer), (LINES - 200, None, None));
+    let (first, older, newer) = page("&after=0").await;
+    assert_eq!((first.len(), older, newer.as_ref()), (200, None, first.last()));
+    let (rest, older, newer) = page(&format!("&after={}", first[199])).await;
+    assert_eq!((rest.len(), older, newer), (LINES - 200, None, None));
+    let room = program.get("/api/room").await;
+    let talks = room["talks"].as_array().unwrap();
+    let talk = talks.iter().find(|talk| talk["channel"] == "general").unwrap();
+    assert_eq!((&talk["older"], &room["truncated"]), (&json!(newest[0]), &json!(false)));
 }
 
 #[tokio::test]
