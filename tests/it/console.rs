@@ -9,6 +9,7 @@ use crate::command::aizuchi;
 use crate::program::{Home, Program};
 use crate::slack::harness::SlackHarness;
 use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_fakes::slack::user_actions::NameChange;
 use aizuchi_harness::net::http;
 
 pub const ADMIN: &str = "open-sesame-0123456789";
@@ -733,6 +734,28 @@ async fn what_is_asked_of_a_timeline_holds_together() {
     ] {
         assert_eq!(shown(&query).await, expected, "{query}");
     }
+
+    // Nobody, and two of one name, are told from somebody who said nothing of it.
+    let page = async |query: &str| {
+        let page = format!("/console/channels/{workspace}/{}?{query}", harness.tea);
+        get(&program, Some(OPERATOR), &page).await.text().await.unwrap()
+    };
+    let nobody = page("person=%3Ci%3ENobody").await;
+    assert!(nobody.contains("is called &#60;i&#62;Nobody."), "{nobody}");
+    assert!(!page("person=Mio&q=hot").await.contains("data-testid=\"nobody\""));
+    let names = NameChange { real_name: "Mio", display_name: "Mio" };
+    harness.slack.rename_user(&harness.ren, names).unwrap();
+    harness.until_kept("SELECT count(*) FROM users WHERE name = 'Mio'", 2).await;
+    let both = page("person=mio&q=kettle").await;
+    assert!(!both.contains("data-testid=\"row\""), "{both}");
+    for id in [&harness.mio, &harness.ren] {
+        assert!(both.contains(&format!("?person={id}&#38;q=kettle\"")), "{both}");
+        assert!(both.contains(&format!("<small>{id}</small>")), "{both}");
+        assert_eq!(shown(&format!("person={id}&q=kettle")).await, 1, "{id}");
+    }
+    let all = page("").await;
+    assert!(all.contains(&format!("Mio</b> <small>{}</small>", harness.ren)), "{all}");
+    assert!(!page(&format!("person={}", harness.ren)).await.contains("Mio</b> <small>"));
     assert_eq!(program.stop(), Some(0));
 }
 

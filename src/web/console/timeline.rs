@@ -16,10 +16,11 @@ use crate::web::console::layout::{
     Layout, Section, TimeView, channel_address, memory_address, render, what_if_address,
 };
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
-use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery};
+use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery, Source};
 use crate::web::console::timeline::rows::{Rest, Row, Rows};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::chat::User;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -44,12 +45,24 @@ struct TimelinePage<'a> {
     outcomes: Vec<Choice>,
     gates: Vec<Choice>,
     filter: FilterQuery,
+    /// If nobody has the name that is asked for.
+    nobody: Option<String>,
+    /// If several people have it.
+    namesakes: Vec<NamesakeView>,
     rows: Vec<Row>,
     /// The page of what came before, if anything did.
     older: Option<String>,
     is_newest: bool,
     /// If a search found more than is shown.
     search_cut: Option<&'static str>,
+}
+
+/// One of several people of one name.
+struct NamesakeView {
+    name: String,
+    id: String,
+    /// The timeline with what they said alone.
+    address: String,
 }
 
 pub async fn page(
@@ -92,6 +105,17 @@ pub async fn page(
             Access::ThisMachine => texts::console::withheld_here(language),
             Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
         },
+        nobody: matches!(filter.source, Source::Nobody)
+            .then(|| texts::console::nobody_named(language, query.person.trim())),
+        namesakes: match &filter.source {
+            Source::Namesakes(users) => {
+                users.iter().map(|user| namesake(user, &query, &address)).collect()
+            }
+            Source::Messages { .. }
+            | Source::Decisions { .. }
+            | Source::Search(_)
+            | Source::Nobody => Vec::new(),
+        },
         outcomes: filter::outcomes(language),
         gates: filter::gates(language),
         older: match &found.rest {
@@ -107,4 +131,12 @@ pub async fn page(
         filter: query,
         address,
     })
+}
+
+fn namesake(user: &User, query: &FilterQuery, address: &str) -> NamesakeView {
+    NamesakeView {
+        name: user.name.to_string(),
+        id: user.id.to_string(),
+        address: format!("{address}?{}", query.address_of_person(user)),
+    }
 }

@@ -92,6 +92,12 @@ texts! {
         "Only the best matches are shown; a narrower search or time may find others."
         / "よく合うものだけを表示しています。検索語や期間を絞ると、ほかの発言も見つかることがあります。";
     newest: "Newest" / "最新";
+    nobody_named(name: &str):
+        "Nobody who is known here is called {name}."
+        / "{name} という名前の人は見当たりません。";
+    namesakes:
+        "More than one person has this name. Choose whose messages are shown:"
+        / "同じ名前の人が複数います。誰の発言を表示するか選んでください：";
     no_messages: "Nothing matches." / "該当するものはありません。";
     text_withheld: "(text not shown)" / "（内容は非表示）";
     deleted: "(deleted)" / "（削除済み）";

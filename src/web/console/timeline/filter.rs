@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::web::access::Access;
 use crate::web::console::layout::encode;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::{Channel, MessageId, UserId, Visibility};
+use aizuchi_core::chat::{Channel, MessageId, User, Visibility};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_core::persona::Language;
@@ -54,9 +54,17 @@ pub enum Source {
     Search(String),
     /// Nobody has that name.
     Nobody,
+    /// More than one has that name: these. Who is meant is not known.
+    Namesakes(Vec<User>),
 }
 
 impl FilterQuery {
+    /// The same filter for one person, from the newest on, as the query of an address.
+    pub fn address_of_person(&self, person: &User) -> String {
+        let person = person.id.to_string();
+        Self { person, ..self.clone() }.address("")
+    }
+
     /// The same filter with another beginning, as the query of an address.
     pub fn address(&self, before: &str) -> String {
         let fields = [
@@ -104,13 +112,19 @@ impl Filter {
             true => (query.person.trim(), query.q.trim()),
             false => ("", ""),
         };
-        let author = match person {
-            "" => None,
-            name => Some(find_user(web, channel, name).await?),
+        let named = match person {
+            "" => Vec::new(),
+            name => find_users(web, channel, name).await?,
+        };
+        let author = match &named[..] {
+            [user] => Some(user.id.clone()),
+            _ => None,
         };
         let before = query.before.as_deref().filter(|before| !before.is_empty());
-        let source = if author == Some(None) {
+        let source = if !person.is_empty() && named.is_empty() {
             Source::Nobody
+        } else if named.len() > 1 {
+            Source::Namesakes(named)
         } else if !text.is_empty() {
             Source::Search(text.to_owned())
         } else if ended.is_some() || gate.is_some() {
@@ -120,10 +134,10 @@ impl Filter {
             Source::Messages { before: before.map(MessageId::new) }
         };
         // Which rows a name or a word finds says something of them.
-        let is_asked = author.is_some() || !text.is_empty();
+        let is_asked = !person.is_empty() || !text.is_empty();
         let reads_all = access.may_read(&channel.workspace, Visibility::Private);
         let visibility = (is_asked && !reads_all).then_some(Visibility::Public);
-        let messages = MessageFilter { author: author.flatten(), from, until, visibility };
+        let messages = MessageFilter { author, from, until, visibility };
         Ok(Self { source, ended, gate, messages })
     }
 
@@ -137,13 +151,16 @@ impl Filter {
     }
 }
 
-/// Who has this name or id.
-async fn find_user(web: &Web, channel: &Channel, name: &str) -> Result<Option<UserId>, ApiProblem> {
+/// Whoever has this id, or else all who have this name.
+async fn find_users(web: &Web, channel: &Channel, name: &str) -> Result<Vec<User>, ApiProblem> {
     let name = name.trim_start_matches('@').to_lowercase();
-    let mut users = web.archive.users(&channel.workspace).await?.into_iter();
-    let found = users
-        .find(|user| user.name.to_lowercase() == name || user.id.as_str().to_lowercase() == name);
-    Ok(found.map(|user| user.id))
+    let mut users = web.archive.users(&channel.workspace).await?;
+    let has_id = |user: &User| user.id.as_str().to_lowercase() == name;
+    match users.iter().any(has_id) {
+        true => users.retain(has_id),
+        false => users.retain(|user| user.name.to_lowercase() == name),
+    }
+    Ok(users)
 }
 
 /// All outcomes, to choose one.
@@ -211,6 +228,7 @@ fn parse_time(text: &str, zone: &TimeZone) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aizuchi_core::chat::{AuthorKind, Role, UserId, WorkspaceId};
 
     #[test]
     fn the_next_page_has_the_same_filter() {
@@ -221,6 +239,20 @@ mod tests {
             ..FilterQuery::default()
         };
         assert_eq!(query.address("7"), "outcome=failed&q=a%26b%3D%22c%22&before=7");
+    }
+
+    #[test]
+    fn one_of_several_people_is_named_by_the_id() {
+        let person = "Mio".to_owned();
+        let query = FilterQuery { person, before: Some("9".to_owned()), ..FilterQuery::default() };
+        let mio = User {
+            workspace: WorkspaceId::new("slack:T1"),
+            id: UserId::new("U2&3"),
+            name: "Mio".into(),
+            kind: AuthorKind::Human,
+            role: Role::default(),
+        };
+        assert_eq!(query.address_of_person(&mio), "person=U2%263");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::web::console::quote::kept_text;
 use crate::web::console::timeline::filter::{Filter, Source};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{AuthorKind, Channel, MessageId};
+use aizuchi_core::chat::{AuthorKind, Channel, MessageId, UserId};
 use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{AttemptResult, Decision, DecisionId};
 use aizuchi_core::persona::Language;
@@ -57,6 +57,8 @@ pub struct Row {
 
 pub struct MessageText {
     pub by: String,
+    /// The author's id, where another one on the page has the same name.
+    pub id: Option<String>,
     pub text: String,
 }
 
@@ -87,7 +89,8 @@ impl Rows {
         workspaces::record_look(web, access, workspace, Shown::Decisions(&decisions)).await?;
         let ids: Vec<DecisionId> = decisions.iter().map(|decision| decision.id).collect();
         let marks = web.archive.marks(&channel.workspace, &ids).await?;
-        let reader = RowReader { access, channel, language, marks: &marks };
+        let shared_names = shared_names(&messages);
+        let reader = RowReader { access, channel, language, marks: &marks, shared_names };
         let mut ending: HashMap<&MessageId, Vec<&Decision>> = HashMap::new();
         for decision in &decisions {
             let is_of = |stored: &&StoredMessage| decision.messages.contains(&stored.message.id);
@@ -116,7 +119,7 @@ async fn messages(
     filter: &Filter,
 ) -> Result<(Vec<StoredMessage>, Rest), ApiProblem> {
     match &filter.source {
-        Source::Nobody => Ok((Vec::new(), Rest::Nothing)),
+        Source::Nobody | Source::Namesakes(_) => Ok((Vec::new(), Rest::Nothing)),
         Source::Messages { before } => {
             // One more tells whether there is a page before this one.
             let query = FilteredMessages {
@@ -242,6 +245,20 @@ struct RowReader<'a> {
     channel: &'a Channel,
     language: Language,
     marks: &'a [DecisionMark],
+    shared_names: HashSet<&'a str>,
+}
+
+/// The names that more than one of the authors has.
+fn shared_names(messages: &[StoredMessage]) -> HashSet<&str> {
+    let mut authors: HashMap<&str, &UserId> = HashMap::new();
+    let mut shared = HashSet::new();
+    for stored in messages {
+        let (name, id) = (&*stored.author_name, &stored.message.author.id);
+        if authors.insert(name, id).is_some_and(|other| other != id) {
+            shared.insert(name);
+        }
+    }
+    shared
 }
 
 impl RowReader<'_> {
@@ -249,6 +266,10 @@ impl RowReader<'_> {
         let message = &stored.message;
         let said = || MessageText {
             by: stored.author_name.to_string(),
+            id: self
+                .shared_names
+                .contains(&*stored.author_name)
+                .then(|| message.author.id.to_string()),
             text: kept_text(stored, self.language),
         };
         let decisions: Vec<DecisionView> = decisions.iter().map(|it| self.decision(it)).collect();
