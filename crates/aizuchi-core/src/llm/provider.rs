@@ -43,6 +43,7 @@ use crate::llm::provider::response::{ReportedResponse, parse_response};
 use crate::llm::provider::usage::{complete_usage, reported_usage};
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
+use crate::prompt::tool::CallFields;
 
 /// The default of `max_tokens`. Some providers' own default is the model's whole capacity.
 pub const DEFAULT_MAX_TOKENS: u32 = 2048;
@@ -128,6 +129,7 @@ struct ModelRequest {
     tools: Vec<Tool>,
     /// Tool calls and their results.
     turns: Vec<ChatMessage>,
+    call_fields: CallFields,
     /// An estimate.
     tokens: u64,
 }
@@ -303,6 +305,7 @@ impl ProviderMind {
             schema: None,
             tools: tools::to_genai_tools(&prompt.tools),
             turns: tools::to_chat_messages(&prompt.tool_rounds, &self.model),
+            call_fields: tools::call_fields(&prompt.tool_rounds, &self.model),
             tokens: prompt.total_tokens(),
         }
     }
@@ -429,7 +432,8 @@ impl ProviderMind {
             request = request.with_tools(model_request.tools.clone());
             request = request.append_messages(model_request.turns.clone());
         }
-        let changes = self.parameters.changes(remedies.clone());
+        let call_fields = model_request.call_fields.clone();
+        let changes = self.parameters.changes(remedies.clone(), call_fields);
         let (result, transfer) = self.carry(request, &options, changes).await?;
         let reported = transfer.body.as_deref().map(serde_json::from_slice::<Value>);
         let reported = reported.and_then(Result::ok).as_ref().map(reported_usage);

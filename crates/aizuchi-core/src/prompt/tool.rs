@@ -2,10 +2,11 @@
 //! model without tools, or one that may use no more, reads the results as part of the text.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::chat::is_line_break;
 use crate::memory::Lineage;
@@ -58,7 +59,11 @@ pub struct ToolRound {
 pub struct AssistantMessage {
     pub model: String,
     pub message: Value,
+    pub call_fields: CallFields,
 }
+
+/// What the provider put beside its calls, by their ids, and wants back with them.
+pub type CallFields = BTreeMap<String, Map<String, Value>>;
 
 impl Prompt {
     /// The same prompt with these tools on offer.

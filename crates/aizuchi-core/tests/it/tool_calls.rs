@@ -136,22 +136,54 @@ fn sent(api: ProviderApi, body: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn signed_thoughts_are_returned_to_their_provider_only() {
-    for (provider, signature) in
-        [(Provider::Anthropic, "signed-by-anthropic"), (Provider::Gemini, "signed-by-gemini")]
-    {
+    for (provider, signatures) in [
+        (Provider::Anthropic, &["signed-by-anthropic", "hidden-by-anthropic"][..]),
+        (Provider::Gemini, &["signed-by-gemini"][..]),
+        (Provider::OpenRouter, &["signed-by-openrouter", "signed-beside-the-call"][..]),
+    ] {
+        let tea = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
+        for calls in [
+            vec![tea.clone()],
+            // A malformed call beside it, which `genai` cannot read.
+            vec![tea.clone(), written("toolu_2", "get_memo", "{")],
+        ] {
+            let server = Server::start(ServerLimits::default()).await;
+            let clock = Clock::manual(at(0));
+            server.then([ProviderResponse::Calls("", calls)]);
+            let mut prompt = offering();
+            let answer = asks(&mind(provider, &server, &clock), &clock, &prompt).await;
+            prompt.tool_rounds.push(round(answer));
+            for (other, is_signed) in [(provider, true), (Provider::OpenAi, false)] {
+                asks(&mind(other, &server, &clock), &clock, &prompt).await;
+                let body = server.requests().pop().unwrap().body.to_string();
+                for signature in signatures {
+                    assert_eq!(body.contains(*signature), is_signed, "{provider:?} {other:?}");
+                }
+                assert!(body.contains("about tea"), "{provider:?} {other:?}");
+            }
+        }
+    }
+}
+
+/// Results are matched to calls by their ids, so the calls get others. The signatures stay.
+#[tokio::test]
+async fn signed_thoughts_are_returned_with_calls_that_have_no_ids() {
+    for (provider, signature) in [
+        (Provider::Anthropic, "signed-by-anthropic"),
+        (Provider::OpenRouter, "signed-by-openrouter"),
+    ] {
         let server = Server::start(ServerLimits::default()).await;
         let clock = Clock::manual(at(0));
-        let call = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
-        server.then([ProviderResponse::Calls("", vec![call])]);
+        let mind = mind(provider, &server, &clock);
+        let same = || written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
+        server.then([ProviderResponse::Calls("", vec![same(), same()])]);
         let mut prompt = offering();
-        let answer = asks(&mind(provider, &server, &clock), &clock, &prompt).await;
+        let answer = asks(&mind, &clock, &prompt).await;
         prompt.tool_rounds.push(round(answer));
-        for (other, is_signed) in [(provider, true), (Provider::OpenAi, false)] {
-            asks(&mind(other, &server, &clock), &clock, &prompt).await;
-            let body = server.requests().pop().unwrap().body.to_string();
-            assert_eq!(body.contains(signature), is_signed, "{provider:?} {other:?}");
-            assert!(body.contains("about tea"), "{provider:?} {other:?}");
-        }
+        asks(&mind, &clock, &prompt).await;
+        let body = server.requests().pop().unwrap().body.to_string();
+        assert!(body.contains(signature) && body.contains("call00001"), "{provider:?} {body}");
+        assert_eq!(server.requests().len(), 2, "{provider:?}");
     }
 }
 

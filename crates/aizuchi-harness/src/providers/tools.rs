@@ -122,21 +122,33 @@ pub fn message(api: ProviderApi, text: &str, calls: &[Written]) -> Value {
     let object = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     match api {
         ProviderApi::OpenAi => {
-            let calls = calls.iter().map(|(id, name, arguments)| {
-                json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } })
+            let calls = calls.iter().enumerate().map(|(place, (id, name, arguments))| {
+                let mut call = json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+                // As Gemini does behind this API.
+                if place == 0 {
+                    call["extra_content"] =
+                        json!({ "google": { "thought_signature": "signed-beside-the-call" } });
+                }
+                call
             });
             let content = if text.is_empty() { Value::Null } else { json!(text) };
-            json!({ "role": "assistant", "content": content, "tool_calls": calls.collect::<Vec<_>>() })
+            // As OpenRouter does.
+            let thought = json!({ "type": "reasoning.encrypted", "data": "signed-by-openrouter", "index": 0 });
+            json!({
+                "role": "assistant", "content": content, "tool_calls": calls.collect::<Vec<_>>(),
+                "reasoning_details": [thought],
+            })
         }
         ProviderApi::Anthropic => {
-            // It thinks before it calls, and signs its thoughts.
+            // It thinks before it calls, and signs or hides its thoughts.
             let thought =
                 json!({ "type": "thinking", "thinking": "hm", "signature": "signed-by-anthropic" });
+            let hidden = json!({ "type": "redacted_thinking", "data": "hidden-by-anthropic" });
             let words = (!text.is_empty()).then(|| json!({ "type": "text", "text": text }));
             let calls = calls.iter().map(|(id, name, arguments)| {
                 json!({ "type": "tool_use", "id": id, "name": name, "input": object(arguments) })
             });
-            [thought].into_iter().chain(words).chain(calls).collect()
+            [thought, hidden].into_iter().chain(words).chain(calls).collect()
         }
         ProviderApi::Gemini => {
             let words = (!text.is_empty()).then(|| json!({ "text": text }));

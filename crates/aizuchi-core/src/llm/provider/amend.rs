@@ -1,5 +1,6 @@
 //! What is changed in a request after `genai` has made it: parameters of the settings that `genai` does not know are
-//! merged in, at any depth, and what a model has refused is left out.
+//! merged in, at any depth, what a provider wants back beside its tool calls is put there, and what a model has refused is
+//! left out.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +8,7 @@ use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
 use crate::llm::provider::{DEFAULT_MAX_TOKENS, ModelParams};
+use crate::prompt::tool::CallFields;
 
 /// Names of the limit of a request's output.
 const LIMIT_WORDS: [&str; 6] = [
@@ -71,6 +73,7 @@ struct Parameter {
 pub struct RequestChanges {
     extra: Map<String, Value>,
     remedies: BTreeSet<Remedy>,
+    call_fields: CallFields,
 }
 
 impl Parameters {
@@ -92,15 +95,15 @@ impl Parameters {
         Self { extra: params.extra.clone(), sent }
     }
 
-    /// The changes of a request to a server that has asked for these.
-    pub fn changes(&self, remedies: BTreeSet<Remedy>) -> RequestChanges {
+    /// The changes of a request to a server that has asked for these, with what goes back beside tool calls.
+    pub fn changes(&self, remedies: BTreeSet<Remedy>, call_fields: CallFields) -> RequestChanges {
         let mut extra = self.extra.clone();
         for remedy in &remedies {
             if let Remedy::LeaveOut(name) = remedy {
                 remove(&mut extra, name);
             }
         }
-        RequestChanges { extra, remedies }
+        RequestChanges { extra, remedies, call_fields }
     }
 
     /// The change that a refusal asks for, if it names something that was sent.
@@ -122,7 +125,7 @@ impl Parameters {
 impl RequestChanges {
     /// The body of the request with these changes.
     pub fn apply(&self, body: Bytes) -> Bytes {
-        if self.extra.is_empty() && self.remedies.is_empty() {
+        if self.extra.is_empty() && self.remedies.is_empty() && self.call_fields.is_empty() {
             return body;
         }
         let Ok(mut request) = serde_json::from_slice::<Value>(&body) else { return body };
@@ -153,8 +156,22 @@ impl RequestChanges {
                 }
             }
         }
+        self.add_call_fields(&mut request);
         merge(&mut request, &Value::Object(self.extra.clone()));
         serde_json::to_vec(&request).map_or(body, Bytes::from)
+    }
+
+    fn add_call_fields(&self, request: &mut Value) {
+        let messages = request.get_mut("messages").and_then(Value::as_array_mut);
+        let messages = messages.into_iter().flatten();
+        let calls = messages.filter_map(|message| message.get_mut("tool_calls")?.as_array_mut());
+        for call in calls.flatten() {
+            let id = call.get("id").and_then(Value::as_str);
+            let fields = id.and_then(|id| self.call_fields.get(id));
+            if let (Some(fields), Some(call)) = (fields, call.as_object_mut()) {
+                call.extend(fields.clone());
+            }
+        }
     }
 }
 
@@ -292,7 +309,8 @@ mod tests {
     }
 
     fn applied(parameters: &Parameters, remedies: &[Remedy], body: &Value) -> Value {
-        let changes = parameters.changes(remedies.iter().cloned().collect());
+        let remedies = remedies.iter().cloned().collect();
+        let changes = parameters.changes(remedies, CallFields::new());
         serde_json::from_slice(&changes.apply(body.to_string().into())).unwrap()
     }
 

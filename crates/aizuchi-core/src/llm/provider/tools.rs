@@ -11,8 +11,11 @@ use genai::chat::{
 };
 use serde_json::{Map, Value};
 
-use crate::prompt::tool::{AssistantMessage, ToolCall, ToolRound, ToolSpec};
+use crate::prompt::tool::{AssistantMessage, CallFields, ToolCall, ToolRound, ToolSpec};
 
+/// What `genai` does not keep of a call: where Gemini behind OpenAI's API has its signature, by its own server and by
+/// LiteLLM.
+const CALL_FIELDS: [&str; 2] = ["extra_content", "provider_specific_fields"];
 /// Replaces a name that no tool can have.
 const UNKNOWN_TOOL_NAME: &str = "unknown";
 
@@ -34,17 +37,21 @@ pub fn tool_calls(response: &ChatResponse) -> Vec<ToolCall> {
     calls.collect()
 }
 
-/// The response as it came, unless its calls lack distinct ids.
+/// The response as it came, if it calls tools.
 pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<AssistantMessage>> {
-    let ids: Vec<&str> =
-        response.content.tool_calls().into_iter().map(|call| &*call.call_id).collect();
-    let distinct: BTreeSet<&str> = ids.iter().copied().filter(|id| !id.is_empty()).collect();
-    if ids.is_empty() || distinct.len() != ids.len() {
-        return None;
-    }
     let message = response.clone().into_assistant_message_for_tool_use()?;
     let message = serde_json::to_value(message).ok()?;
-    Some(Arc::new(AssistantMessage { model: model.to_owned(), message }))
+    let body = response.captured_raw_body.as_ref();
+    let calls = body.and_then(|body| body.pointer("/choices/0/message/tool_calls")?.as_array());
+    let fields = calls.into_iter().flatten().filter_map(|call| {
+        let fields = CALL_FIELDS.iter().filter_map(|name| Some((*name, call.get(name)?)));
+        let fields: Map<String, Value> =
+            fields.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let id = call.get("id")?.as_str()?.to_owned();
+        (!fields.is_empty()).then_some((id, fields))
+    });
+    let call_fields = fields.collect();
+    Some(Arc::new(AssistantMessage { model: model.to_owned(), message, call_fields }))
 }
 
 /// The calls and results so far, as turns after the system message.
@@ -56,16 +63,32 @@ pub fn to_chat_messages(rounds: &[ToolRound], model: &str) -> Vec<ChatMessage> {
         .collect()
 }
 
+/// What goes back beside the calls of [`to_chat_messages`].
+pub fn call_fields(rounds: &[ToolRound], model: &str) -> CallFields {
+    let originals = rounds.iter().filter_map(|round| original(round, model));
+    originals.flat_map(|original| original.call_fields.clone()).collect()
+}
+
+/// The response as it came, if this model made it.
+fn original<'r>(round: &'r ToolRound, model: &str) -> Option<&'r AssistantMessage> {
+    round.assistant_message.as_deref().filter(|original| original.model == model)
+}
+
 fn round_to_messages(number: usize, round: &ToolRound, model: &str) -> [ChatMessage; 2] {
-    let original = round.assistant_message.as_ref().filter(|original| original.model == model);
-    let original =
+    let original = original(round, model);
+    let original: Option<ChatMessage> =
         original.and_then(|original| serde_json::from_value(original.message.clone()).ok());
-    let has_own_ids = original.is_some();
+    let has_own_ids = original.as_ref().is_some_and(has_distinct_ids);
+    // The length that the strictest provider requires.
+    let new_id = |index: usize| format!("call{:05}", number * 100 + index);
     let id = |index: usize, call: &ToolCall| {
-        // The length that the strictest provider requires.
-        if has_own_ids { call.id.clone() } else { format!("call{:05}", number * 100 + index) }
+        if has_own_ids { call.id.clone() } else { new_id(index) }
     };
-    let message = original.unwrap_or_else(|| rebuild_message(round, &id));
+    let message = match original {
+        Some(message) if has_own_ids => message,
+        Some(message) => with_ids(message, &new_id),
+        None => rebuild_message(round, &id),
+    };
     let results = round.results.iter().enumerate().map(|(index, result)| {
         let name = sendable_name(&result.call.name);
         ToolResponse::new(id(index, &result.call), &*result.text).with_fn_name(name)
@@ -73,7 +96,28 @@ fn round_to_messages(number: usize, round: &ToolRound, model: &str) -> [ChatMess
     [sanitize_calls(message, round), ChatMessage::from(results.collect::<Vec<_>>())]
 }
 
-/// Rebuilds a response by another model, or one whose calls had no distinct ids.
+/// Providers match results to calls by their ids.
+fn has_distinct_ids(message: &ChatMessage) -> bool {
+    let calls = message.content.tool_calls();
+    let ids = calls.iter().map(|call| &*call.call_id).filter(|id| !id.is_empty());
+    ids.collect::<BTreeSet<&str>>().len() == calls.len()
+}
+
+/// The same message with other ids of its calls.
+fn with_ids(message: ChatMessage, new_id: &impl Fn(usize) -> String) -> ChatMessage {
+    let mut index = 0;
+    let parts = message.content.into_parts().into_iter().map(|part| match part {
+        ContentPart::ToolCall(call) => {
+            let call_id = new_id(index);
+            index += 1;
+            ContentPart::ToolCall(genai::chat::ToolCall { call_id, ..call })
+        }
+        part => part,
+    });
+    ChatMessage { content: MessageContent::from_parts(parts.collect::<Vec<_>>()), ..message }
+}
+
+/// Rebuilds a response by another model.
 fn rebuild_message(round: &ToolRound, id: &impl Fn(usize, &ToolCall) -> String) -> ChatMessage {
     let text = Some(&round.text).filter(|text| !text.trim().is_empty());
     let text = text.map(|text| ContentPart::Text(text.clone()));
@@ -135,12 +179,18 @@ pub fn recover_tool_calls(error: Error) -> Result<ChatResponse, Error> {
             thought_signatures: None,
         })
     });
-    let parts = text.map(ContentPart::Text).into_iter().chain(calls).collect::<Vec<_>>();
+    // OpenRouter wants these back as they are, before the rest.
+    let details = message["reasoning_details"].as_array().into_iter().flatten();
+    let details = details.filter(|detail| detail.is_object());
+    let details =
+        details.map(|detail| ContentPart::from_custom(detail.clone(), Some(model_iden.clone())));
+    let parts = details.chain(text.map(ContentPart::Text)).chain(calls).collect::<Vec<_>>();
+    let thought = ["reasoning", "reasoning_content"].iter().find_map(|key| message[*key].as_str());
     let stopped = response_body.pointer("/choices/0/finish_reason").and_then(Value::as_str);
     let usage = serde_json::from_value::<Usage>(response_body["usage"].clone());
     Ok(ChatResponse {
         content: MessageContent::from_parts(parts),
-        reasoning_content: message["reasoning_content"].as_str().map(str::to_owned),
+        reasoning_content: thought.map(str::to_owned),
         model_iden: model_iden.clone(),
         provider_model_iden: model_iden.clone(),
         stop_reason: stopped.map(|stopped| StopReason::from(stopped.to_owned())),
