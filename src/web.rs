@@ -11,6 +11,7 @@ pub mod sign_in_link;
 mod sessions;
 mod access;
 mod language;
+mod refusal;
 mod compression;
 mod problem_page;
 mod own_page;
@@ -50,7 +51,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use jiff::tz::TimeZone;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -61,13 +62,14 @@ use crate::web::auth::Authenticator;
 use crate::web::computations::Computations;
 use crate::web::event_streams::EventStreams;
 use crate::web::health::HealthStatus;
+use crate::web::refusal::Refusal;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::shadow::RecentAnswers;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::persona::Persona;
+use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::Platforms;
 use aizuchi_core::platform::local::LocalRoom;
 use aizuchi_core::platform::remote::RemotePlatform;
@@ -241,15 +243,8 @@ fn router(web: Arc<Web>) -> Router {
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .route("/metrics", get(health::metrics))
-        .method_not_allowed_fallback(|| async {
-            ApiProblem::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "this address does not take that method",
-            )
-        })
-        .fallback(|| async {
-            ApiProblem::new(StatusCode::NOT_FOUND, "there is nothing at this address")
-        })
+        .method_not_allowed_fallback(|| async { ApiProblem::from(Refusal::WrongMethod) })
+        .fallback(|| async { ApiProblem::from(Refusal::NothingHere) })
         .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
         // Web hooks come from other machines. They are authenticated by their signature.
         .route(
@@ -264,16 +259,29 @@ fn router(web: Arc<Web>) -> Router {
 /// What the API answers.
 type ApiResult<T> = Result<Json<T>, ApiProblem>;
 
-/// An error response with a message for the user.
+/// The header with a refusal's name, for programs. The sentence is for people, and in their language.
+const REFUSAL_HEADER: &str = "aizuchi-refusal";
+
+/// An error response.
 #[derive(Clone, Debug)]
-pub(crate) struct ApiProblem {
-    status: StatusCode,
-    detail: String,
-}
+pub(crate) struct ApiProblem(Arc<Refusal>);
 
 impl ApiProblem {
-    fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
-        Self { status, detail: sentence.into() }
+    /// For programs.
+    fn answer(self, language: Language) -> Response {
+        let (status, id) = (self.0.status(), self.0.id());
+        let json = self.to_json(language);
+        (status, [(REFUSAL_HEADER, id)], Extension(self), json).into_response()
+    }
+
+    fn to_json(&self, language: Language) -> Json<Value> {
+        Json(json!({ "error": self.0.describe(language) }))
+    }
+}
+
+impl From<Refusal> for ApiProblem {
+    fn from(refusal: Refusal) -> Self {
+        Self(Arc::new(refusal))
     }
 }
 
@@ -287,14 +295,13 @@ impl From<StoreError> for ApiProblem {
                 tracing::error!(%error, "the store failed to serve a request");
             }
         }
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+        Refusal::Store(error).into()
     }
 }
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        let json = Json(json!({ "error": self.detail }));
-        // A browser gets a page in its place.
-        (self.status, Extension(self), json).into_response()
+        // `Asked::retell` says it in the reader's language, and to a browser on a page.
+        self.answer(Language::En)
     }
 }

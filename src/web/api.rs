@@ -10,11 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
 use crate::web::views::{
     AddedChannelView, ChannelView, MarkedDecisionView, MessageView, PersonView,
 };
 use crate::web::workspaces::{Shown, WorkspaceParameter};
-use crate::web::{ApiProblem, ApiResult, MAX_BODY_BYTES, Web, views, workspaces};
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{
     AuthorKind, Channel, ChannelId, MessageId, ReactionChange, User, WorkspaceId,
 };
@@ -26,17 +28,9 @@ use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
 use aizuchi_core::store::{
     DecisionQuery, MessageFilter, MessageQuery, MessageRange, StoredMessage,
 };
-use aizuchi_core::texts;
 
 /// The number of messages or decisions in one response.
 const PAGE: usize = 200;
-
-// The formats of request bodies, for error messages.
-const POST_FORMAT: &str =
-    r#"{"channel": "…", "user": "…", "text": "…"} and, for a thread, "thread": "…""#;
-const EDIT_FORMAT: &str = r#"{"channel": "…", "user": "…", "text": "…"}"#;
-const REACT_FORMAT: &str = r#"{"channel": "…", "message": "…", "user": "…", "emoji": "…"} and, to take it back, "remove": true"#;
-const NAME_FORMAT: &str = r#"{"name": "…"}"#;
 
 /// The most talks of another workspace in one response.
 const MAX_TALKS: usize = 50;
@@ -257,10 +251,10 @@ pub async fn add_channel(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<AddedChannelView>), ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Name))?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_channel(&body.name).await;
-    let channel = added.map_err(|error| local_room_problem(&web, &error))?;
+    let channel = added.map_err(Refusal::Room)?;
     Ok((StatusCode::CREATED, Json(views::channel(&channel))))
 }
 
@@ -281,8 +275,7 @@ pub async fn users(
         return Ok(Json(PeopleAnswer { people }));
     }
     if visitor.access.role().is_none() {
-        let sentence = "the people of other workspaces are named to those who sign in";
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+        return Err(Refusal::PeopleWithheld.into());
     }
     let users = web.archive.users(&workspace).await?;
     let view = |user: &User| PersonView {
@@ -297,10 +290,10 @@ pub async fn add_user(
     State(web): State<Arc<Web>>,
     body: Result<Json<NameBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<PersonView>), ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, NAME_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Name))?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let added = web.room.add_user(&body.name).await;
-    let (name, is_new) = added.map_err(|error| local_room_problem(&web, &error))?;
+    let (name, is_new) = added.map_err(Refusal::Room)?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(PersonView { id: None, name, bot: None })))
 }
@@ -344,8 +337,7 @@ pub async fn messages(
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<MessagesQuery>, QueryRejection>,
 ) -> ApiResult<MessagesAnswer> {
-    let Query(query) =
-        query.map_err(|_| bad_request("say which channel: /api/messages?channel=…"))?;
+    let Query(query) = query.map_err(|_| Refusal::WhichChannel)?;
     // Read the revision before the messages, so that these are at least as new.
     let revision = *web.revisions.borrow();
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
@@ -406,7 +398,7 @@ pub async fn post_message(
     State(web): State<Arc<Web>>,
     body: Result<Json<PostBody>, JsonRejection>,
 ) -> Result<(StatusCode, Json<WrittenAnswer>), ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, POST_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Message))?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let message = LocalMessage {
         id: body.id,
@@ -416,7 +408,7 @@ pub async fn post_message(
         text: body.text,
     };
     let sent = web.room.send_message(message).await;
-    let (id, at) = sent.map_err(|error| local_room_problem(&web, &error))?;
+    let (id, at) = sent.map_err(Refusal::Room)?;
     Ok((StatusCode::CREATED, Json(WrittenAnswer { id, ts: views::seconds(at) })))
 }
 
@@ -434,16 +426,12 @@ pub async fn edit(
     id: Result<Path<String>, PathRejection>,
     body: Result<Json<EditBody>, JsonRejection>,
 ) -> ApiResult<WrittenAnswer> {
-    let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, EDIT_FORMAT))?;
+    let Path(id) = id.map_err(|_| Refusal::UnreadableId)?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Edit))?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let id = MessageId::new(id);
     let own = OwnMessage { channel: ChannelId::new(body.channel), id: id.clone(), user: body.user };
-    let at = web
-        .room
-        .edit_message(own, &body.text)
-        .await
-        .map_err(|error| local_room_problem(&web, &error))?;
+    let at = web.room.edit_message(own, &body.text).await.map_err(Refusal::Room)?;
     Ok(Json(WrittenAnswer { id, ts: views::seconds(at) }))
 }
 
@@ -460,14 +448,13 @@ pub async fn delete(
     id: Result<Path<String>, PathRejection>,
     query: Result<Query<DeleteQuery>, QueryRejection>,
 ) -> ApiResult<DeletedAnswer> {
-    let Path(id) = id.map_err(|_| bad_request("the message's id cannot be read"))?;
-    let usage = "say where and whose it is: /api/messages/…?channel=…&user=…";
-    let Query(query) = query.map_err(|_| bad_request(usage))?;
+    let Path(id) = id.map_err(|_| Refusal::UnreadableId)?;
+    let Query(query) = query.map_err(|_| Refusal::WhereAndWhose)?;
     workspaces::require_local(&web, query.workspace.as_deref()).await?;
     let id = MessageId::new(id);
     let own =
         OwnMessage { channel: ChannelId::new(query.channel), id: id.clone(), user: query.user };
-    web.room.delete_message(own).await.map_err(|error| local_room_problem(&web, &error))?;
+    web.room.delete_message(own).await.map_err(Refusal::Room)?;
     Ok(Json(DeletedAnswer { id }))
 }
 
@@ -487,7 +474,7 @@ pub async fn react(
     State(web): State<Arc<Web>>,
     body: Result<Json<ReactBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, REACT_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Reaction))?;
     workspaces::require_local(&web, body.workspace.as_deref()).await?;
     let reaction = ReactionRequest {
         channel: ChannelId::new(body.channel),
@@ -496,7 +483,7 @@ pub async fn react(
         emoji: body.emoji,
         change: if body.remove { ReactionChange::Removed } else { ReactionChange::Added },
     };
-    web.room.change_reaction(reaction).await.map_err(|error| local_room_problem(&web, &error))?;
+    web.room.change_reaction(reaction).await.map_err(Refusal::Room)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -525,8 +512,7 @@ pub async fn decisions(
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<DecisionsQuery>, QueryRejection>,
 ) -> ApiResult<DecisionsAnswer> {
-    let usage = "say of what: /api/decisions?message=… or ?channel=…";
-    let Query(query) = query.map_err(|_| bad_request(usage))?;
+    let Query(query) = query.map_err(|_| Refusal::OfWhat)?;
     let revision = *web.revisions.borrow();
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
     let before = query.before.map(DecisionId);
@@ -540,7 +526,7 @@ pub async fn decisions(
             let channel = known_channel(&web, &workspace, channel).await?;
             decision_page(&web, channel, before).await?
         }
-        (None, None) => return Err(bad_request(usage)),
+        (None, None) => return Err(Refusal::OfWhat.into()),
     };
     let decisions = decision_views(&web, &visitor.access, &workspace, decisions).await?;
     Ok(Json(DecisionsAnswer { decisions, older, revision }))
@@ -576,7 +562,7 @@ async fn known_channel(
 ) -> Result<Channel, ApiProblem> {
     if *workspace == workspace_id() {
         let id = ChannelId::new(channel.as_str());
-        web.room.require_channel(&id).await.map_err(|error| local_room_problem(web, &error))?;
+        web.room.require_channel(&id).await.map_err(Refusal::Room)?;
     }
     workspaces::channel(web, workspace, &channel).await
 }
@@ -588,19 +574,14 @@ async fn message_range(
     after: Option<String>,
     before: Option<String>,
 ) -> Result<MessageRange, ApiProblem> {
-    let unknown = |id: &str| {
-        ApiProblem::new(
-            StatusCode::NOT_FOUND,
-            format!("there is no message {id:?} in this channel"),
-        )
-    };
+    let unknown = |id: String| ApiProblem::from(Refusal::Room(LocalRoomError::UnknownMessage(id)));
     let after = match (after, before) {
         (None, None) => return Ok(MessageRange::Newest),
-        (Some(_), Some(_)) => return Err(bad_request("give `after` or `before`, not both")),
+        (Some(_), Some(_)) => return Err(Refusal::AfterOrBefore.into()),
         (None, Some(before)) => {
             let id = MessageId::new(before.as_str());
             let message = web.archive.message(&channel.workspace, &channel.id, &id).await?;
-            return message.map(|_| MessageRange::Before(id)).ok_or_else(|| unknown(&before));
+            return message.map(|_| MessageRange::Before(id)).ok_or_else(|| unknown(before));
         }
         (Some(after), None) => after,
     };
@@ -612,45 +593,15 @@ async fn message_range(
     let time = time.and_then(|seconds| {
         jiff::Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()
     });
-    time.map(MessageRange::AfterTime).ok_or_else(|| unknown(&after))
+    time.map(MessageRange::AfterTime).ok_or_else(|| unknown(after))
 }
 
-pub(super) fn local_room_problem(web: &Web, error: &LocalRoomError) -> ApiProblem {
-    let status = match error {
-        LocalRoomError::UnknownChannel(_)
-        | LocalRoomError::UnknownThread(_)
-        | LocalRoomError::UnknownMessage(_) => StatusCode::NOT_FOUND,
-        LocalRoomError::NotAuthor => StatusCode::FORBIDDEN,
-        LocalRoomError::InvalidName
-        | LocalRoomError::InvalidChannelName
-        | LocalRoomError::InvalidId
-        | LocalRoomError::InvalidEmoji
-        | LocalRoomError::InvalidMinutes
-        | LocalRoomError::EmptyText => StatusCode::UNPROCESSABLE_ENTITY,
-        LocalRoomError::NameTaken(_)
-        | LocalRoomError::ChannelTaken(_)
-        | LocalRoomError::IdTaken => StatusCode::CONFLICT,
-        LocalRoomError::TextTooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        LocalRoomError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+pub(super) fn invalid_body(rejection: &JsonRejection, format: BodyFormat) -> ApiProblem {
+    let refusal = match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge(format),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Refusal::NotJson,
+        StatusCode::BAD_REQUEST => Refusal::BrokenBody(format),
+        _ => Refusal::WrongBody(format),
     };
-    ApiProblem::new(status, error.describe(web.persona.language))
-}
-
-pub(super) fn invalid_body(web: &Web, rejection: &JsonRejection, format: &str) -> ApiProblem {
-    let status = rejection.status();
-    let sentence = match status {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let limit = MAX_BODY_BYTES / 1024 / 1024;
-            texts::pages::body_too_large(web.persona.language, limit)
-        }
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-            "send JSON, with the content type application/json".to_owned()
-        }
-        _ => format!("send {format}"),
-    };
-    ApiProblem::new(status, sentence)
-}
-
-fn bad_request(sentence: &str) -> ApiProblem {
-    ApiProblem::new(StatusCode::BAD_REQUEST, sentence)
+    refusal.into()
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::{SignedDuration, Timestamp};
@@ -18,7 +18,8 @@ use crate::web::holder::Holder;
 use crate::web::language::language_of;
 use crate::web::own_page::OwnPage;
 use crate::web::peer::{Client, Peer};
-use crate::web::problem_page::{is_for_browser, page_for};
+use crate::web::problem_page::Asked;
+use crate::web::refusal::Refusal;
 use crate::web::sessions::{Session, Sessions};
 use crate::web::sign_in_link::{LinkKey, SignInLinks};
 use crate::web::{ApiProblem, Web};
@@ -162,19 +163,16 @@ pub(super) async fn require_access(
     next: Next,
 ) -> Response {
     let is_private = !request.uri().path().starts_with(STATIC_PATH);
-    let page_language = is_for_browser(request.method(), request.uri().path(), request.headers())
-        .then(|| language_of(request.headers()).unwrap_or(web.persona.language));
-    let asked = (request.method().clone(), request.uri().path().to_owned());
-    let mut response = match admit(&web, &request) {
+    let language = language_of(request.headers()).unwrap_or(web.persona.language);
+    let asked = Asked::new(&request, language);
+    let response = match admit(&web, &request) {
         Err(refusal) => *refusal,
         Ok(visitor) => {
             request.extensions_mut().insert(visitor);
             next.run(request).await
         }
     };
-    if let Some(language) = page_language {
-        response = page_for(response, (&asked.0, &asked.1), language);
-    }
+    let mut response = asked.retell(response);
     let headers = response.headers_mut();
     add_security_headers(headers);
     // Static files are the same for everybody.
@@ -203,12 +201,10 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let revision = *web.revisions.borrow();
     if !authenticator.is_closed() {
         if is_foreign || !is_host_local(headers) {
-            let sentence = "the room answers only pages of its own on this machine";
-            return Err(refusal(StatusCode::FORBIDDEN, sentence));
+            return Err(refuse(Refusal::OtherSiteOrMachine));
         }
         if !is_from_here(request) {
-            let sentence = "what a proxy forwards to the room needs http.token";
-            return Err(refusal(StatusCode::FORBIDDEN, sentence));
+            return Err(refuse(Refusal::ForwardedWithoutToken));
         }
         // Without a token, a link from the command line makes somebody an admin, or less.
         let session = authenticator.session(headers, now);
@@ -219,7 +215,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         return permit(request, Visitor { access, is_trusted: true, session, revision });
     }
     if is_foreign {
-        return Err(refusal(StatusCode::FORBIDDEN, "the room answers only pages of its own"));
+        return Err(refuse(Refusal::OtherSite));
     }
     if let Some(session) = authenticator.session(headers, now) {
         let access = Access::SignedIn(session.holder.clone());
@@ -249,26 +245,24 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         return Ok(Visitor { access: Access::Public, is_trusted, session: None, revision });
     }
     if proxied == Some(Err(())) {
-        let sentence = "http.proxy_sign_in gives no access to whoever the proxy says you are";
-        return Err(refusal(StatusCode::FORBIDDEN, sentence));
+        return Err(refuse(Refusal::UnknownToProxy));
     }
     if let Some(TokenCheck::TooSoon(wait)) = check {
-        let sentence = "there were too many wrong tokens; try again later";
-        let problem = ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence);
-        let seconds = HeaderValue::from(wait.as_secs().unsigned_abs() + 1);
-        return Err(Box::new(([(header::RETRY_AFTER, seconds)], problem).into_response()));
+        let seconds = wait.as_secs().unsigned_abs() + 1;
+        let problem = ApiProblem::from(Refusal::TooManyTokens { seconds });
+        let retry_after = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
+        return Err(Box::new((retry_after, problem).into_response()));
     }
     if let Some(header) = authenticator.only_proxy_header() {
-        let sentence = format!(
-            "nobody is signed in: only a proxy that http.trusted_proxies lists says who you are, in the header {header}, and \
-             this request came without"
-        );
-        return Err(refusal(StatusCode::FORBIDDEN, &sentence));
+        return Err(refuse(Refusal::NotFromProxy { header: header.to_owned() }));
     }
     if is_page(request) {
         return Err(Box::new(to_sign_in(request).into_response()));
     }
-    Err(refusal(StatusCode::UNAUTHORIZED, "this needs the token of http.token, as a bearer"))
+    Err(refuse(match check {
+        Some(TokenCheck::Wrong) => Refusal::WrongToken,
+        Some(TokenCheck::Right(_) | TokenCheck::TooSoon(_)) | None => Refusal::TokenNeeded,
+    }))
 }
 
 /// To the page that asks who it is, which leads back to the one that is asked for.
@@ -290,12 +284,11 @@ fn permit(request: &Request, visitor: Visitor) -> Result<Visitor, Box<Response>>
         return Err(Box::new(Redirect::to("/console").into_response()));
     }
     let role = visitor.access.role().map_or("nobody", AccessRole::name);
-    let sentence = format!("the role {role} does not reach this");
-    Err(refusal(StatusCode::FORBIDDEN, &sentence))
+    Err(refuse(Refusal::RoleExcluded { role }))
 }
 
-fn refusal(status: StatusCode, sentence: &str) -> Box<Response> {
-    Box::new(ApiProblem::new(status, sentence).into_response())
+fn refuse(refusal: Refusal) -> Box<Response> {
+    Box::new(ApiProblem::from(refusal).into_response())
 }
 
 /// Whether a page of another origin has a browser send this request. It may only link to a page of ours.

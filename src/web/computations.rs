@@ -4,15 +4,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::web::ApiProblem;
-use aizuchi_core::persona::Language;
-use aizuchi_core::texts;
+use crate::web::refusal::Refusal;
 
 /// From the request to the answer, a wait for others included.
 const MOST_TIME: Duration = Duration::from_secs(25);
@@ -47,11 +45,8 @@ impl Computations {
     /// Waits for what `work` computes. If this future is dropped, since the page is gone, the token is cancelled.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        language: Language,
         work: impl FnOnce(&CancellationToken) -> anyhow::Result<T> + Send + 'static,
     ) -> Result<T, ApiProblem> {
-        let unavailable =
-            |sentence: &str| ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence);
         let stop = self.shutdown.child_token();
         let _guard = stop.clone().drop_guard();
         let (sender, answer) = oneshot::channel();
@@ -59,16 +54,15 @@ impl Computations {
             // Nobody takes it if the page is gone.
             let _ = sender.send(work(stop));
         });
-        let busy = |_| unavailable(texts::pages::others_compute(language));
-        self.jobs.try_send(Job { stop, work }).map_err(busy)?;
+        self.jobs.try_send(Job { stop, work }).map_err(|_| Refusal::OthersCompute)?;
         match timeout(MOST_TIME, answer).await {
             Ok(Ok(Ok(found))) => Ok(found),
             Ok(Ok(Err(error))) => {
                 tracing::error!(error = format!("{error:#}"), "a page could not be computed");
-                Err(unavailable(texts::pages::computation_failed(language)))
+                Err(Refusal::ComputationFailed.into())
             }
-            Ok(Err(_)) => Err(unavailable(texts::pages::computation_stopped(language))),
-            Err(_) => Err(unavailable(texts::pages::computation_too_long(language))),
+            Ok(Err(_)) => Err(Refusal::ComputationStopped.into()),
+            Err(_) => Err(Refusal::ComputationTooLong.into()),
         }
     }
 }
@@ -114,7 +108,7 @@ mod tests {
         with_thread(async |computations| {
             let (began, begun) = oneshot::channel();
             let (ended, end) = threads::channel();
-            let waits = computations.run(Language::En, move |stop| {
+            let waits = computations.run(move |stop| {
                 began.send(()).unwrap();
                 while !stop.is_cancelled() {
                     std::thread::yield_now();
@@ -127,7 +121,7 @@ mod tests {
                 _ = begun => {}
             }
             // The next one is computed, so the first has ended.
-            assert_eq!(computations.run(Language::En, |_| Ok(7)).await.unwrap(), 7);
+            assert_eq!(computations.run(|_| Ok(7)).await.unwrap(), 7);
             end.try_recv().unwrap();
         })
         .await;
@@ -136,13 +130,11 @@ mod tests {
     #[tokio::test]
     async fn what_fails_or_panics_ends_nothing_else() {
         with_thread(async |computations| {
-            let failed =
-                computations.run(Language::En, |_| Err::<(), _>(anyhow::anyhow!("no"))).await;
-            assert_eq!(failed.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
-            let panicked =
-                computations.run(Language::En, |_| -> anyhow::Result<()> { panic!("oh") }).await;
-            assert_eq!(panicked.unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
-            assert_eq!(computations.run(Language::En, |_| Ok(7)).await.unwrap(), 7);
+            let failed = computations.run(|_| Err::<(), _>(anyhow::anyhow!("no"))).await;
+            assert!(matches!(*failed.unwrap_err().0, Refusal::ComputationFailed));
+            let panicked = computations.run(|_| -> anyhow::Result<()> { panic!("oh") }).await;
+            assert!(matches!(*panicked.unwrap_err().0, Refusal::ComputationStopped));
+            assert_eq!(computations.run(|_| Ok(7)).await.unwrap(), 7);
         })
         .await;
     }
@@ -152,11 +144,11 @@ mod tests {
         let (computations, _thread) = computations(CancellationToken::new());
         let mut waiting = Vec::new();
         for _ in 0..MOST_WAITING {
-            let mut wait = Box::pin(computations.run(Language::En, |_| Ok(())));
+            let mut wait = Box::pin(computations.run(|_| Ok(())));
             assert!(futures_util::poll!(&mut wait).is_pending());
             waiting.push(wait);
         }
-        let refused = computations.run(Language::En, |_| Ok(())).await.unwrap_err();
-        assert!(refused.detail.starts_with("Others are computing"), "{refused:?}");
+        let refused = computations.run(|_| Ok(())).await.unwrap_err();
+        assert!(matches!(*refused.0, Refusal::OthersCompute), "{refused:?}");
     }
 }

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
+use crate::web::refusal::Refusal;
 use crate::web::views::DeadLetterView;
 use crate::web::workspaces::{FilterParameter, Shown};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
@@ -58,8 +59,7 @@ pub async fn list(
     Extension(visitor): Extension<Visitor>,
     query: Result<Query<LettersQuery>, QueryRejection>,
 ) -> ApiResult<LettersAnswer> {
-    let usage = "before is the id of a dead letter, a number";
-    let Query(query) = query.map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, usage))?;
+    let Query(query) = query.map_err(|_| Refusal::LetterNumberNeeded)?;
     let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
     let before = query.before.map(DeadLetterId);
     let Letters { letters, older } = read(&web, &visitor.access, workspace, before).await?;
@@ -148,7 +148,7 @@ pub async fn settle(
     action: DeadLetterAction,
 ) -> Result<(), ApiProblem> {
     if !access.may_order() {
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
+        return Err(Refusal::NoOrders.into());
     }
     let workspace = find(web, workspace, id).await?.conversation.workspace;
     let order = match action {
@@ -156,13 +156,11 @@ pub async fn settle(
         DeadLetterAction::Drop => Order::DropDeadLetter { workspace, id },
     };
     match web.inbox.apply_order(order.signed(access.signature())).await {
-        Err(StoreError::Refused(why)) => {
-            Err(ApiProblem::new(StatusCode::CONFLICT, why.to_string()))
-        }
+        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
         ordered => Ok(ordered?),
     }
 }
 
 fn absent() -> ApiProblem {
-    ApiProblem::new(StatusCode::NOT_FOUND, "there is no such dead letter")
+    Refusal::NoDeadLetter.into()
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::ledger::{self, DecisionDetails, LabeledValue};
 use crate::web::access::{Access, Visitor};
+use crate::web::refusal::Refusal;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::decision::{Attempt, Decision, DecisionId, DecisionResult, ModelExchange};
@@ -13,7 +14,7 @@ use aizuchi_core::texts;
 use askama::Template;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use axum::response::Html;
 
 #[derive(Template)]
@@ -133,9 +134,7 @@ pub async fn decision(
             .map(|(attempt, exchange)| call(attempt, exchange, language, &web.currency))
             .collect(),
     };
-    let broken =
-        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
-    page.render().map(Html).map_err(broken)
+    page.render().map(Html).map_err(|_| Refusal::PageFailed.into())
 }
 
 /// The decision, in whichever workspace it was made.
@@ -150,7 +149,7 @@ pub async fn find(web: &Web, id: DecisionId) -> Result<Option<Decision>, ApiProb
 }
 
 pub fn absent() -> ApiProblem {
-    ApiProblem::new(StatusCode::NOT_FOUND, "there is no such decision")
+    Refusal::NoDecision.into()
 }
 
 fn message_row(message: &StoredMessage, language: Language) -> MessageRow {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use futures_util::stream;
 use serde::Deserialize;
@@ -22,6 +22,7 @@ use crate::web::access::Visitor;
 use crate::web::demo;
 use crate::web::event_streams::{self, StreamSlot};
 use crate::web::peer::Client;
+use crate::web::refusal::Refusal;
 use crate::web::room_feed::{FeedPosition, RoomFeed};
 use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::store::StoreError;
@@ -42,8 +43,7 @@ pub async fn events(
     headers: HeaderMap,
     query: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Result<Response, ApiProblem> {
-    let after = query
-        .map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, "after is a revision, a number"))?;
+    let after = query.map_err(|_| Refusal::RevisionNeeded)?;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let mut revisions = web.revisions.clone();
     let newest = *revisions.borrow_and_update();
@@ -56,8 +56,7 @@ pub async fn events(
     demo.mark_changed();
     let slot = web.event_streams.open(client.peer).ok_or_else(|| {
         tracing::debug!(client = %client.peer, "refusing an event stream: there are too many");
-        let sentence = "there are too many event streams; close one, or try again later";
-        ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence)
+        Refusal::TooManyStreams
     })?;
     let stream_state = EventStream {
         position: FeedPosition::at(resumed.or(after.after).unwrap_or(newest).min(newest)),

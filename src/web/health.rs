@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 use crate::web::access::Visitor;
 use crate::web::auth::is_from_here;
+use crate::web::language::language_of;
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::chat::ChannelId;
 use aizuchi_core::metrics::{GaugeSnapshot, Metrics, Period, Readiness};
@@ -51,8 +53,8 @@ pub async fn standby(request: Request) -> Response {
     if !is_from_here(&request) {
         return unready().await.into_response();
     }
-    let why = "it stands by: another Aizuchi is active on the same database";
-    ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why.to_owned()).into_response()
+    let language = language_of(request.headers()).unwrap_or(Language::En);
+    ApiProblem::from(Refusal::StandingBy).answer(language)
 }
 
 /// The process is running.
@@ -173,15 +175,15 @@ fn backfill_json(progress: &BackfillProgress, language: Language) -> Value {
 /// Why it is not ready. Ready means: the store can be read and its last write succeeded, all platforms are connected,
 /// and due steps are being handled. A process that is still backfilling is ready.
 async fn outage(web: &Web) -> Option<ApiProblem> {
-    let unready = |why: String| Some(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why));
+    let unready = |why: Refusal| Some(ApiProblem::from(why));
     if web.shutdown.is_cancelled() {
-        return unready("it is shutting down".to_owned());
+        return unready(Refusal::ShuttingDown);
     }
     if let Err(error) = web.archive.health().await {
         return Some(error.into());
     }
     if let Some(why) = web.platforms.0.values().find_map(|platform| platform.outage()) {
-        return unready(why);
+        return unready(Refusal::NotConnected(why));
     }
     // Due steps may wait for a free slot of the runner, as long as other steps are completed.
     let overdue = match overdue(web).await {
@@ -189,8 +191,7 @@ async fn outage(web: &Web) -> Option<ApiProblem> {
         Err(error) => return Some(error.into()),
     };
     if overdue > SignedDuration::ZERO && web.heartbeat.is_stalled(web.clock.now()) {
-        let seconds = overdue.as_secs();
-        return unready(format!("steps have been due for {seconds} s, and nothing is done"));
+        return unready(Refusal::StepsStalled { seconds: overdue.as_secs() });
     }
     None
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Extension, Path, State};
-use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
@@ -20,6 +19,8 @@ use crate::shadow::prompts::{PastPrompts, language_of, unknown_channel};
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
 use crate::web::language::PageLanguage;
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
 use crate::web::shadow::Cap;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, Web, decision, shadow, workspaces};
@@ -30,9 +31,6 @@ use aizuchi_core::decision::{Decision, DecisionId, Judgment};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::DecisionQuery;
 use aizuchi_core::texts;
-
-const JUDGE_FORMAT: &str =
-    r#"{"cap": 0.10}, an amount from 0 to 5; without a cap nothing is asked, and the cost is told"#;
 
 /// What would be put to the judge of a decision.
 pub struct RejudgeTarget {
@@ -55,9 +53,8 @@ impl RejudgeTarget {
         web: &Web,
         access: &Access,
         (workspace, id): (&WorkspaceId, DecisionId),
-        language: Language,
     ) -> Result<Self, ApiProblem> {
-        require_models(access, workspace, language)?;
+        require_models(access, workspace)?;
         let query = DecisionQuery::One { workspace: workspace.clone(), id };
         let decision = web.archive.decisions(query).await?.pop().ok_or_else(decision::absent)?;
         let shown = Shown::Decisions(std::slice::from_ref(&decision));
@@ -66,7 +63,7 @@ impl RejudgeTarget {
         let mut channels = channels.filter(|channel| channel.id == decision.conversation.channel);
         let channel = channels.next();
         let channel = channel.unwrap_or_else(|| unknown_channel(&decision.conversation));
-        let rejudgment = rejudgment(web, &decision, &channel, language).await?.map(Arc::new);
+        let rejudgment = rejudgment(web, &decision, &channel).await?.map(Arc::new);
         Ok(Self { channel, rejudgment })
     }
 }
@@ -75,7 +72,6 @@ async fn rejudgment(
     web: &Web,
     decision: &Decision,
     channel: &Channel,
-    page: Language,
 ) -> Result<Result<Rejudgment, Unjudgeable>, ApiProblem> {
     let exchanges = web.archive.exchanges(decision.id).await?;
     let call = match recorded_call(decision, exchanges) {
@@ -88,33 +84,27 @@ async fn rejudgment(
     let moment = PastMoment::read(archive, store, decision.clone(), window).await?;
     let Some(moment) = moment else { return Ok(Err(Unjudgeable::MessagesGone)) };
     let language = language_of(archive, &config, &decision.conversation).await?;
-    let prompts = PastPrompts::new(&config, language).map_err(|error| unprepared(&error, page))?;
+    let prompts = PastPrompts::new(&config, language).map_err(|error| unprepared(&error))?;
     let context = moment.context(archive, channel).await?;
     let (mode, rules) = (prompts.mode(&context, decision), prompts.rules(&context));
     let context = prompts::fitted(context, mode, &rules);
     Ok(Ok(Rejudgment::new(&moment, call, context, &prompts)))
 }
 
-pub fn unprepared(error: &anyhow::Error, language: Language) -> ApiProblem {
+pub fn unprepared(error: &anyhow::Error) -> ApiProblem {
     tracing::error!(error = format!("{error:#}"), "a prompt could not be prepared");
-    let sentence = texts::shadow::prompt_unprepared(language);
-    ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+    Refusal::PromptUnprepared.into()
 }
 
 /// Refuses those who may not read what models wrote there.
-fn require_models(
-    access: &Access,
-    workspace: &WorkspaceId,
-    language: Language,
-) -> Result<(), ApiProblem> {
+fn require_models(access: &Access, workspace: &WorkspaceId) -> Result<(), ApiProblem> {
     if access.may_read_models(workspace) {
         return Ok(());
     }
-    let sentence = match access {
-        Access::ThisMachine => texts::console::withheld_here(language),
-        Access::Public | Access::SignedIn(_) => texts::console::models_withheld(language),
-    };
-    Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
+    Err(match access {
+        Access::ThisMachine => Refusal::ModelsWithheldHere.into(),
+        Access::Public | Access::SignedIn(_) => Refusal::ModelsWithheld.into(),
+    })
 }
 
 /// Asks the judge up to a cap. Without one it is only told what that would cost.
@@ -123,10 +113,9 @@ pub async fn ask(
     target: &RejudgeTarget,
     rejudgment: &Arc<Rejudgment>,
     cap: Option<Cap>,
-    language: Language,
 ) -> Result<RejudgeResult, ApiProblem> {
     let prepared = web.models.shadow_judge();
-    let mut judge = shadow::budgeted(web, &target.channel, prepared, cap, language)?;
+    let mut judge = shadow::budgeted(web, &target.channel, prepared, cap)?;
     // To ask again is to ask, whatever it said a minute ago.
     judge.model.cache = Arc::<AnswerCache>::default();
     let (model, rejudgment) = (judge.model.clone(), rejudgment.clone());
@@ -136,7 +125,7 @@ pub async fn ask(
         None => rejudgment.ask(&model, &secrets, &CancellationToken::new()).await,
         Some(_) => {
             let work = move |stop: &_| Ok(runtime.block_on(rejudgment.ask(&model, &secrets, stop)));
-            web.computations.run(language, work).await?
+            web.computations.run(work).await?
         }
     };
     Ok(RejudgeResult { rejudged, counts, limit: judge.reached_limit(), model: judge.model })
@@ -173,15 +162,13 @@ impl RejudgeResult {
         self.counts.input_tokens + self.counts.output_tokens
     }
 
-    /// With which status a program learns the problem, if it is one of asking.
-    fn status(&self) -> Option<StatusCode> {
+    /// What a program that had it asked gets instead, if the problem is one of asking.
+    fn refusal(&self) -> Option<Refusal> {
         match (&self.rejudged, self.limit) {
             (Rejudged::Judged(_) | Rejudged::Unreadable(_), _) => None,
-            (Rejudged::Unanswered, Some(_)) => Some(StatusCode::CONFLICT),
-            (Rejudged::Unanswered, None) if self.counts.is_cap_reached => {
-                Some(StatusCode::UNPROCESSABLE_ENTITY)
-            }
-            (Rejudged::Unanswered, None) => Some(StatusCode::SERVICE_UNAVAILABLE),
+            (Rejudged::Unanswered, Some(limit)) => Some(Refusal::OverBudget(limit)),
+            (Rejudged::Unanswered, None) if self.counts.is_cap_reached => Some(Refusal::CapReached),
+            (Rejudged::Unanswered, None) => Some(Refusal::ModelUnanswered),
         }
     }
 }
@@ -224,10 +211,10 @@ pub async fn judge(
     body: Result<Json<JudgeBody>, JsonRejection>,
 ) -> ApiResult<JudgedAgainAnswer> {
     let Path(id) = id.map_err(|_| decision::absent())?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, JUDGE_FORMAT))?;
-    let cap = body.cap.map(|cap| Cap::new(cap, language)).transpose()?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Judge))?;
+    let cap = body.cap.map(Cap::new).transpose()?;
     let access = &visitor.access;
-    shadow::require_orders(access, language)?;
+    shadow::require_orders(access)?;
     let id = DecisionId(id);
     let workspace = match workspaces::find_only(&web, body.workspace.as_deref()).await? {
         Some(workspace) => workspace,
@@ -236,14 +223,13 @@ pub async fn judge(
             found.conversation.workspace
         }
     };
-    let target = RejudgeTarget::read(&web, access, (&workspace, id), language).await?;
-    let told = |why: &Unjudgeable| ApiProblem::new(StatusCode::CONFLICT, why.told(language));
-    let rejudgment = target.rejudgment.as_ref().map_err(told)?;
-    let asked = ask(&web, &target, rejudgment, cap, language).await?;
-    let problem = cap.and_then(|_| asked.problem(language));
-    if let (Some(problem), Some(status)) = (&problem, asked.status()) {
-        return Err(ApiProblem::new(status, problem.as_str()));
+    let target = RejudgeTarget::read(&web, access, (&workspace, id)).await?;
+    let rejudgment = target.rejudgment.as_ref().map_err(|why| Refusal::Unjudgeable(*why))?;
+    let asked = ask(&web, &target, rejudgment, cap).await?;
+    if let Some(refusal) = cap.and_then(|_| asked.refusal()) {
+        return Err(refusal.into());
     }
+    let problem = cap.and_then(|_| asked.problem(language));
     let verdicts = JudgedAgainAnswer::new(id, rejudgment, asked, &web.currency);
     Ok(Json(JudgedAgainAnswer { asked: cap.is_some(), problem, ..verdicts }))
 }

@@ -11,13 +11,12 @@ use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
 use crate::web::{ApiProblem, Web, decision, workspaces};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::Mark;
 use aizuchi_core::store::{Order, StoreError};
-
-const MARK_FORMAT: &str =
-    r#"{"mark": "right", "should_have_spoken", "should_have_kept_silent" or null}"#;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +36,7 @@ pub async fn mark(
     body: Result<Json<MarkBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| decision::absent())?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MARK_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mark))?;
     put(&web, &visitor.access, body.workspace.as_deref(), DecisionId(id), body.mark).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -51,7 +50,7 @@ pub async fn put(
     mark: Option<Mark>,
 ) -> Result<(), ApiProblem> {
     if !access.may_order() {
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
+        return Err(Refusal::NoOrders.into());
     }
     let found = decision::find(web, id).await?.ok_or_else(decision::absent)?;
     let workspace = match workspaces::find_only(web, workspace).await? {
@@ -63,9 +62,7 @@ pub async fn put(
     }
     let by = access.signature();
     match web.inbox.apply_order(Order::MarkDecision { workspace, id, mark, by }).await {
-        Err(StoreError::Refused(why)) => {
-            Err(ApiProblem::new(StatusCode::CONFLICT, why.to_string()))
-        }
+        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
         ordered => Ok(ordered?),
     }
 }

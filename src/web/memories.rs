@@ -14,6 +14,8 @@ use sha2::{Digest, Sha256};
 
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{
@@ -38,9 +40,6 @@ const MAX_DETAIL_LENGTH: usize = 10_000;
 const ID_LENGTH: usize = 16;
 /// How many changes are on one page.
 pub const JOURNAL_PAGE: usize = 50;
-
-const ORDER_FORMAT: &str = r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}; the orders are edit (with "text"), pin, unpin, remove, restore, revert (with "to") and regenerate"#;
-const MEMO_FORMAT: &str = r#"{"content": "…", "priority": 3, "tags": ["…"], "detail": null}"#;
 
 /// Which memory is meant, as forms and bodies name it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -206,7 +205,7 @@ pub async fn sources(
 /// Changes a memory. Nobody changes what they may not read.
 pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result<(), ApiProblem> {
     if !access.may_order() {
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
+        return Err(Refusal::NoOrders.into());
     }
     let key = order.key.parse(web).await?;
     let workspace = &key.workspace;
@@ -222,8 +221,7 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
         "edit" => {
             let text = to_single_line(order.text.as_deref().unwrap_or_default());
             if text.is_empty() || text.chars().count() > MAX_ENTRY_LENGTH {
-                let sentence = format!("an entry has 1 to {MAX_ENTRY_LENGTH} letters");
-                return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+                return Err(Refusal::EntryLength { most: MAX_ENTRY_LENGTH }.into());
             }
             MemoryChange::Edit { entry: entry(&current.entries)?, text: text.into() }
         }
@@ -234,8 +232,7 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
         "regenerate" => {
             let mut all = current.entries.iter().chain(&current.removed);
             if !all.all(|entry| may_read(access, workspace, entry)) {
-                let sentence = "only an admin regenerates a memory with private entries";
-                return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+                return Err(Refusal::OnlyAdminRegenerates.into());
             }
             MemoryChange::Regenerate
         }
@@ -246,8 +243,7 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
                 .into_iter()
                 .flatten();
             if !touched.all(|entry| may_read(access, workspace, entry)) {
-                let sentence = "only an admin goes back to a version with private entries";
-                return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+                return Err(Refusal::OnlyAdminReverts.into());
             }
             MemoryChange::Revert(to)
         }
@@ -266,7 +262,7 @@ pub async fn change_memo(
     edit: Option<MemoEdit>,
 ) -> Result<(), ApiProblem> {
     if !access.may_order() {
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role gives no orders"));
+        return Err(Refusal::NoOrders.into());
     }
     let workspace = workspaces::find(web, workspace).await?;
     let memos = web.archive.all_memos(&workspace).await?;
@@ -274,7 +270,7 @@ pub async fn change_memo(
         *known == id && access.may_read(&workspace, memo.visibility)
     };
     if !memos.iter().any(is_readable) {
-        return Err(ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memo"));
+        return Err(Refusal::NoMemo.into());
     }
     let by = access.signature();
     apply(web, Order::ChangeMemo { workspace, id, edit, by }).await
@@ -282,9 +278,7 @@ pub async fn change_memo(
 
 async fn apply(web: &Web, order: Order) -> Result<(), ApiProblem> {
     match web.inbox.apply_order(order).await {
-        Err(StoreError::Refused(why)) => {
-            Err(ApiProblem::new(StatusCode::CONFLICT, why.to_string()))
-        }
+        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
         ordered => Ok(ordered?),
     }
 }
@@ -296,33 +290,28 @@ pub fn parse_edit(
     tags: &[String],
     detail: Option<&str>,
 ) -> Result<MemoEdit, ApiProblem> {
-    let invalid = |error: aizuchi_core::memo::MemoError| {
-        ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
-    };
     let detail = detail.map(str::trim).filter(|detail| !detail.is_empty());
     if detail.is_some_and(|detail| detail.chars().count() > MAX_DETAIL_LENGTH) {
-        let sentence = format!("a detail has at most {MAX_DETAIL_LENGTH} letters");
-        return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+        return Err(Refusal::DetailLength { most: MAX_DETAIL_LENGTH }.into());
     }
     Ok(MemoEdit {
-        content: parse_content(content).map_err(invalid)?,
-        priority: parse_priority(priority).map_err(invalid)?,
-        tags: parse_tags(tags).map_err(invalid)?,
+        content: parse_content(content).map_err(Refusal::Memo)?,
+        priority: parse_priority(priority).map_err(Refusal::Memo)?,
+        tags: parse_tags(tags).map_err(Refusal::Memo)?,
         detail: detail.map(str::to_owned),
     })
 }
 
 fn absent() -> ApiProblem {
-    ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memory")
+    Refusal::NoMemory.into()
 }
 
 fn changed() -> ApiProblem {
-    let sentence = "that entry or version is not there any more; look at the memory again";
-    ApiProblem::new(StatusCode::CONFLICT, sentence)
+    Refusal::EntryChanged.into()
 }
 
 fn malformed() -> ApiProblem {
-    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("send {ORDER_FORMAT}"))
+    Refusal::WrongBody(BodyFormat::MemoryOrder).into()
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -349,8 +338,7 @@ async fn place(
 }
 
 fn invalid_query(_: QueryRejection) -> ApiProblem {
-    let sentence = "before is the number of a change";
-    ApiProblem::new(StatusCode::BAD_REQUEST, sentence)
+    Refusal::ChangeNumberNeeded.into()
 }
 
 /// What is remembered.
@@ -554,7 +542,7 @@ pub async fn order(
     Extension(visitor): Extension<Visitor>,
     body: Result<Json<MemoryOrderBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, ORDER_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::MemoryOrder))?;
     let MemoryOrderBody {
         workspace,
         scope,
@@ -588,7 +576,7 @@ pub struct MemoBody {
 type MemoPath = Result<Path<i64>, PathRejection>;
 
 fn no_memo(_: PathRejection) -> ApiProblem {
-    ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memo")
+    Refusal::NoMemo.into()
 }
 
 /// `PUT /api/memos/ID`.
@@ -599,7 +587,7 @@ pub async fn put_memo(
     body: Result<Json<MemoBody>, JsonRejection>,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(no_memo)?;
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MEMO_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Memo))?;
     let edit = parse_edit(&body.content, body.priority, &body.tags, body.detail.as_deref())?;
     let workspace = body.workspace.as_deref();
     change_memo(&web, &visitor.access, workspace, MemoryId(id), Some(edit)).await?;

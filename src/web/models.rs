@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,6 +20,8 @@ use crate::web::api::invalid_body;
 use crate::web::auth::is_direct;
 use crate::web::language::PageLanguage;
 use crate::web::peer::Client;
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::FilterParameter;
 use crate::web::{ApiProblem, ApiResult, Web, workspaces};
 use aizuchi_core::decision::model_problem::ModelProblem;
@@ -29,8 +31,6 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::Order;
 use aizuchi_core::texts;
-
-const CHOICE_FORMAT: &str = r#"{"kind": "builtin"}, {"kind": "local", "server": "…", "model": "…"} or {"kind": "hosted", "provider": "…", "model": "…"} or {"kind": "compatible", "api_base": "…", "model": "…"} and, unless it stands in the environment, "key": "…""#;
 
 /// What is chosen. It has no `Debug` that could show a key.
 #[derive(Deserialize, JsonSchema)]
@@ -141,15 +141,13 @@ pub async fn choose(
     headers: HeaderMap,
     body: Result<Json<ChoiceBody>, JsonRejection>,
 ) -> ApiResult<ModelsAnswer> {
-    require_own_page(&web, client, &headers, language)?;
+    require_own_page(&web, client, &headers)?;
     if visitor.access.role().is_some_and(|role| role < AccessRole::Admin) {
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, "your role does not choose models"));
+        return Err(Refusal::OnlyAdminChoosesModels.into());
     }
-    let malformed = |_| ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, CHOICE_FORMAT);
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, CHOICE_FORMAT))?;
-    let choice = body.choice().ok_or(()).map_err(malformed)?;
-    let chosen = web.models.choose(choice).await;
-    chosen.map_err(|error| choice_problem(&error, language))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Choice))?;
+    let choice = body.choice().ok_or(Refusal::WrongBody(BodyFormat::Choice))?;
+    web.models.choose(choice).await.map_err(Refusal::Choice)?;
     let (workspace, model) = (workspace_id(), web.models.response().into());
     let noted = Order::NoteModelChoice { workspace, model }.signed(visitor.access.signature());
     web.inbox.apply_order(noted).await?;
@@ -163,7 +161,7 @@ pub async fn look(
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
 ) -> ApiResult<ModelsAnswer> {
-    require_own_page(&web, client, &headers, language)?;
+    require_own_page(&web, client, &headers)?;
     web.models.look_around(&[web.address]).await;
     Ok(Json(view(&web, language, true)))
 }
@@ -237,21 +235,6 @@ fn provider_view(provider: Provider, with_key: &[Provider]) -> Option<ProviderVi
     })
 }
 
-fn choice_problem(error: &ChoiceError, language: Language) -> ApiProblem {
-    let status = match error {
-        ChoiceError::NamedBy(_) | ChoiceError::NamedByVariable(_) => StatusCode::CONFLICT,
-        ChoiceError::ModelNeeded
-        | ChoiceError::MalformedModel
-        | ChoiceError::MalformedAddress
-        | ChoiceError::MalformedKey
-        | ChoiceError::KeyNeeded(_)
-        | ChoiceError::NotFoundHere
-        | ChoiceError::Failed { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        ChoiceError::NotSaved(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    ApiProblem::new(status, error.describe(language))
-}
-
 /// Keys are typed on this machine only: the pages are served on loopback, to a program here, and not through a proxy.
 fn is_on_this_machine(web: &Web, client: Client, headers: &HeaderMap) -> bool {
     web.address.ip().is_loopback() && is_direct(client, headers)
@@ -259,18 +242,12 @@ fn is_on_this_machine(web: &Web, client: Client, headers: &HeaderMap) -> bool {
 
 /// The request comes from a page of this very address. Browsers name the origin of every request with a body; a
 /// request that names none comes from another program.
-fn require_own_page(
-    web: &Web,
-    client: Client,
-    headers: &HeaderMap,
-    language: Language,
-) -> Result<(), ApiProblem> {
+fn require_own_page(web: &Web, client: Client, headers: &HeaderMap) -> Result<(), ApiProblem> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let own = text(header::HOST).map(|host| format!("http://{host}"));
     let is_own = own.is_some() && text(header::ORIGIN) == own.as_deref();
     if is_own && is_on_this_machine(web, client, headers) {
         return Ok(());
     }
-    let sentence = texts::models::choice_needs_this_machine(language);
-    Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
+    Err(Refusal::OnlyThisMachineChoosesModels.into())
 }

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::web::REFUSAL_HEADER;
 use crate::web::api_routes::{Endpoint, SchemaOf, endpoints};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -91,6 +92,9 @@ impl Generators {
         if let Some(schema) = endpoint.answer {
             answer["content"] = content(json!(schema(&mut self.answered)));
         }
+        let name = json!({
+            "description": texts::refusal_name(Language::En), "schema": { "type": "string" },
+        });
         let mut operation = json!({
             "operationId": endpoint.id,
             "summary": (endpoint.summary)(Language::En),
@@ -98,7 +102,11 @@ impl Generators {
             "parameters": parameters,
             "responses": {
                 endpoint.status.to_string(): answer,
-                "default": { "description": texts::refused(Language::En), "content": content(error.clone()) },
+                "default": {
+                    "description": texts::refused(Language::En),
+                    "headers": { REFUSAL_HEADER: name },
+                    "content": content(error.clone()),
+                },
             },
         });
         if let Some(schema) = endpoint.body {

@@ -11,7 +11,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
-use crate::web::api::{invalid_body, local_room_problem};
+use crate::web::api::invalid_body;
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
 use crate::web::views::SpendingView;
 use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
@@ -23,13 +25,6 @@ use aizuchi_core::platform::local::limits::MAX_MUTE_MINUTES;
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::store::Order;
-
-const MUTE_FORMAT: &str =
-    r#"{"channel": "…", "minutes": 60}; without a channel: everywhere, without minutes: for good"#;
-const UNMUTE_FORMAT: &str = r#"{"channel": "…"}; without a channel: everywhere"#;
-const STOP_FORMAT: &str = r#"{"channel": "…"}"#;
-const MODE_FORMAT: &str = r#"{"channel": "…", "mode": "companion", "facilitator", "mention_only", "observe", "off" or null}"#;
-const OPT_OUT_FORMAT: &str = r#"{"user": "…"} and, to be listened to again, "undo": true"#;
 
 type Body<T> = Result<Json<T>, JsonRejection>;
 type OrderResult = Result<StatusCode, ApiProblem>;
@@ -67,8 +62,7 @@ pub async fn carry_out(
     command: Command,
 ) -> Result<(), ApiProblem> {
     if !access.may_order() {
-        let sentence = "your role gives no orders";
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+        return Err(Refusal::NoOrders.into());
     }
     let signature = access.signature();
     if *workspace == workspace_id() {
@@ -142,7 +136,7 @@ async fn carry_out_locally(web: &Web, command: Command, by: &str) -> Result<(), 
         }
         Command::Consent { user, change } => web.room.change_consent(&user, change, by).await,
     };
-    ordered.map_err(|error| local_room_problem(web, &error))
+    ordered.map_err(|error| Refusal::Room(error).into())
 }
 
 /// A stop never shortens a mute.
@@ -162,7 +156,7 @@ fn mute_end(web: &Web, minutes: Option<u64>) -> Result<Timestamp, ApiProblem> {
         Some(minutes @ 1..=MAX_MUTE_MINUTES) => {
             Ok(web.clock.now() + SignedDuration::from_mins(minutes.cast_signed()))
         }
-        Some(_) => Err(local_room_problem(web, &LocalRoomError::InvalidMinutes)),
+        Some(_) => Err(Refusal::Room(LocalRoomError::InvalidMinutes).into()),
     }
 }
 
@@ -181,7 +175,7 @@ pub async fn mute(
     Extension(visitor): Extension<Visitor>,
     body: Body<MuteBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MUTE_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mute))?;
     let command = Command::Mute { channel: body.channel, minutes: body.minutes };
     ordered(&web, &visitor, body.workspace, command).await
 }
@@ -199,7 +193,7 @@ pub async fn unmute(
     Extension(visitor): Extension<Visitor>,
     body: Body<UnmuteBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, UNMUTE_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Unmute))?;
     ordered(&web, &visitor, body.workspace, Command::Unmute { channel: body.channel }).await
 }
 
@@ -216,7 +210,7 @@ pub async fn stop(
     Extension(visitor): Extension<Visitor>,
     body: Body<StopBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, STOP_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Stop))?;
     ordered(&web, &visitor, body.workspace, Command::Stop { channel: body.channel }).await
 }
 
@@ -236,7 +230,7 @@ pub async fn set_mode(
     Extension(visitor): Extension<Visitor>,
     body: Body<ModeBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, MODE_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mode))?;
     let command = Command::Mode { channel: body.channel, mode: body.mode };
     ordered(&web, &visitor, body.workspace, command).await
 }
@@ -267,7 +261,7 @@ pub async fn opt_out(
     Extension(visitor): Extension<Visitor>,
     body: Body<OptOutBody>,
 ) -> OrderResult {
-    let Json(body) = body.map_err(|rejection| invalid_body(&web, &rejection, OPT_OUT_FORMAT))?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::OptOut))?;
     let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
     ordered(&web, &visitor, body.workspace, Command::Consent { user: body.user, change }).await
 }
@@ -277,8 +271,7 @@ async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<User
     if web.archive.users(workspace).await?.iter().any(|known| known.id == user) {
         return Ok(user);
     }
-    let sentence = format!("there is no user {user:?} in the workspace {workspace}");
-    Err(ApiProblem::new(StatusCode::NOT_FOUND, sentence))
+    Err(Refusal::UnknownUser { id: id.to_owned(), workspace: workspace.clone() }.into())
 }
 
 pub async fn spending(

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::web::access::Visitor;
 use crate::web::language::PageLanguage;
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::texts;
@@ -63,14 +64,12 @@ pub async fn room(
         // A name with `</script>` must not close the element.
         settings: settings.to_string().replace('<', "\\u003c"),
     };
-    let broken =
-        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
-    page.render().map(Html).map_err(broken)
+    page.render().map(Html).map_err(|_| Refusal::PageFailed.into())
 }
 
 pub async fn file(name: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Response {
     let Some(file) = name.ok().and_then(|Path(name)| Files::get(&name)) else {
-        return ApiProblem::new(StatusCode::NOT_FOUND, "there is no such file").into_response();
+        return ApiProblem::from(Refusal::NoFile).into_response();
     };
     let hash = file.metadata.sha256_hash();
     let tag = format!("\"{}\"", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());

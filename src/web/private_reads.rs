@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
-use axum::http::StatusCode;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::web::access::Visitor;
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::store::{PrivateReadQuery, PrivateReads};
@@ -58,11 +58,9 @@ pub async fn list(
     query: Result<Query<ReadsQuery>, QueryRejection>,
 ) -> ApiResult<PrivateReadsAnswer> {
     if !visitor.access.is_admin() {
-        let sentence = "only an admin reads who read private channels";
-        return Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence));
+        return Err(Refusal::OnlyAdminReadsLooks.into());
     }
-    let usage = "before is a time in milliseconds, a number";
-    let Query(query) = query.map_err(|_| ApiProblem::new(StatusCode::BAD_REQUEST, usage))?;
+    let Query(query) = query.map_err(|_| Refusal::TimeNeeded)?;
     let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
     let ReadsPage { reads, older } = page(&web, workspace, query.before).await?;
     Ok(Json(PrivateReadsAnswer { reads: reads.iter().map(view).collect(), older }))

@@ -1,7 +1,8 @@
-//! A page for people in place of an error that a program would read.
+//! A refusal in the words of its reader: a page for people, JSON for programs.
 
 use askama::Template;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::web::ApiProblem;
@@ -20,36 +21,67 @@ struct ProblemPage<'a> {
     address: &'a str,
 }
 
+/// What was asked for, as far as the words of a refusal depend on it.
+pub struct Asked {
+    method: Method,
+    path: String,
+    language: Language,
+    is_for_browser: bool,
+}
+
+impl Asked {
+    /// Read in this language.
+    pub fn new(request: &Request, language: Language) -> Self {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let is_for_browser = is_for_browser(&method, &path, request.headers());
+        Self { method, path, language, is_for_browser }
+    }
+
+    /// The response as its reader understands it, if it is a refusal. Others stay as they are.
+    pub fn retell(&self, mut response: Response) -> Response {
+        let Some(problem) = response.extensions_mut().remove::<ApiProblem>() else {
+            return response;
+        };
+        let retold = match self.is_for_browser {
+            true => self.page(&problem).map(|page| Html(page).into_response()),
+            false => Ok(problem.to_json(self.language).into_response()),
+        };
+        let Ok(retold) = retold else { return response };
+        let (retold, body) = retold.into_parts();
+        let (mut parts, _) = response.into_parts();
+        parts.headers.remove(header::CONTENT_LENGTH);
+        parts.headers.extend(retold.headers);
+        parts
+            .headers
+            .insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(self.language.tag()));
+        Response::from_parts(parts, body)
+    }
+
+    fn page(&self, problem: &ApiProblem) -> Result<String, askama::Error> {
+        let language = self.language;
+        let is_missing = problem.0.status() == StatusCode::NOT_FOUND;
+        // Of an order it has to be said what is missing.
+        let is_told_by_title = is_missing && self.method == Method::GET;
+        let detail = problem.0.describe(language);
+        let page = ProblemPage {
+            language: language.tag(),
+            title: match is_missing {
+                true => texts::pages::nothing_here(language),
+                false => texts::pages::not_shown(language),
+            },
+            detail: if is_told_by_title { "" } else { &detail },
+            back: texts::pages::back(language),
+            address: if self.path.starts_with("/console") { "/console" } else { "/" },
+        };
+        page.render()
+    }
+}
+
 /// Whether somebody looks at the answer in a browser.
-pub fn is_for_browser(method: &Method, path: &str, headers: &HeaderMap) -> bool {
+fn is_for_browser(method: &Method, path: &str, headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let is_page = accepted.is_some_and(|accepted| accepted.contains("text/html"));
     (*method == Method::GET || path.starts_with("/console/"))
         && is_page
         && !path.starts_with("/api/")
-}
-
-/// The page for a response that is an error, or the response itself.
-pub fn page_for(
-    response: Response,
-    (method, path): (&Method, &str),
-    language: Language,
-) -> Response {
-    let Some(problem) = response.extensions().get::<ApiProblem>() else { return response };
-    let is_missing = problem.status == StatusCode::NOT_FOUND;
-    let page = ProblemPage {
-        language: language.tag(),
-        title: match is_missing {
-            true => texts::pages::nothing_here(language),
-            false => texts::pages::not_shown(language),
-        },
-        // Of an order it has to be said what is missing.
-        detail: if is_missing && *method == Method::GET { "" } else { &problem.detail },
-        back: texts::pages::back(language),
-        address: if path.starts_with("/console") { "/console" } else { "/" },
-    };
-    match page.render() {
-        Ok(page) => (problem.status, Html(page)).into_response(),
-        Err(_) => response,
-    }
 }

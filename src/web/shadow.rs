@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::Form;
 use axum::extract::rejection::FormRejection;
-use axum::http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -15,6 +14,7 @@ use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::CallLimits;
 use crate::shadow::LONGEST_CALL;
 use crate::web::access::Access;
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use crate::what_if::ShadowModel;
 use aizuchi_core::chat::Channel;
@@ -40,44 +40,34 @@ pub const USUAL_CAP: &str = "0.10";
 pub struct Cap(pub u64);
 
 impl Cap {
-    pub(super) fn new(amount: f64, language: Language) -> Result<Self, ApiProblem> {
+    pub(super) fn new(amount: f64) -> Result<Self, ApiProblem> {
         match (0.0..=MOST_CAP).contains(&amount) {
             true => Ok(Self((amount * 1e6).round() as u64)),
-            false => Err(refused(texts::shadow::wrong_cap(language))),
+            false => Err(Refusal::WrongCap.into()),
         }
     }
 
     /// As a form sends it.
-    pub(super) fn read(sent: Option<&str>, language: Language) -> Result<Self, ApiProblem> {
+    pub(super) fn read(sent: Option<&str>) -> Result<Self, ApiProblem> {
         let amount = sent.and_then(|text| text.trim().parse().ok());
-        Self::new(amount.unwrap_or(f64::NAN), language)
+        Self::new(amount.unwrap_or(f64::NAN))
     }
 }
 
 /// The fields of a page's form.
-pub(super) fn form<T>(
-    sent: Result<Form<T>, FormRejection>,
-    language: Language,
-) -> Result<T, ApiProblem> {
+pub(super) fn form<T>(sent: Result<Form<T>, FormRejection>) -> Result<T, ApiProblem> {
     match sent {
         Ok(Form(fields)) => Ok(fields),
-        Err(_) => Err(refused(texts::shadow::wrong_form(language))),
+        Err(_) => Err(Refusal::UnreadableForm.into()),
     }
 }
 
 /// Refuses those who may look, and order nothing.
-pub(super) fn require_orders(access: &Access, language: Language) -> Result<(), ApiProblem> {
+pub(super) fn require_orders(access: &Access) -> Result<(), ApiProblem> {
     match access.may_order() {
         true => Ok(()),
-        false => {
-            let sentence = texts::shadow::may_not_ask(language);
-            Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
-        }
+        false => Err(Refusal::NoQuestions.into()),
     }
-}
-
-fn refused(sentence: &str) -> ApiProblem {
-    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
 }
 
 /// A model with the parameters of its requests, to be asked up to a cap. Without a cap it is not asked.
@@ -85,12 +75,10 @@ pub(super) fn model(
     web: &Web,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
     cap: Option<Cap>,
-    language: Language,
 ) -> Result<ShadowModel, ApiProblem> {
     let unusable = |error: anyhow::Error| {
         tracing::error!(error = format!("{error:#}"), "a model could not be prepared");
-        let sentence = texts::shadow::model_unprepared(language);
-        ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+        Refusal::ModelUnprepared
     };
     let (llm, parameters) = prepared.map_err(unusable)?;
     let config = web.models.config();
@@ -108,7 +96,7 @@ pub(super) fn model(
     };
     if cap.is_some() && !is_builtin(&model) && !is_priced(&model) {
         // A cap on money would hold nothing back.
-        return Err(refused(texts::shadow::unpriced(language)));
+        return Err(Refusal::Unpriced.into());
     }
     Ok(model)
 }
@@ -132,9 +120,8 @@ pub(super) fn budgeted(
     channel: &Channel,
     prepared: anyhow::Result<(Arc<dyn Llm>, String)>,
     cap: Option<Cap>,
-    language: Language,
 ) -> Result<BudgetedShadow, ApiProblem> {
-    let mut model = model(web, prepared, cap, language)?;
+    let mut model = model(web, prepared, cap)?;
     let budgeted = web.models.within_budget(model.llm, channel);
     model.llm = budgeted.clone();
     model.limits.timeout = model.limits.timeout.min(LONGEST_CALL);

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -16,8 +16,9 @@ use crate::web::auth::{SESSION_COOKIE, TokenCheck};
 use crate::web::language::PageLanguage;
 use crate::web::own_page::{self, OwnPage};
 use crate::web::peer::Client;
+use crate::web::refusal::Refusal;
 use crate::web::sessions::SESSION_AGE;
-use crate::web::{ApiProblem, Web};
+use crate::web::{ApiProblem, REFUSAL_HEADER, Web};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -78,9 +79,7 @@ pub async fn sign_in(
     let now = web.clock.now();
     let (holder, start) = if let Some(link) = link {
         let Some(holder) = authenticator.links.redeem(&link, now) else {
-            let error = texts::pages::wrong_link(language);
-            let page = render(&web, language, Some(error), None, next)?;
-            return Ok((StatusCode::UNAUTHORIZED, page).into_response());
+            return again(&web, language, next, &Refusal::WrongLink);
         };
         (holder, "/console")
     } else if !authenticator.has_tokens() {
@@ -89,22 +88,19 @@ pub async fn sign_in(
         match authenticator.check(&token.unwrap_or_default(), client.peer, now) {
             TokenCheck::Right(holder) => (holder, "/"),
             TokenCheck::Wrong => {
-                let error = texts::pages::wrong_token(language);
-                let page = render(&web, language, Some(error), None, next)?;
-                return Ok((StatusCode::UNAUTHORIZED, page).into_response());
+                return again(&web, language, next, &Refusal::WrongToken);
             }
             TokenCheck::TooSoon(wait) => {
-                let error = texts::pages::too_many_tokens(language, retry_seconds(wait));
-                let page = render(&web, language, Some(&error), None, next)?;
-                let answer = (StatusCode::TOO_MANY_REQUESTS, retry_after(wait), page);
-                return Ok(answer.into_response());
+                let seconds = retry_seconds(wait);
+                let page = again(&web, language, next, &Refusal::TooManyTokens { seconds })?;
+                let retry_after = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
+                return Ok((retry_after, page).into_response());
             }
         }
     };
     let broken = |error| {
         tracing::error!(%error, "cannot make the id of a session");
-        let sentence = "the session could not be made";
-        ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
+        Refusal::SessionFailed
     };
     let id = authenticator.sessions.open(holder, now).map_err(broken)?;
     let cookie = set_cookie(&id, SESSION_AGE, &headers);
@@ -123,11 +119,6 @@ pub async fn sign_out(
     ([(header::SET_COOKIE, cookie)], Redirect::to("/login")).into_response()
 }
 
-/// The header with which a client learns when to try again.
-pub fn retry_after(wait: SignedDuration) -> [(header::HeaderName, HeaderValue); 1] {
-    [(header::RETRY_AFTER, retry_seconds(wait).into())]
-}
-
 fn retry_seconds(wait: SignedDuration) -> u64 {
     wait.as_millis_f64().max(0.0).div_euclid(1000.0) as u64 + 1
 }
@@ -144,6 +135,18 @@ fn is_https(headers: &HeaderMap) -> bool {
     let forwarded = text("x-forwarded-proto").and_then(|value| value.split(',').next());
     forwarded.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
         || text("origin").is_some_and(|origin| origin.starts_with("https://"))
+}
+
+/// The page that asks once more, and says what was wrong.
+fn again(
+    web: &Web,
+    language: Language,
+    next: Option<&OwnPage>,
+    refusal: &Refusal,
+) -> Result<Response, ApiProblem> {
+    let page = render(web, language, Some(&refusal.describe(language)), None, next)?;
+    let id = [(REFUSAL_HEADER, refusal.id())];
+    Ok((refusal.status(), id, page).into_response())
 }
 
 fn render(
@@ -166,9 +169,7 @@ fn render(
         link,
         next: next.map(OwnPage::as_str),
     };
-    let broken =
-        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
-    page.render().map(Html).map_err(broken)
+    page.render().map(Html).map_err(|_| Refusal::PageFailed.into())
 }
 
 #[cfg(test)]

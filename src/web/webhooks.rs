@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
 
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::platform::remote::{Webhook, WebhookError};
 
@@ -27,10 +28,7 @@ async fn receive(
     headers: &HeaderMap,
     body: &Bytes,
 ) -> Result<Response, ApiProblem> {
-    let not_used = || {
-        let sentence = format!("{platform}'s events do not come this way here");
-        ApiProblem::new(StatusCode::NOT_FOUND, sentence)
-    };
+    let not_used = || Refusal::WebhookUnused { platform: platform.to_owned() };
     let mut remotes = web.remotes.iter();
     let remote =
         remotes.find(|remote| remote.account().platform == platform).ok_or_else(not_used)?;
@@ -39,12 +37,10 @@ async fn receive(
     match remote.receive_webhook(call).await {
         Ok(Some(answer)) => Ok(Json(answer).into_response()),
         Ok(None) => Ok(StatusCode::OK.into_response()),
-        Err(WebhookError::NotUsed) => Err(not_used()),
-        Err(WebhookError::NotAuthentic(why)) => Err(ApiProblem::new(StatusCode::UNAUTHORIZED, why)),
-        Err(WebhookError::Malformed(why)) => Err(ApiProblem::new(StatusCode::BAD_REQUEST, why)),
-        Err(WebhookError::Unavailable(why)) => {
-            Err(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, why))
-        }
+        Err(WebhookError::NotUsed) => Err(not_used().into()),
+        Err(WebhookError::NotAuthentic(why)) => Err(Refusal::WebhookNotAuthentic(why).into()),
+        Err(WebhookError::Malformed(why)) => Err(Refusal::WebhookMalformed(why).into()),
+        Err(WebhookError::Unavailable(why)) => Err(Refusal::WebhookNotKept(why).into()),
     }
 }
 

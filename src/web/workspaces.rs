@@ -6,12 +6,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
-use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::http::AccessRole;
 use crate::web::access::{Access, Visitor};
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, ApiResult, Web};
 use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::Decision;
@@ -64,8 +64,7 @@ pub async fn find(web: &Web, workspace: Option<&str>) -> Result<WorkspaceId, Api
     if is_known {
         return Ok(workspace);
     }
-    let sentence = format!("there is no workspace {id:?}; /api/workspaces lists them");
-    Err(ApiProblem::new(StatusCode::NOT_FOUND, sentence))
+    Err(Refusal::UnknownWorkspace(id.to_owned()).into())
 }
 
 /// The workspace with this id; without one, none: all of them are meant.
@@ -93,18 +92,14 @@ pub async fn only(web: &Web, filter: FilterParameter) -> Result<Option<Workspace
 
 /// A query that cannot be read may name a workspace, so it is not taken for one that names none.
 pub fn unclear(_: QueryRejection) -> ApiProblem {
-    let sentence = "the query cannot be read; workspace is one id of /api/workspaces";
-    ApiProblem::new(StatusCode::BAD_REQUEST, sentence)
+    Refusal::UnclearQuery.into()
 }
 
 /// Refuses a request about another workspace, where only the local room can do this.
 pub async fn require_local(web: &Web, workspace: Option<&str>) -> Result<(), ApiProblem> {
     match find(web, workspace).await? == workspace_id() {
         true => Ok(()),
-        false => {
-            let sentence = "only the local room can do this; other workspaces have their own apps";
-            Err(ApiProblem::new(StatusCode::BAD_REQUEST, sentence))
-        }
+        false => Err(Refusal::OnlyLocal.into()),
     }
 }
 
@@ -113,8 +108,7 @@ pub async fn channel(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<Cha
     let channels = web.archive.channels(workspace).await?;
     let found = channels.into_iter().find(|channel| channel.id == ChannelId::new(id));
     found.ok_or_else(|| {
-        let sentence = format!("there is no channel {id:?} in the workspace {workspace}");
-        ApiProblem::new(StatusCode::NOT_FOUND, sentence)
+        Refusal::UnknownChannel { id: id.to_owned(), workspace: workspace.clone() }.into()
     })
 }
 
@@ -123,15 +117,10 @@ pub fn require_readable(access: &Access, channel: &Channel) -> Result<(), ApiPro
     if access.may_read(&channel.workspace, channel.visibility) {
         return Ok(());
     }
-    let sentence = match access {
-        Access::ThisMachine => {
-            "what was said in other workspaces needs a sign-in: set http.token, or use `aizuchi console link`"
-        }
-        Access::Public | Access::SignedIn(_) => {
-            "your role does not read what was said in this channel"
-        }
-    };
-    Err(ApiProblem::new(StatusCode::FORBIDDEN, sentence))
+    Err(match access {
+        Access::ThisMachine => Refusal::SignInToRead.into(),
+        Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
+    })
 }
 
 /// What a visitor is about to be shown, all of one workspace.

@@ -40,6 +40,7 @@ mod openapi;
 mod orders;
 mod program;
 mod prompt_command;
+mod refusals;
 mod reload;
 mod replay;
 mod replay_adaptive;

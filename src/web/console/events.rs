@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{Extension, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::stream;
 use serde_json::json;
@@ -17,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use crate::web::access::Visitor;
 use crate::web::event_streams::{self, StreamSlot};
 use crate::web::peer::Client;
+use crate::web::refusal::Refusal;
 use crate::web::room_feed::event;
 use crate::web::{ApiProblem, Web};
 
@@ -37,10 +37,7 @@ pub async fn events(
     Extension(visitor): Extension<Visitor>,
     Extension(client): Extension<Client>,
 ) -> Result<Response, ApiProblem> {
-    let slot = web.event_streams.open(client.peer).ok_or_else(|| {
-        let sentence = "there are too many event streams; close one, or try again later";
-        ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, sentence)
-    })?;
+    let slot = web.event_streams.open(client.peer).ok_or(Refusal::TooManyStreams)?;
     let changes = Changes { revisions: web.revisions.clone(), is_first: true, _slot: slot };
     let events = stream::unfold(changes, |mut changes| async {
         let next = changes.next().await?;

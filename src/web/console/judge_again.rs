@@ -108,8 +108,8 @@ pub async fn order(
     path: DecisionPath,
     form: Result<Form<AskForm>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let cap = Cap::read(shadow::form(form, language)?.cap.as_deref(), language)?;
-    shadow::require_orders(&visitor.access, language)?;
+    let cap = Cap::read(shadow::form(form)?.cap.as_deref())?;
+    shadow::require_orders(&visitor.access)?;
     show(&web, &visitor, language, path, Some(cap)).await
 }
 
@@ -123,7 +123,7 @@ async fn show(
     let Path((workspace, id)) = path.map_err(|_| decision::absent())?;
     let workspace = workspaces::find(web, Some(&workspace)).await?;
     let id = DecisionId(id);
-    let target = RejudgeTarget::read(web, &visitor.access, (&workspace, id), language).await?;
+    let target = RejudgeTarget::read(web, &visitor.access, (&workspace, id)).await?;
     let layout = Layout::new(web, visitor, language, Section::Trial);
     let page = JudgeAgainPage::new(layout, &workspace, id);
     let rejudgment = match &target.rejudgment {
@@ -133,10 +133,10 @@ async fn show(
         }
     };
     let asked = match cap {
-        Some(_) => Some(ask(web, &target, rejudgment, cap, language).await?),
+        Some(_) => Some(ask(web, &target, rejudgment, cap).await?),
         None => None,
     };
-    let priced = ask(web, &target, rejudgment, None, language).await?;
+    let priced = ask(web, &target, rejudgment, None).await?;
     let money = Money { language, currency: &web.currency };
     let may_order = visitor.access.may_order();
     render(&JudgeAgainPage {

@@ -1,11 +1,12 @@
 //! What all pages of the console have in common.
 
 use askama::Template;
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use axum::response::Html;
 use jiff::Timestamp;
 
 use crate::web::access::{Access, Visitor};
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::decision::DecisionId;
@@ -172,9 +173,7 @@ pub fn encode(part: &str) -> String {
 }
 
 pub fn render(page: &impl Template) -> Result<Html<String>, ApiProblem> {
-    let broken =
-        |_| ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made");
-    page.render().map(Html).map_err(broken)
+    page.render().map(Html).map_err(|_| Refusal::PageFailed.into())
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
-use axum::http::StatusCode;
 use axum::response::{Html, Redirect};
 use serde::Deserialize;
 
@@ -23,6 +22,7 @@ use crate::web::console::memory::views::{
 use crate::web::language::PageLanguage;
 use crate::web::memories::{self, CurrentMemories, KeyFields, MemoryOrder};
 use crate::web::own_page::{self, OwnPage};
+use crate::web::refusal::Refusal;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
@@ -206,21 +206,17 @@ pub async fn order(
     Extension(visitor): Extension<Visitor>,
     form: Result<Form<MemoryForm>, FormRejection>,
 ) -> Result<Redirect, ApiProblem> {
-    let malformed = || {
-        let sentence = "the form lacks what it is about";
-        ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
-    };
-    let Form(form) = form.map_err(|_| malformed())?;
+    let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
     let back = OwnPage::redirect(form.back.as_ref(), "/console/memory");
     let access = &visitor.access;
     if matches!(form.order.as_str(), "memo" | "remove memo") {
-        let id = MemoryId(form.memo.ok_or_else(malformed)?);
+        let id = MemoryId(form.memo.ok_or(Refusal::IncompleteForm)?);
         let edit = match form.order.as_str() {
             "memo" => {
                 let tags = form.tags.unwrap_or_default();
                 let tags: Vec<String> = tags.split([',', '、']).map(str::to_owned).collect();
                 let content = form.text.unwrap_or_default();
-                let priority = form.priority.ok_or_else(malformed)?;
+                let priority = form.priority.ok_or(Refusal::IncompleteForm)?;
                 Some(memories::parse_edit(&content, priority, &tags, form.detail.as_deref())?)
             }
             _ => None,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::Form;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Extension, State};
-use axum::http::StatusCode;
 use axum::response::Redirect;
 use serde::Deserialize;
 
@@ -14,6 +13,7 @@ use crate::web::access::Visitor;
 use crate::web::dead_letters::{self, DeadLetterAction};
 use crate::web::orders::{self, Command};
 use crate::web::own_page::{self, OwnPage};
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, marks, workspaces};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::Mark;
@@ -48,8 +48,8 @@ pub async fn order(
     Extension(visitor): Extension<Visitor>,
     form: Result<Form<OrderForm>, FormRejection>,
 ) -> Result<Redirect, ApiProblem> {
-    let Form(form) = form.map_err(|_| malformed())?;
-    match parse(&form).ok_or_else(malformed)? {
+    let Form(form) = form.map_err(|_| Refusal::MalformedOrder)?;
+    match parse(&form).ok_or(Refusal::MalformedOrder)? {
         Request::Order(command) => {
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
             orders::carry_out(&web, &visitor.access, &workspace, command).await?;
@@ -98,11 +98,6 @@ fn parse(form: &OrderForm) -> Option<Request> {
         }
         _ => return None,
     })
-}
-
-fn malformed() -> ApiProblem {
-    let sentence = "the order must be mute, unmute, stop, mode, retry, drop or mark, with a channel where one is meant";
-    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use askama::Template;
 use axum::Form;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Extension, State};
-use axum::http::StatusCode;
 use axum::response::Html;
 use tokio::runtime::Handle;
 
@@ -25,6 +24,7 @@ use crate::web::console::persona::form::{ChannelView, CountView, Fields, channel
 use crate::web::console::persona::views::{ResultView, ViewBuilder, shown};
 use crate::web::judge_again::unprepared;
 use crate::web::language::PageLanguage;
+use crate::web::refusal::Refusal;
 use crate::web::shadow::Cap;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, shadow, workspaces};
@@ -68,8 +68,8 @@ pub async fn order(
     PageLanguage(language): PageLanguage,
     form: Result<Form<Fields>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let fields: Fields = shadow::form(form, language)?;
-    shadow::require_orders(&visitor.access, language)?;
+    let fields: Fields = shadow::form(form)?;
+    shadow::require_orders(&visitor.access)?;
     show(&web, &visitor, language, fields).await
 }
 
@@ -81,9 +81,9 @@ async fn show(
 ) -> Result<Html<String>, ApiProblem> {
     let config = web.models.config();
     let present = EditedPersona::present(&config);
-    let edited = fields.persona(&present, language)?;
+    let edited = fields.persona(&present)?;
     let channels = readable_channels(web, visitor).await?;
-    let cap = fields.cap(language)?;
+    let cap = fields.cap()?;
     let chosen = channels.iter().find(|channel| fields.names(channel));
     let result = match chosen {
         Some(channel) => {
@@ -141,9 +141,9 @@ async fn result(
     order: &Order<'_>,
 ) -> Result<ResultView, ApiProblem> {
     let (access, channel) = (&visitor.access, order.channel);
-    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(), order.cap, language)?;
-    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(), order.cap, language)?;
-    let moments = tried_moments(web, language, order).await?;
+    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(), order.cap)?;
+    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(), order.cap)?;
+    let moments = tried_moments(web, order).await?;
     let stored = shown(&moments);
     workspaces::record_look(web, access, &channel.workspace, Shown::Messages(&stored)).await?;
     let secrets = web.models.secrets().clone();
@@ -151,28 +151,24 @@ async fn result(
     let trial = Arc::new(PersonaTrial { moments, judge: judging, speaker: speaking, secrets });
     let (tried, runtime) = (trial.clone(), Handle::current());
     let work = move |stop: &_| Ok(runtime.block_on(tried.run(stop)));
-    let found = web.computations.run(language, work).await?;
+    let found = web.computations.run(work).await?;
     let limit = judge.reached_limit().or(speaker.reached_limit());
     let builder = ViewBuilder { access, language, channel, currency: &web.currency, trial: &trial };
     Ok(ResultView {
         patch: order.edited.patch(order.present),
-        cap: order.fields.cap_text(language),
+        cap: order.fields.cap_text(),
         ..builder.view(&found, order.cap.is_some(), limit)
     })
 }
 
 /// The channel's newest moments, with the prompts of the personas that are tried on them.
-async fn tried_moments(
-    web: &Web,
-    language: Language,
-    order: &Order<'_>,
-) -> Result<Vec<TriedMoment>, ApiProblem> {
+async fn tried_moments(web: &Web, order: &Order<'_>) -> Result<Vec<TriedMoment>, ApiProblem> {
     let config = web.models.config();
     let personas: Vec<EditedPersona> = match order.edited.differs_from(order.present) {
         true => vec![order.present.clone(), order.edited.clone()],
         false => vec![order.present.clone()],
     };
-    let mut prompts = PersonaPrompts { config: &config, personas, language, loaded: Vec::new() };
+    let mut prompts = PersonaPrompts { config: &config, personas, loaded: Vec::new() };
     let mut moments = Vec::new();
     for decision in newest_moments(web, order.channel, order.fields.count()).await? {
         moments.extend(tried_moment(web, order.channel, decision, &mut prompts).await?);
@@ -206,8 +202,6 @@ async fn newest_moments(
 struct PersonaPrompts<'a> {
     config: &'a Config,
     personas: Vec<EditedPersona>,
-    /// Of the page.
-    language: Language,
     loaded: Vec<(Language, Vec<Arc<PastPrompts>>)>,
 }
 
@@ -228,11 +222,8 @@ impl PersonaPrompts<'_> {
     /// The present persona fits, since the program runs with it.
     fn refusal(&self, error: &anyhow::Error) -> ApiProblem {
         match self.personas.len() {
-            1 => unprepared(error, self.language),
-            _ => {
-                let sentence = texts::shadow::does_not_fit(self.language);
-                ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
-            }
+            1 => unprepared(error),
+            _ => Refusal::UnfitPersona.into(),
         }
     }
 }

@@ -131,8 +131,7 @@ pub async fn page(
         styles: vec!["/static/ink.css", "/static/head.css", "/console/report.css"],
         head,
     };
-    let made =
-        web.computations.run(language, move |stop| made.report(stop, language, &frame)).await?;
+    let made = web.computations.run(move |stop| made.report(stop, language, &frame)).await?;
     match made {
         Ok(page) => Ok(Html(page)),
         Err(private) => {

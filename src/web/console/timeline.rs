@@ -8,7 +8,6 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
-use axum::http::StatusCode;
 use axum::response::Html;
 
 use crate::web::access::{Access, Visitor};
@@ -19,6 +18,7 @@ use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery, Source};
 use crate::web::console::timeline::rows::{Rest, Row, Rows};
 use crate::web::language::PageLanguage;
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::User;
 use aizuchi_core::texts;
@@ -72,8 +72,7 @@ pub async fn page(
     place: Result<Path<(String, String)>, PathRejection>,
     query: Result<Query<FilterQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let absent = |_| ApiProblem::new(StatusCode::NOT_FOUND, "there is no such channel");
-    let Path((workspace, channel)) = place.map_err(absent)?;
+    let Path((workspace, channel)) = place.map_err(|_| Refusal::NoChannel)?;
     let workspace = workspaces::find(&web, Some(&workspace)).await?;
     let channel = workspaces::channel(&web, &workspace, &channel).await?;
     let query = query.map_or(FilterQuery::default(), |Query(query)| query);

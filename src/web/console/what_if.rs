@@ -9,7 +9,6 @@ use askama::Template;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
-use axum::http::StatusCode;
 use axum::response::Html;
 use jiff::SignedDuration;
 
@@ -19,6 +18,7 @@ use crate::web::console::layout::{Layout, Section, channel_address, render, what
 use crate::web::console::what_if::form::{DaysView, Fields, GateView, KnobView};
 use crate::web::console::what_if::views::{ResultView, ViewBuilder};
 use crate::web::language::PageLanguage;
+use crate::web::refusal::Refusal;
 use crate::web::shadow::{Cap, MOST_CALLS, Money, USUAL_CAP};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, shadow, workspaces};
@@ -68,9 +68,9 @@ pub async fn ask(
     path: ChannelPath,
     form: Result<Form<FieldList>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let fields = Fields::new(shadow::form(form, language)?);
-    let cap = fields.cap(language)?;
-    shadow::require_orders(&visitor.access, language)?;
+    let fields = Fields::new(shadow::form(form)?);
+    let cap = fields.cap()?;
+    shadow::require_orders(&visitor.access)?;
     show(&web, &visitor, language, path, fields, Some(cap)).await
 }
 
@@ -82,15 +82,14 @@ async fn show(
     fields: Fields,
     cap: Option<Cap>,
 ) -> Result<Html<String>, ApiProblem> {
-    let absent = |_| ApiProblem::new(StatusCode::NOT_FOUND, "there is no such channel");
-    let Path((workspace, channel)) = path.map_err(absent)?;
+    let Path((workspace, channel)) = path.map_err(|_| Refusal::NoChannel)?;
     let workspace = workspaces::find(web, Some(&workspace)).await?;
     let channel = workspaces::channel(web, &workspace, &channel).await?;
     let access = &visitor.access;
     let can_read = access.may_read(&workspace, channel.visibility);
     let mode = web.inbox.channel_cache.mode(&workspace, &channel.id);
     let mut tried = TriedSettings::new(&web.models.config(), &channel, mode);
-    fields.apply_to(&mut tried, language)?;
+    fields.apply_to(&mut tried)?;
     let (days, knobs, gates) =
         (fields.days(language), form::knobs(&tried, language), form::gates(&tried, language));
     let result = match can_read && fields.is_sent() {
@@ -127,7 +126,7 @@ async fn result(
 ) -> Result<ResultView, ApiProblem> {
     let since = web.clock.now() - SignedDuration::from_hours(fields.chosen_days() * 24);
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
-    let model = shadow::model(web, web.models.shadow_judge(), cap, language)?;
+    let model = shadow::model(web, web.models.shadow_judge(), cap)?;
     let patch = tried.patch();
     let what_if = WhatIf { material: material.clone(), tried, model: model.clone() };
     let (books, workspace) = (web.clone(), channel.workspace.clone());
@@ -139,7 +138,7 @@ async fn result(
             runtime.block_on(books.models.book_shadow(&workspace, cost));
         })
     };
-    let WhatIfResult { comparison, calls } = web.computations.run(language, work).await?;
+    let WhatIfResult { comparison, calls } = web.computations.run(work).await?;
     let builder = ViewBuilder { access, language, channel, material: &material, zone: &web.zone };
     let mut view = builder.view(&comparison);
     workspaces::record_look(

@@ -1,6 +1,6 @@
 /** The room's JSON API. Every failure is a `Refusal` whose message can be shown to a person. */
 
-import { say } from "./i18n.js";
+import { say, settings } from "./i18n.js";
 
 const PATIENCE_MS = 15_000;
 /** A model on this machine may have to be loaded first. */
@@ -161,9 +161,12 @@ function send(method, address, body, patience = PATIENCE_MS) {
 }
 
 async function ask(address, options = {}, patience = PATIENCE_MS) {
+  // The server says in the page's language why it refuses something.
+  const headers = { "Accept-Language": settings.language, ...options.headers };
+  const signal = AbortSignal.timeout(patience);
   let response;
   try {
-    response = await fetch(address, { cache: "no-store", signal: AbortSignal.timeout(patience), ...options });
+    response = await fetch(address, { cache: "no-store", signal, ...options, headers });
   } catch (error) {
     throw new Refusal(say(error.name === "TimeoutError" ? "unanswered" : "unreachable"), 0);
   }

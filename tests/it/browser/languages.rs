@@ -107,6 +107,12 @@ async fn the_page_is_in_the_reader_s_language_whatever_the_chat_s() {
     // What the persona says and gives as a reason is in the chat's language, and a Japanese name stands close.
     ken.expect_messages(&["", "", "", "健さん、ご参考までに"]).await;
     ken.expect_messages(&["", "", "", "spoke: 健さんの質問に、誰も答えていませんでした"]).await;
+    // What the server refuses is said in the page's.
+    ken.click("channel-add").await;
+    ken.type_in("add-input", "general").await;
+    ken.click("add-save").await;
+    let refusal = json!("there is a channel \"general\" already");
+    ken.expect_result(&text_of("[data-testid=add-error]"), refusal).await;
     browser.close().await;
 }
 

@@ -18,6 +18,7 @@ texts! {
     required: "required" / "必須";
     done: "Done." / "完了。";
     refused: "Why it was not done, in a sentence." / "実行できなかった理由。";
+    refusal_name: "The reason’s name, which never changes." / "理由の名前（変わることはありません）。";
 
     topic_messages: "Messages" / "発言";
     topic_channels: "Channels and people" / "チャンネルと人";

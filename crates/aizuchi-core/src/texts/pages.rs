@@ -1,4 +1,4 @@
-//! The pages of a decision and of the token, and what the API says of a message that is too long.
+//! The pages of a decision, of the token, and of what cannot be shown.
 
 use crate::decision::DecisionResult;
 use crate::persona::Language;
@@ -50,21 +50,10 @@ texts! {
         / "このルームに入るには、トークンが必要です。";
     token: "Token (http.token in the config)" / "トークン（設定の http.token）";
     enter: "Enter" / "入る";
-    wrong_token: "That token is wrong." / "トークンが違います。";
-    too_many_tokens(seconds: u64):
-        "Too many wrong tokens. Try again in {seconds} s."
-        / "間違ったトークンが続きました。{seconds} 秒後にもう一度お試しください。";
     link_question:
         "This link signs you in once."
         / "このリンクで一度だけログインできます。";
-    wrong_link:
-        "This link no longer works: it works once, and for ten minutes. `aizuchi console link` makes another."
-        / "このリンクは使えません。使えるのは 10 分以内に一度だけです。`aizuchi console link` で新しいリンクを作れます。";
     sign_out: "Sign out" / "ログアウト";
-
-    body_too_large(limit: usize):
-        "the message is larger than {limit} MB"
-        / "発言が {limit} MB を超えています";
 }
 
 /// What the persona did, as a sentence. A decision without a result is not made yet.

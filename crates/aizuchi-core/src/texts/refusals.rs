@@ -108,6 +108,10 @@ texts! {
     unclear_outcome: "the outcome cannot be understood" / "結果の指定を読み取れません";
     unclear_gate: "the gate cannot be understood" / "ルールの指定を読み取れません";
     unclear_time: "the time cannot be understood" / "日時の指定を読み取れません";
+    unclear_query:
+        "the query cannot be read; workspace is one id of /api/workspaces"
+        / "問い合わせを読み取れません。workspace は /api/workspaces にある ID のひとつです";
+    time_needed: "before is a time in milliseconds, a number" / "before は数値（ミリ秒の時刻）です";
     unclear_before: "before cannot be understood" / "before の指定を読み取れません";
     incomplete_form: "the form lacks what it is about" / "フォームに、何についてのものかが書かれていません";
     malformed_order:

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
-use axum::http::StatusCode;
 use axum::response::Html;
 
 use crate::web::access::Visitor;
@@ -14,6 +13,7 @@ use crate::web::console::layout::{Layout, Section, TimeView, memory_address, ren
 use crate::web::console::memory::views::{Places, ViewBuilder, history_address};
 use crate::web::language::PageLanguage;
 use crate::web::memories::KeyFields;
+use crate::web::refusal::Refusal;
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::memory::change::JournalEntry;
@@ -62,11 +62,10 @@ pub async fn page(
     PageLanguage(language): PageLanguage,
     query: Result<Query<KeyFields>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let absent = || ApiProblem::new(StatusCode::NOT_FOUND, "there is no such memory");
-    let Query(fields) = query.map_err(|_| absent())?;
+    let Query(fields) = query.map_err(|_| Refusal::NoMemory)?;
     let key = fields.parse(&web).await?;
     let versions = web.archive.memory_versions(&key).await?;
-    let current = versions.last().ok_or_else(absent)?.id;
+    let current = versions.last().ok_or(Refusal::NoMemory)?.id;
     let access = &visitor.access;
     workspaces::record_look(&web, access, &key.workspace, Shown::Memories(&versions)).await?;
     let changes = web.archive.memory_journal(&key.workspace, key.channel(), None, CHANGES).await?;

@@ -1,12 +1,12 @@
 //! The form of the persona workshop.
 
-use axum::http::StatusCode;
 use serde::Deserialize;
 
 use crate::config::values::DisplayName;
 use crate::shadow::persona_trial::{EditedPersona, MAX_PROMPT_CHARACTERS};
 use crate::web::ApiProblem;
 use crate::web::console::layout::encode;
+use crate::web::refusal::Refusal;
 use crate::web::shadow::{Cap, USUAL_CAP};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::persona::Language;
@@ -42,23 +42,16 @@ pub struct CountView {
 
 impl Fields {
     /// The present persona, until another one is sent.
-    pub fn persona(
-        &self,
-        present: &EditedPersona,
-        language: Language,
-    ) -> Result<EditedPersona, ApiProblem> {
-        let refused =
-            |sentence: String| ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence);
+    pub fn persona(&self, present: &EditedPersona) -> Result<EditedPersona, ApiProblem> {
         let (Some(name), Some(system_prompt)) = (&self.name, &self.system_prompt) else {
             return Ok(present.clone());
         };
-        let name = DisplayName::try_from(name.clone())
-            .map_err(|_| refused(texts::shadow::wrong_name(language).to_owned()))?;
+        let name = DisplayName::try_from(name.clone()).map_err(|_| Refusal::WrongPersonaName)?;
         let edited = EditedPersona::from_form(name, system_prompt);
         let is_too_long = edited.system_prompt.chars().nth(MAX_PROMPT_CHARACTERS).is_some()
             && edited.differs_from(present);
         match is_too_long {
-            true => Err(refused(texts::shadow::too_long(language, MAX_PROMPT_CHARACTERS))),
+            true => Err(Refusal::PersonaTooLong { most: MAX_PROMPT_CHARACTERS }.into()),
             false => Ok(edited),
         }
     }
@@ -81,16 +74,16 @@ impl Fields {
     }
 
     /// What may be spent. `None`: nothing is asked.
-    pub fn cap(&self, language: Language) -> Result<Option<Cap>, ApiProblem> {
+    pub fn cap(&self) -> Result<Option<Cap>, ApiProblem> {
         match self.action.as_deref() {
-            Some("ask") => Cap::read(self.cap.as_deref(), language).map(Some),
+            Some("ask") => Cap::read(self.cap.as_deref()).map(Some),
             _ => Ok(None),
         }
     }
 
     /// What is offered as the cap: again what was sent, if it is one.
-    pub fn cap_text(&self, language: Language) -> String {
-        let sent = self.cap.clone().filter(|cap| Cap::read(Some(cap), language).is_ok());
+    pub fn cap_text(&self) -> String {
+        let sent = self.cap.clone().filter(|cap| Cap::read(Some(cap)).is_ok());
         sent.unwrap_or_else(|| USUAL_CAP.to_owned())
     }
 }

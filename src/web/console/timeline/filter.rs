@@ -1,6 +1,5 @@
 //! What of a channel is wanted, as the address says it.
 
-use axum::http::StatusCode;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -8,6 +7,7 @@ use serde::Deserialize;
 
 use crate::web::access::Access;
 use crate::web::console::layout::encode;
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{Channel, MessageId, User, Visibility};
 use aizuchi_core::decision::gate::Gate;
@@ -91,21 +91,17 @@ impl Filter {
         query: &FilterQuery,
         access: &Access,
     ) -> Result<Self, ApiProblem> {
-        let invalid = |what: &str| {
-            let sentence = format!("{what} cannot be understood");
-            ApiProblem::new(StatusCode::BAD_REQUEST, sentence)
-        };
         let ended = match &*query.outcome {
             "" => None,
-            name => Some(parse_outcome(name).ok_or_else(|| invalid("the outcome"))?),
+            name => Some(parse_outcome(name).ok_or(Refusal::UnclearOutcome)?),
         };
         let gate = match &*query.gate {
             "" => None,
-            name => Some(parse_gate(name).ok_or_else(|| invalid("the gate"))?),
+            name => Some(parse_gate(name).ok_or(Refusal::UnclearGate)?),
         };
         let time = |text: &str| match text {
             "" => Ok(None),
-            text => parse_time(text, &web.zone).map(Some).ok_or_else(|| invalid("the time")),
+            text => parse_time(text, &web.zone).map(Some).ok_or(Refusal::UnclearTime),
         };
         let (from, until) = (time(&query.from)?, time(&query.until)?);
         let (person, text) = match access.may_read(&channel.workspace, channel.visibility) {
@@ -128,7 +124,7 @@ impl Filter {
         } else if !text.is_empty() {
             Source::Search(text.to_owned())
         } else if ended.is_some() || gate.is_some() {
-            let number = before.map(|before| before.parse().map_err(|_| invalid("before")));
+            let number = before.map(|before| before.parse().map_err(|_| Refusal::UnclearBefore));
             Source::Decisions { before: number.transpose()?.map(DecisionId) }
         } else {
             Source::Messages { before: before.map(MessageId::new) }

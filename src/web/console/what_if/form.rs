@@ -1,10 +1,9 @@
 //! The form of the settings that are tried.
 
-use axum::http::StatusCode;
-
 use crate::config::response::JudgeGate;
 use crate::tune::knobs::Knob;
 use crate::web::ApiProblem;
+use crate::web::refusal::Refusal;
 use crate::web::shadow::Cap;
 use crate::what_if::settings::{GATES, KNOBS, TriedSettings};
 use aizuchi_core::persona::Language;
@@ -70,15 +69,11 @@ impl Fields {
         DAYS.into_iter().map(view).collect()
     }
 
-    pub fn cap(&self, language: Language) -> Result<Cap, ApiProblem> {
-        Cap::read(self.find("cap"), language)
+    pub fn cap(&self) -> Result<Cap, ApiProblem> {
+        Cap::read(self.find("cap"))
     }
 
-    pub fn apply_to(
-        &self,
-        tried: &mut TriedSettings,
-        language: Language,
-    ) -> Result<(), ApiProblem> {
+    pub fn apply_to(&self, tried: &mut TriedSettings) -> Result<(), ApiProblem> {
         if !self.is_sent() {
             return Ok(());
         }
@@ -89,8 +84,7 @@ impl Fields {
             let value = text.trim().parse().ok();
             let is_set = value.is_some_and(|value| tried.set(knob, value).is_ok());
             if !is_set {
-                let sentence = texts::what_if::wrong_number(language, knob.name());
-                return Err(ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
+                return Err(Refusal::WrongNumber { name: knob.name() }.into());
             }
         }
         let is_chosen = |gate: &JudgeGate| {

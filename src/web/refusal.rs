@@ -1,0 +1,563 @@
+//! Why a request is refused: each reason with its status, a name for programs, and a sentence in the reader's language.
+
+pub mod body_format;
+mod kind;
+
+use axum::http::StatusCode;
+
+use crate::models::choice::ChoiceError;
+use crate::shadow::judge_again::Unjudgeable;
+use crate::web::MAX_BODY_BYTES;
+use crate::web::refusal::body_format::BodyFormat;
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::decision::limit::Limit;
+use aizuchi_core::memo::MemoError;
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_core::texts;
+use aizuchi_core::texts::refusals as told;
+
+/// Why a request is refused.
+#[derive(Debug)]
+#[cfg_attr(test, derive(strum::VariantNames))]
+pub enum Refusal {
+    // Where a request comes from.
+    /// Another site's page sent it.
+    OtherSite,
+    /// The same, or it names this machine by another name, while no token is set.
+    OtherSiteOrMachine,
+    ForwardedWithoutToken,
+    /// The proxy named somebody whom no list has.
+    UnknownToProxy,
+    /// Only a proxy says who somebody is, in this header.
+    NotFromProxy {
+        header: String,
+    },
+    // Tokens and links.
+    TokenNeeded,
+    WrongToken,
+    TooManyTokens {
+        seconds: u64,
+    },
+    WrongLink,
+    // What somebody may do and read.
+    RoleExcluded {
+        role: &'static str,
+    },
+    NoOrders,
+    /// Models are asked by those who may give orders.
+    NoQuestions,
+    SignInToRead,
+    ChannelWithheld,
+    PeopleWithheld,
+    /// What models wrote, of those who did not sign in.
+    ModelsWithheldHere,
+    ModelsWithheld,
+    OnlyAdminChoosesModels,
+    OnlyAdminRegenerates,
+    OnlyAdminReverts,
+    OnlyAdminReadsLooks,
+    OnlyThisMachineChoosesModels,
+    // What there is not.
+    NothingHere,
+    WrongMethod,
+    NoFile,
+    UnknownWorkspace(String),
+    UnknownChannel {
+        id: String,
+        workspace: WorkspaceId,
+    },
+    /// The address cannot even be read.
+    NoChannel,
+    UnknownUser {
+        id: String,
+        workspace: WorkspaceId,
+    },
+    NoDecision,
+    NoDeadLetter,
+    NoMemory,
+    NoMemo,
+    // What an address lacks.
+    OnlyLocal,
+    WhichChannel,
+    UnreadableId,
+    WhereAndWhose,
+    OfWhat,
+    AfterOrBefore,
+    RevisionNeeded,
+    LetterNumberNeeded,
+    ChangeNumberNeeded,
+    UnclearOutcome,
+    UnclearGate,
+    UnclearTime,
+    UnclearBefore,
+    UnclearQuery,
+    TimeNeeded,
+    // Forms and bodies.
+    IncompleteForm,
+    MalformedOrder,
+    UnreadableForm,
+    TooLarge(BodyFormat),
+    NotJson,
+    /// It is no JSON, though it says so.
+    BrokenBody(BodyFormat),
+    /// It is JSON of another shape.
+    WrongBody(BodyFormat),
+    WrongCap,
+    WrongNumber {
+        name: &'static str,
+    },
+    WrongPersonaName,
+    PersonaTooLong {
+        most: usize,
+    },
+    /// It leaves no room for messages.
+    UnfitPersona,
+    EntryLength {
+        most: usize,
+    },
+    DetailLength {
+        most: usize,
+    },
+    Memo(MemoError),
+    Room(LocalRoomError),
+    Choice(ChoiceError),
+    // What does not fit how things stand.
+    EntryChanged,
+    Order(RefusalReason),
+    Unjudgeable(Unjudgeable),
+    OverBudget(Limit),
+    CapReached,
+    /// A cap on money would hold nothing back.
+    Unpriced,
+    // What cannot be done at the moment.
+    TooManyStreams,
+    OthersCompute,
+    ComputationFailed,
+    ComputationStopped,
+    ComputationTooLong,
+    ModelUnprepared,
+    PromptUnprepared,
+    ModelUnanswered,
+    Store(StoreError),
+    PageFailed,
+    SessionFailed,
+    ShuttingDown,
+    StandingBy,
+    /// A platform is not, for this reason.
+    NotConnected(String),
+    StepsStalled {
+        seconds: i64,
+    },
+    // Web hooks.
+    WebhookUnused {
+        platform: String,
+    },
+    WebhookNotAuthentic(String),
+    WebhookMalformed(&'static str),
+    WebhookNotKept(&'static str),
+}
+
+impl Refusal {
+    pub fn status(&self) -> StatusCode {
+        self.kind().0
+    }
+
+    /// Its name for programs. It never changes.
+    pub fn id(&self) -> &'static str {
+        self.kind().1
+    }
+
+    /// The sentence for the reader.
+    pub fn describe(&self, language: Language) -> String {
+        let text: fn(Language) -> &'static str = match self {
+            Refusal::OtherSite => told::other_site,
+            Refusal::OtherSiteOrMachine => told::other_site_or_machine,
+            Refusal::ForwardedWithoutToken => told::forwarded_without_token,
+            Refusal::UnknownToProxy => told::unknown_to_proxy,
+            Refusal::NotFromProxy { header } => return told::not_from_proxy(language, header),
+            Refusal::TokenNeeded => told::token_needed,
+            Refusal::WrongToken => told::wrong_token,
+            Refusal::TooManyTokens { seconds } => return told::too_many_tokens(language, *seconds),
+            Refusal::WrongLink => told::wrong_link,
+            Refusal::RoleExcluded { role } => return told::role_excluded(language, role),
+            Refusal::NoOrders => told::no_orders,
+            Refusal::NoQuestions => texts::shadow::may_not_ask,
+            Refusal::SignInToRead => told::sign_in_to_read,
+            Refusal::ChannelWithheld => told::channel_withheld,
+            Refusal::PeopleWithheld => told::people_withheld,
+            Refusal::ModelsWithheldHere => texts::console::withheld_here,
+            Refusal::ModelsWithheld => texts::console::models_withheld,
+            Refusal::OnlyAdminChoosesModels => told::only_admin_chooses_models,
+            Refusal::OnlyAdminRegenerates => told::only_admin_regenerates,
+            Refusal::OnlyAdminReverts => told::only_admin_reverts,
+            Refusal::OnlyAdminReadsLooks => told::only_admin_reads_looks,
+            Refusal::OnlyThisMachineChoosesModels => texts::models::choice_needs_this_machine,
+            Refusal::NothingHere => told::nothing_here,
+            Refusal::WrongMethod => told::wrong_method,
+            Refusal::NoFile => told::no_file,
+            Refusal::UnknownWorkspace(id) => return told::unknown_workspace(language, id),
+            Refusal::UnknownChannel { id, workspace } => {
+                return told::unknown_channel(language, id, workspace.as_str());
+            }
+            Refusal::NoChannel => told::no_channel,
+            Refusal::UnknownUser { id, workspace } => {
+                return told::unknown_user(language, id, workspace.as_str());
+            }
+            Refusal::NoDecision => told::no_decision,
+            Refusal::NoDeadLetter => told::no_dead_letter,
+            Refusal::NoMemory => told::no_memory,
+            Refusal::NoMemo => told::no_memo,
+            Refusal::OnlyLocal => told::only_local,
+            Refusal::WhichChannel => told::which_channel,
+            Refusal::UnreadableId => told::unreadable_id,
+            Refusal::WhereAndWhose => told::where_and_whose,
+            Refusal::OfWhat => told::of_what,
+            Refusal::AfterOrBefore => told::after_or_before,
+            Refusal::RevisionNeeded => told::revision_needed,
+            Refusal::LetterNumberNeeded => told::letter_number_needed,
+            Refusal::ChangeNumberNeeded => told::change_number_needed,
+            Refusal::UnclearOutcome => told::unclear_outcome,
+            Refusal::UnclearGate => told::unclear_gate,
+            Refusal::UnclearTime => told::unclear_time,
+            Refusal::UnclearBefore => told::unclear_before,
+            Refusal::UnclearQuery => told::unclear_query,
+            Refusal::TimeNeeded => told::time_needed,
+            Refusal::IncompleteForm => told::incomplete_form,
+            Refusal::MalformedOrder => told::malformed_order,
+            Refusal::UnreadableForm => texts::shadow::wrong_form,
+            Refusal::TooLarge(format) if format.is_message() => {
+                return told::message_too_large(language, MAX_BODY_BYTES / 1024 / 1024);
+            }
+            Refusal::TooLarge(_) => told::body_too_large,
+            Refusal::NotJson => told::not_json,
+            Refusal::BrokenBody(format) | Refusal::WrongBody(format) => {
+                return told::send(language, format.describe(language));
+            }
+            Refusal::WrongCap => texts::shadow::wrong_cap,
+            Refusal::WrongNumber { name } => return texts::what_if::wrong_number(language, name),
+            Refusal::WrongPersonaName => texts::shadow::wrong_name,
+            Refusal::PersonaTooLong { most } => return texts::shadow::too_long(language, *most),
+            Refusal::UnfitPersona => texts::shadow::does_not_fit,
+            Refusal::EntryLength { most } => return told::entry_length(language, *most),
+            Refusal::DetailLength { most } => return told::detail_length(language, *most),
+            Refusal::Memo(error) => return told::memo(language, *error),
+            Refusal::Room(error) => return error.describe(language),
+            Refusal::Choice(error) => return error.describe(language),
+            Refusal::EntryChanged => told::entry_changed,
+            Refusal::Order(why) => return why.describe(language),
+            Refusal::Unjudgeable(why) => return why.told(language).to_owned(),
+            Refusal::OverBudget(limit) => {
+                let why = texts::judging::limit_reason(language, *limit);
+                return texts::shadow::over_budget(language, &why);
+            }
+            Refusal::CapReached => texts::shadow::cap_reached,
+            Refusal::Unpriced => texts::shadow::unpriced,
+            Refusal::TooManyStreams => told::too_many_streams,
+            Refusal::OthersCompute => texts::pages::others_compute,
+            Refusal::ComputationFailed => texts::pages::computation_failed,
+            Refusal::ComputationStopped => texts::pages::computation_stopped,
+            Refusal::ComputationTooLong => texts::pages::computation_too_long,
+            Refusal::ModelUnprepared => texts::shadow::model_unprepared,
+            Refusal::PromptUnprepared => texts::shadow::prompt_unprepared,
+            Refusal::ModelUnanswered => texts::shadow::unanswered,
+            Refusal::Store(error) => {
+                return told::store_unusable(language, &error.to_string());
+            }
+            Refusal::PageFailed => told::page_failed,
+            Refusal::SessionFailed => told::session_failed,
+            Refusal::ShuttingDown => told::shutting_down,
+            Refusal::StandingBy => told::standing_by,
+            Refusal::NotConnected(why) => return told::not_connected(language, why),
+            Refusal::StepsStalled { seconds } => return told::steps_stalled(language, *seconds),
+            Refusal::WebhookUnused { platform } => return told::webhook_unused(language, platform),
+            Refusal::WebhookNotAuthentic(why) => return told::webhook_not_authentic(language, why),
+            Refusal::WebhookMalformed(why) => return told::webhook_malformed(language, why),
+            Refusal::WebhookNotKept(why) => return told::webhook_not_kept(language, why),
+        };
+        text(language).to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use strum::VariantNames as _;
+
+    use super::*;
+    use crate::config::agents::ModelParamsConfig;
+    use crate::config::minds::ResolvedModel;
+    use crate::config::model_sources::ModelOrigin;
+    use aizuchi_core::decision::model_problem::ModelProblem;
+    use aizuchi_core::llm::model::{ModelId, PROVIDERS};
+
+    /// Each reason, and where another enum has the reasons each of those.
+    fn all() -> Vec<Refusal> {
+        let id = || "tea".to_owned();
+        let workspace = || WorkspaceId::new("slack:T1");
+        let format = BodyFormat::Memo;
+        let mut all = vec![
+            Refusal::OtherSite,
+            Refusal::OtherSiteOrMachine,
+            Refusal::ForwardedWithoutToken,
+            Refusal::UnknownToProxy,
+            Refusal::NotFromProxy { header: id() },
+            Refusal::TokenNeeded,
+            Refusal::WrongToken,
+            Refusal::TooManyTokens { seconds: 7 },
+            Refusal::WrongLink,
+            Refusal::RoleExcluded { role: "viewer" },
+            Refusal::NoOrders,
+            Refusal::NoQuestions,
+            Refusal::SignInToRead,
+            Refusal::ChannelWithheld,
+            Refusal::PeopleWithheld,
+            Refusal::ModelsWithheldHere,
+            Refusal::ModelsWithheld,
+            Refusal::OnlyAdminChoosesModels,
+            Refusal::OnlyAdminRegenerates,
+            Refusal::OnlyAdminReverts,
+            Refusal::OnlyAdminReadsLooks,
+            Refusal::OnlyThisMachineChoosesModels,
+            Refusal::NothingHere,
+            Refusal::WrongMethod,
+            Refusal::NoFile,
+            Refusal::UnknownWorkspace(id()),
+            Refusal::UnknownChannel { id: id(), workspace: workspace() },
+            Refusal::NoChannel,
+            Refusal::UnknownUser { id: id(), workspace: workspace() },
+            Refusal::NoDecision,
+            Refusal::NoDeadLetter,
+            Refusal::NoMemory,
+            Refusal::NoMemo,
+            Refusal::OnlyLocal,
+            Refusal::WhichChannel,
+            Refusal::UnreadableId,
+            Refusal::WhereAndWhose,
+            Refusal::OfWhat,
+            Refusal::AfterOrBefore,
+            Refusal::RevisionNeeded,
+            Refusal::LetterNumberNeeded,
+            Refusal::ChangeNumberNeeded,
+            Refusal::UnclearOutcome,
+            Refusal::UnclearGate,
+            Refusal::UnclearTime,
+            Refusal::UnclearBefore,
+            Refusal::UnclearQuery,
+            Refusal::TimeNeeded,
+            Refusal::IncompleteForm,
+            Refusal::MalformedOrder,
+            Refusal::UnreadableForm,
+            Refusal::TooLarge(format),
+            Refusal::NotJson,
+            Refusal::BrokenBody(format),
+            Refusal::WrongBody(format),
+            Refusal::WrongCap,
+            Refusal::WrongNumber { name: "viewer" },
+            Refusal::WrongPersonaName,
+            Refusal::PersonaTooLong { most: 7 },
+            Refusal::UnfitPersona,
+            Refusal::EntryLength { most: 7 },
+            Refusal::DetailLength { most: 7 },
+            Refusal::EntryChanged,
+            Refusal::OverBudget(Limit::MoneyPerDay),
+            Refusal::CapReached,
+            Refusal::Unpriced,
+            Refusal::TooManyStreams,
+            Refusal::OthersCompute,
+            Refusal::ComputationFailed,
+            Refusal::ComputationStopped,
+            Refusal::ComputationTooLong,
+            Refusal::ModelUnprepared,
+            Refusal::PromptUnprepared,
+            Refusal::ModelUnanswered,
+            Refusal::Store(StoreError::Busy("it is locked".to_owned())),
+            Refusal::PageFailed,
+            Refusal::SessionFailed,
+            Refusal::ShuttingDown,
+            Refusal::StandingBy,
+            Refusal::NotConnected(id()),
+            Refusal::StepsStalled { seconds: 7 },
+            Refusal::WebhookUnused { platform: id() },
+            Refusal::WebhookNotAuthentic(id()),
+            Refusal::WebhookMalformed("it is no form"),
+            Refusal::WebhookNotKept("it is no form"),
+        ];
+        all.extend(memo_errors().map(Refusal::Memo));
+        all.extend(room_errors().map(Refusal::Room));
+        all.extend(choice_errors().map(Refusal::Choice));
+        all.extend(order_reasons().map(Refusal::Order));
+        let unjudgeable =
+            [Unjudgeable::NoJudge, Unjudgeable::PromptGone, Unjudgeable::MessagesGone];
+        all.extend(unjudgeable.map(Refusal::Unjudgeable));
+        all
+    }
+
+    fn memo_errors() -> [MemoError; 12] {
+        [
+            MemoError::EmptyName,
+            MemoError::NameTooLong,
+            MemoError::InvalidName,
+            MemoError::InvalidPriority,
+            MemoError::EmptyContent,
+            MemoError::ContentTooLong,
+            MemoError::DetailTooLong,
+            MemoError::TagTooLong,
+            MemoError::TooMany,
+            MemoError::TooManyTags,
+            MemoError::NothingToChange,
+            MemoError::ReadOnlyHere,
+        ]
+    }
+
+    fn room_errors() -> [LocalRoomError; 15] {
+        [
+            LocalRoomError::UnknownChannel("tea".to_owned()),
+            LocalRoomError::UnknownThread("m1".to_owned()),
+            LocalRoomError::UnknownMessage("m1".to_owned()),
+            LocalRoomError::NotAuthor,
+            LocalRoomError::InvalidName,
+            LocalRoomError::InvalidChannelName,
+            LocalRoomError::ChannelTaken("tea".to_owned()),
+            LocalRoomError::NameTaken("Mio".to_owned()),
+            LocalRoomError::InvalidId,
+            LocalRoomError::IdTaken,
+            LocalRoomError::InvalidEmoji,
+            LocalRoomError::InvalidMinutes,
+            LocalRoomError::EmptyText,
+            LocalRoomError::TextTooLong(20_000),
+            LocalRoomError::Store(StoreError::Busy("it is locked".to_owned())),
+        ]
+    }
+
+    fn choice_errors() -> [ChoiceError; 12] {
+        let model = || {
+            let params = ModelParamsConfig::default();
+            Box::new(ResolvedModel { id: ModelId::Builtin, params, endpoint: None })
+        };
+        [
+            ChoiceError::NamedBy(ModelOrigin::Flag),
+            ChoiceError::NamedBy(ModelOrigin::Config),
+            ChoiceError::NamedByVariable("AIZUCHI_MODEL"),
+            ChoiceError::ModelNeeded,
+            ChoiceError::MalformedModel,
+            ChoiceError::MalformedAddress,
+            ChoiceError::MalformedKey,
+            ChoiceError::KeyNeeded(PROVIDERS[0]),
+            ChoiceError::NotFoundHere,
+            ChoiceError::Failed { model: model(), problem: Some(ModelProblem::TimedOut) },
+            ChoiceError::Failed { model: model(), problem: None },
+            ChoiceError::NotSaved(anyhow::anyhow!("the disk is full")),
+        ]
+    }
+
+    fn order_reasons() -> [RefusalReason; 6] {
+        [
+            RefusalReason::DeadLetterGone,
+            RefusalReason::DeadLetterBlocked,
+            RefusalReason::DeadLetterIncomplete,
+            RefusalReason::MemoryChanged,
+            RefusalReason::NotDecided,
+            RefusalReason::Unstorable("the number is too large".to_owned()),
+        ]
+    }
+
+    fn is_japanese(letter: char) -> bool {
+        matches!(letter, '\u{3041}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')
+    }
+
+    #[test]
+    fn no_reason_is_left_out_here() {
+        let names = all().into_iter().map(|refusal| {
+            let shown = format!("{refusal:?}");
+            let end = shown.find(|letter: char| !letter.is_alphanumeric());
+            shown[..end.unwrap_or(shown.len())].to_owned()
+        });
+        let names: BTreeSet<String> = names.collect();
+        let variants = Refusal::VARIANTS.iter().map(|name| (*name).to_owned());
+        let variants: BTreeSet<String> = variants.collect();
+        assert_eq!(names, variants);
+    }
+
+    #[test]
+    fn each_reason_is_told_in_both_languages() {
+        for refusal in all() {
+            let english = refusal.describe(Language::En);
+            let japanese = refusal.describe(Language::Ja);
+            assert!(!english.is_empty() && !english.chars().any(is_japanese), "{english}");
+            assert!(japanese.chars().any(is_japanese), "{english}: {japanese}");
+        }
+    }
+
+    /// Programs rely on them.
+    #[test]
+    fn names_and_statuses_stay_the_same() {
+        let mut found: BTreeMap<u16, BTreeSet<&str>> = BTreeMap::new();
+        for refusal in all() {
+            found.entry(refusal.status().as_u16()).or_default().insert(refusal.id());
+        }
+        let expected = [
+            (
+                400,
+                "after_and_before broken_body change_number_needed channel_and_user_needed channel_needed \
+                dead_letter_id_needed message_or_channel_needed only_local revision_needed time_needed \
+                unclear_before unclear_gate unclear_outcome unclear_query unclear_time unreadable_id webhook_malformed",
+            ),
+            (401, "token_needed webhook_not_authentic wrong_link wrong_token"),
+            (
+                403,
+                "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders \
+                no_questions not_author not_from_proxy only_admin_chooses_models only_admin_reads_looks \
+                only_admin_regenerates only_admin_reverts only_this_machine_chooses_models other_site \
+                other_site_or_machine people_withheld role_excluded sign_in_to_read unknown_to_proxy",
+            ),
+            (
+                404,
+                "no_file nothing_here unknown_channel unknown_dead_letter unknown_decision unknown_memo \
+                unknown_memory unknown_message unknown_thread unknown_user unknown_workspace \
+                webhook_unused",
+            ),
+            (405, "wrong_method"),
+            (
+                409,
+                "channel_taken dead_letter_blocked dead_letter_gone dead_letter_incomplete entry_changed \
+                id_taken memory_changed messages_gone model_set_elsewhere name_taken no_judge \
+                not_decided over_budget prompt_gone unstorable",
+            ),
+            (413, "body_too_large text_too_long"),
+            (415, "not_json"),
+            (
+                422,
+                "cap_reached detail_length empty_text entry_length incomplete_form invalid_channel_name \
+                invalid_emoji invalid_id invalid_minutes invalid_name key_needed malformed_address \
+                malformed_key malformed_model malformed_order memo_content_empty memo_content_too_long \
+                memo_detail_too_long memo_name_empty memo_name_invalid memo_name_too_long \
+                memo_priority_invalid memo_read_only memo_tag_too_long model_failed model_needed \
+                nothing_to_change persona_too_long too_many_memos too_many_tags unfit_persona \
+                unknown_model unpriced_model unreadable_form wrong_body wrong_cap wrong_number \
+                wrong_persona_name",
+            ),
+            (429, "too_many_streams too_many_tokens"),
+            (500, "choice_not_saved page_failed session_failed"),
+            (
+                503,
+                "computation_failed computation_stopped computation_too_long model_unanswered \
+                model_unprepared not_connected others_compute prompt_unprepared shutting_down \
+                standing_by steps_stalled store_unusable webhook_not_kept",
+            ),
+        ];
+        let names = |ids: &'static str| -> BTreeSet<&str> { ids.split(' ').collect() };
+        let expected = expected.map(|(status, ids)| (status, names(ids)));
+        assert_eq!(found, BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn a_body_that_is_too_large_is_told_with_its_own_limit() {
+        let told = |format| Refusal::TooLarge(format).describe(Language::En);
+        assert_eq!(told(BodyFormat::Edit), "the message is larger than 4 MB");
+        assert_eq!(told(BodyFormat::Memo), "the request is too large");
+    }
+}

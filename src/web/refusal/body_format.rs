@@ -1,0 +1,49 @@
+//! What the bodies of requests look like, for those who sent another.
+
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyFormat {
+    Message,
+    Edit,
+    Reaction,
+    Name,
+    Mute,
+    Unmute,
+    Stop,
+    Mode,
+    OptOut,
+    MemoryOrder,
+    Memo,
+    Mark,
+    Judge,
+    /// Of a model.
+    Choice,
+}
+
+impl BodyFormat {
+    pub fn describe(self, language: Language) -> &'static str {
+        match self {
+            BodyFormat::Message => texts::refusals::format_of_message(language),
+            BodyFormat::Edit => texts::refusals::format_of_edit(language),
+            BodyFormat::Reaction => texts::refusals::format_of_reaction(language),
+            BodyFormat::Name => texts::refusals::format_of_name(language),
+            BodyFormat::Mute => texts::refusals::format_of_mute(language),
+            BodyFormat::Unmute => texts::refusals::format_of_unmute(language),
+            BodyFormat::Stop => texts::refusals::format_of_stop(language),
+            BodyFormat::Mode => texts::refusals::format_of_mode(language),
+            BodyFormat::OptOut => texts::refusals::format_of_opt_out(language),
+            BodyFormat::MemoryOrder => texts::refusals::format_of_memory_order(language),
+            BodyFormat::Memo => texts::refusals::format_of_memo(language),
+            BodyFormat::Mark => texts::refusals::format_of_mark(language),
+            BodyFormat::Judge => texts::refusals::format_of_judge(language),
+            BodyFormat::Choice => texts::refusals::format_of_choice(language),
+        }
+    }
+
+    /// Whether it holds what somebody says.
+    pub fn is_message(self) -> bool {
+        matches!(self, BodyFormat::Message | BodyFormat::Edit)
+    }
+}
