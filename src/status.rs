@@ -47,6 +47,8 @@ pub struct WorkspaceStatus {
 /// Whether a workspace is heard.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ConnectionStatus {
+    /// As its users call the workspace; `None` is the local room, direct messages, or one that is not connected.
+    pub name: Option<String>,
     /// As users call the platform; `None` is the local room.
     pub platform: Option<&'static str>,
     /// Why it is not heard, if so.

@@ -18,10 +18,12 @@ use aizuchi_core::decision::Decision;
 use aizuchi_core::event::DeadLetter;
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
+use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::{
     DecisionQuery, Order, PrivateRead, PrivateText, StoreError, StoredMessage,
 };
+use aizuchi_core::texts;
 
 /// Which workspace a request is about.
 #[derive(Deserialize, JsonSchema)]
@@ -254,6 +256,8 @@ pub struct WorkspacesAnswer {
 #[derive(Serialize, JsonSchema)]
 pub struct WorkspaceView {
     id: WorkspaceId,
+    /// As its users call it; null for the local room, for direct messages, or where it is not connected.
+    name: Option<String>,
     /// As users call it; null for the local room, or where it is not connected.
     platform: Option<&'static str>,
     local: bool,
@@ -276,6 +280,7 @@ pub async fn workspaces(
     for workspace in wanted {
         let outage = outage(&web, &workspace);
         workspaces.push(WorkspaceView {
+            name: name(&web, &workspace),
             platform: platform_name(&web, &workspace),
             local: workspace == workspace_id(),
             connected: outage.is_none(),
@@ -293,6 +298,27 @@ pub fn outage(web: &Web, workspace: &WorkspaceId) -> Option<String> {
         Ok(platform) => platform.outage(),
         Err(_) => Some("it is not connected".to_owned()),
     }
+}
+
+/// What its users call a workspace, as long as it is connected.
+pub fn name(web: &Web, workspace: &WorkspaceId) -> Option<String> {
+    web.remotes.iter().find_map(|remote| remote.workspace_name(workspace))
+}
+
+/// A workspace on a page: its name, with its id, since names may be alike.
+pub fn label(web: &Web, workspace: &WorkspaceId, language: Language) -> String {
+    if *workspace == workspace_id() {
+        return texts::console::room(language).to_owned();
+    }
+    match name(web, workspace) {
+        Some(name) => format!("{name} · {workspace}"),
+        None => workspace.to_string(),
+    }
+}
+
+/// Workspaces to choose one of: the id and the label of each.
+pub fn choices(web: &Web, known: &[WorkspaceId], language: Language) -> Vec<(String, String)> {
+    known.iter().map(|it| (it.to_string(), label(web, it, language))).collect()
 }
 
 /// As users call the platform. `None`: the local room, or one that is not connected.

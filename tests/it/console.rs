@@ -357,6 +357,24 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
         let answer = get(&program, Some(ADMIN), &page).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{page}");
     }
+    // A workspace is called by its name.
+    let one = format!("/api/workspaces?workspace={workspace}");
+    let one = json_of(get(&program, Some(VIEWER), &one).await).await;
+    assert_eq!(one["workspaces"][0]["name"], "Dev Team");
+    let label = format!("Dev Team · {workspace}<");
+    for (page, told) in [
+        ("/console".to_owned(), "Dev Team (Slack)"),
+        (format!("/console?workspace={workspace}"), "Dev Team (Slack)"),
+        ("/console/queue".to_owned(), &*label),
+        ("/console/report".to_owned(), &*label),
+        (format!("/console/memory?workspace={workspace}"), &*label),
+        (format!("/console/channels/{workspace}/{}", harness.tea), &*label),
+    ] {
+        let shown = get(&program, Some(ADMIN), &page).await.text().await.unwrap();
+        assert!(shown.contains(told), "{page}: {shown}");
+    }
+    let local = get(&program, Some(ADMIN), "/console?workspace=local").await.text().await.unwrap();
+    assert!(!local.contains("Dev Team") && local.contains("all-workspaces"), "{local}");
     // What is named alone is listed alone.
     let listed = async |workspace: &str, path: &str, list: &str| {
         let page = format!("/api/{path}?workspace={workspace}");

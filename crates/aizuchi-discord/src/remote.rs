@@ -52,6 +52,14 @@ impl RemotePlatform for DiscordPlatform {
         platform_workspace()
     }
 
+    /// As the server is called now, or was when the program started.
+    fn workspace_name(&self, workspace: &WorkspaceId) -> Option<String> {
+        let id = self.guild_id(workspace)?;
+        let now = self.cache.guild(id).map(|guild| guild.name.to_string());
+        let at_start = || self.identity.guilds.iter().find(|guild| guild.id == id);
+        now.or_else(|| at_start().map(|guild| guild.name.clone()))
+    }
+
     fn account(&self) -> Account {
         let name = self.identity.name.clone();
         Account { platform: "Discord", name, servers: Some(self.identity.guilds.len()) }

@@ -52,6 +52,10 @@ impl RemotePlatform for SlackPlatform {
         self.identity.workspace.clone()
     }
 
+    fn workspace_name(&self, workspace: &WorkspaceId) -> Option<String> {
+        (*workspace == self.identity.workspace).then(|| self.identity.name.clone())
+    }
+
     fn account(&self) -> Account {
         Account { platform: "Slack", name: self.identity.name.clone(), servers: None }
     }

@@ -36,6 +36,7 @@ use aizuchi_core::texts;
 struct DecisionPage<'a> {
     layout: Layout<'a>,
     number: i64,
+    /// Its label.
     workspace: String,
     channel: String,
     address: String,
@@ -155,7 +156,7 @@ pub async fn page(
     render(&DecisionPage {
         layout: Layout::new(&web, &visitor, language, Section::Channel),
         number: id,
-        workspace: workspace.to_string(),
+        workspace: workspaces::label(&web, &workspace, language),
         channel: match access.may_name(details.visibility) {
             true => details.channel_name.to_string(),
             false => channel.to_string(),

@@ -34,7 +34,9 @@ use aizuchi_core::texts;
 struct MemoryPage<'a> {
     layout: Layout<'a>,
     workspace: String,
-    workspaces: Vec<String>,
+    workspace_label: String,
+    /// The id and the label of each.
+    workspaces: Vec<(String, String)>,
     channels: Vec<(String, String, bool)>,
     person: String,
     reads_people: bool,
@@ -143,7 +145,7 @@ pub async fn page(
     };
     render(&MemoryPage {
         layout: Layout::new(&web, &visitor, language, Section::Memory),
-        workspaces: known.iter().map(ToString::to_string).collect(),
+        workspaces: workspaces::choices(&web, &known, language),
         channels: places.choices(channel),
         reads_people,
         nobody: (user.is_some() && views.is_empty() && memos.is_empty()).then(|| name.to_owned()),
@@ -162,6 +164,7 @@ pub async fn page(
         back: address.clone(),
         address,
         person: query.person,
+        workspace_label: workspaces::label(&web, &workspace, language),
         workspace: workspace.to_string(),
     })
 }

@@ -9,10 +9,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::status::{ChannelStatus, ConnectionStatus, PendingStatus, WorkspaceStatus, told_cost};
 use crate::web::access::Visitor;
-use crate::web::console::layout::{Layout, Section, TimeView, channel_address, render};
+use crate::web::console::layout::{Layout, Section, TimeView, channel_address, encode, render};
 use crate::web::console::{health, snapshot};
 use crate::web::language::PageLanguage;
-use crate::web::{ApiProblem, Web, views};
+use crate::web::workspaces::FilterParameter;
+use crate::web::{ApiProblem, Web, views, workspaces};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::rules::Mode;
@@ -24,12 +25,16 @@ struct OverviewPage<'a> {
     layout: Layout<'a>,
     /// What somebody has to look at, on the page of the queue.
     troubles: Vec<String>,
+    /// Whether these are all workspaces.
+    is_all: bool,
     workspaces: Vec<WorkspaceView>,
     modes: Vec<ModeView>,
 }
 
 struct WorkspaceView {
     id: String,
+    /// The page with this one alone.
+    address: String,
     title: String,
     is_connected: bool,
     connection: String,
@@ -84,8 +89,10 @@ pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
+    filter: FilterParameter,
 ) -> Result<Html<String>, ApiProblem> {
-    let status = snapshot::read(&web, &visitor.access, None).await?;
+    let only = workspaces::only(&web, filter).await?;
+    let status = snapshot::read(&web, &visitor.access, only.as_ref()).await?;
     let failing = health::failing_models(&web).await?;
     let dead_letters = (status.dead_letters > 0)
         .then(|| texts::console::some_dead_letters(language, status.dead_letters));
@@ -101,6 +108,7 @@ pub async fn page(
     render(&OverviewPage {
         layout: Layout::new(&web, &visitor, language, Section::Overview),
         troubles: dead_letters.into_iter().chain(failing).collect(),
+        is_all: only.is_none(),
         workspaces: status.workspaces.iter().map(|it| teller.workspace(it)).collect(),
         modes: modes(language),
     })
@@ -139,11 +147,17 @@ impl Teller<'_> {
         facts.push(texts::console::today_cost(language, status.tokens_today, &today));
         facts.push(texts::console::month_cost(language, &month));
         let platform = connection.and_then(|connection| connection.platform);
+        let name = connection.and_then(|connection| connection.name.as_ref());
         let local = texts::console::room(language);
         let is_local = status.workspace == workspace_id();
         let id = status.workspace.as_str();
+        let unnamed = platform.unwrap_or(if is_local { local } else { id });
         WorkspaceView {
-            title: platform.unwrap_or(if is_local { local } else { id }).to_owned(),
+            title: match name {
+                Some(name) => format!("{name} ({unnamed})"),
+                None => unnamed.to_owned(),
+            },
+            address: format!("/console?workspace={}", encode(id)),
             is_connected: outage.is_none(),
             connection: match outage {
                 None => texts::console::connected(language).to_owned(),

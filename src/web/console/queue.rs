@@ -29,8 +29,10 @@ use aizuchi_core::texts;
 #[template(path = "console/queue.html")]
 struct QueuePage<'a> {
     layout: Layout<'a>,
-    /// To choose one: its id, and whether it is chosen.
-    workspaces: Vec<(String, bool)>,
+    /// To choose one: the id and the label of each.
+    workspaces: Vec<(String, String)>,
+    /// The one that is chosen, or none.
+    workspace: String,
     /// Where the lists begin, and where forms lead back to.
     address: String,
     letters: Vec<LetterView>,
@@ -52,6 +54,7 @@ struct QueuePage<'a> {
 struct PlaceView {
     name: String,
     address: String,
+    /// Its label.
     workspace: String,
 }
 
@@ -114,15 +117,14 @@ pub async fn page(
     let access = &visitor.access;
     let only = workspaces::find_only(&web, Some(&query.workspace)).await?;
     let health = health::read(&web, only.clone()).await?;
-    let places = Places::read(&web, access).await?;
+    let known = workspaces::all(&web).await?;
+    let places = Places::read(&web, access, &known, language).await?;
     let before = query.before.map(DeadLetterId);
     let Letters { letters, older } = dead_letters::read(&web, access, only.clone(), before).await?;
     let reads = match access.is_admin() {
         true => Some(private_reads::page(&web, only.clone(), query.reads_before).await?),
         false => None,
     };
-    let known = workspaces::all(&web).await?;
-    let is_chosen = |workspace: &WorkspaceId| only.as_ref() == Some(workspace);
     let address = |part: Option<(&str, i64)>| queue_address(only.as_ref(), part);
     let letters_part = ListPart {
         name: "letters",
@@ -146,7 +148,8 @@ pub async fn page(
     let all_steps = health.steps.len();
     render(&QueuePage {
         layout: Layout::new(&web, &visitor, language, Section::Queue),
-        workspaces: known.iter().map(|it| (it.to_string(), is_chosen(it))).collect(),
+        workspaces: workspaces::choices(&web, &known, language),
+        workspace: query.workspace,
         letters: letters.iter().rev().map(|it| letter(it, access, &places, language)).collect(),
         letters_part,
         steps_cut: (all_steps > MAX_STEPS)
@@ -173,29 +176,40 @@ fn queue_address(only: Option<&WorkspaceId>, part: Option<(&str, i64)>) -> Strin
     }
 }
 
-/// The names of all channels that the visitor may learn.
-struct Places(HashMap<(WorkspaceId, ChannelId), String>);
+/// The labels of all workspaces, and the names of all channels that the visitor may learn.
+struct Places {
+    workspaces: HashMap<WorkspaceId, String>,
+    channels: HashMap<(WorkspaceId, ChannelId), String>,
+}
 
 impl Places {
-    async fn read(web: &Web, access: &Access) -> Result<Self, ApiProblem> {
+    async fn read(
+        web: &Web,
+        access: &Access,
+        known: &[WorkspaceId],
+        language: Language,
+    ) -> Result<Self, ApiProblem> {
+        let label = |it: &WorkspaceId| (it.clone(), workspaces::label(web, it, language));
+        let labels = known.iter().map(label).collect();
         let mut names = HashMap::new();
-        for workspace in workspaces::all(web).await? {
-            let channels = web.archive.channels(&workspace).await?.into_iter();
+        for workspace in known {
+            let channels = web.archive.channels(workspace).await?.into_iter();
             let named = channels.filter(|channel| access.may_name(channel.visibility));
             names
                 .extend(named.map(|Channel { workspace, id, name, .. }| {
                     ((workspace, id), name.to_string())
                 }));
         }
-        Ok(Self(names))
+        Ok(Self { workspaces: labels, channels: names })
     }
 
     fn view(&self, workspace: &WorkspaceId, channel: &ChannelId) -> PlaceView {
-        let name = self.0.get(&(workspace.clone(), channel.clone()));
+        let name = self.channels.get(&(workspace.clone(), channel.clone()));
+        let label = self.workspaces.get(workspace);
         PlaceView {
             name: name.cloned().unwrap_or_else(|| channel.to_string()),
             address: channel_address(workspace, channel),
-            workspace: workspace.to_string(),
+            workspace: label.cloned().unwrap_or_else(|| workspace.to_string()),
         }
     }
 }

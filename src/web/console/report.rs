@@ -30,7 +30,8 @@ use aizuchi_core::texts::{self, counted};
 #[template(path = "console/report.html")]
 struct NoReportPage<'a> {
     layout: Layout<'a>,
-    workspaces: Vec<String>,
+    /// The id and the label of each.
+    workspaces: Vec<(String, String)>,
     workspace: String,
     spans: Vec<SpanView>,
     can_include_private: bool,
@@ -43,7 +44,7 @@ struct NoReportPage<'a> {
 #[template(path = "console/report_head.html")]
 struct ReportHead<'a> {
     layout: &'a Layout<'a>,
-    workspaces: &'a [String],
+    workspaces: &'a [(String, String)],
     workspace: &'a str,
     spans: &'a [SpanView],
     can_include_private: bool,
@@ -100,7 +101,7 @@ pub async fn page(
     };
     let mut none = NoReportPage {
         layout: Layout::new(&web, &visitor, language, Section::Report),
-        workspaces: known.iter().map(ToString::to_string).collect(),
+        workspaces: workspaces::choices(&web, &known, language),
         workspace: workspace.to_string(),
         spans: SPANS.into_iter().map(span).collect(),
         can_include_private: visitor.access.is_admin(),

@@ -36,6 +36,7 @@ fn connection(web: &Web, workspace: &WorkspaceId) -> ConnectionStatus {
     let platform = web.platforms.for_workspace(workspace).ok();
     let progress = platform.and_then(|platform| platform.backfill_progress());
     ConnectionStatus {
+        name: workspaces::name(web, workspace),
         platform: workspaces::platform_name(web, workspace),
         outage: workspaces::outage(web, workspace),
         behind: progress.as_ref().map_or(0, |progress| progress.behind.len()),

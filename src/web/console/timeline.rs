@@ -28,6 +28,7 @@ use aizuchi_core::texts;
 struct TimelinePage<'a> {
     layout: Layout<'a>,
     workspace: String,
+    workspace_label: String,
     channel: String,
     name: String,
     address: String,
@@ -92,6 +93,7 @@ pub async fn page(
         },
         memory: memory_address(&workspace, Some(&channel.id)),
         what_if: what_if_address(&workspace, &channel.id),
+        workspace_label: workspaces::label(&web, &workspace, language),
         workspace: workspace.to_string(),
         channel: channel.id.to_string(),
         is_muted: here.is_some(),

@@ -57,6 +57,12 @@ async fn only_addressed_messages_are_answered() {
     harness.says(direct, harness.ren, "and here?");
     let third = harness.posts(3).await.remove(2);
     assert_eq!(third.channel, direct);
+    // The server is called by its name, and direct messages have none.
+    let found = program.get("/api/workspaces").await;
+    let found = found["workspaces"].as_array().unwrap();
+    let name = |id: &str| found.iter().find(|it| it["id"] == id).unwrap()["name"].clone();
+    assert_eq!(name(&format!("discord:{}", harness.guild)), "Garden");
+    assert_eq!(name("discord:direct"), json!(null));
     // A reply to another user addresses that user.
     let message = harness.says(harness.tea, harness.ren, "I have cut the roses");
     harness.discord.send_reply(harness.tea, harness.mio, message, "well done").unwrap();

@@ -36,6 +36,9 @@ pub trait RemotePlatform: Platform {
     /// The workspace that it serves, or the prefix of all of them.
     fn workspace(&self) -> WorkspaceId;
 
+    /// What users call a workspace. `None`: it is not one of this platform's, or it has no name.
+    fn workspace_name(&self, workspace: &WorkspaceId) -> Option<String>;
+
     fn account(&self) -> Account;
 
     /// Stays connected until `shutdown`. Ends before that only if the platform has revoked the access, or refuses the

@@ -32,6 +32,7 @@ texts! {
     all_workspaces: "all" / "すべて";
 
     // The overview.
+    show_all: "All workspaces" / "すべてのワークスペース";
     connected: "connected" / "接続中";
     not_connected(why: &str): "not connected: {why}" / "受信していません：{why}";
     no_platform:

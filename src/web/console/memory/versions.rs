@@ -26,6 +26,7 @@ struct VersionsPage<'a> {
     layout: Layout<'a>,
     title: String,
     workspace: String,
+    workspace_label: String,
     memory: String,
     address: String,
     key: KeyFields,
@@ -87,6 +88,7 @@ pub async fn page(
     render(&VersionsPage {
         layout: Layout::new(&web, &visitor, language, Section::Memory),
         title: texts::memories::history_of(language, &places.title(&key, language)),
+        workspace_label: workspaces::label(&web, &key.workspace, language),
         workspace: key.workspace.to_string(),
         memory: memory_address(&key.workspace, key.channel()),
         address: history_address(&key),
