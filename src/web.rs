@@ -21,6 +21,7 @@ mod markdown;
 pub mod views;
 mod workspaces;
 mod api;
+mod order_journal;
 mod orders;
 mod dead_letters;
 mod private_reads;
@@ -231,7 +232,9 @@ fn router(web: Arc<Web>) -> Router {
         .route("/console/events", get(console::events::events))
         .route(
             "/console/orders",
-            post(console::orders::order).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+            get(console::order_journal::page)
+                .post(console::orders::order)
+                .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
         .route("/decisions/{id}", get(decision::decision))
         .route("/events", get(events::events))

@@ -21,13 +21,14 @@ use crate::web::memories::{
     ChangesAnswer, MemoBody, MemoriesAnswer, MemoriesQuery, MemoryOrderBody,
 };
 use crate::web::models::{ChoiceBody, ModelsAnswer};
+use crate::web::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
 use crate::web::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, judge_again, marks,
-    memories, models, orders, private_reads, workspaces,
+    memories, models, order_journal, orders, private_reads, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -253,6 +254,22 @@ fn what_holds() -> Vec<Endpoint> {
             post(orders::opt_out),
         )
         .body::<OptOutBody>(),
+        Endpoint::new(
+            ("GET", "/api/opt-outs"),
+            ("listOptOuts", topic),
+            texts::list_opt_outs,
+            get(order_journal::opt_outs),
+        )
+        .query::<WorkspaceQuery>()
+        .answers::<OptOutsAnswer>(),
+        Endpoint::new(
+            ("GET", "/api/orders"),
+            ("listOrders", topic),
+            texts::list_orders,
+            get(order_journal::list),
+        )
+        .query::<OrdersQuery>()
+        .answers::<OrdersAnswer>(),
     ]
 }
 

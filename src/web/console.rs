@@ -17,5 +17,6 @@ pub mod memory;
 pub mod figures;
 pub mod report;
 pub mod queue;
+pub mod order_journal;
 pub mod orders;
 pub mod events;

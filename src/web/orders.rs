@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
+use crate::web::order_journal::may_name_users;
 use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::views::SpendingView;
@@ -266,9 +267,37 @@ pub async fn opt_out(
     ordered(&web, &visitor, body.workspace, Command::Consent { user: body.user, change }).await
 }
 
+/// The id of the person with this id or, for those who may learn names, of the only one with this name. Text that
+/// names nobody stays as it is.
+pub async fn user_id(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    id_or_name: String,
+) -> Result<String, ApiProblem> {
+    if *workspace == workspace_id() || !may_name_users(access, workspace) {
+        return Ok(id_or_name);
+    }
+    let users = web.archive.users(workspace).await?;
+    if users.iter().any(|user| user.id.as_str() == id_or_name) {
+        return Ok(id_or_name);
+    }
+    let name = id_or_name.trim_start_matches('@').to_lowercase();
+    let named = users.iter().filter(|user| user.name.to_lowercase() == name);
+    match &named.collect::<Vec<_>>()[..] {
+        [] => Ok(id_or_name),
+        [user] => Ok(user.id.to_string()),
+        _ => Err(Refusal::SeveralUsers { name }.into()),
+    }
+}
+
 async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<UserId, ApiProblem> {
     let user = UserId::new(id);
-    if web.archive.users(workspace).await?.iter().any(|known| known.id == user) {
+    let users = web.archive.users(workspace).await?;
+    // Somebody who was forgotten may still be listened to again.
+    if users.iter().any(|known| known.id == user)
+        || web.store.orders(workspace).await?.opted_out.contains(&user)
+    {
         return Ok(user);
     }
     Err(Refusal::UnknownUser { id: id.to_owned(), workspace: workspace.clone() }.into())

@@ -52,6 +52,7 @@ pub enum Refusal {
     SignInToRead,
     ChannelWithheld,
     PeopleWithheld,
+    OrdersWithheld,
     /// What models wrote, of those who did not sign in.
     ModelsWithheldHere,
     ModelsWithheld,
@@ -89,6 +90,7 @@ pub enum Refusal {
     RevisionNeeded,
     LetterNumberNeeded,
     ChangeNumberNeeded,
+    OrderNumberNeeded,
     UnclearOutcome,
     UnclearGate,
     UnclearTime,
@@ -126,6 +128,10 @@ pub enum Refusal {
     Choice(ChoiceError),
     // What does not fit how things stand.
     EntryChanged,
+    /// Of an order about somebody.
+    SeveralUsers {
+        name: String,
+    },
     Order(RefusalReason),
     Unjudgeable(Unjudgeable),
     OverBudget(Limit),
@@ -188,6 +194,7 @@ impl Refusal {
             Refusal::SignInToRead => told::sign_in_to_read,
             Refusal::ChannelWithheld => told::channel_withheld,
             Refusal::PeopleWithheld => told::people_withheld,
+            Refusal::OrdersWithheld => told::orders_withheld,
             Refusal::ModelsWithheldHere => texts::console::withheld_here,
             Refusal::ModelsWithheld => texts::console::models_withheld,
             Refusal::OnlyAdminChoosesModels => told::only_admin_chooses_models,
@@ -219,6 +226,7 @@ impl Refusal {
             Refusal::RevisionNeeded => told::revision_needed,
             Refusal::LetterNumberNeeded => told::letter_number_needed,
             Refusal::ChangeNumberNeeded => told::change_number_needed,
+            Refusal::OrderNumberNeeded => told::order_number_needed,
             Refusal::UnclearOutcome => told::unclear_outcome,
             Refusal::UnclearGate => told::unclear_gate,
             Refusal::UnclearTime => told::unclear_time,
@@ -247,6 +255,7 @@ impl Refusal {
             Refusal::Room(error) => return error.describe(language),
             Refusal::Choice(error) => return error.describe(language),
             Refusal::EntryChanged => told::entry_changed,
+            Refusal::SeveralUsers { name } => return told::several_users(language, name),
             Refusal::Order(why) => return why.describe(language),
             Refusal::Unjudgeable(why) => return why.told(language).to_owned(),
             Refusal::OverBudget(limit) => {
@@ -315,6 +324,7 @@ mod tests {
             Refusal::SignInToRead,
             Refusal::ChannelWithheld,
             Refusal::PeopleWithheld,
+            Refusal::OrdersWithheld,
             Refusal::ModelsWithheldHere,
             Refusal::ModelsWithheld,
             Refusal::OnlyAdminChoosesModels,
@@ -342,6 +352,7 @@ mod tests {
             Refusal::RevisionNeeded,
             Refusal::LetterNumberNeeded,
             Refusal::ChangeNumberNeeded,
+            Refusal::OrderNumberNeeded,
             Refusal::UnclearOutcome,
             Refusal::UnclearGate,
             Refusal::UnclearTime,
@@ -363,6 +374,7 @@ mod tests {
             Refusal::EntryLength { most: 7 },
             Refusal::DetailLength { most: 7 },
             Refusal::EntryChanged,
+            Refusal::SeveralUsers { name: id() },
             Refusal::OverBudget(Limit::MoneyPerDay),
             Refusal::CapReached,
             Refusal::Unpriced,
@@ -503,16 +515,17 @@ mod tests {
             (
                 400,
                 "after_and_before broken_body change_number_needed channel_and_user_needed channel_needed \
-                dead_letter_id_needed message_or_channel_needed only_local revision_needed time_needed \
-                unclear_before unclear_gate unclear_outcome unclear_query unclear_time unreadable_id webhook_malformed",
+                dead_letter_id_needed message_or_channel_needed only_local order_number_needed revision_needed \
+                time_needed unclear_before unclear_gate unclear_outcome unclear_query unclear_time unreadable_id \
+                webhook_malformed",
             ),
             (401, "token_needed webhook_not_authentic wrong_link wrong_token"),
             (
                 403,
-                "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders \
-                no_questions not_author not_from_proxy only_admin_chooses_models only_admin_reads_looks \
-                only_admin_regenerates only_admin_reverts only_this_machine_chooses_models other_site \
-                other_site_or_machine people_withheld role_excluded sign_in_to_read unknown_to_proxy",
+                "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders no_questions \
+                not_author not_from_proxy only_admin_chooses_models only_admin_reads_looks only_admin_regenerates \
+                only_admin_reverts only_this_machine_chooses_models orders_withheld other_site other_site_or_machine \
+                people_withheld role_excluded sign_in_to_read unknown_to_proxy",
             ),
             (
                 404,
@@ -523,9 +536,9 @@ mod tests {
             (405, "wrong_method"),
             (
                 409,
-                "channel_taken dead_letter_blocked dead_letter_gone dead_letter_incomplete entry_changed \
-                id_taken memory_changed messages_gone model_set_elsewhere name_taken no_judge \
-                not_decided over_budget prompt_gone unstorable",
+                "channel_taken dead_letter_blocked dead_letter_gone dead_letter_incomplete entry_changed id_taken \
+                memory_changed messages_gone model_set_elsewhere name_taken no_judge not_decided over_budget \
+                prompt_gone several_users unstorable",
             ),
             (413, "body_too_large text_too_long"),
             (415, "not_json"),

@@ -70,6 +70,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/",
         "/console",
         "/console/queue",
+        "/console/orders",
         "/console/figures",
         "/console/memory",
         "/console/report",
@@ -78,6 +79,8 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/api/openapi.json",
         "/api/memories",
         "/api/memory-changes",
+        "/api/orders",
+        "/api/opt-outs",
         "/metrics",
         "/ready",
         "/api/workspaces",
@@ -93,7 +96,10 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
-    for path in ["channels", "room", "people", "spending", "status", "dead-letters", "health"] {
+    pages.push(format!("/console/orders?workspace={workspace}"));
+    for path in
+        ["channels", "room", "people", "spending", "status", "dead-letters", "health", "orders"]
+    {
         pages.push(format!("/api/{path}?workspace={workspace}"));
     }
     for path in ["/api/private-reads", "/api/workspaces", "/api/models", "/console/queue"] {
@@ -264,6 +270,55 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     assert!(channel(&harness.attic)["muted_until"].is_number());
     assert_eq!(slack["connection"]["outage"], Value::Null, "{slack}");
 
+    // Who ordered what is for those who order.
+    for path in ["/api/orders", "/api/opt-outs", "/console/orders"] {
+        let path = format!("{path}?workspace={workspace}");
+        assert_eq!(get(&program, Some(VIEWER), &path).await.status(), StatusCode::FORBIDDEN);
+    }
+    let journal = async |query: &str| {
+        let path = format!("/api/orders?{query}");
+        json_of(get(&program, Some(OPERATOR), &path).await).await
+    };
+    let all = journal(&format!("workspace={workspace}")).await;
+    let given = all["orders"].as_array().unwrap();
+    let kinds: Vec<_> = given.iter().map(|given| given["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["opt_out", "mode", "mute", "unmute", "mute"], "{all}");
+    assert!(given.iter().all(|given| given["by"] == "olga"), "{all}");
+    assert_eq!(given[0]["user"], json!(harness.mio));
+    assert_eq!(
+        (&given[1]["value"], &given[1]["channel"]),
+        (&json!("observe"), &json!(harness.tea))
+    );
+    assert!(given[2]["until"].is_number() && given[4]["until"].is_null(), "{all}");
+    let before = given[3]["number"].as_i64().unwrap();
+    let oldest = journal(&format!("before={before}")).await;
+    assert_eq!(oldest["orders"], json!([given[4]]));
+    assert_eq!(journal("workspace=local").await["orders"], json!([]));
+    let opt_outs = format!("/api/opt-outs?workspace={workspace}");
+    let opted_out =
+        json_of(get(&program, Some(OPERATOR), &opt_outs).await).await["opted_out"].clone();
+    assert_eq!(opted_out, json!([{ "id": harness.mio, "name": "Mio" }]));
+    let page = format!("/console/orders?workspace={workspace}");
+    let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+    assert_eq!(shown.matches("data-testid=\"order\"").count(), 5, "{shown}");
+    assert!(
+        shown.contains("olga") && shown.contains("#tea") && !shown.contains("attic"),
+        "{shown}"
+    );
+    assert!(shown.contains("data-testid=\"opted-out\"") && shown.contains("Mio"), "{shown}");
+    // Somebody is listened to again by name.
+    let consent = async |order: &str, user: &str| {
+        let form = client().post(format!("{}/console/orders", program.address));
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        let body = format!("workspace={workspace}&order={order}&user={user}&back=/console/orders");
+        form.bearer_auth(OPERATOR).body(body).send().await.unwrap().status()
+    };
+    assert_eq!(consent("opt-in", "mio").await, StatusCode::SEE_OTHER);
+    assert_eq!(consent("opt-out", "nobody").await, StatusCode::NOT_FOUND);
+    assert_eq!(consent("opt-out", "").await, StatusCode::UNPROCESSABLE_ENTITY);
+    let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+    assert!(shown.contains("data-testid=\"nobody\"") && shown.contains("opt in"), "{shown}");
+
     // The forms of the console do the same.
     let form = |token: &str, back: &str| {
         let form = client().post(format!("{}/console/orders", program.address));
@@ -431,6 +486,12 @@ async fn a_dead_letter_is_tried_again_or_dropped() {
     assert_eq!(dropped, StatusCode::NO_CONTENT);
     harness.until_kept("SELECT count(*) FROM dead_letters", 0).await;
     harness.until_kept("SELECT count(*) FROM outbox WHERE text LIKE '%third%'", 0).await;
+    // Both stand in the journal, with the decision. What was refused does not.
+    let given = json_of(get(&program, Some(OPERATOR), "/api/orders").await).await;
+    let given = given["orders"].as_array().unwrap();
+    let kinds: Vec<_> = given.iter().map(|given| given["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["drop_dead_letter", "retry_dead_letter"]);
+    assert!(given.iter().all(|given| given["decision"].is_number() && given["by"] == "olga"));
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -7,7 +7,7 @@ use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, 
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 36] = [
+const NAMES: [&str; 38] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/memos/{id} removeMemo",
@@ -20,6 +20,8 @@ const NAMES: [&str; 36] = [
     "GET /api/memory-changes listMemoryChanges",
     "GET /api/messages listMessages",
     "GET /api/models getModels",
+    "GET /api/opt-outs listOptOuts",
+    "GET /api/orders listOrders",
     "GET /api/people listPeople",
     "GET /api/private-reads listPrivateReads",
     "GET /api/room getRoom",

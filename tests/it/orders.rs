@@ -123,6 +123,14 @@ async fn modes_and_opt_outs_take_effect_at_once() {
     order(&program, "opt-out", json!({ "user": "bob", "undo": true })).await;
     let heard = program.says("bob", "@Aizuchi and now?").await;
     assert_eq!(closed(&program, &heard).await["ended"], "spoke");
+    // All of it is on record, as ordered on this machine.
+    let given = program.get("/api/orders").await;
+    let given = given["orders"].as_array().unwrap();
+    let kinds: Vec<_> = given.iter().map(|given| given["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["opt_in", "opt_out", "mode", "mode", "mode"]);
+    assert!(given.iter().all(|given| given["by"] == ""));
+    let values: Vec<_> = given[2..].iter().map(|given| given["value"].clone()).collect();
+    assert_eq!(values, [Value::Null, json!("off"), json!("observe")]);
 }
 
 #[tokio::test]

@@ -49,8 +49,8 @@ use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Pe
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::refusal_reason::RefusalReason;
 
-/// Replaces the author of a forgotten user's messages.
-const FORGOTTEN_USER_ID: &str = "forgotten";
+/// Replaces the author of a forgotten user's messages, and a forgotten user in the journals.
+pub const FORGOTTEN_USER_ID: &str = "forgotten";
 /// Nobody is forgotten twice within this time by asking for it.
 pub const FORGETTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// How many of a conversation's newest messages are searched for the last one by a human.

@@ -53,6 +53,7 @@ pub mod platform;
 pub mod ledger;
 pub mod pages;
 pub mod console;
+pub mod orders;
 pub mod memories;
 pub mod what_if;
 pub mod shadow;

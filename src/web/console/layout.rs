@@ -33,6 +33,7 @@ pub enum Section {
     Overview,
     Channel,
     Queue,
+    Orders,
     Figures,
     Memory,
     Trial,
@@ -67,6 +68,7 @@ impl<'a> Layout<'a> {
             (self.section, section),
             (Section::Overview, "overview")
                 | (Section::Queue, "queue")
+                | (Section::Orders, "orders")
                 | (Section::Figures, "figures")
                 | (Section::Memory, "memory")
                 | (Section::Persona, "persona")
@@ -83,6 +85,7 @@ impl<'a> Layout<'a> {
             Section::Overview
             | Section::Channel
             | Section::Queue
+            | Section::Orders
             | Section::Figures
             | Section::Memory => false,
         }

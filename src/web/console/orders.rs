@@ -18,18 +18,21 @@ use crate::web::{ApiProblem, Web, marks, workspaces};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::Mark;
 use aizuchi_core::event::DeadLetterId;
+use aizuchi_core::platform::local::controls::ConsentChange;
 use aizuchi_core::rules::Mode;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
-    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `retry 7`, `drop 7`, `mark 7 right` or `mark 7`.
+    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right` or `mark 7`.
     order: String,
     workspace: Option<String>,
     /// Empty: the whole workspace.
     channel: Option<String>,
     /// Of the order `mode`; empty: as configured.
     mode: Option<String>,
+    /// Of the orders `opt-out` and `opt-in`: an id or a name.
+    user: Option<String>,
     /// The page to go back to.
     #[serde(default, deserialize_with = "own_page::if_own")]
     back: Option<OwnPage>,
@@ -52,6 +55,13 @@ pub async fn order(
     match parse(&form).ok_or(Refusal::MalformedOrder)? {
         Request::Order(command) => {
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
+            let command = match command {
+                Command::Consent { user, change } => {
+                    let user = orders::user_id(&web, &visitor.access, &workspace, user).await?;
+                    Command::Consent { user, change }
+                }
+                command => command,
+            };
             orders::carry_out(&web, &visitor.access, &workspace, command).await?;
         }
         Request::Letter(id, action) => {
@@ -87,6 +97,8 @@ fn parse(form: &OrderForm) -> Option<Request> {
             }
             Request::Order(Command::Mode { channel: channel?, mode })
         }
+        "opt-out" => consent(form, ConsentChange::OptOut)?,
+        "opt-in" => consent(form, ConsentChange::OptIn)?,
         "retry" => Request::Letter(id()?, DeadLetterAction::Retry),
         "drop" => Request::Letter(id()?, DeadLetterAction::Drop),
         "mark" => {
@@ -100,6 +112,11 @@ fn parse(form: &OrderForm) -> Option<Request> {
     })
 }
 
+fn consent(form: &OrderForm, change: ConsentChange) -> Option<Request> {
+    let user = form.user.as_deref().map(str::trim).filter(|user| !user.is_empty())?;
+    Some(Request::Order(Command::Consent { user: user.to_owned(), change }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,7 +124,8 @@ mod tests {
     fn form(order: &str, channel: Option<&str>, mode: Option<&str>) -> OrderForm {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let (channel, mode) = (owned(channel), owned(mode));
-        OrderForm { order: order.to_owned(), workspace: None, channel, mode, back: None }
+        let (workspace, user, back) = (None, None, None);
+        OrderForm { order: order.to_owned(), workspace, channel, mode, user, back }
     }
 
     #[test]
@@ -129,10 +147,14 @@ mod tests {
             ("mark 7", None, None, "Mark(DecisionId(7), None)"),
             ("mark 7 wrong", None, None, "None"),
             ("mark x right", None, None, "None"),
+            ("opt-out", None, None, "None"),
             ("burn", Some("c"), None, "None"),
         ] {
             let found = parsed(order, channel, mode);
             assert!(found.contains(expected), "{order}: {found}");
         }
+        let named = OrderForm { user: Some(" mia ".to_owned()), ..form("opt-in", None, None) };
+        let found = format!("{:?}", parse(&named));
+        assert!(found.contains("Consent { user: \"mia\", change: OptIn }"), "{found}");
     }
 }

@@ -51,6 +51,9 @@ texts! {
     people_withheld:
         "the people of other workspaces are named to those who sign in"
         / "ほかのワークスペースの人の名前は、ログインした人にだけ表示します";
+    orders_withheld:
+        "your role does not read who ordered what"
+        / "あなたの役割では、操作の記録を読めません";
     only_admin_chooses_models:
         "your role does not choose models"
         / "あなたの役割では、モデルを選べません";
@@ -105,6 +108,9 @@ texts! {
         "before is the id of a dead letter, a number"
         / "before には「発言できなかったもの」の ID（番号）を指定してください";
     change_number_needed: "before is the number of a change" / "before には変更の番号を指定してください";
+    order_number_needed:
+        "before is the number of an order"
+        / "before は操作の番号です";
     unclear_outcome: "the outcome cannot be understood" / "結果の指定を読み取れません";
     unclear_gate: "the gate cannot be understood" / "ルールの指定を読み取れません";
     unclear_time: "the time cannot be understood" / "日時の指定を読み取れません";
@@ -115,8 +121,8 @@ texts! {
     unclear_before: "before cannot be understood" / "before の指定を読み取れません";
     incomplete_form: "the form lacks what it is about" / "フォームに、何についてのものかが書かれていません";
     malformed_order:
-        "the order must be mute, unmute, stop, mode, retry, drop or mark, with a channel where one is meant"
-        / "操作は mute、unmute、stop、mode、retry、drop、mark のどれかにし、必要なものにはチャンネルを指定してください";
+        "the order must be mute, unmute, stop, mode, opt-out, opt-in, retry, drop or mark, with a channel or a person where one is meant"
+        / "操作は mute、unmute、stop、mode、opt-out、opt-in、retry、drop、mark のどれかにし、必要なものにはチャンネルや人を指定してください";
 
     // Bodies.
     message_too_large(limit: usize):
@@ -173,6 +179,9 @@ texts! {
     entry_changed:
         "that entry or version is not there any more; look at the memory again"
         / "その項目または版はもうありません。記憶を開き直してください";
+    several_users(name: &str):
+        "several people are called {name:?}; give the id of one of them"
+        / "「{name}」という人は複数います。ID で指定してください";
 
     // What the store refuses.
     dead_letter_gone:

@@ -1,0 +1,55 @@
+//! The console's page of what was ordered, and of who has opted out.
+
+use crate::persona::Language;
+use crate::texts::pick;
+
+texts! {
+    title: "Orders" / "操作の記録";
+    journal: "Who ordered what" / "だれが何を操作したか";
+    no_orders: "Nothing has been ordered yet." / "操作の記録はまだありません。";
+    by: "By" / "操作者";
+    concerns: "Where, or whom" / "対象";
+    everywhere: "everywhere" / "すべてのチャンネル";
+    until: "until" / "期限：";
+    until_lifted: "until unmuted" / "解除するまで";
+    as_configured: "as configured" / "設定のとおり";
+    forgotten: "(somebody who was forgotten)" / "（忘却済みの人）";
+    older: "Older" / "以前のもの";
+    newest: "Newest" / "最新";
+
+    opted_out: "Who has opted out" / "オプトアウトした人";
+    opted_out_explained:
+        "What they write is in no prompt and no memory, and they get no answer."
+        / "発言をプロンプトにも記憶にも使わず、返答もしません。";
+    nobody_opted_out: "Nobody has opted out." / "オプトアウトした人はいません。";
+    in_config(ids: &str):
+        "The config names, for all workspaces: {ids}"
+        / "設定ファイルで指定された人（全ワークスペース共通）：{ids}";
+    person: "Person" / "人";
+    opt_in: "Listen again" / "発言を再び聞く";
+    opt_out: "Opt out" / "オプトアウトにする";
+    whom: "Name or id" / "名前または ID";
+    all_workspaces: "all" / "すべて";
+}
+
+/// What was ordered, by the name of its kind.
+pub fn kind<'a>(language: Language, kind: &'a str) -> &'a str {
+    match kind {
+        "mute" => pick(language, "mute", "ミュート"),
+        "unmute" => pick(language, "unmute", "ミュートを解除"),
+        "mode" => pick(language, "mode", "モードを変更"),
+        "opt_out" => pick(language, "opt out", "オプトアウト"),
+        "opt_in" => pick(language, "opt in", "オプトイン"),
+        "reset" => pick(language, "start over", "会話をリセット"),
+        "forget" => pick(language, "forget a person", "人の発言を忘却"),
+        "retry_dead_letter" => {
+            pick(language, "try again what could not be said", "発言できなかったものを再試行")
+        }
+        "drop_dead_letter" => {
+            pick(language, "drop what could not be said", "発言できなかったものを破棄")
+        }
+        "forget_moments" => pick(language, "learn the gate anew", "ルールの学習をやり直し"),
+        "choose_model" => pick(language, "choose a model", "モデルを選択"),
+        other => other,
+    }
+}

@@ -1,0 +1,284 @@
+//! The page of what was ordered, and of who has opted out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
+use axum::response::Html;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::web::access::{Access, Visitor};
+use crate::web::console::layout::{
+    Layout, Section, TimeView, channel_address, decision_address, encode, render,
+};
+use crate::web::language::PageLanguage;
+use crate::web::order_journal::{self, may_name_users};
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
+use aizuchi_core::memory::asker::signer;
+use aizuchi_core::persona::Language;
+use aizuchi_core::rules::Mode;
+use aizuchi_core::store::FORGOTTEN_USER_ID;
+use aizuchi_core::store::order_journal::{GivenOrder, OrderKind};
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/orders.html")]
+struct OrdersPage<'a> {
+    layout: Layout<'a>,
+    /// Empty: all.
+    workspace: String,
+    workspaces: Vec<String>,
+    orders: Vec<OrderRow>,
+    older: Option<String>,
+    is_newest: bool,
+    opted_out: Vec<OptOutRow>,
+    /// Whom the config names.
+    in_config: Option<String>,
+    /// Where forms lead back to.
+    back: String,
+}
+
+struct OrderRow {
+    number: i64,
+    at: TimeView,
+    workspace: String,
+    by: String,
+    what: String,
+    /// Of a mute with an end.
+    until: Option<TimeView>,
+    place: String,
+    /// Of the channel or the decision.
+    address: Option<String>,
+}
+
+struct OptOutRow {
+    workspace: String,
+    id: String,
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct OrdersQuery {
+    workspace: String,
+    before: Option<i64>,
+}
+
+pub async fn page(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    query: Result<Query<OrdersQuery>, QueryRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let query = query.map_or(OrdersQuery::default(), |Query(query)| query);
+    let access = &visitor.access;
+    let known = workspaces::all(&web).await?;
+    let workspace = match query.workspace.as_str() {
+        "" => None,
+        id => Some(workspaces::find(&web, Some(id)).await?),
+    };
+    let (orders, older) =
+        order_journal::read(&web, access, workspace.clone(), query.before).await?;
+    let names = Names::read(&web, access, &orders).await?;
+    let mut opted_out = Vec::new();
+    for shown in workspace.as_ref().map_or(&known[..], std::slice::from_ref) {
+        let here = order_journal::read_opt_outs(&web, access, shown).await?;
+        opted_out.extend(here.into_iter().map(|(id, name)| OptOutRow {
+            workspace: shown.to_string(),
+            id: id.to_string(),
+            name: name.to_string(),
+        }));
+    }
+    let address = match &workspace {
+        None => "/console/orders".to_owned(),
+        Some(workspace) => format!("/console/orders?workspace={}", encode(workspace.as_str())),
+    };
+    let joint = if workspace.is_none() { '?' } else { '&' };
+    let rulebook = web.room.rulebook();
+    let in_config: Vec<String> = rulebook.opted_out.iter().map(ToString::to_string).collect();
+    let in_config = in_config.join(", ");
+    render(&OrdersPage {
+        layout: Layout::new(&web, &visitor, language, Section::Orders),
+        workspace: workspace.as_ref().map_or(String::new(), ToString::to_string),
+        workspaces: known.iter().map(ToString::to_string).collect(),
+        orders: orders.iter().map(|given| names.row(given, language)).collect(),
+        older: older.map(|number| format!("{address}{joint}before={number}#journal")),
+        is_newest: query.before.is_none(),
+        opted_out,
+        in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
+        back: address,
+    })
+}
+
+/// The names of channels and users that the visitor may learn.
+#[derive(Default)]
+struct Names {
+    channels: HashMap<(WorkspaceId, ChannelId), Arc<str>>,
+    users: HashMap<(WorkspaceId, UserId), Arc<str>>,
+}
+
+impl Names {
+    /// Those that the orders need.
+    async fn read(web: &Web, access: &Access, orders: &[GivenOrder]) -> Result<Self, ApiProblem> {
+        let mut names = Self::default();
+        let mut wanted: BTreeMap<&WorkspaceId, BTreeSet<&str>> = BTreeMap::new();
+        for given in orders {
+            let users = wanted.entry(&given.workspace).or_default();
+            users.extend(signer(&given.by));
+            users.extend(given.record.user.as_ref().map(UserId::as_str));
+        }
+        for (workspace, wanted) in wanted {
+            let channels = web.archive.channels(workspace).await?.into_iter();
+            let named = channels.filter(|channel| access.may_name(channel.visibility));
+            names
+                .channels
+                .extend(named.map(|channel| ((channel.workspace, channel.id), channel.name)));
+            if wanted.is_empty() || !may_name_users(access, workspace) {
+                continue;
+            }
+            let users = web.archive.users(workspace).await?.into_iter();
+            let named = users.filter(|user| wanted.contains(user.id.as_str()));
+            names.users.extend(named.map(|user| ((user.workspace, user.id), user.name)));
+        }
+        Ok(names)
+    }
+
+    fn user(&self, workspace: &WorkspaceId, id: &str, language: Language) -> String {
+        if id == FORGOTTEN_USER_ID {
+            return texts::orders::forgotten(language).to_owned();
+        }
+        let name = self.users.get(&(workspace.clone(), UserId::new(id)));
+        name.map_or_else(|| id.to_owned(), ToString::to_string)
+    }
+
+    fn row(&self, given: &GivenOrder, language: Language) -> OrderRow {
+        let (workspace, record) = (&given.workspace, &given.record);
+        let channel = record.channel.as_ref().map(|channel| {
+            let name = self.channels.get(&(workspace.clone(), channel.clone()));
+            name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
+        });
+        let user = record.user.as_ref().map(|user| self.user(workspace, user.as_str(), language));
+        let of_channel = record.channel.as_ref().map(|channel| channel_address(workspace, channel));
+        let of_decision = record.decision.map(|id| decision_address(workspace, id));
+        OrderRow {
+            number: given.number,
+            at: TimeView::new(given.at),
+            workspace: workspace.to_string(),
+            by: match &*given.by {
+                "" => texts::console::this_machine(language).to_owned(),
+                by => self.user(workspace, signer(by).unwrap_or(by), language),
+            },
+            what: what(given, language),
+            until: record.until.filter(|until| *until != Timestamp::MAX).map(TimeView::new),
+            place: match (record.kind, channel.or(user)) {
+                (_, Some(place)) => place,
+                (OrderKind::Mute | OrderKind::Unmute, None) => {
+                    texts::orders::everywhere(language).to_owned()
+                }
+                (_, None) => "–".to_owned(),
+            },
+            address: of_decision.or(of_channel),
+        }
+    }
+}
+
+/// What was ordered, in words.
+fn what(given: &GivenOrder, language: Language) -> String {
+    let record = &given.record;
+    let word = texts::orders::kind(language, record.kind.name());
+    let more = match (record.kind, record.value.as_deref()) {
+        (OrderKind::Mute, _) => (record.until == Some(Timestamp::MAX))
+            .then(|| texts::orders::until_lifted(language).to_owned()),
+        (OrderKind::Mode, None) => Some(texts::orders::as_configured(language).to_owned()),
+        (OrderKind::Mode, Some(name)) => {
+            let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
+            Some(mode.map_or(name, |mode| texts::ledger::mode(language, mode)).to_owned())
+        }
+        (_, value) => value.map(str::to_owned),
+    };
+    match more {
+        Some(more) => format!("{word}: {more}"),
+        None => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::decision::DecisionId;
+    use aizuchi_core::memory::asker::sign;
+    use aizuchi_core::store::order_journal::OrderRecord;
+
+    #[test]
+    fn an_order_is_told_with_who_gave_it_and_what_it_concerns() {
+        let (team, at) = (WorkspaceId::new("slack:T1"), Timestamp::UNIX_EPOCH);
+        let mia = UserId::new("U1");
+        let names = Names {
+            channels: HashMap::from([((team.clone(), ChannelId::new("C1")), "tea".into())]),
+            users: HashMap::from([((team.clone(), mia.clone()), "Mia".into())]),
+        };
+        let tea =
+            |kind| OrderRecord { channel: Some(ChannelId::new("C1")), ..OrderRecord::new(kind) };
+        let by_mia = sign(&mia, at);
+        for (by, record, expected) in [
+            (
+                "olga",
+                OrderRecord { until: Some(Timestamp::MAX), ..tea(OrderKind::Mute) },
+                ("olga", "mute: until unmuted", "#tea"),
+            ),
+            (&*by_mia, OrderRecord::new(OrderKind::Unmute), ("Mia", "unmute", "everywhere")),
+            (
+                "",
+                OrderRecord { value: Some("observe".into()), ..tea(OrderKind::Mode) },
+                ("this machine", "mode: only listens", "#tea"),
+            ),
+            ("olga", tea(OrderKind::Mode), ("olga", "mode: as configured", "#tea")),
+            (
+                "olga",
+                OrderRecord { user: Some(mia.clone()), ..OrderRecord::new(OrderKind::OptIn) },
+                ("olga", "opt in", "Mia"),
+            ),
+            (
+                FORGOTTEN_USER_ID,
+                OrderRecord::new(OrderKind::Forget),
+                ("(somebody who was forgotten)", "forget a person", "–"),
+            ),
+            (
+                "olga",
+                OrderRecord { decision: Some(DecisionId(7)), ..tea(OrderKind::DropDeadLetter) },
+                ("olga", "drop what could not be said", "#tea"),
+            ),
+        ] {
+            let given =
+                GivenOrder { number: 1, workspace: team.clone(), at, by: by.into(), record };
+            let row = names.row(&given, Language::En);
+            assert_eq!((&*row.by, &*row.what, &*row.place), expected);
+            let leads_to_decision = row.address.is_some_and(|it| it.ends_with("/7"));
+            assert_eq!(leads_to_decision, given.record.decision.is_some());
+        }
+    }
+
+    #[test]
+    fn every_kind_has_words() {
+        for kind in [
+            OrderKind::Mute,
+            OrderKind::Unmute,
+            OrderKind::Mode,
+            OrderKind::OptOut,
+            OrderKind::OptIn,
+            OrderKind::Reset,
+            OrderKind::Forget,
+            OrderKind::RetryDeadLetter,
+            OrderKind::DropDeadLetter,
+            OrderKind::ForgetMoments,
+            OrderKind::ChooseModel,
+        ] {
+            let word = texts::orders::kind(Language::Ja, kind.name());
+            assert_ne!(word, kind.name());
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Who ordered what, and who has opted out.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::web::access::{Access, Visitor};
+use crate::web::refusal::Refusal;
+use crate::web::views::PersonView;
+use crate::web::workspaces::WorkspaceParameter;
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
+use aizuchi_core::chat::{ChannelId, UserId, Visibility, WorkspaceId};
+use aizuchi_core::decision::DecisionId;
+use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
+
+/// How many orders are on one page.
+const PAGE: usize = 100;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct OrdersQuery {
+    /// Only in this workspace, by its id. Without one it is all of them.
+    workspace: Option<String>,
+    /// The `older` of the page behind the one that is wanted.
+    before: Option<i64>,
+}
+
+/// What was ordered, newest first.
+#[derive(Serialize, JsonSchema)]
+pub struct OrdersAnswer {
+    orders: Vec<OrderView>,
+    /// The value of `before` for the page before, if there is one.
+    older: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct OrderView {
+    number: i64,
+    workspace: WorkspaceId,
+    ts: f64,
+    /// The name under which somebody signed in; in the chat the id of the user, and when they gave the command, in
+    /// milliseconds. Empty: this machine.
+    by: Arc<str>,
+    kind: OrderKind,
+    /// Null: in the whole workspace.
+    channel: Option<ChannelId>,
+    /// Whom it concerns.
+    user: Option<UserId>,
+    /// Of a mute; null: until it is lifted.
+    until: Option<f64>,
+    /// The mode or the model that was chosen. Null of a mode: as configured.
+    value: Option<Arc<str>>,
+    /// Of what could not be said.
+    decision: Option<DecisionId>,
+}
+
+/// `GET /api/orders`: of all workspaces, or of one.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: Result<Query<OrdersQuery>, QueryRejection>,
+) -> ApiResult<OrdersAnswer> {
+    let Query(query) = query.map_err(|_| Refusal::OrderNumberNeeded)?;
+    let workspace = workspaces::find_only(&web, query.workspace.as_deref()).await?;
+    let (orders, older) = read(&web, &visitor.access, workspace, query.before).await?;
+    Ok(Json(OrdersAnswer { orders: orders.into_iter().map(view).collect(), older }))
+}
+
+fn view(given: GivenOrder) -> OrderView {
+    OrderView {
+        number: given.number,
+        workspace: given.workspace,
+        ts: views::seconds(given.at),
+        by: given.by,
+        kind: given.record.kind,
+        channel: given.record.channel,
+        user: given.record.user,
+        until: given.record.until.filter(|until| *until != Timestamp::MAX).map(views::seconds),
+        value: given.record.value,
+        decision: given.record.decision,
+    }
+}
+
+/// The newest orders before one of them, and where the page before ends. For those who give orders themselves.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    workspace: Option<WorkspaceId>,
+    before: Option<i64>,
+) -> Result<(Vec<GivenOrder>, Option<i64>), ApiProblem> {
+    require_orders(access)?;
+    // One more tells whether there is a page before this one.
+    let query = OrderJournalQuery { workspace, before, limit: PAGE + 1 };
+    let mut orders = web.archive.order_journal(&query).await?;
+    let is_full = orders.len() > PAGE;
+    orders.truncate(PAGE);
+    let older = orders.last().filter(|_| is_full).map(|given| given.number);
+    Ok((orders, older))
+}
+
+/// Who has opted out, in the order of their ids. Their names are told to those who may read what is said in public.
+#[derive(Serialize, JsonSchema)]
+pub struct OptOutsAnswer {
+    opted_out: Vec<PersonView>,
+}
+
+/// `GET /api/opt-outs`.
+pub async fn opt_outs(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: WorkspaceParameter,
+) -> ApiResult<OptOutsAnswer> {
+    let workspace = workspaces::named(&web, query).await?;
+    let found = read_opt_outs(&web, &visitor.access, &workspace).await?;
+    let person =
+        |(id, name): (UserId, Arc<str>)| PersonView { id: Some(id.to_string()), name, bot: None };
+    Ok(Json(OptOutsAnswer { opted_out: found.into_iter().map(person).collect() }))
+}
+
+/// Who has opted out, with their names as far as the visitor may learn them.
+pub async fn read_opt_outs(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+) -> Result<Vec<(UserId, Arc<str>)>, ApiProblem> {
+    require_orders(access)?;
+    let opted_out = web.store.orders(workspace).await?.opted_out;
+    let users = match may_name_users(access, workspace) && !opted_out.is_empty() {
+        true => web.archive.users(workspace).await?,
+        false => Vec::new(),
+    };
+    let named = |id: UserId| {
+        let known = users.iter().find(|user| user.id == id);
+        let name = known.map_or_else(|| id.to_string().into(), |user| user.name.clone());
+        (id, name)
+    };
+    Ok(opted_out.into_iter().map(named).collect())
+}
+
+/// Whether they may learn who the users of a workspace are.
+pub fn may_name_users(access: &Access, workspace: &WorkspaceId) -> bool {
+    access.may_read(workspace, Visibility::Public)
+}
+
+fn require_orders(access: &Access) -> Result<(), ApiProblem> {
+    match access.may_order() {
+        true => Ok(()),
+        false => Err(Refusal::OrdersWithheld.into()),
+    }
+}
