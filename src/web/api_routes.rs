@@ -18,7 +18,7 @@ use crate::web::dead_letters::{LettersAnswer, LettersQuery};
 use crate::web::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::web::marks::MarkBody;
 use crate::web::memories::{
-    ChangesAnswer, MemoBody, MemoriesAnswer, MemoriesQuery, MemoryOrderBody,
+    ChangesAnswer, MemoBody, MemoRevertBody, MemoriesAnswer, MemoriesQuery, MemoryOrderBody,
 };
 use crate::web::models::{ChoiceBody, ModelsAnswer};
 use crate::web::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
@@ -359,6 +359,13 @@ fn memory() -> Vec<Endpoint> {
         )
         .body::<MemoBody>()
         .within(MAX_TEXT_BYTES),
+        Endpoint::new(
+            ("POST", "/api/memos/{id}/revert"),
+            ("revertMemo", topic),
+            texts::revert_memo,
+            post(memories::post_memo_revert),
+        )
+        .body::<MemoRevertBody>(),
         Endpoint::new(
             ("DELETE", "/api/memos/{id}"),
             ("removeMemo", topic),

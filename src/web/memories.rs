@@ -21,6 +21,7 @@ use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{
     ChannelId, Message, MessageId, UserId, Visibility, WorkspaceId, to_single_line,
 };
+use aizuchi_core::decision::DecisionId;
 use aizuchi_core::memo::{Memo, parse_content, parse_priority, parse_tags};
 use aizuchi_core::memory::change::{JournalEntry, JournalKind, MemoEdit, MemoryChange};
 use aizuchi_core::memory::{
@@ -276,6 +277,31 @@ pub async fn change_memo(
     apply(web, Order::ChangeMemo { workspace, id, edit, by }).await
 }
 
+/// Makes a memo what it was in one of its versions. Nobody goes back to what they may not read.
+pub async fn revert_memo(
+    web: &Web,
+    access: &Access,
+    workspace: Option<&str>,
+    id: MemoryId,
+    version: MemoryId,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(Refusal::NoOrders.into());
+    }
+    let workspace = workspaces::find(web, workspace).await?;
+    let mut touched = web.archive.memo_versions(&workspace, &[version]).await?;
+    if touched.is_empty() {
+        return Err(changed());
+    }
+    let all = web.archive.all_memos(&workspace).await?;
+    touched.extend(all.into_iter().filter(|(known, _)| *known == id));
+    if !touched.iter().all(|(_, memo)| access.may_read(&workspace, memo.visibility)) {
+        return Err(Refusal::NoMemo.into());
+    }
+    let by = access.signature();
+    apply(web, Order::RevertMemo { workspace, id, version, by }).await
+}
+
 async fn apply(web: &Web, order: Order) -> Result<(), ApiProblem> {
     match web.inbox.apply_order(order).await {
         Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
@@ -480,6 +506,8 @@ pub struct ChangeAnswer {
     /// The versions.
     before: Option<MemoryId>,
     after: MemoryId,
+    /// For whose reply a tool changed a memo.
+    decision: Option<DecisionId>,
 }
 
 /// `GET /api/memory-changes`: what changed memories and memos, newest first.
@@ -501,6 +529,7 @@ pub async fn journal(
         kind: entry.kind,
         before: entry.before,
         after: entry.after,
+        decision: entry.decision.map(DecisionId),
     };
     Ok(Json(ChangesAnswer { changes: changes.iter().map(view).collect(), older }))
 }
@@ -591,6 +620,28 @@ pub async fn put_memo(
     let edit = parse_edit(&body.content, body.priority, &body.tags, body.detail.as_deref())?;
     let workspace = body.workspace.as_deref();
     change_memo(&web, &visitor.access, workspace, MemoryId(id), Some(edit)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoRevertBody {
+    workspace: Option<String>,
+    /// The version, which a change names as `before`.
+    to: i64,
+}
+
+/// `POST /api/memos/ID/revert`.
+pub async fn post_memo_revert(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: MemoPath,
+    body: Result<Json<MemoRevertBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(no_memo)?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Revert))?;
+    let (id, to) = (MemoryId(id), MemoryId(body.to));
+    revert_memo(&web, &visitor.access, body.workspace.as_deref(), id, to).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

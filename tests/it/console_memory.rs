@@ -222,7 +222,47 @@ async fn what_is_remembered_of_a_person_is_found_and_a_memo_changed() {
         format!("workspace={workspace}&order=remove+memo&memo=900000&back=https://evil.example");
     let answer = form.body(body).send().await.unwrap();
     assert_eq!(answer.headers()["location"], "/console/memory");
-    assert!(!page(OPERATOR, "Ren").await.contains("May 5th"));
+    let memo = "data-testid=\"memo-text\"";
+    assert!(!page(OPERATOR, "Ren").await.contains(memo));
+    // The journal knows what it was, and it is put back from there.
+    let changes = format!("/api/memory-changes?workspace={workspace}");
+    let changes = json_of(get(&program, Some(OPERATOR), &changes).await).await["changes"].clone();
+    let of_memo: Vec<&Value> =
+        changes.as_array().unwrap().iter().filter(|it| it["memo"] == 900_000).collect();
+    let told: Vec<_> = of_memo.iter().map(|it| (&it["kind"], &it["by"])).collect();
+    let olga = json!("olga");
+    assert_eq!(told, [(&json!("removed"), &olga), (&json!("edited"), &olga)], "{changes}");
+    let journal = async |token: &str| {
+        let shown = page(token, "").await;
+        shown.split_once("id=\"journal\"").unwrap().1.to_owned()
+    };
+    let shown = journal(OPERATOR).await;
+    assert!(shown.contains("before: Ren: May 5th") && shown.contains("Ren: May 3rd"), "{shown}");
+    assert!(shown.contains("data-testid=\"revert-memo\""), "{shown}");
+    let shown = journal(VIEWER).await;
+    assert!(!shown.contains("Ren: May") && !shown.contains("birthdays"), "{shown}");
+    let revert = async |token: &str, to: &Value| {
+        let body = json!({ "workspace": workspace, "to": to });
+        post(&program, Some(token), "/api/memos/900000/revert", body).await
+    };
+    let first = &of_memo[1]["before"];
+    assert_eq!(revert(VIEWER, first).await, StatusCode::FORBIDDEN);
+    assert_eq!(revert(OPERATOR, &json!(1)).await, StatusCode::CONFLICT);
+    assert_eq!(revert(OPERATOR, first).await, StatusCode::NO_CONTENT);
+    assert!(page(OPERATOR, "Ren").await.contains(memo));
+    let form = client().post(format!("{}/console/memory", program.address)).bearer_auth(OPERATOR);
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    let to = &of_memo[0]["before"];
+    let body = format!("workspace={workspace}&order=revert+memo&memo=900000&to={to}");
+    let reverted = form.body(body).send().await.unwrap();
+    assert_eq!(reverted.status(), StatusCode::SEE_OTHER);
+    let found = json_of(
+        get(&program, Some(OPERATOR), &format!("/api/memories?workspace={workspace}")).await,
+    )
+    .await;
+    assert_eq!(found["memos"][0]["content"], "Ren: May 5th");
+    let removed = client().delete(format!("{address}?workspace={workspace}")).bearer_auth(OPERATOR);
+    assert_eq!(removed.send().await.unwrap().status(), StatusCode::NO_CONTENT);
     let again = client().delete(format!("{address}?workspace={workspace}")).bearer_auth(OPERATOR);
     assert_eq!(again.send().await.unwrap().status(), StatusCode::NOT_FOUND);
 

@@ -7,7 +7,7 @@ use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, 
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 38] = [
+const NAMES: [&str; 39] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/memos/{id} removeMemo",
@@ -35,6 +35,7 @@ const NAMES: [&str; 38] = [
     "POST /api/decisions/{id}/mark markDecision",
     "POST /api/demo startDemo",
     "POST /api/memories changeMemory",
+    "POST /api/memos/{id}/revert revertMemo",
     "POST /api/messages postMessage",
     "POST /api/mode setMode",
     "POST /api/models chooseModel",

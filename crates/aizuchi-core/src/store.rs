@@ -403,6 +403,13 @@ pub trait Archive: Send + Sync {
     async fn all_memos(&self, workspace: &WorkspaceId)
     -> Result<Vec<(MemoryId, Memo)>, StoreError>;
 
+    /// These versions of memos, which the journal names, as far as they are kept, in the order of their ids.
+    async fn memo_versions(
+        &self,
+        workspace: &WorkspaceId,
+        versions: &[MemoryId],
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError>;
+
     /// What changed the memories and memos of a workspace, or of one of its channels: the newest before a change, newest
     /// first.
     async fn memory_journal(
@@ -580,6 +587,13 @@ pub enum Order {
         edit: Option<MemoEdit>,
         by: Arc<str>,
     },
+    /// Make a memo what it was in one of its versions, also one that was removed. Refused if the version is gone.
+    RevertMemo {
+        workspace: WorkspaceId,
+        id: MemoryId,
+        version: MemoryId,
+        by: Arc<str>,
+    },
 }
 
 /// Somebody reads what was said in a private channel or a direct message.
@@ -677,6 +691,7 @@ impl Order {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteModelChoice { .. } => false,
         }
@@ -696,6 +711,7 @@ impl Order {
             | Order::RetryDeadLetter { workspace, .. }
             | Order::MarkDecision { workspace, .. }
             | Order::ChangeMemo { workspace, .. }
+            | Order::RevertMemo { workspace, .. }
             | Order::NoteModelChoice { workspace, .. }
             | Order::ForgetMoments { workspace } => workspace,
             Order::Signed { order, .. } => order.workspace(),

@@ -103,7 +103,7 @@ pub async fn page(
         true => places.rows(&found),
         false => Vec::new(),
     };
-    let journal = Journal::read(&web, &workspace, channel, query.before).await?;
+    let journal = Journal::read(&web, access, &workspace, channel, query.before).await?;
     let all = found.clone();
     if channel.is_none() && user.is_none() {
         found.retain(|memory| memory.key.scope == MemoryScope::Workspace);
@@ -125,6 +125,7 @@ pub async fn page(
         sources,
         user: user.as_ref(),
     };
+    let journal_rows = journal.rows(&builder, &all, &memos);
     let mut views: Vec<MemoryView> = Vec::new();
     for memory in &found {
         let Some(view) = builder.memory(memory) else { continue };
@@ -136,7 +137,6 @@ pub async fn page(
     let memos: Vec<MemoView> = memos.iter().map(|(id, memo)| builder.memo(*id, memo)).collect();
     let address = address(&workspace, channel, &query.person);
     let is_withheld = !reads_people;
-    let journal_rows = journal.rows(&builder, &all);
     let journal_part = ListPart {
         name: "changes",
         shown: journal_rows.len(),
@@ -190,7 +190,7 @@ pub struct MemoryForm {
     term: String,
     #[serde(default)]
     version: i64,
-    /// As in the API, or `memo` and `remove memo`.
+    /// As in the API, or `memo`, `remove memo` and `revert memo`.
     order: String,
     entry: Option<String>,
     text: Option<String>,
@@ -212,6 +212,12 @@ pub async fn order(
     let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
     let back = OwnPage::redirect(form.back.as_ref(), "/console/memory");
     let access = &visitor.access;
+    if form.order == "revert memo" {
+        let id = MemoryId(form.memo.ok_or(Refusal::IncompleteForm)?);
+        let to = MemoryId(form.to.ok_or(Refusal::IncompleteForm)?);
+        memories::revert_memo(&web, access, form.workspace.as_deref(), id, to).await?;
+        return Ok(back);
+    }
     if matches!(form.order.as_str(), "memo" | "remove memo") {
         let id = MemoryId(form.memo.ok_or(Refusal::IncompleteForm)?);
         let edit = match form.order.as_str() {

@@ -16,6 +16,7 @@ pub enum BodyFormat {
     OptOut,
     MemoryOrder,
     Memo,
+    Revert,
     Mark,
     Judge,
     /// Of a model.
@@ -36,6 +37,7 @@ impl BodyFormat {
             BodyFormat::OptOut => texts::refusals::format_of_opt_out(language),
             BodyFormat::MemoryOrder => texts::refusals::format_of_memory_order(language),
             BodyFormat::Memo => texts::refusals::format_of_memo(language),
+            BodyFormat::Revert => texts::refusals::format_of_revert(language),
             BodyFormat::Mark => texts::refusals::format_of_mark(language),
             BodyFormat::Judge => texts::refusals::format_of_judge(language),
             BodyFormat::Choice => texts::refusals::format_of_choice(language),

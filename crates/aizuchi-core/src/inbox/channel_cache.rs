@@ -136,6 +136,7 @@ impl ChannelCache {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteModelChoice { .. }
             | Order::Signed { .. } => {}

@@ -71,6 +71,8 @@ pub struct MemoEdit {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum JournalKind {
+    /// A memo was written.
+    Created,
     /// A model folded what was said into it.
     Folded,
     /// A message behind it was edited, deleted or made private.
@@ -92,13 +94,15 @@ pub struct JournalEntry {
     /// `None`: a memo.
     pub key: Option<MemoryKey>,
     pub at: Timestamp,
-    /// Who did it. Empty: this machine, or nobody.
+    /// Who did it, or asked for it. Empty: this machine, or nobody.
     pub by: Arc<str>,
     pub kind: JournalKind,
     /// The version before it, if it is still kept.
     pub before: Option<MemoryId>,
     /// The version that it made, or the memo.
     pub after: MemoryId,
+    /// The number of the decision for whose reply a tool changed a memo.
+    pub decision: Option<i64>,
 }
 
 impl JournalKind {

@@ -156,6 +156,7 @@ impl Order {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_) => return None,
         })
     }

@@ -61,6 +61,9 @@ texts! {
         / "記憶の項目を変更・固定・削除する。記憶全体の操作もできる。";
     list_memory_changes: "Reads who changed memories, and how." / "記憶の変更履歴を読む。";
     change_memo: "Changes a memo." / "メモを変更する。";
+    revert_memo:
+        "Makes a memo what it was before a change, also one that was removed."
+        / "メモを変更前の内容に戻す。削除したメモも戻せる。";
     remove_memo: "Removes a memo." / "メモを削除する。";
     get_status: "Tells how every workspace stands." / "全ワークスペースの状態を読む。";
     get_health: "Tells what waits and which models fail." / "待っている処理とモデルの状態を読む。";

@@ -65,6 +65,10 @@ texts! {
     by: "By" / "変更者";
     by_itself: "by itself" / "自動";
     a_memo: "a memo" / "メモ";
+    named_memo(name: &str): "memo “{name}”" / "メモ「{name}」";
+    was(text: &str): "before: {text}" / "変更前：{text}";
+    decision: "the decision" / "その判断";
+    revert_memo: "Put it back as it was" / "この変更の前に戻す";
     version_gone: "the previous version is no longer kept" / "以前の版は残っていません";
     older: "Older" / "以前のもの";
     newest: "Newest" / "最新";
@@ -84,6 +88,7 @@ pub fn term(language: Language, term: MemoryTerm) -> &'static str {
 /// What was done to a memory.
 pub fn journal_kind(language: Language, kind: JournalKind) -> &'static str {
     match kind {
+        JournalKind::Created => pick(language, "written", "作成"),
         JournalKind::Folded => pick(language, "took in what was said", "発言を取り込み"),
         JournalKind::Forgotten => pick(language, "forgot a message", "発言を忘却"),
         JournalKind::Edited => pick(language, "changed", "変更"),

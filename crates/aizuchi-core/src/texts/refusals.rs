@@ -163,6 +163,9 @@ texts! {
     format_of_memo:
         r#"{"content": "…", "priority": 3, "tags": ["…"], "detail": null}"#
         / r#"{"content": "…", "priority": 3, "tags": ["…"], "detail": null}"#;
+    format_of_revert:
+        r#"{"to": 7}, the version that a change names as before"#
+        / r#"{"to": 7}（変更の記録に「前の版」として示された番号）"#;
     format_of_mark:
         r#"{"mark": "right", "should_have_spoken", "should_have_kept_silent" or null}"#
         / r#"{"mark": "right"、"should_have_spoken"、"should_have_kept_silent"、null のどれか}"#;

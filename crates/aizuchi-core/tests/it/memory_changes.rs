@@ -273,6 +273,28 @@ async fn a_memo_is_changed_and_removed() {
         assert_eq!(all.len(), 2);
         assert_eq!(of("garden", Some(all[0].number)).await, all[1..]);
         assert!(of("kitchen", None).await.is_empty());
+
+        // What it was before each change is kept, and it is made that again.
+        let befores: Vec<MemoryId> = all.iter().filter_map(|change| change.before).collect();
+        let kept = archive.memo_versions(&workspace(), &befores).await.unwrap();
+        let contents: Vec<&str> = kept.iter().map(|(_, memo)| &*memo.content).collect();
+        assert_eq!(contents, ["Mia: May 3rd", "Mia: May 5th"]);
+        let revert = async |id, version| {
+            let (workspace, by) = (workspace(), "olga".into());
+            harness.inbox.apply_order(Order::RevertMemo { workspace, id, version, by }).await
+        };
+        for (version, expected) in [(befores[1], &before), (befores[0], &after)] {
+            revert(id, version).await.unwrap();
+            let (same, found) = archive.all_memos(&workspace()).await.unwrap().remove(0);
+            let (found, expected) = (Memo { updated: at(0), ..found }, expected.clone());
+            assert_eq!((same, found), (id, Memo { updated: at(0), ..expected }));
+        }
+        let newest = of("garden", None).await.remove(0);
+        assert_eq!((newest.kind, newest.after), (JournalKind::Reverted, id));
+        assert!(newest.before.is_some(), "what it was in between: {newest:?}");
+        for (id, version) in [(id, id), (befores[0], befores[0])] {
+            assert!(matches!(revert(id, version).await, Err(StoreError::Refused(_))));
+        }
     })
     .await;
 }

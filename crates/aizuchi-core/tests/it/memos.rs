@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{
-    Channel, ChannelId, Deletion, Heard, Mention, Message, MessageId, Visibility,
+    Channel, ChannelId, Deletion, Heard, Mention, Message, MessageId, UserId, Visibility,
 };
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::asker::signer;
+use aizuchi_core::memory::change::{JournalEntry, JournalKind};
 use aizuchi_core::memory::{Lineage, MemoryId};
 use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::store::Order;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -35,6 +38,7 @@ trait MemosExt {
     async fn names(&self, channel: &str) -> Vec<String>;
     async fn prompts(&self, channel: &str) -> Vec<(String, Vec<MemoryId>)>;
     async fn has_changed_since(&self, revision: u64, id: MemoryId) -> bool;
+    async fn memo_changes(&self) -> Vec<JournalEntry>;
     fn revision(&self) -> u64;
 }
 
@@ -91,6 +95,12 @@ impl MemosExt for Harness {
             .has_changed_since(&top_level("garden"), revision, &made_from)
             .await
             .unwrap()
+    }
+
+    /// What changed memos, newest first.
+    async fn memo_changes(&self) -> Vec<JournalEntry> {
+        let journal = self.store.archive.memory_journal(&workspace(), None, None, 100).await;
+        journal.unwrap().into_iter().filter(|change| change.key.is_none()).collect()
     }
 
     fn revision(&self) -> u64 {
@@ -262,6 +272,72 @@ async fn a_reply_that_changes_memos_is_not_redrafted() {
         harness.delete_message("garden", message).await;
         let left = harness.prompts("garden").await;
         assert!(!left.iter().any(|(text, _)| text.contains("black")), "{left:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_tools_wrote_is_on_record_and_goes_with_its_messages() {
+    on_every_database(async |store| {
+        let harness = new_harness(store).await;
+        let asked = harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
+        harness.call_tools("garden", "change it", &[edit("tea", "content", "black")]).await;
+        let [(tea, _)] = harness.memos("garden").await[..] else { panic!() };
+        let remove = ("remove_memo", json!({ "memo_name": "tea" }));
+        harness.call_tools("garden", "drop it", &[remove]).await;
+        let changes = harness.memo_changes().await;
+        let kinds: Vec<_> = changes.iter().map(|change| change.kind).collect();
+        assert_eq!(kinds, [JournalKind::Removed, JournalKind::Edited, JournalKind::Created]);
+        assert!(changes.iter().all(|change| signer(&change.by) == Some("u-alice")), "{changes:?}");
+        let decisions = harness.decisions("garden").await;
+        let decisions: Vec<_> = decisions.iter().map(|it| Some(it.id.0)).collect();
+        assert!(changes.iter().all(|it| decisions.contains(&it.decision)), "{changes:?}");
+        let versions = async || {
+            let befores = harness.memo_changes().await.into_iter().filter_map(|it| it.before);
+            let befores: Vec<MemoryId> = befores.collect();
+            let kept = harness.store.archive.memo_versions(&workspace(), &befores).await.unwrap();
+            kept.into_iter().map(|(_, memo)| memo.content).collect::<Vec<_>>()
+        };
+        assert_eq!(versions().await, ["green", "black"]);
+
+        let (workspace, id, by) = (workspace(), tea, "olga".into());
+        let version = changes[0].before.unwrap();
+        harness.order(Order::RevertMemo { workspace, id, version, by }).await;
+        assert_eq!(harness.names("garden").await, ["tea"]);
+        harness.delete_message("garden", asked).await;
+        assert_eq!(harness.names("garden").await, [""; 0]);
+        assert_eq!(versions().await, [""; 0]);
+        let newest = harness.memo_changes().await.remove(0);
+        assert_eq!((newest.kind, newest.after), (JournalKind::Forgotten, tea));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_memo_was_is_as_private_as_its_channel_and_goes_with_its_user() {
+    on_every_database(async |store| {
+        let harness = new_harness(store).await;
+        let kept = async || {
+            let database = harness.store.database.clone().unwrap();
+            database.count("SELECT count(*) AS n FROM old_memos").await
+        };
+        harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
+        harness.call_tools("garden", "change it", &[edit("tea", "content", "black")]).await;
+        assert_eq!(kept().await, 1);
+        harness.set_visibility("garden", Visibility::Private).await;
+        assert_eq!(kept().await, 0);
+        harness.call_tools("garden", "change it", &[edit("tea", "content", "red")]).await;
+        assert_eq!(kept().await, 1);
+        let changes = harness.memo_changes().await;
+        let version = changes[0].before.unwrap();
+        let found = harness.store.archive.memo_versions(&workspace(), &[version]).await.unwrap();
+        assert_eq!((&*found[0].1.content, found[0].1.visibility), ("black", Visibility::Private));
+        let (workspace, user, asked) = (workspace(), UserId::new("u-alice"), harness.clock.now());
+        harness.order(Order::Forget { workspace, user, asked }).await;
+        harness.store.finish_forgetting(asked).await;
+        assert_eq!(kept().await, 0);
+        let changes = harness.memo_changes().await;
+        assert!(changes.iter().all(|change| &*change.by == "forgotten"), "{changes:?}");
     })
     .await;
 }

@@ -356,6 +356,7 @@ impl Simulation {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteModelChoice { .. }
             | Order::Signed { .. } => {}

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::web::access::Access;
-use crate::web::console::layout::{TimeView, encode, memory_address};
+use crate::web::console::layout::{TimeView, decision_address, encode, memory_address};
 use crate::web::memories::{self, KeyFields, entry_id};
-use crate::web::{ApiProblem, Web};
+use crate::web::workspaces::Shown;
+use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{Channel, ChannelId, Message, User, UserId, Visibility, WorkspaceId};
+use aizuchi_core::decision::DecisionId;
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::asker::signer;
 use aizuchi_core::memory::change::{JournalEntry, JournalKind};
@@ -87,7 +89,18 @@ pub struct JournalRow {
     pub place: String,
     /// The versions of its memory.
     pub history: Option<String>,
+    /// What a memo said before, for those who may read it.
+    pub was: Option<String>,
+    /// The page of the decision for whose reply a tool changed a memo.
+    pub decision: Option<String>,
     pub undo: Option<UndoView>,
+    pub memo_undo: Option<MemoUndoView>,
+}
+
+/// How a memo is made what it was before a change.
+pub struct MemoUndoView {
+    pub memo: i64,
+    pub to: i64,
 }
 
 /// How a change is undone.
@@ -308,6 +321,9 @@ impl ViewBuilder<'_> {
                 texts::memories::by_itself(self.language).to_owned()
             }
             _ if !self.access.may_order() => "–".to_owned(),
+            (_, "") if change.decision.is_some() => {
+                texts::memories::by_itself(self.language).to_owned()
+            }
             (_, "") => texts::console::this_machine(self.language).to_owned(),
             (_, by) => {
                 let is_signer = |user: &&User| signer(by) == Some(user.id.as_str());
@@ -344,18 +360,30 @@ pub fn history_address(key: &MemoryKey) -> String {
 /// A page of the journal.
 pub struct Journal {
     entries: Vec<JournalEntry>,
+    /// What memos were before, as far as the visitor may read it.
+    versions: HashMap<MemoryId, Memo>,
     pub older: Option<i64>,
 }
 
 impl Journal {
+    /// Looks at what private memos were are recorded.
     pub async fn read(
         web: &Web,
+        access: &Access,
         workspace: &WorkspaceId,
         channel: Option<&ChannelId>,
         before: Option<i64>,
     ) -> Result<Self, ApiProblem> {
         let (entries, older) = memories::journal_page(web, workspace, channel, before).await?;
-        Ok(Self { entries, older })
+        let of_memos = entries.iter().filter(|entry| entry.key.is_none());
+        let wanted: Vec<MemoryId> = of_memos.filter_map(|entry| entry.before).collect();
+        let mut versions = match wanted.is_empty() {
+            true => Vec::new(),
+            false => web.archive.memo_versions(workspace, &wanted).await?,
+        };
+        versions.retain(|(_, memo)| access.may_read(workspace, memo.visibility));
+        workspaces::record_look(web, access, workspace, Shown::Memos(&versions)).await?;
+        Ok(Self { entries, versions: versions.into_iter().collect(), older })
     }
 
     /// Whether a change here led to this version of a memory.
@@ -363,9 +391,32 @@ impl Journal {
         self.entries.iter().any(|entry| entry.after == memory)
     }
 
-    /// The changes. The newest of each of these memories can be undone, as long as the version before is kept.
-    pub fn rows(&self, builder: &ViewBuilder<'_>, shown: &[Memory]) -> Vec<JournalRow> {
+    /// The changes. The newest of each of these memories can be undone, as long as the version before is kept; a memo can
+    /// be made what it was before any of them.
+    pub fn rows(
+        &self,
+        builder: &ViewBuilder<'_>,
+        shown: &[Memory],
+        memos: &[(MemoryId, Memo)],
+    ) -> Vec<JournalRow> {
         let language = builder.language;
+        let version = |entry: &JournalEntry| {
+            let before = entry.before.filter(|_| entry.key.is_none())?;
+            Some((before, self.versions.get(&before)?))
+        };
+        let memo_name = |entry: &JournalEntry| {
+            let current = memos.iter().find(|(id, _)| *id == entry.after);
+            let memo = current.map(|(_, memo)| memo);
+            let memo = memo.or_else(|| version(entry).map(|(_, memo)| memo));
+            match memo {
+                Some(memo) => texts::memories::named_memo(language, &memo.name),
+                None => texts::memories::a_memo(language).to_owned(),
+            }
+        };
+        let memo_undo = |entry: &JournalEntry| {
+            let (before, _) = version(entry).filter(|_| builder.access.may_order())?;
+            Some(MemoUndoView { memo: entry.after.0, to: before.0 })
+        };
         let undo = |entry: &JournalEntry| {
             let (key, before) = (entry.key.as_ref()?, entry.before?);
             let current = shown.iter().find(|memory| memory.id == entry.after)?;
@@ -386,10 +437,15 @@ impl Journal {
             what: texts::memories::journal_kind(language, entry.kind),
             place: match &entry.key {
                 Some(key) => builder.places.title(key, language),
-                None => texts::memories::a_memo(language).to_owned(),
+                None => memo_name(entry),
             },
             history: entry.key.as_ref().map(history_address),
+            was: version(entry).map(|(_, memo)| texts::memories::was(language, &memo.content)),
+            decision: entry
+                .decision
+                .map(|id| decision_address(&builder.places.workspace, DecisionId(id))),
             undo: undo(entry),
+            memo_undo: memo_undo(entry),
         };
         self.entries.iter().map(row).collect()
     }

@@ -467,6 +467,14 @@ impl Archive for DatabaseStore {
         memos::read_all(&self.readers, workspace).await
     }
 
+    async fn memo_versions(
+        &self,
+        workspace: &WorkspaceId,
+        versions: &[MemoryId],
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        memos::read_versions(&self.readers, workspace, versions).await
+    }
+
     async fn memory_journal(
         &self,
         workspace: &WorkspaceId,

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, WorkspaceId};
+use crate::decision::DecisionId;
 use crate::memory::change::{JournalEntry, JournalKind};
 use crate::memory::{MemoryId, MemoryKey};
 use crate::store::StoreError;
@@ -30,9 +31,17 @@ pub struct RecordedChange<'a> {
     pub by: &'a str,
     /// The version before it and the one that it made.
     pub versions: (Option<MemoryId>, MemoryId),
+    pub decision: Option<DecisionId>,
 }
 
-/// Records a change. What is old enough is dropped.
+impl<'a> RecordedChange<'a> {
+    /// A change outside of any decision.
+    pub fn new(kind: JournalKind, by: &'a str, versions: (Option<MemoryId>, MemoryId)) -> Self {
+        Self { kind, by, versions, decision: None }
+    }
+}
+
+/// Records a change. What is old enough is dropped, with what memos were before.
 pub async fn put(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -55,10 +64,14 @@ pub async fn put(
         .bind(change.by)
         .bind(change.kind.name())
         .bind(change.versions.0.map(|before| before.0))
-        .bind(change.versions.1.0);
+        .bind(change.versions.1.0)
+        .bind(change.decision.map(|DecisionId(id)| id));
     put.execute(&mut *connection).await?;
     let before = now.checked_sub(RETENTION).unwrap_or(Timestamp::MIN);
-    query(sql::DROP_MEMORY_CHANGES).bind(before.as_millisecond()).execute(connection).await?;
+    for statement in [sql::DROP_SOURCES_OF_OLD_MEMOS, sql::DROP_OLD_MEMOS, sql::DROP_MEMORY_CHANGES]
+    {
+        query(statement).bind(before.as_millisecond()).execute(&mut *connection).await?;
+    }
     Ok(())
 }
 
@@ -91,5 +104,6 @@ fn entry_from_row(row: &Row) -> Result<JournalEntry, StoreError> {
         kind: rows::parse_name(&rows::column::<String>(row, "kind")?)?,
         before: rows::column::<Option<i64>>(row, "old_version")?.map(MemoryId),
         after: MemoryId(rows::column(row, "new_version")?),
+        decision: rows::column(row, "decision")?,
     })
 }

@@ -169,11 +169,8 @@ pub async fn complete_job(
             let kept = outcome.versions_kept;
             let version = NewVersion { key, new, removed, versions_kept: kept };
             let (id, is_public) = save_version(connection, counters, version, now).await?;
-            let change = RecordedChange {
-                kind: JournalKind::Folded,
-                by: "",
-                versions: (current.map(|current| current.id), id),
-            };
+            let versions = (current.map(|current| current.id), id);
+            let change = RecordedChange::new(JournalKind::Folded, "", versions);
             journal::put(connection, counters, JournalKey::Memory(key), change, now).await?;
             finish_job(connection, key).await?;
             let interval = outcome.next_due.duration_since(now);
@@ -286,7 +283,7 @@ pub async fn forget_messages(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let list = messages.iter().map(|(message, _)| json!(message)).collect::<Value>().to_string();
-    memos::forget_messages(connection, counters, workspace, &list).await?;
+    memos::forget_messages(connection, counters, workspace, &list, now).await?;
     let memories = query(sql::MEMORIES_OF_MESSAGES).bind(workspace.as_str()).bind(&list);
     let memories = memories.fetch_all(&mut *connection).await?;
     let since = messages.iter().map(|(_, at)| *at).min().unwrap_or(Timestamp::UNIX_EPOCH);
@@ -316,7 +313,7 @@ async fn put_forgotten(
 ) -> Result<(), StoreError> {
     let Some(current) = current_version(connection, key).await? else { return Ok(()) };
     let versions = (None, current.id);
-    let change = RecordedChange { kind: JournalKind::Forgotten, by: "", versions };
+    let change = RecordedChange::new(JournalKind::Forgotten, "", versions);
     journal::put(connection, counters, JournalKey::Memory(key), change, now).await
 }
 

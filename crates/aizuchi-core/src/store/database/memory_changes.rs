@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{Visibility, WorkspaceId};
+use crate::chat::WorkspaceId;
 use crate::event::memory_job::REWRITE_DELAY;
 use crate::memo::Memo;
 use crate::memory::change::{JournalKind, MemoEdit, MemoryChange};
@@ -46,7 +46,7 @@ pub async fn change_memory(
             touch(connection, counters, current.id, Some(&lost)).await?;
             memory::schedule(connection, &[(key.clone(), now)]).await?;
             let versions = (Some(current.id), current.id);
-            let change = RecordedChange { kind: change.kind(), by, versions };
+            let change = RecordedChange::new(change.kind(), by, versions);
             journal::put(connection, counters, JournalKey::Memory(key), change, now).await
         }
         MemoryChange::Revert(to) => {
@@ -119,7 +119,7 @@ async fn replace(
     if !current.orphaned_messages.is_empty() {
         memory::schedule(connection, &[(key.clone(), now + REWRITE_DELAY)]).await?;
     }
-    let change = RecordedChange { kind, by, versions: (Some(current.id), id) };
+    let change = RecordedChange::new(kind, by, (Some(current.id), id));
     journal::put(connection, counters, JournalKey::Memory(key), change, now).await
 }
 
@@ -149,7 +149,8 @@ pub async fn change_memo(
     let found = memos::find(connection, workspace, Some(id)).await?;
     let (_, memo) = found.ok_or(StoreError::Refused(RefusalReason::MemoryChanged))?;
     counters.revision += 1;
-    let channel = (memo.visibility != Visibility::Public).then(|| memo.channel.clone());
+    let channel = memos::journaled_channel(&memo).cloned();
+    let before = memos::keep_version(connection, counters, workspace, (id, &memo), now).await?;
     let kind = match edit {
         Some(MemoEdit { content, priority, tags, detail }) => {
             let memo = Memo {
@@ -168,7 +169,33 @@ pub async fn change_memo(
             JournalKind::Removed
         }
     };
-    let change = RecordedChange { kind, by, versions: (None, id) };
+    let change = RecordedChange::new(kind, by, (Some(before), id));
+    journal::put(connection, counters, JournalKey::Memo(workspace, channel.as_ref()), change, now)
+        .await
+}
+
+/// Makes a memo what it was in an earlier version, also one that was removed. Refused if the version is gone.
+pub async fn revert_memo(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (workspace, id, version): (&WorkspaceId, MemoryId, MemoryId),
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let old = memos::find_version(connection, workspace, (id, version)).await?;
+    let old = old.ok_or_else(|| StoreError::Refused(RefusalReason::MemoryChanged))?;
+    counters.revision += 1;
+    let before = match memos::find(connection, workspace, Some(id)).await? {
+        Some((_, memo)) => {
+            Some(memos::keep_version(connection, counters, workspace, (id, &memo), now).await?)
+        }
+        None => None,
+    };
+    let channel = memos::journaled_channel(&old).cloned();
+    let memo = Memo { updated: now, ..old };
+    memos::put(connection, counters, workspace, id, memo).await?;
+    memos::copy_sources(connection, version, id).await?;
+    let change = RecordedChange::new(JournalKind::Reverted, by, (before, id));
     journal::put(connection, counters, JournalKey::Memo(workspace, channel.as_ref()), change, now)
         .await
 }

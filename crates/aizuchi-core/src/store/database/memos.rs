@@ -3,12 +3,15 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
-use crate::event::{Outcome, StepResult};
+use crate::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId};
+use crate::event::{Claim, Outcome, StepResult};
 use crate::memo::{Memo, MemoChange, MemoScope, available_name};
+use crate::memory::asker::sign;
+use crate::memory::change::JournalKind;
 use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::journal::{self, JournalKey, RecordedChange};
 use crate::store::database::sql::memory as sql;
 use crate::store::database::{Counters, lineage, rows};
 
@@ -32,38 +35,62 @@ pub async fn read_all(
     memos.iter().map(memo_from_row).collect()
 }
 
-/// Applies a reply's memo changes. In the draft's lineage the changed memos are then replaced by their source
-/// messages; otherwise the draft would become stale by its own changes.
+/// These versions of memos, as far as they are kept.
+pub async fn read_versions(
+    readers: &Readers,
+    workspace: &WorkspaceId,
+    ids: &[MemoryId],
+) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+    let memos = query(sql::OLD_MEMOS).bind(workspace.as_str()).bind(json!(ids).to_string());
+    let memos = memos.fetch_all(readers).await?;
+    memos.iter().map(memo_from_row).collect()
+}
+
+/// Applies a reply's memo changes, and records them. In the draft's lineage the changed memos are then replaced by their
+/// source messages; otherwise the draft would become stale by its own changes.
 pub async fn apply_changes(
     connection: &mut Connection,
     counters: &mut Counters,
-    conversation: &ConversationId,
+    claim: &Claim,
     outcome: &mut Outcome,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
     let StepResult::Drafted { draft, .. } = &mut outcome.result else { return Ok(()) };
     if outcome.memo_changes.is_empty() {
         return Ok(());
     }
+    let conversation = claim.event.conversation();
+    let workspace = &conversation.workspace;
+    let asker = asker(connection, conversation, draft.metadata.newest_owed()).await?;
     let answered = draft.metadata.answered_message_refs(&conversation.channel);
     let lineage = &mut draft.metadata.lineage;
     let visibility = source_visibility(connection, conversation, lineage).await?;
     for change in &outcome.memo_changes {
-        let id = match change {
+        let (kind, before, id, channel) = match change {
             MemoChange::Remove(id) => {
                 lineage.replace_memory(*id, &sources(connection, *id).await?);
+                let Some((_, memo)) = find(connection, workspace, Some(*id)).await? else {
+                    continue;
+                };
+                let before =
+                    keep_version(connection, counters, workspace, (*id, &memo), now).await?;
                 remove_for_good(connection, *id).await?;
-                continue;
+                (JournalKind::Removed, Some(before), *id, journaled_channel(&memo).cloned())
             }
             MemoChange::Upsert { memo, replaces, messages } => {
-                let replaced = find(connection, &conversation.workspace, *replaces).await?;
+                let replaced = find(connection, workspace, *replaces).await?;
                 let old_memo = replaced.as_ref().map(|(_, memo)| memo);
                 let stored = memo.to_stored(old_memo, visibility, &conversation.channel);
-                let workspace = &conversation.workspace;
-                let id = match &replaced {
-                    Some((id, old_memo)) if old_memo.scope() == stored.scope() => *id,
+                let channel = journaled_channel(&stored).cloned();
+                let (kind, before, id) = match &replaced {
+                    Some((id, old_memo)) if old_memo.scope() == stored.scope() => {
+                        let old = (*id, old_memo);
+                        let before = keep_version(connection, counters, workspace, old, now);
+                        (JournalKind::Edited, Some(before.await?), *id)
+                    }
                     Some(_) | None => {
                         counters.last_number += 1;
-                        MemoryId(counters.last_number)
+                        (JournalKind::Created, None, MemoryId(counters.last_number))
                     }
                 };
                 put(connection, counters, workspace, id, stored).await?;
@@ -72,15 +99,34 @@ pub async fn apply_changes(
                 let put = put.bind(json!(messages).to_string());
                 put.execute(&mut *connection).await?;
                 if let Some((old, _)) = replaced.filter(|(old, _)| *old != id) {
-                    let copy = query(sql::COPY_MEMO_SOURCES).bind(old.0).bind(id.0);
-                    copy.execute(&mut *connection).await?;
+                    copy_sources(connection, old, id).await?;
                 }
-                id
+                lineage.replace_memory(id, &sources(connection, id).await?);
+                (kind, before, id, channel)
             }
         };
-        lineage.replace_memory(id, &sources(connection, id).await?);
+        let key = JournalKey::Memo(workspace, channel.as_ref());
+        let (by, versions, decision) = (&*asker, (before, id), Some(claim.decision));
+        let change = RecordedChange { kind, by, versions, decision };
+        journal::put(connection, counters, key, change, now).await?;
     }
     Ok(())
+}
+
+/// How the journal names who wrote the message that a reply is owed to. Empty: nobody asked.
+async fn asker(
+    connection: &mut Connection,
+    conversation: &ConversationId,
+    owed: Option<&MessageId>,
+) -> Result<String, StoreError> {
+    let Some(owed) = owed else { return Ok(String::new()) };
+    let author = query(sql::MESSAGE_AUTHOR)
+        .bind(conversation.workspace.as_str())
+        .bind(conversation.channel.as_str())
+        .bind(owed.as_str());
+    let Some(author) = author.fetch_optional(connection).await? else { return Ok(String::new()) };
+    let user = UserId::new(rows::column::<String>(&author, "author")?);
+    Ok(sign(&user, rows::to_timestamp(rows::column(&author, "at_ms")?)?))
 }
 
 /// Whether a reply was made from public messages, memories and memos only.
@@ -158,38 +204,89 @@ pub async fn put(
     Ok(())
 }
 
-/// Removes a memo. The prompts that held it know the messages behind it.
-pub async fn remove_for_good(connection: &mut Connection, id: MemoryId) -> Result<(), StoreError> {
-    query(sql::REPLACE_MEMO_WITH_SOURCES).bind(id.0).execute(&mut *connection).await?;
-    remove(connection, id).await
+/// Keeps what a memo is before it is changed or removed, with the messages behind it.
+pub async fn keep_version(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    (id, memo): (MemoryId, &Memo),
+    now: Timestamp,
+) -> Result<MemoryId, StoreError> {
+    counters.last_number += 1;
+    let version = MemoryId(counters.last_number);
+    let put = query(sql::PUT_OLD_MEMO)
+        .bind(version.0)
+        .bind(workspace.as_str())
+        .bind(memo.channel.as_str())
+        .bind(now.as_millisecond())
+        .bind(id.0)
+        .bind(json!(memo).to_string());
+    put.execute(&mut *connection).await?;
+    copy_sources(connection, id, version).await?;
+    Ok(version)
 }
 
-pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<(), StoreError> {
-    for statement in [sql::REMOVE_MEMO, sql::REMOVE_MEMO_SOURCES] {
-        query(statement).bind(id.0).execute(&mut *connection).await?;
+/// The channel in whose journal a memo's changes stand: all of them are the workspace's.
+pub fn journaled_channel(memo: &Memo) -> Option<&ChannelId> {
+    match memo.visibility {
+        Visibility::Public => None,
+        Visibility::Private | Visibility::Direct => Some(&memo.channel),
     }
+}
+
+/// Has another memo or version depend on the same messages, too.
+pub async fn copy_sources(
+    connection: &mut Connection,
+    from: MemoryId,
+    to: MemoryId,
+) -> Result<(), StoreError> {
+    query(sql::COPY_MEMO_SOURCES).bind(from.0).bind(to.0).execute(connection).await?;
     Ok(())
 }
 
-/// Forgets edited, deleted or withheld messages, a JSON list: removes the memos made from them, and the prompts that
-/// held them.
+/// Removes a memo. The prompts that held it know the messages behind it.
+pub async fn remove_for_good(connection: &mut Connection, id: MemoryId) -> Result<(), StoreError> {
+    query(sql::REPLACE_MEMO_WITH_SOURCES).bind(id.0).execute(&mut *connection).await?;
+    remove(connection, id).await?;
+    Ok(())
+}
+
+/// Removes a memo, or what one was before. Returns whether it was a memo.
+pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<bool, StoreError> {
+    let removed = query(sql::REMOVE_MEMO).bind(id.0).execute(&mut *connection).await?;
+    for statement in [sql::REMOVE_OLD_MEMO, sql::REMOVE_MEMO_SOURCES] {
+        query(statement).bind(id.0).execute(&mut *connection).await?;
+    }
+    Ok(removed > 0)
+}
+
+/// Forgets edited, deleted or withheld messages, a JSON list: removes the memos made from them, with all that these were
+/// before, and the prompts that held them.
 pub async fn forget_messages(
     connection: &mut Connection,
-    counters: &Counters,
+    counters: &mut Counters,
     workspace: &WorkspaceId,
     messages: &str,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
     let memos = query(sql::MEMOS_OF_MESSAGES).bind(workspace.as_str()).bind(messages);
     let memos = memos.fetch_all(&mut *connection).await?;
     for row in &memos {
         let id = MemoryId(rows::column(row, "id")?);
+        let memo = find(connection, workspace, Some(id)).await?;
         remove(connection, id).await?;
         lineage::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
+        if let Some((_, memo)) = memo {
+            let key = JournalKey::Memo(workspace, journaled_channel(&memo));
+            let change = RecordedChange::new(JournalKind::Forgotten, "", (None, id));
+            journal::put(connection, counters, key, change, now).await?;
+        }
     }
     Ok(())
 }
 
-/// A public channel turned private: its memos become private to it.
+/// A public channel turned private: its memos become private to it. What they were before is dropped, as far as others
+/// could see it.
 pub async fn make_channel_private(
     connection: &mut Connection,
     counters: &Counters,
@@ -207,9 +304,19 @@ pub async fn make_channel_private(
                 let moved = Memo { updated: now, ..moved };
                 put(connection, counters, workspace, id, moved).await?;
             }
-            None => remove(connection, id).await?,
+            None => {
+                remove(connection, id).await?;
+            }
         }
         lineage::forget_prompts(connection, counters, id, Timestamp::UNIX_EPOCH).await?;
+    }
+    let old = query(sql::OLD_MEMOS_OF_CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
+    let old = old.fetch_all(&mut *connection).await?;
+    for row in &old {
+        let (version, memo) = memo_from_row(row)?;
+        if memo.to_private(channel).is_none_or(|same| same != memo) {
+            remove(connection, version).await?;
+        }
     }
     Ok(())
 }
@@ -224,6 +331,17 @@ pub async fn find(
     let found = found.fetch_optional(connection).await?;
     let memo = found.map(|row| rows::parse_json(&rows::column::<String>(&row, "memo")?));
     Ok(memo.transpose()?.map(|memo| (id, memo)))
+}
+
+/// What a memo was in one of its versions, if that is still kept.
+pub async fn find_version(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    (id, version): (MemoryId, MemoryId),
+) -> Result<Option<Memo>, StoreError> {
+    let found = query(sql::ONE_OLD_MEMO).bind(workspace.as_str()).bind(id.0).bind(version.0);
+    let found = found.fetch_optional(connection).await?;
+    found.map(|row| rows::parse_json(&rows::column::<String>(&row, "memo")?)).transpose()
 }
 
 async fn sources(connection: &mut Connection, id: MemoryId) -> Result<Vec<MessageRef>, StoreError> {

@@ -78,6 +78,10 @@ async fn carry_out(
             let (place, edit) = ((workspace, *id), edit.as_ref());
             return memory_changes::change_memo(connection, counters, place, edit, by, now).await;
         }
+        Order::RevertMemo { workspace, id, version, by } => {
+            let place = (workspace, *id, *version);
+            return memory_changes::revert_memo(connection, counters, place, by, now).await;
+        }
         Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
         Order::MarkDecision { workspace, id, mark, by } => {
             return marks::apply(connection, counters, workspace, (*id, *mark), by, now).await;
@@ -140,6 +144,7 @@ async fn carry_out(
         | Order::MarkDecision { .. }
         | Order::ChangeMemory { .. }
         | Order::ChangeMemo { .. }
+        | Order::RevertMemo { .. }
         | Order::NotePrivateRead(_)
         | Order::NoteModelChoice { .. }
         | Order::Signed { .. } => return Ok(()),

@@ -88,7 +88,7 @@ pub async fn complete(
     }
     // Of a superseded step only its model calls and its post are recorded: both have happened.
     if is_current {
-        memos::apply_changes(connection, counters, conversation, &mut outcome).await?;
+        memos::apply_changes(connection, counters, claim, &mut outcome, now).await?;
         if let Some(evaluation) = &outcome.evaluation {
             record_evaluation(connection, claim, evaluation).await?;
         }

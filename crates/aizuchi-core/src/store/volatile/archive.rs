@@ -483,6 +483,14 @@ impl Archive for VolatileStore {
         Ok(Vec::new())
     }
 
+    async fn memo_versions(
+        &self,
+        _workspace: &WorkspaceId,
+        _versions: &[MemoryId],
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        Ok(Vec::new())
+    }
+
     async fn memory_journal(
         &self,
         _workspace: &WorkspaceId,

@@ -283,7 +283,9 @@ impl VolatileState {
             Order::ImportMemory { .. } | Order::ChangeMemory { .. } => {
                 return Err(refuse_memories());
             }
-            Order::ImportMemo { .. } | Order::ChangeMemo { .. } => return Err(refuse_memos()),
+            Order::ImportMemo { .. } | Order::ChangeMemo { .. } | Order::RevertMemo { .. } => {
+                return Err(refuse_memos());
+            }
             Order::ForgetMoments { workspace } => {
                 self.forget_moments(&workspace);
                 return Ok(());
@@ -361,6 +363,7 @@ impl VolatileState {
             | Order::MarkDecision { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. }
             | Order::NotePrivateRead(_)
             | Order::NoteModelChoice { .. }
             | Order::Signed { .. } => {}

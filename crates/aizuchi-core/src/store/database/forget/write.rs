@@ -161,9 +161,9 @@ async fn erase(
         Erasure::DropMemos(ids) => {
             note_memories(connection, write, ids, Timestamp::UNIX_EPOCH).await?;
             for id in ids {
-                memos::remove(connection, *id).await?;
+                // What a memo was before counts with it.
+                erased.memos += usize::from(memos::remove(connection, *id).await?);
             }
-            erased.memos = ids.len();
         }
         Erasure::DropSources(messages) => {
             memory::forget_sources(connection, &write.workspace, messages.iter()).await?;

@@ -138,10 +138,13 @@ statements! {
         SELECT id, workspace, scope, channel, thread, term, entries, lost, newest_ms, made_ms
         FROM memories WHERE id > ?2 AND workspace || '' = ?1
         ORDER BY id LIMIT +?3";
+    /// And what memos were before.
     MEMOS_AFTER = "
         SELECT id, memo,
-            (SELECT json_group_array(json_array(channel, line)) FROM memo_lines WHERE memo = memos.id) AS lines
-        FROM memos WHERE id > ?2 AND workspace || '' = ?1
+            (SELECT json_group_array(json_array(channel, line)) FROM memo_lines WHERE memo = kept.id) AS lines
+        FROM (SELECT id, workspace, memo FROM memos WHERE id > ?2
+              UNION ALL SELECT id, workspace, memo FROM old_memos WHERE id > ?2) AS kept
+        WHERE workspace || '' = ?1
         ORDER BY id LIMIT +?3";
     /// The reasons in the ledger, which may quote unsent texts. Those of gates are fixed.
     REASONS_AFTER = "

@@ -171,14 +171,16 @@ statements! {
         LIMIT +?3";
     PUT_MEMORY_CHANGE = "
         INSERT INTO memory_changes
-            (workspace, scope, channel, thread, term, id, at_ms, changed_by, kind, old_version, new_version)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+            (workspace, scope, channel, thread, term, id, at_ms, changed_by, kind, old_version, new_version,
+             decision)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     DROP_MEMORY_CHANGES = "DELETE FROM memory_changes WHERE at_ms < ?1";
     /// The newest changes before ?2 of the memories and memos of a workspace, or of its channel ?3, newest first.
     MEMORY_CHANGES = "
         SELECT c.id, c.workspace, c.scope, c.channel, c.thread, c.term, c.at_ms, c.changed_by, c.kind,
-            m.id AS old_version, c.new_version
+            coalesce(m.id, o.id) AS old_version, c.new_version, c.decision
         FROM memory_changes AS c LEFT JOIN memories AS m ON m.id = c.old_version
+        LEFT JOIN old_memos AS o ON o.id = c.old_version
         WHERE c.workspace = ?1 AND c.id < ?2 AND (CAST(?3 AS TEXT) IS NULL OR c.channel = CAST(?3 AS TEXT))
         ORDER BY c.id DESC
         LIMIT +?4";
@@ -235,6 +237,30 @@ statements! {
     SOURCES_OF_MEMO = "SELECT channel, line FROM memo_lines WHERE memo = ?1 ORDER BY channel, line";
     REMOVE_MEMO = "DELETE FROM memos WHERE id = ?1";
     REMOVE_MEMO_SOURCES = "DELETE FROM memo_lines WHERE memo = ?1";
+    // What memos were before.
+
+    PUT_OLD_MEMO = "
+        INSERT INTO old_memos (id, workspace, channel, at_ms, memo_id, memo) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    ONE_OLD_MEMO = "SELECT memo FROM old_memos WHERE workspace = ?1 AND memo_id = ?2 AND id = ?3";
+    /// ?2 is a JSON list of ids.
+    OLD_MEMOS = "
+        SELECT o.id, o.memo FROM json_each(?2) AS j
+        CROSS JOIN old_memos AS o ON o.id = CAST(j.value AS BIGINT)
+        WHERE o.workspace = ?1
+        ORDER BY o.id";
+    OLD_MEMOS_OF_CHANNEL = "
+        SELECT id, memo FROM old_memos WHERE id IN (
+            SELECT id FROM old_memos WHERE workspace = ?1 AND channel = ?2
+            UNION SELECT memo FROM memo_lines WHERE workspace = ?1 AND channel = ?2)
+        ORDER BY id";
+    REMOVE_OLD_MEMO = "DELETE FROM old_memos WHERE id = ?1";
+    DROP_SOURCES_OF_OLD_MEMOS = "
+        DELETE FROM memo_lines WHERE memo IN (SELECT id FROM old_memos WHERE at_ms < ?1)";
+    DROP_OLD_MEMOS = "DELETE FROM old_memos WHERE at_ms < ?1";
+    /// Who wrote a message, and when.
+    MESSAGE_AUTHOR = "
+        SELECT author, at_ms FROM messages
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND author_kind = 'human'";
     /// Prompts that held a memo get its source messages into their lineage instead.
     REPLACE_MEMO_WITH_SOURCES = "
         INSERT INTO exchange_lines (workspace, channel, line, attempt)
