@@ -32,8 +32,8 @@ pub struct AgentsConfig {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentConfig {
-    /// `PROVIDER/MODEL`, where the provider is openai, anthropic, gemini, ollama or openrouter; or
-    /// `builtin`, which is a set of rules and no model. Any OpenAI-compatible server is
+    /// `PROVIDER/MODEL`, where the provider is openai, anthropic, gemini, ollama, openrouter, deepseek, groq, mistral,
+    /// xai, vertex, azure or bedrock; or `builtin`, which is a set of rules and no model. Any OpenAI-compatible server is
     /// `openai/NAME` with `client_args.api_base`. If omitted: that of `response`.
     #[schemars(with = "Option<String>")]
     pub model_id: Option<ModelId>,
@@ -110,10 +110,11 @@ pub enum ReasoningEffort {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientArgs {
-    /// The provider's key. If omitted: the variable `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`,
-    /// `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, which is sent to the provider's own address only.
+    /// The provider's key. If omitted: the provider's variable, like `OPENAI_API_KEY`, which is sent to the provider's
+    /// own address only.
     pub api_key: Option<Secret>,
-    /// The address of the API, if it is not the provider's own.
+    /// The address of the API, if it is not the provider's own. For azure, if omitted: what `AZURE_OPENAI_ENDPOINT` says;
+    /// for bedrock, that of the region that `AWS_REGION` names.
     pub api_base: Option<WebUrl>,
     /// The longest that one call may take, in seconds. If omitted: `models.timeout_seconds`.
     pub timeout: Option<CallSeconds>,

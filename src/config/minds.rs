@@ -7,6 +7,7 @@ use crate::config::chosen::{MODEL_VARIABLE, chosen_agents};
 use crate::config::environment::Environment;
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::Secret;
+use crate::config::suggestions::join_list;
 use crate::config::tree::ConfigNode;
 use crate::config::values::WebUrl;
 use crate::config::{Config, ModelSelection};
@@ -61,6 +62,10 @@ const STATE_MODEL_VARIABLE: &str = "EAVESDROP_JUDGE_MODEL";
 /// The model of `state` if nothing names another and there is an API key for it.
 const DEFAULT_STATE_MODEL: &str = "claude-haiku-4-5";
 
+/// What the variables for the place of an account's API must be.
+const AZURE_ADDRESS_FORM: &str = "an address like https://NAME.openai.azure.com";
+const REGION_FORM: &str = "the name of a region, like us-east-1";
+
 /// The built-in mind for all agents.
 impl Default for ResolvedMinds {
     fn default() -> Self {
@@ -78,8 +83,8 @@ impl ResolvedModel {
     /// Its address, if that is not its provider's own.
     pub fn address_elsewhere(&self) -> Option<&str> {
         let base = self.endpoint.as_ref().map(|endpoint| &*endpoint.base);
-        let own = self.id.provider().map(Provider::default_api_base);
-        base.filter(|base| Some(*base) != own)
+        let provider = self.id.provider();
+        base.filter(|base| provider.is_none_or(|provider| !provider.owns(base)))
     }
 
     /// Its name, with its address if that is not its provider's own: `openai/qwen` alone would look as if OpenAI got
@@ -370,21 +375,19 @@ impl MindResolver<'_> {
             ModelId::Builtin => return Ok(ResolvedModel { id, params, endpoint: None }),
             ModelId::Hosted { provider, .. } => *provider,
         };
+        let base = self.api_base(provider, client_args, path, source)?;
         // A key of the provider must not be sent to another server.
-        let is_elsewhere = client_args
-            .api_base
-            .as_ref()
-            .is_some_and(|base| base.as_base() != provider.default_api_base());
-        let provider_key = || self.key_from_environment(provider).filter(|_| !is_elsewhere);
+        let is_own = provider.owns(&base);
+        let provider_key = || self.key_from_environment(provider).filter(|_| is_own);
         let key = client_args.api_key.clone().or_else(provider_key);
-        if let (None, None, Some(variable)) = (&key, &client_args.api_base, provider.key_variable())
-        {
-            return Err(self.missing_key_problem(provider, variable, path, source));
+        let needs_key = key.is_none() && (is_own || client_args.api_base.is_none());
+        if let Some(variable) = provider.key_variable().filter(|_| needs_key) {
+            let own = "client_args.api_key";
+            return Err(self.missing_problem(provider, "a key", own, &[variable], path, source));
         }
         let models = &self.config.models;
-        let base = client_args.api_base.as_ref();
         let endpoint = ModelEndpoint {
-            base: base.map_or(provider.default_api_base().to_owned(), |base| base.as_base()),
+            base,
             key,
             connect_timeout_seconds: models.connect_timeout_seconds.0 as f64,
             timeout_seconds: client_args
@@ -396,43 +399,72 @@ impl MindResolver<'_> {
         Ok(ResolvedModel { id, params, endpoint: Some(endpoint) })
     }
 
+    /// The base URL of the API: that of the settings, of the provider, or of the account that the environment names.
+    fn api_base(
+        &self,
+        provider: Provider,
+        client_args: &ClientArgs,
+        path: &[&str],
+        source: ModelSource,
+    ) -> Result<String, ConfigProblem> {
+        if let Some(base) = &client_args.api_base {
+            return Ok(provider.complete_api_base(&base.as_base()));
+        }
+        if let Some(base) = provider.default_api_base() {
+            return Ok(base.to_owned());
+        }
+        let variables = provider.place_variables();
+        let mut named = variables
+            .iter()
+            .filter_map(|variable| Some((*variable, self.environment.get_non_empty(variable)?)));
+        let Some((variable, place)) = named.next() else {
+            let (what, own) = ("an address", "client_args.api_base");
+            return Err(self.missing_problem(provider, what, own, variables, path, source));
+        };
+        provider.api_base_at(place).ok_or_else(|| {
+            let is_azure = provider == Provider::Azure;
+            let form = if is_azure { AZURE_ADDRESS_FORM } else { REGION_FORM };
+            ConfigProblem::for_file(
+                None,
+                format!("the variable {variable} cannot be used: it must be {form}"),
+            )
+        })
+    }
+
     fn key_from_environment(&self, provider: Provider) -> Option<Secret> {
         self.environment.get_non_empty(provider.key_variable()?).map(Secret::new)
     }
 
-    fn missing_key_problem(
+    /// A model that lacks a key or an address, with the setting and the variables that can name it.
+    fn missing_problem(
         &self,
         provider: Provider,
-        variable: &str,
+        what: &str,
+        setting: &str,
+        variables: &[&str],
         path: &[&str],
         source: ModelSource,
     ) -> ConfigProblem {
         let agent = path.join(".");
+        let variables = join_list(variables, "or");
         let remedy = format!(
-            "set agents.{agent}.client_args.api_key, or the variable {variable} in the \
-             environment or in a .env file"
+            "set agents.{agent}.{setting}, or the variable {variables} in the environment or in a \
+             .env file"
         );
+        let name = provider.name();
         let source = match source {
             ModelSource::Config => None,
             ModelSource::Variable(variable) => Some(format!("the variable {variable}")),
             ModelSource::Flag => Some("--model".to_owned()),
         };
         if let Some(source) = source {
-            return ConfigProblem::for_file(
-                None,
-                format!(
-                    "{source} names a model of {}, which needs a key: {remedy}",
-                    provider.name()
-                ),
-            );
+            let sentence =
+                format!("{source} names a model of {name}, which needs {what}: {remedy}");
+            return ConfigProblem::for_file(None, sentence);
         }
         let path: Vec<&str> = ["agents"].iter().chain(path).chain(&["model_id"]).copied().collect();
         let location = self.tree.find(&path).map(|entry| entry.node.location);
-        let sentence = format!(
-            "{} is a model of {}, which needs a key: {remedy}",
-            path.join("."),
-            provider.name()
-        );
+        let sentence = format!("{agent} is a model of {name}, which needs {what}: {remedy}");
         ConfigProblem::for_file(location, sentence)
     }
 }

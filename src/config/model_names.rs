@@ -19,19 +19,15 @@ pub fn name_provider(agent: &mut ConfigNode, path: &str, problems: &mut Vec<Conf
             (full, sentence)
         }
         None => {
-            let Some(address) = server_address(agent) else { return };
+            if !has_server_address(agent) {
+                return;
+            }
             let full = format!("openai/{}", id.split_once('/').map_or(&*id, |(_, name)| name));
             if is_misspelled(&id) || full.parse::<ModelId>().is_err() {
                 return;
             }
-            let is_azure = id.starts_with("azure/");
-            if is_azure {
-                complete_azure_address(address);
-            }
-            let more = if is_azure { ", with an address that ends with /openai/v1" } else { "" };
-            let sentence = format!(
-                "{path}.model_id is taken for {full} at client_args.api_base; write it so{more}"
-            );
+            let sentence =
+                format!("{path}.model_id is taken for {full} at client_args.api_base; write it so");
             (full, sentence)
         }
     };
@@ -82,20 +78,10 @@ fn is_misspelled(model: &str) -> bool {
     }
 }
 
-/// The address of an agent's server, if it is set.
-fn server_address(agent: &mut ConfigNode) -> Option<&mut String> {
-    let base = agent.find_mut("client_args")?.node.find_mut("api_base")?;
-    match &mut base.node.value {
-        ConfigValue::Text(text) if !text.text.trim().is_empty() => Some(&mut text.text),
-        _ => None,
-    }
-}
-
-/// Azure's address is that of the resource, for LiteLLM; its OpenAI-compatible API is below it.
-fn complete_azure_address(address: &mut String) {
-    let bare = address.trim().trim_end_matches('/').to_owned();
-    let has_path = bare.split_once("://").is_some_and(|(_, place)| place.contains('/'));
-    if !has_path {
-        *address = format!("{bare}/openai/v1");
-    }
+/// Whether the address of an agent's server is set.
+fn has_server_address(agent: &ConfigNode) -> bool {
+    let base = agent.find(&["client_args", "api_base"]);
+    base.is_some_and(
+        |base| matches!(&base.node.value, ConfigValue::Text(text) if !text.text.trim().is_empty()),
+    )
 }

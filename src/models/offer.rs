@@ -30,6 +30,14 @@ pub fn example_model(provider: Provider) -> &'static str {
         Provider::Gemini => "gemini-2.5-flash",
         Provider::Ollama => "qwen3:8b",
         Provider::OpenRouter => "openai/gpt-4o-mini",
+        Provider::DeepSeek => "deepseek-chat",
+        Provider::Groq => "llama-3.3-70b-versatile",
+        Provider::Mistral => "mistral-small-latest",
+        Provider::Xai => "grok-4",
+        Provider::Vertex => "gemini-2.5-flash",
+        // The name of a deployment is its owner's choice.
+        Provider::Azure => "gpt-4o-mini",
+        Provider::Bedrock => "openai.gpt-oss-120b-1:0",
     }
 }
 

@@ -225,8 +225,10 @@ fn server_view(found: &FoundServer) -> ServerView {
     }
 }
 
-/// `has_key` says that one stands in the environment.
+/// `has_key` says that one stands in the environment. A provider with an address for each account takes more than a key,
+/// so it is not offered.
 fn provider_view(provider: Provider, with_key: &[Provider]) -> Option<ProviderView> {
+    provider.default_api_base()?;
     Some(ProviderView {
         provider: provider.name(),
         variable: provider.key_variable()?,

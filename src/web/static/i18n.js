@@ -183,6 +183,11 @@ const ENGLISH = {
   provider_anthropic: "Anthropic",
   provider_gemini: "Google Gemini",
   provider_openrouter: "OpenRouter",
+  provider_deepseek: "DeepSeek",
+  provider_groq: "Groq",
+  provider_mistral: "Mistral",
+  provider_xai: "xAI",
+  provider_vertex: "Google Vertex AI",
   model_own: "Your company’s or your own server (OpenAI-compatible)",
   model_own_why:
     "Once connected, what is said in the room is sent to this address. If the server needs no key, leave it empty. A key is kept in the file .env on this machine and is not shown again.",
@@ -444,6 +449,11 @@ const JAPANESE = {
   provider_anthropic: "Anthropic",
   provider_gemini: "Google Gemini",
   provider_openrouter: "OpenRouter",
+  provider_deepseek: "DeepSeek",
+  provider_groq: "Groq",
+  provider_mistral: "Mistral",
+  provider_xai: "xAI",
+  provider_vertex: "Google Vertex AI",
   model_own: "会社や自分のサーバー（OpenAI 互換）",
   model_own_why:
     "接続すると、ルームでの発言がこのアドレスに送られます。キーが不要なら空のままでかまいません。キーはこのマシンの .env ファイルに保存され、再び表示されることはありません。",

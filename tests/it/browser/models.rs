@@ -45,7 +45,17 @@ async fn a_key_is_typed_on_the_page() {
     // No provider is among the providers that is none.
     let providers =
         "return [...document.getElementById('model-provider').options].map((it) => it.value)";
-    let known = json!(["openai", "anthropic", "gemini", "openrouter"]);
+    let known = json!([
+        "openai",
+        "anthropic",
+        "gemini",
+        "openrouter",
+        "deepseek",
+        "groq",
+        "mistral",
+        "xai",
+        "vertex"
+    ]);
     alice.expect_result(providers, known).await;
     let unfold = "return document.getElementById('model-own').open = true";
     alice.expect_result(unfold, json!(true)).await;

@@ -504,8 +504,8 @@ const BAD: &[(&str, &str)] = &[
         "3:15: agents.response.model_id is \"llama-9\", but it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin",
     ),
     (
-        "agents:\n  response:\n    model_id: azure/gpt-4o\n",
-        "3:15: agents.response.model_id is \"azure/gpt-4o\", but its provider must be openai, anthropic, gemini, ollama or openrouter; any other OpenAI-compatible server is openai/NAME with client_args.api_base",
+        "agents:\n  response:\n    model_id: cohere/command\n",
+        "3:15: agents.response.model_id is \"cohere/command\", but its provider must be openai, anthropic, gemini, ollama, openrouter, deepseek, groq, mistral, xai, vertex, azure or bedrock; any other OpenAI-compatible server is openai/NAME with client_args.api_base",
     ),
     (
         "agents:\n  response:\n    model_id: openai/gpt-4o\n",

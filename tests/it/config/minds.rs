@@ -138,6 +138,72 @@ fn a_provider_key_is_not_sent_to_other_servers() {
     assert_eq!(key("https://api.openai.com/v1").unwrap().expose(), "real");
 }
 
+/// Azure and Bedrock have an address for each account, from the variables that their own programs read.
+#[test]
+fn an_account_is_reached_where_the_environment_says() {
+    let read = |model: &str, client_args: &str, pairs: &[(&str, &str)]| {
+        let text = format!(
+            "agents: {{response: {{model_id: '{model}', client_args: {{{client_args}}}}}}}"
+        );
+        let read = Config::read(&text, "config.yaml", &environment(pairs, ""));
+        read.map(|loaded| loaded.config.minds.response.model).map_err(|error| error.to_string())
+    };
+    let azure = ("AZURE_OPENAI_ENDPOINT", "https://tea.openai.azure.com/");
+    let azure_key = ("AZURE_OPENAI_API_KEY", "a");
+    let bedrock_key = ("AWS_BEARER_TOKEN_BEDROCK", "b");
+    let own = "api_base: 'https://tea.openai.azure.com'";
+    let none: &[(&str, &str)] = &[];
+    for (model, client_args, pairs, base) in [
+        ("azure/gpt", "", &[azure, azure_key][..], "https://tea.openai.azure.com/openai/v1/"),
+        ("azure/gpt", own, &[azure_key][..], "https://tea.openai.azure.com/openai/v1/"),
+        (
+            "bedrock/openai.gpt-oss-120b-1:0",
+            "",
+            &[("AWS_DEFAULT_REGION", "us-east-1"), bedrock_key][..],
+            "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1/",
+        ),
+        ("xai/grok-4", "", &[("XAI_API_KEY", "x")][..], "https://api.x.ai/v1/"),
+    ] {
+        let model = read(model, client_args, pairs).unwrap();
+        assert_eq!(model.address_elsewhere(), None);
+        let endpoint = model.endpoint.unwrap();
+        assert_eq!((endpoint.base.as_str(), endpoint.key.is_some()), (base, true));
+    }
+    let elsewhere = "api_base: 'https://tea.example/v1'";
+    let model = read("azure/gpt", elsewhere, &[azure_key]).unwrap();
+    assert_eq!(model.endpoint.unwrap().key, None);
+    for (model, client_args, pairs, expected) in [
+        (
+            "azure/gpt",
+            "",
+            &[azure_key][..],
+            "response is a model of azure, which needs an address: set agents.response.client_args.api_base, or the variable AZURE_OPENAI_ENDPOINT in the environment or in a .env file",
+        ),
+        (
+            "azure/gpt",
+            own,
+            none,
+            "needs a key: set agents.response.client_args.api_key, or the variable AZURE_OPENAI_API_KEY ",
+        ),
+        (
+            "bedrock/x",
+            "",
+            &[bedrock_key][..],
+            "or the variable AWS_REGION or AWS_DEFAULT_REGION in ",
+        ),
+        (
+            "bedrock/x",
+            "",
+            &[("AWS_REGION", "HERE")][..],
+            "the variable AWS_REGION cannot be used: it must be the name of a region, like us-east-1",
+        ),
+        ("mistral/x", "", none, "or the variable MISTRAL_API_KEY in the environment"),
+    ] {
+        let error = read(model, client_args, pairs).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn a_model_override_keeps_compatible_settings() {
     let folder = tempfile::tempdir().unwrap();

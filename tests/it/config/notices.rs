@@ -223,14 +223,14 @@ fn unknown_agents_and_providers_are_notices_with_the_fix() {
     client_args: {api_key: sk-invented}
     fallback: {model_id: hosted_vllm/qwen, client_args: {api_base: 'http://127.0.0.1:8000/v1'}}
   memory:
-    model_id: bedrock/anthropic.claude-9
+    model_id: cohere/command-r
     params: {temperature: 0.5}
   summarizer:
     model_id: gpt-4o
 ";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     let minds = &loaded.config.minds;
-    assert_eq!(minds.response.model.id.to_string(), "openai/tea-4o");
+    assert_eq!(minds.response.model.id.to_string(), "azure/tea-4o");
     let endpoint = minds.response.model.endpoint.as_ref().unwrap();
     assert_eq!(endpoint.base, "https://tea.openai.azure.com/openai/v1/");
     assert_eq!(minds.judgment.model.id.to_string(), "openai/o3-mini");
@@ -239,17 +239,16 @@ fn unknown_agents_and_providers_are_notices_with_the_fix() {
     assert_eq!(
         loaded.warnings,
         [
-            "config.yaml:3:15: agents.response.model_id is taken for openai/tea-4o at client_args.api_base; write it so, with an address that ends with /openai/v1",
             "config.yaml:6:15: agents.judgment.model_id is taken for openai/o3-mini; write the provider before the name of the model",
             "config.yaml:8:26: agents.judgment.fallback.model_id is taken for openai/qwen at client_args.api_base; write it so",
-            "config.yaml:10:15: agents.memory.model_id has no provider that is known here, so the model of agents.response is used; its provider can be openai, anthropic, gemini, ollama or openrouter, and any other OpenAI-compatible server is openai/NAME with client_args.api_base",
+            "config.yaml:10:15: agents.memory.model_id has no provider that is known here, so the model of agents.response is used; its provider can be openai, anthropic, gemini, ollama, openrouter, deepseek, groq, mistral, xai, vertex, azure or bedrock, and any other OpenAI-compatible server is openai/NAME with client_args.api_base",
             "config.yaml:12:3: agents.summarizer has no effect, since the agents are response, judgment, memory and state; remove it",
         ]
     );
     // What is probably a slip stays an error, and so does an answering agent that cannot be asked.
     for (text, expected) in [
         ("agents:\n  judgment:\n    model_id: opnai/gpt-4o\n", "its provider must be openai"),
-        ("agents:\n  response:\n    model_id: azure/tea\n", "its provider must be openai"),
+        ("agents:\n  response:\n    model_id: cohere/tea\n", "its provider must be openai"),
         ("agents:\n  respnse:\n    model_id: builtin\n", "did you mean \"response\"?"),
     ] {
         let error = Config::read(text, "config.yaml", &Environment::default()).unwrap_err();

@@ -15,16 +15,41 @@ pub enum Provider {
     Gemini,
     Ollama,
     OpenRouter,
+    DeepSeek,
+    Groq,
+    Mistral,
+    Xai,
+    /// Models of Google on Vertex AI, with an API key.
+    Vertex,
+    /// Azure OpenAI. A model's name is that of its deployment.
+    Azure,
+    /// Models of Amazon Bedrock that have an OpenAI-compatible API.
+    Bedrock,
 }
 
 /// Every provider, in the order in which an error lists them.
-pub const PROVIDERS: [Provider; 5] = [
+pub const PROVIDERS: [Provider; 12] = [
     Provider::OpenAi,
     Provider::Anthropic,
     Provider::Gemini,
     Provider::Ollama,
     Provider::OpenRouter,
+    Provider::DeepSeek,
+    Provider::Groq,
+    Provider::Mistral,
+    Provider::Xai,
+    Provider::Vertex,
+    Provider::Azure,
+    Provider::Bedrock,
 ];
+
+/// How a provider is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WireFormat {
+    OpenAi,
+    Anthropic,
+    Gemini,
+}
 
 /// The model that an agent uses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -45,8 +70,9 @@ pub enum ModelIdError {
     #[error("it must be PROVIDER/MODEL, like openai/gpt-4o-mini, or the word builtin")]
     Malformed,
     #[error(
-        "its provider must be openai, anthropic, gemini, ollama or openrouter; any other \
-         OpenAI-compatible server is openai/NAME with client_args.api_base"
+        "its provider must be openai, anthropic, gemini, ollama, openrouter, deepseek, groq, mistral, \
+         xai, vertex, azure or bedrock; any other OpenAI-compatible server is openai/NAME with \
+         client_args.api_base"
     )]
     UnknownProvider,
 }
@@ -57,6 +83,22 @@ impl Provider {
         self.into()
     }
 
+    pub fn wire_format(self) -> WireFormat {
+        match self {
+            Provider::OpenAi
+            | Provider::Ollama
+            | Provider::OpenRouter
+            | Provider::DeepSeek
+            | Provider::Groq
+            | Provider::Mistral
+            | Provider::Xai
+            | Provider::Azure
+            | Provider::Bedrock => WireFormat::OpenAi,
+            Provider::Anthropic => WireFormat::Anthropic,
+            Provider::Gemini | Provider::Vertex => WireFormat::Gemini,
+        }
+    }
+
     /// The environment variable with the API key, if the provider needs one.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
@@ -65,19 +107,112 @@ impl Provider {
             Provider::Gemini => Some("GEMINI_API_KEY"),
             Provider::Ollama => None,
             Provider::OpenRouter => Some("OPENROUTER_API_KEY"),
+            Provider::DeepSeek => Some("DEEPSEEK_API_KEY"),
+            Provider::Groq => Some("GROQ_API_KEY"),
+            Provider::Mistral => Some("MISTRAL_API_KEY"),
+            Provider::Xai => Some("XAI_API_KEY"),
+            Provider::Vertex => Some("VERTEX_API_KEY"),
+            Provider::Azure => Some("AZURE_OPENAI_API_KEY"),
+            Provider::Bedrock => Some("AWS_BEARER_TOKEN_BEDROCK"),
         }
     }
 
-    /// The base URL of the API, unless `client_args.api_base` overrides it. Ends with a slash.
-    pub fn default_api_base(self) -> &'static str {
+    /// The base URL of the API, unless `client_args.api_base` overrides it. Ends with a slash. `None` if each account
+    /// has its own: see [`Self::place_variables`].
+    pub fn default_api_base(self) -> Option<&'static str> {
         match self {
-            Provider::OpenAi => "https://api.openai.com/v1/",
-            Provider::Anthropic => "https://api.anthropic.com/v1/",
-            Provider::Gemini => "https://generativelanguage.googleapis.com/v1beta/",
-            Provider::Ollama => "http://localhost:11434/v1/",
-            Provider::OpenRouter => "https://openrouter.ai/api/v1/",
+            Provider::OpenAi => Some("https://api.openai.com/v1/"),
+            Provider::Anthropic => Some("https://api.anthropic.com/v1/"),
+            Provider::Gemini => Some("https://generativelanguage.googleapis.com/v1beta/"),
+            Provider::Ollama => Some("http://localhost:11434/v1/"),
+            Provider::OpenRouter => Some("https://openrouter.ai/api/v1/"),
+            Provider::DeepSeek => Some("https://api.deepseek.com/v1/"),
+            Provider::Groq => Some("https://api.groq.com/openai/v1/"),
+            Provider::Mistral => Some("https://api.mistral.ai/v1/"),
+            Provider::Xai => Some("https://api.x.ai/v1/"),
+            // The address for keys alone. Those of a project are below it.
+            Provider::Vertex => Some("https://aiplatform.googleapis.com/v1/publishers/google/"),
+            Provider::Azure | Provider::Bedrock => None,
         }
     }
+
+    /// The environment variables that say where an account's API is; the first one that is set counts.
+    pub fn place_variables(self) -> &'static [&'static str] {
+        match self {
+            Provider::Azure => &["AZURE_OPENAI_ENDPOINT"],
+            Provider::Bedrock => &["AWS_REGION", "AWS_DEFAULT_REGION"],
+            Provider::OpenAi
+            | Provider::Anthropic
+            | Provider::Gemini
+            | Provider::Ollama
+            | Provider::OpenRouter
+            | Provider::DeepSeek
+            | Provider::Groq
+            | Provider::Mistral
+            | Provider::Xai
+            | Provider::Vertex => &[],
+        }
+    }
+
+    /// The base URL of an account's API, where one of [`Self::place_variables`] has this value. `None` if it is no
+    /// such place.
+    pub fn api_base_at(self, place: &str) -> Option<String> {
+        let place = place.trim().trim_end_matches('/');
+        if self == Provider::Azure {
+            let is_address = place.starts_with("https://");
+            return is_address.then(|| self.complete_api_base(&format!("{place}/")));
+        }
+        let is_region = self == Provider::Bedrock && is_region(place);
+        is_region.then(|| format!("https://bedrock-runtime.{place}.amazonaws.com/openai/v1/"))
+    }
+
+    /// The base URL that is meant by this one, which ends with a slash. Azure's console names the resource only.
+    pub fn complete_api_base(self, base: &str) -> String {
+        let is_bare = base.split_once("://").is_some_and(|(_, place)| {
+            place.split_once('/').is_some_and(|(_, path)| path.is_empty())
+        });
+        let is_resource = self == Provider::Azure && is_bare;
+        if is_resource { format!("{base}openai/v1/") } else { base.to_owned() }
+    }
+
+    /// Whether a base URL is the provider's own, so that its key may be sent there.
+    pub fn owns(self, base: &str) -> bool {
+        let host = base.strip_prefix("https://").and_then(|rest| rest.split('/').next());
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+        let host = host.filter(|host| host.bytes().all(is_plain)).unwrap_or_default();
+        let is_in = |domains: &[&str]| domains.iter().any(|domain| host.ends_with(domain));
+        match self {
+            Provider::Azure => is_in(&[
+                ".openai.azure.com",
+                ".cognitiveservices.azure.com",
+                ".services.ai.azure.com",
+            ]),
+            Provider::Bedrock => {
+                let of_runtime = host.strip_prefix("bedrock-runtime.");
+                let of_mantle = host.strip_prefix("bedrock-mantle.");
+                let region = of_runtime
+                    .and_then(|rest| rest.strip_suffix(".amazonaws.com"))
+                    .or(of_mantle.and_then(|rest| rest.strip_suffix(".api.aws")));
+                region.is_some_and(is_region)
+            }
+            Provider::Vertex => is_in(&["aiplatform.googleapis.com"]),
+            Provider::OpenAi
+            | Provider::Anthropic
+            | Provider::Gemini
+            | Provider::Ollama
+            | Provider::OpenRouter
+            | Provider::DeepSeek
+            | Provider::Groq
+            | Provider::Mistral
+            | Provider::Xai => self.default_api_base() == Some(base),
+        }
+    }
+}
+
+/// Whether this can be the name of a region of AWS.
+fn is_region(place: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !place.is_empty() && place.bytes().all(is_plain)
 }
 
 impl ModelId {
@@ -138,6 +273,9 @@ mod tests {
             "gemini/gemini-2.5-flash",
             "ollama/qwen3:8b",
             "openrouter/meta-llama/llama-3.3-70b:free",
+            "azure/our-gpt",
+            "bedrock/openai.gpt-oss-120b-1:0",
+            "xai/grok-4",
         ] {
             assert_eq!(text.parse::<ModelId>().unwrap().to_string(), text);
         }
@@ -151,7 +289,7 @@ mod tests {
             ("openai/", ModelIdError::Malformed),
             ("openai/gpt 4", ModelIdError::Malformed),
             ("/gpt-4o", ModelIdError::UnknownProvider),
-            ("azure/gpt-4o", ModelIdError::UnknownProvider),
+            ("cohere/command-r", ModelIdError::UnknownProvider),
             ("OpenAI/gpt-4o", ModelIdError::UnknownProvider),
         ] {
             assert_eq!(text.parse::<ModelId>(), Err(expected), "{text:?}");
@@ -163,7 +301,51 @@ mod tests {
         let sentence = ModelIdError::UnknownProvider.to_string();
         for provider in PROVIDERS {
             assert!(sentence.contains(provider.name()));
-            assert!(provider.default_api_base().ends_with('/'));
+            let base = provider.default_api_base();
+            assert!(base.is_none_or(|base| base.ends_with('/') && provider.owns(base)));
+            assert_eq!(base.is_none(), !provider.place_variables().is_empty());
+        }
+    }
+
+    #[test]
+    fn an_account_has_an_address_of_its_own() {
+        let azure = Some("https://tea.openai.azure.com/openai/v1/");
+        for (provider, place, expected) in [
+            (Provider::Azure, "https://tea.openai.azure.com", azure),
+            (Provider::Azure, " https://tea.openai.azure.com/ ", azure),
+            (Provider::Azure, "https://tea.openai.azure.com/openai/v1", azure),
+            (Provider::Azure, "http://tea.openai.azure.com", None),
+            (Provider::Azure, "tea", None),
+            (
+                Provider::Bedrock,
+                "eu-central-1",
+                Some("https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1/"),
+            ),
+            (Provider::Bedrock, "evil.example/", None),
+            (Provider::Bedrock, "", None),
+            (Provider::OpenAi, "eu", None),
+        ] {
+            let base = provider.api_base_at(place);
+            assert_eq!(base.as_deref(), expected, "{provider:?} {place}");
+            assert!(base.is_none_or(|base| provider.owns(&base)), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_sent_to_its_provider_only() {
+        for (provider, base, expected) in [
+            (Provider::OpenAi, "https://api.openai.com/v1/", true),
+            (Provider::OpenAi, "https://tea.openai.azure.com/openai/v1/", false),
+            (Provider::Azure, "https://tea.services.ai.azure.com/openai/v1/", true),
+            (Provider::Azure, "http://tea.openai.azure.com/openai/v1/", false),
+            (Provider::Azure, "https://evil.example/.openai.azure.com/", false),
+            (Provider::Azure, "https://x@evil.example:1.openai.azure.com/", false),
+            (Provider::Bedrock, "https://bedrock-mantle.us-east-1.api.aws/v1/", true),
+            (Provider::Bedrock, "https://bedrock-runtime.s3.us-east-1.amazonaws.com/v1/", false),
+            (Provider::Bedrock, "https://tea.us-east-1.elb.amazonaws.com/v1/", false),
+            (Provider::Vertex, "https://eu-aiplatform.googleapis.com/v1/projects/tea/", true),
+        ] {
+            assert_eq!(provider.owns(base), expected, "{provider:?} {base}");
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::clock::{Clock, seeded_random};
 use crate::decision::Usage;
 use crate::decision::model_problem::ModelProblem;
 use crate::llm::fallback::backoff;
-use crate::llm::model::Provider;
+use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::allowance::{Allowance, thinks_by_default};
 use crate::llm::provider::amend::{Parameters, Remedy, RequestChanges};
 use crate::llm::provider::error::{
@@ -151,15 +151,9 @@ const REQUEST_SHAPES: [RequestShape; 3] = [
 
 impl ProviderMind {
     pub fn new(settings: &ProviderSettings, clock: Clock) -> anyhow::Result<Self> {
-        let (kind, namespace) = match settings.provider {
-            Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => {
-                (AdapterKind::OpenAI, "openai")
-            }
-            Provider::Anthropic => (AdapterKind::Anthropic, "anthropic"),
-            Provider::Gemini => (AdapterKind::Gemini, "gemini"),
-        };
-        // Both reject a conversation without a user turn.
-        let shape = usize::from(kind != AdapterKind::OpenAI);
+        let (kind, namespace) = adapter(settings);
+        // The others reject a conversation without a user turn.
+        let shape = usize::from(settings.provider.wire_format() != WireFormat::OpenAi);
         // Self-hosted servers need no key, but `genai` needs a value for its header.
         let key = settings.api_key.as_ref().map_or("none", |key| key.expose_secret());
         let target = ServiceTarget {
@@ -577,17 +571,30 @@ fn chat_options(settings: &ProviderSettings) -> ChatOptions {
     }
 }
 
+/// What of `genai` speaks to a provider, and its name there.
+fn adapter(settings: &ProviderSettings) -> (AdapterKind, &'static str) {
+    match (settings.provider, settings.provider.wire_format()) {
+        // It spells the seed and what a model has thought in its own way.
+        (Provider::Mistral, _) => (AdapterKind::Mistral, "mistral"),
+        // It is told to think by a switch, which must not be touched without an effort.
+        (Provider::DeepSeek, _) if settings.params.reasoning_effort.is_some() => {
+            (AdapterKind::DeepSeek, "deepseek")
+        }
+        (_, WireFormat::OpenAi) => (AdapterKind::OpenAI, "openai"),
+        (_, WireFormat::Anthropic) => (AdapterKind::Anthropic, "anthropic"),
+        (_, WireFormat::Gemini) => (AdapterKind::Gemini, "gemini"),
+    }
+}
+
 fn reasoning_effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
     let effort = settings.params.reasoning_effort.as_deref();
-    match (effort, settings.provider) {
-        (Some("none"), Provider::Gemini) => Some(least_of_gemini(&settings.model_name)),
+    match (effort, settings.provider.wire_format()) {
+        (Some("none"), WireFormat::Gemini) => Some(least_of_gemini(&settings.model_name)),
         (Some(effort), _) => ReasoningEffort::from_keyword(effort),
         // Without an effort, `genai` takes the end of names such as qwen-max for one and strips it.
         // A budget of 0 is not sent.
-        (None, Provider::OpenAi | Provider::Ollama | Provider::OpenRouter) => {
-            Some(ReasoningEffort::Budget(0))
-        }
-        (None, Provider::Anthropic | Provider::Gemini) => None,
+        (None, WireFormat::OpenAi) => Some(ReasoningEffort::Budget(0)),
+        (None, WireFormat::Anthropic | WireFormat::Gemini) => None,
     }
 }
 

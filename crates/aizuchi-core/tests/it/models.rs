@@ -10,7 +10,7 @@ use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::fallback::Models;
-use aizuchi_core::llm::model::Provider;
+use aizuchi_core::llm::model::{PROVIDERS, Provider, WireFormat};
 use aizuchi_core::llm::provider::{ModelParams, ProviderMind, ProviderSettings};
 use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
@@ -41,15 +41,16 @@ pub const EVERYONE: [Provider; 5] = [
 ];
 
 pub fn provider_api(provider: Provider) -> ProviderApi {
-    match provider {
-        Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => ProviderApi::OpenAi,
-        Provider::Anthropic => ProviderApi::Anthropic,
-        Provider::Gemini => ProviderApi::Gemini,
+    match provider.wire_format() {
+        WireFormat::OpenAi => ProviderApi::OpenAi,
+        WireFormat::Anthropic => ProviderApi::Anthropic,
+        WireFormat::Gemini => ProviderApi::Gemini,
     }
 }
 
 pub fn settings(provider: Provider, base: &str) -> ProviderSettings {
-    let version = if provider == Provider::Gemini { "v1beta" } else { "v1" };
+    let is_gemini = provider_api(provider) == ProviderApi::Gemini;
+    let version = if is_gemini { "v1beta" } else { "v1" };
     ProviderSettings {
         provider,
         model_name: "large-1".to_owned(),
@@ -934,4 +935,46 @@ async fn the_limit_is_named_and_lowered_as_a_server_wants_it() {
     let expected =
         [[Some(16_099), None], [None, Some(16_099)], [None, Some(2048)], [None, Some(2048)]];
     assert_eq!(limits, expected);
+}
+
+#[tokio::test]
+async fn each_provider_with_a_name_is_reached_with_its_key() {
+    for provider in PROVIDERS {
+        let server = Server::start(ServerLimits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        let answer = ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+        assert_eq!((&*answer.text, answer.usage.input_tokens), ("fine", INPUT_TOKENS));
+        let seen = server.requests().remove(0);
+        let (header, expected) = match provider_api(provider) {
+            ProviderApi::OpenAi => ("authorization", format!("Bearer {KEY}")),
+            ProviderApi::Anthropic => ("x-api-key", KEY.to_owned()),
+            ProviderApi::Gemini => ("x-goog-api-key", KEY.to_owned()),
+        };
+        assert_eq!(seen.headers[header], expected, "{provider:?}");
+        assert_eq!(mind.model(), format!("{}/large-1", provider.name()));
+    }
+}
+
+#[tokio::test]
+async fn parameters_have_the_names_that_a_provider_has_for_them() {
+    let off = json!({ "type": "disabled" });
+    for (provider, effort, key, expected) in [
+        (Provider::Mistral, None, "random_seed", json!(7)),
+        (Provider::Groq, None, "seed", json!(7)),
+        (Provider::DeepSeek, None, "thinking", Value::Null),
+        (Provider::DeepSeek, Some("none"), "thinking", off),
+        (Provider::DeepSeek, Some("high"), "thinking", json!({ "type": "enabled" })),
+        (Provider::Xai, Some("low"), "reasoning_effort", json!("low")),
+    ] {
+        let server = Server::start(ServerLimits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mut settings = settings(provider, &server.base);
+        settings.params.seed = Some(7);
+        settings.params.reasoning_effort = effort.map(str::to_owned);
+        let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+        ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+        let body = server.requests().remove(0).body;
+        assert_eq!(body[key], expected, "{provider:?} {effort:?} {body}");
+    }
 }

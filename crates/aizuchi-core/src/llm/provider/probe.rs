@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 
 use crate::decision::model_problem::ModelProblem;
-use crate::llm::model::Provider;
+use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::ProviderMind;
 use crate::llm::provider::error::error_code;
 use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
@@ -70,18 +70,22 @@ impl ProviderMind {
     }
 
     fn listing_request(&self) -> Option<RequestBuilder> {
+        // Their lists want other credentials than a key.
+        if matches!(self.provider, Provider::Vertex | Provider::Bedrock) {
+            return None;
+        }
         // OpenRouter lists its models to everybody.
         let path = if self.provider == Provider::OpenRouter { "key" } else { "models" };
         let url = Url::parse(&self.api_base).ok()?.join(path).ok()?;
         let request = self.http.get(url);
         let Some(key) = &self.api_key else { return Some(request) };
         let key = key.expose_secret();
-        Some(match self.provider {
-            Provider::OpenAi | Provider::Ollama | Provider::OpenRouter => request.bearer_auth(key),
-            Provider::Anthropic => {
+        Some(match self.provider.wire_format() {
+            WireFormat::OpenAi => request.bearer_auth(key),
+            WireFormat::Anthropic => {
                 request.header("x-api-key", key).header("anthropic-version", "2023-06-01")
             }
-            Provider::Gemini => request.header("x-goog-api-key", key),
+            WireFormat::Gemini => request.header("x-goog-api-key", key),
         })
     }
 }
