@@ -21,12 +21,12 @@ const CANARY: &str = "zanzibarquartz";
 const SECRET_NAME: &str = "attic";
 
 /// Sets a token for each role.
-pub fn set_tokens(harness: &SlackHarness) {
+pub fn set_tokens(home: &Home) {
     let tokens = format!(
         "\nhttp:\n  token: {ADMIN}\n  tokens:\n    - {{name: olga, role: operator, token: {OPERATOR}}}\n    - {{name: vera, role: viewer, token: {VIEWER}}}\n"
     );
-    let config = std::fs::read_to_string(harness.home.config()).unwrap();
-    std::fs::write(harness.home.config(), config.replacen("\nhttp:\n", &tokens, 1)).unwrap();
+    let config = std::fs::read_to_string(home.config()).unwrap();
+    std::fs::write(home.config(), config.replacen("\nhttp:\n", &tokens, 1)).unwrap();
 }
 
 /// The id of the harness's workspace.
@@ -58,6 +58,15 @@ pub async fn post(program: &Program, token: Option<&str>, path: &str, body: Valu
         None => request,
     };
     request.send().await.unwrap().status()
+}
+
+/// A part of an address, percent-encoded.
+pub fn encode(part: &str) -> String {
+    let encoded = part.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    encoded.collect()
 }
 
 pub async fn json_of(response: Response) -> Value {

@@ -4,7 +4,9 @@
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, slack_workspace};
+use crate::console::{
+    ADMIN, OPERATOR, VIEWER, client, encode, get, json_of, set_tokens, slack_workspace,
+};
 use crate::program::{Home, Program};
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
@@ -60,10 +62,6 @@ async fn submit(program: &Program, token: &str, path: &str, fields: &[(&str, &st
         .send()
         .await
         .unwrap()
-}
-
-fn encode(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 /// What a page says in a language.

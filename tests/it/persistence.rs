@@ -95,6 +95,16 @@ impl Home {
         count.fetch_one(&mut connection).await.map_or(-1, |row| row.get(0))
     }
 
+    /// The rows of a statement whose columns are texts.
+    pub async fn rows(&self, statement: &str) -> Vec<Vec<String>> {
+        let options = sqlx::sqlite::SqliteConnectOptions::new();
+        let options = options.filename(self.database()).read_only(true);
+        let mut connection = options.connect().await.unwrap();
+        let rows = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
+        let rows = rows.fetch_all(&mut connection).await.unwrap();
+        rows.iter().map(|row| (0..row.len()).map(|column| row.get(column)).collect()).collect()
+    }
+
     /// Locks the database for writing until the returned connection is dropped.
     pub async fn lock_database(&self) -> sqlx::SqliteConnection {
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.database());

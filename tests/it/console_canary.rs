@@ -1,0 +1,116 @@
+//! What was said in private is in every stored text, and reaches no address of another role than the admin's: no page, no
+//! answer of the API, no stream and no metric, on either database.
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+use crate::command::aizuchi;
+use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, set_tokens};
+use crate::console_walk::{Walk, missing_routes};
+use crate::generated::{GeneratedHistory, Place};
+use crate::program::{Home, Program};
+use aizuchi_harness::postgres;
+
+/// What is said in private.
+const CANARY: &str = "zanzibarquartz";
+/// What is said in public, which is for operators, too.
+const PUBLIC: &str = "plumharbor";
+
+fn history() -> GeneratedHistory {
+    let (slack, discord) = ("T0GARDEN", "discord:1180000000000000001");
+    GeneratedHistory {
+        places: vec![
+            Place::new(slack, "C0TEA", "tea", "public"),
+            Place::new(slack, "C0ATTIC", &format!("{CANARY}-attic"), "private"),
+            Place::new(slack, "D0MIA", CANARY, "direct"),
+            Place::new(discord, "1180000000000000002", "lobby", "public"),
+            Place::new(discord, "1180000000000000003", &format!("{CANARY}-mods"), "private"),
+        ],
+        public_words: (0..10).map(|number| format!("{PUBLIC} {number} is ripe")).collect(),
+        private_words: (0..10).map(|number| format!("the {CANARY} {number} is hidden")).collect(),
+        messages: 450,
+        decisions: 45,
+    }
+}
+
+#[tokio::test]
+async fn private_words_reach_no_address_of_another_role() {
+    let home = Home::new(1000.0);
+    set_tokens(&home);
+    assert_eq!(home.start().stop(), Some(0));
+    let history = history();
+    history.write(&home).await;
+    let program = home.start();
+    let mut walk = Walk::new(&home, &history.places, "hidden", "U1").await;
+    let mut addresses = walk.pages();
+    assert_eq!(missing_routes(&addresses), [""; 0]);
+    addresses.extend(walk.trials());
+    let reads = walk.api_reads(&program).await;
+    addresses.extend(reads.iter().cloned());
+    let (private, public) = read_as_each(&program, &addresses).await;
+    assert!(private >= 100 && public >= 60, "{private} and {public} of {}", addresses.len());
+    expect_silent_streams(&program).await;
+    assert_eq!(program.stop(), Some(0));
+
+    // A server has statements of its own.
+    walk.places = &history.places[1..2];
+    let mut addresses = walk.pages();
+    addresses.retain(|it| it.contains("C0ATTIC") || it.contains("/console/decisions/"));
+    addresses.extend(reads.into_iter().filter(|it| it.contains("C0ATTIC")));
+    let url = postgres::database();
+    let mut migrate = aizuchi();
+    migrate.arg("--config").arg(home.config()).args(["migrate", "--to", &url]).assert().success();
+    home.replace(&format!("sqlite://{}", home.database().display()), &url);
+    let program = home.start();
+    let (private, _) = read_as_each(&program, &addresses).await;
+    assert!(private >= 15, "{private} of {}", addresses.len());
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// Opens each address as each role. Returns on how many an admin reads what is private, and an operator what is public.
+async fn read_as_each(program: &Program, addresses: &[String]) -> (usize, usize) {
+    let (mut private, mut public) = (0, 0);
+    for address in addresses {
+        for token in [ADMIN, OPERATOR, VIEWER] {
+            let answer = get(program, Some(token), address).await;
+            let status = answer.status();
+            let shown = answer.text().await.unwrap();
+            assert!(!status.is_server_error(), "{address} as {token}: {shown}");
+            match token {
+                ADMIN => private += usize::from(shown.contains(CANARY)),
+                _ => assert!(!shown.contains(CANARY), "{address} as {token}: {shown}"),
+            }
+            match token {
+                OPERATOR => public += usize::from(shown.contains(PUBLIC)),
+                VIEWER => assert!(!shown.contains(PUBLIC), "{address} as {token}: {shown}"),
+                _ => {}
+            }
+        }
+    }
+    (private, public)
+}
+
+/// The stream of the console has numbers alone, and that of the room what is said there.
+async fn expect_silent_streams(program: &Program) {
+    let said = json!({ "channel": "general", "user": "Ken", "text": "the last word" });
+    let said = client().post(format!("{}/api/messages", program.address)).json(&said);
+    assert_eq!(said.bearer_auth(ADMIN).send().await.unwrap().status(), 201);
+    let streamed = async |token: &str, path: &str, until: &str| {
+        let request = client().get(format!("{}{path}", program.address)).bearer_auth(token);
+        let mut chunks = request.send().await.unwrap().bytes_stream();
+        let mut text = String::new();
+        while !text.contains(until) {
+            let chunk = chunks.next().await.expect("the stream goes on").unwrap();
+            text.push_str(&String::from_utf8_lossy(&chunk));
+        }
+        text
+    };
+    for token in [OPERATOR, VIEWER] {
+        let change = streamed(token, "/console/events", "\n\n").await;
+        let data = change.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+        let data: Value = serde_json::from_str(data).unwrap();
+        assert_eq!(data, json!({ "revision": data["revision"] }));
+    }
+    let room = streamed(OPERATOR, "/events?after=0", "the last word").await;
+    assert!(!room.contains(CANARY) && !room.contains(PUBLIC), "{room}");
+}

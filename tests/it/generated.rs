@@ -1,0 +1,72 @@
+//! A generated history, written straight into a program's database: as long as wanted, of any workspaces, and with chosen
+//! words in every text.
+
+use jiff::Timestamp;
+use sqlx::{SqliteConnection, query, raw_sql};
+
+use crate::program::Home;
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub workspace: String,
+    pub channel: String,
+    pub name: String,
+    /// As it is stored.
+    pub visibility: &'static str,
+}
+
+pub struct GeneratedHistory {
+    pub places: Vec<Place>,
+    /// What is said, thought, remembered, noted and reacted with in public channels, in turn; what people are called, too.
+    pub public_words: Vec<String>,
+    /// The same in all other channels.
+    pub private_words: Vec<String>,
+    pub messages: i64,
+    /// About how many messages a judge was asked about. The newest of each place are among them, with every outcome.
+    pub decisions: i64,
+}
+
+/// What `history.sql` is made from.
+const TABLES: &str = "
+    CREATE TEMP TABLE size (messages INTEGER, decisions INTEGER, now_ms INTEGER);
+    CREATE TEMP TABLE places
+        (number INTEGER PRIMARY KEY, workspace TEXT, channel TEXT, name TEXT, visibility TEXT);
+    CREATE TEMP TABLE words
+        (visibility TEXT, number INTEGER, word TEXT, PRIMARY KEY (visibility, number)) WITHOUT ROWID;";
+const HISTORY: &str = include_str!("generated/history.sql");
+
+impl Place {
+    pub fn new(workspace: &str, channel: &str, name: &str, visibility: &'static str) -> Self {
+        let [workspace, channel, name] = [workspace, channel, name].map(str::to_owned);
+        Self { workspace, channel, name, visibility }
+    }
+}
+
+impl GeneratedHistory {
+    /// Writes it. The program has run there, and does not run now.
+    pub async fn write(&self, home: &Home) {
+        let mut database = home.lock_database().await;
+        raw_sql(TABLES).execute(&mut database).await.unwrap();
+        let size = query("INSERT INTO size VALUES (?1, ?2, ?3)").bind(self.messages);
+        let size = size.bind(self.decisions).bind(Timestamp::now().as_millisecond());
+        size.execute(&mut database).await.unwrap();
+        for (number, place) in self.places.iter().enumerate() {
+            let Place { workspace, channel, name, visibility } = place;
+            let put = query("INSERT INTO places VALUES (?1, ?2, ?3, ?4, ?5)").bind(number as i64);
+            let put = put.bind(workspace).bind(channel).bind(name).bind(*visibility);
+            put.execute(&mut database).await.unwrap();
+        }
+        put_words(&mut database, "public", &self.public_words).await;
+        put_words(&mut database, "private", &self.private_words).await;
+        raw_sql(HISTORY).execute(&mut database).await.unwrap();
+        raw_sql("COMMIT").execute(&mut database).await.unwrap();
+    }
+}
+
+async fn put_words(database: &mut SqliteConnection, visibility: &str, words: &[String]) {
+    for (number, word) in words.iter().enumerate() {
+        let put = query("INSERT INTO words VALUES (?1, ?2, ?3)").bind(visibility);
+        put.bind(number as i64).bind(word).execute(&mut *database).await.unwrap();
+    }
+}
