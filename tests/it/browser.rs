@@ -7,6 +7,7 @@ mod composition;
 mod console;
 mod demo;
 mod history;
+mod hostile;
 mod keyboard;
 mod languages;
 mod messages;
