@@ -10,6 +10,7 @@ mod history;
 mod hostile;
 mod keyboard;
 mod languages;
+mod long_history;
 mod messages;
 mod models;
 mod modes;

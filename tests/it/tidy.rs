@@ -419,7 +419,7 @@ fn root() -> &'static Path {
 }
 
 /// Hiragana, katakana, kanji and their punctuation.
-fn is_japanese(letter: char) -> bool {
+pub fn is_japanese(letter: char) -> bool {
     matches!(letter, '\u{3000}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ff01}'..='\u{ff60}')
 }
 

@@ -150,7 +150,7 @@ async fn the_keyboard_alone_tries_a_threshold() {
 }
 
 /// The bytes that come before a page is painted: itself, its styles and its scripts, as they come over the line.
-async fn first_paint(program: &Program, page: &str) -> usize {
+pub async fn first_paint(program: &Program, page: &str) -> usize {
     let mut total = 0;
     let (mut waiting, mut seen) = (vec![page.to_owned()], Vec::new());
     while let Some(path) = waiting.pop() {

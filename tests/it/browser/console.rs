@@ -39,7 +39,7 @@ const DEFECTS: &str = "
             .filter(({ name }) => new URL(name).origin !== location.origin).map(({ name }) => name),
     }";
 
-async fn expect_sound(tab: &Tab, language: &str) {
+pub async fn expect_sound(tab: &Tab, language: &str) {
     let sound = json!({
         "unnamed": [], "ids": [], "headings": 1, "mains": 1, "lang": language, "wide": false,
         "pwned": null, "outside": [],
