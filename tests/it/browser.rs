@@ -15,6 +15,7 @@ mod messages;
 mod models;
 mod modes;
 mod narrow;
+mod operator;
 mod process;
 mod reactions;
 mod stand_in;
