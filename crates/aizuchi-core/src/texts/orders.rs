@@ -33,7 +33,7 @@ texts! {
 }
 
 /// What was ordered, by the name of its kind.
-pub fn kind<'a>(language: Language, kind: &'a str) -> &'a str {
+pub fn kind(language: Language, kind: &str) -> &str {
     match kind {
         "mute" => pick(language, "mute", "ミュート"),
         "unmute" => pick(language, "unmute", "ミュートを解除"),

@@ -183,7 +183,7 @@ pub async fn revert_memo(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let old = memos::find_version(connection, workspace, (id, version)).await?;
-    let old = old.ok_or_else(|| StoreError::Refused(RefusalReason::MemoryChanged))?;
+    let old = old.ok_or(StoreError::Refused(RefusalReason::MemoryChanged))?;
     counters.revision += 1;
     let before = match memos::find(connection, workspace, Some(id)).await? {
         Some((_, memo)) => {
