@@ -15,7 +15,7 @@ use anyhow::Context as _;
 use jiff::SignedDuration;
 use parking_lot::RwLock;
 use tokio::sync::{Mutex, watch};
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use crate::config::Config;
 use crate::config::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
@@ -29,7 +29,7 @@ use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::llm::provider::{DEFAULT_MAX_TOKENS, ProviderMind};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::{Language, Persona};
@@ -158,7 +158,9 @@ impl ModelsInUse {
     /// Looks at the models at once, and again from time to time while one cannot be reached. Never ends.
     pub async fn watch(&self) {
         self.probe().await;
+        let mut known_contexts = HashSet::new();
         loop {
+            self.warn_of_short_contexts(&mut known_contexts).await;
             self.clock.sleep_until(self.clock.now() + LOOK_INTERVAL).await;
             let is_away =
                 |problem| matches!(problem, ModelProblem::Unreachable | ModelProblem::TimedOut);
@@ -182,6 +184,22 @@ impl ModelsInUse {
                 let why = texts::models::problem(Language::En, problem);
                 error!(model = model.model(), problem = problem.name(), "{why}: {}", model.model());
                 self.notify();
+            }
+        }
+    }
+
+    /// Warns once of each model whose server cuts the longest prompts. Some tell only after the first call.
+    async fn warn_of_short_contexts(&self, known: &mut HashSet<String>) {
+        let longest = self.config.read().context.budget().max_tokens;
+        for model in self.all() {
+            let name = model.model();
+            if known.contains(name) {
+                continue;
+            }
+            let Some(length) = model.context_length().await else { continue };
+            known.insert(name.to_owned());
+            if let Some(why) = short_context(length, longest) {
+                warn!(model = name, "{why}: {name}");
             }
         }
     }
@@ -241,6 +259,18 @@ impl ModelsInUse {
         }
         Ok(())
     }
+}
+
+/// Why a context of this many tokens is too short for prompts of up to `longest`, and what mends it.
+pub fn short_context(length: u64, longest: u64) -> Option<String> {
+    let needed = longest + u64::from(DEFAULT_MAX_TOKENS);
+    (length < needed).then(|| {
+        format!(
+            "Ollama gives the model a context of {length} tokens and cuts longer prompts without an error; prompts have \
+             up to {longest} tokens (context.max_tokens), so start Ollama with OLLAMA_CONTEXT_LENGTH={needed}, or lower \
+             context.max_tokens"
+        )
+    })
 }
 
 /// The minds that the config names.

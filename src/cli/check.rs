@@ -17,8 +17,10 @@ use crate::config::minds::ResolvedModel;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::models::prompts::load_prompts;
+use crate::models::short_context;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::forgetter::expires_before;
+use aizuchi_core::llm::Llm as _;
 use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
@@ -76,7 +78,9 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     }
     results.extend(check_platforms(&config).await);
     for (model, agents) in configured_models(&config) {
-        results.push(check("model", check_model(&model, &agents).await));
+        let (result, note) = check_model(&config, &model, &agents).await;
+        results.push(check("model", result));
+        results.extend(note.map(|note| check("note", Ok(note))));
     }
     results
 }
@@ -227,13 +231,23 @@ fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&'static str>)>
     models
 }
 
-async fn check_model(model: &ResolvedModel, agents: &[&str]) -> Result<String, String> {
+/// Whether a model answers, and what is to be known about it besides.
+async fn check_model(
+    config: &Config,
+    model: &ResolvedModel,
+    agents: &[&str],
+) -> (Result<String, String>, Option<String>) {
     let description = format!("{} ({})", model.id, agents.join(", "));
-    let Some(settings) = model.settings() else { return Ok(description) };
+    let Some(settings) = model.settings() else { return (Ok(description), None) };
     let clock = Clock::system();
     let started = clock.now();
-    let mind = ProviderMind::new(&settings, clock.clone()).map_err(|error| format!("{error:#}"))?;
-    mind.check().await.map_err(|error| error.to_string())?;
+    let mind = match ProviderMind::new(&settings, clock.clone()) {
+        Ok(mind) => mind,
+        Err(error) => return (Err(format!("{error:#}")), None),
+    };
+    if let Err(error) = mind.check().await {
+        return (Err(error.to_string()), None);
+    }
     let seconds = clock.now().duration_since(started).as_secs_f64();
     let refused = mind.refused_parameters();
     let refused: Vec<String> = refused.iter().map(|name| format!("params.{name}")).collect();
@@ -241,5 +255,9 @@ async fn check_model(model: &ResolvedModel, agents: &[&str]) -> Result<String, S
         0 => String::new(),
         _ => format!("; it does not take {}, so that is left out", refused.join(", ")),
     };
-    Ok(format!("{description} answered in {seconds:.1} s{without}"))
+    let longest = config.context.budget().max_tokens;
+    let length = mind.context_length().await;
+    let note = length.and_then(|length| short_context(length, longest));
+    let note = note.map(|note| format!("{}: {note}", model.id));
+    (Ok(format!("{description} answered in {seconds:.1} s{without}")), note)
 }

@@ -52,6 +52,8 @@ pub struct ModelEndpoint {
     pub key: Option<Secret>,
     pub connect_timeout_seconds: f64,
     pub timeout_seconds: f64,
+    /// The same for a call after a pause, in which the server may have unloaded the model.
+    pub cold_timeout_seconds: f64,
     /// The maximum number of attempts for one call.
     pub attempts: u64,
     pub headers: BTreeMap<String, Secret>,
@@ -62,6 +64,8 @@ const STATE_MODEL_VARIABLE: &str = "EAVESDROP_JUDGE_MODEL";
 /// The model of `state` if nothing names another and there is an API key for it.
 const DEFAULT_STATE_MODEL: &str = "claude-haiku-4-5";
 
+/// How long a model of Ollama may take that has to be loaded first, unless the config says how long.
+const COLD_TIMEOUT_SECONDS: f64 = 300.0;
 /// What the variables for the place of an account's API must be.
 const AZURE_ADDRESS_FORM: &str = "an address like https://NAME.openai.azure.com";
 const REGION_FORM: &str = "the name of a region, like us-east-1";
@@ -386,13 +390,16 @@ impl MindResolver<'_> {
             return Err(self.missing_problem(provider, "a key", own, &[variable], path, source));
         }
         let models = &self.config.models;
+        let usual = models.timeout_seconds.0 as f64;
+        let cold =
+            if provider == Provider::Ollama { usual.max(COLD_TIMEOUT_SECONDS) } else { usual };
+        let timeout = client_args.timeout.map(|timeout| timeout.0);
         let endpoint = ModelEndpoint {
             base,
             key,
             connect_timeout_seconds: models.connect_timeout_seconds.0 as f64,
-            timeout_seconds: client_args
-                .timeout
-                .map_or(models.timeout_seconds.0 as f64, |timeout| timeout.0),
+            timeout_seconds: timeout.unwrap_or(usual),
+            cold_timeout_seconds: timeout.unwrap_or(cold),
             attempts: client_args.max_retries.map_or(models.attempts.0, |retries| retries.0 + 1),
             headers: client_args.extra_headers.clone(),
         };

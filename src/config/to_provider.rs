@@ -29,15 +29,16 @@ impl ResolvedModel {
             params: to_provider(&self.params),
             connect_timeout: duration_from_seconds(endpoint.connect_timeout_seconds),
             timeout: duration_from_seconds(endpoint.timeout_seconds),
+            cold_timeout: duration_from_seconds(endpoint.cold_timeout_seconds),
             max_attempts: u32::try_from(endpoint.attempts).unwrap_or(u32::MAX),
         })
     }
 
     fn timeout(&self) -> SignedDuration {
         let builtin = agent::AgentSettings::default().model_timeout;
-        self.endpoint
-            .as_ref()
-            .map_or(builtin, |endpoint| duration_from_seconds(endpoint.timeout_seconds))
+        self.endpoint.as_ref().map_or(builtin, |endpoint| {
+            duration_from_seconds(endpoint.timeout_seconds.max(endpoint.cold_timeout_seconds))
+        })
     }
 }
 

@@ -130,6 +130,26 @@ async fn a_parameter_that_the_model_refuses_is_named() {
     );
 }
 
+/// Ollama cuts what is too long without saying so.
+#[tokio::test]
+async fn a_context_that_is_too_short_is_named() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.has_models(&["tiny:latest"]);
+    server.has_context(4096);
+    let home = Home::new(1.0);
+    home.add(&format!(
+        "agents:
+  response: {{model_id: ollama/tiny, client_args: {{api_base: {}}}}}
+",
+        server.base
+    ));
+    let (code, lines) = check(&home, "").await;
+    assert_eq!(code, Some(0), "{lines:?}");
+    let note = lines.iter().find(|line| line.starts_with("ok    note      ollama/tiny: ")).unwrap();
+    assert!(note.contains("a context of 4096 tokens"), "{note}");
+    assert!(note.contains("OLLAMA_CONTEXT_LENGTH=18048"), "{note}");
+}
+
 #[tokio::test]
 async fn a_broken_config_is_reported_in_one_line() {
     let home = Home::new(1.0);

@@ -49,6 +49,12 @@ pub trait Llm: Send + Sync {
         None
     }
 
+    /// How many tokens a prompt and its answer may have together, if the server tells and longer prompts are cut without
+    /// an error.
+    async fn context_length(&self) -> Option<u64> {
+        None
+    }
+
     /// Answers one prompt, with at most one request that is charged. Dropping the future cancels the call.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError>;
 }

@@ -75,6 +75,8 @@ struct Inner {
     next: Mutex<VecDeque<ProviderResponse>>,
     /// What the lists of models have.
     models: Mutex<Vec<String>>,
+    /// The context that Ollama has given those models.
+    context_length: Mutex<Option<u64>>,
     /// The only key that is accepted, if any key is not.
     key: Mutex<Option<String>>,
     /// How many requests have come, and how many were aborted by the client.
@@ -90,6 +92,7 @@ impl Server {
             requests: Mutex::default(),
             next: Mutex::default(),
             models: Mutex::default(),
+            context_length: Mutex::default(),
             key: Mutex::default(),
             came: watch::Sender::new(0),
             abandoned: watch::Sender::new(0),
@@ -115,6 +118,11 @@ impl Server {
     /// Lists these models, as Ollama and as servers that are compatible with OpenAI do.
     pub fn has_models(&self, names: &[&str]) {
         *self.state.models.lock().unwrap() = names.iter().map(|name| (*name).to_owned()).collect();
+    }
+
+    /// Says, as Ollama does, that these models are loaded with a context of this many tokens.
+    pub fn has_context(&self, tokens: u64) {
+        *self.state.context_length.lock().unwrap() = Some(tokens);
     }
 
     /// Refuses requests with any other bearer key from now on.
@@ -177,11 +185,22 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
     let offered = head.headers.get("authorization").and_then(|value| value.to_str().ok());
     let is_refused = key.is_some() && offered != key.as_deref();
     if head.method == Method::GET {
-        return if is_refused { refused() } else { list(&path, &state.models.lock().unwrap()) };
+        let length = *state.context_length.lock().unwrap();
+        let list = list(&path, &state.models.lock().unwrap(), length);
+        return if is_refused { refused() } else { list };
     }
     let body = axum::body::to_bytes(body, 1 << 22).await.unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let request = ProviderRequest { path: path.clone(), headers: head.headers, body };
+    // Ollama's own API tells what a model sets for itself: here nothing. That is no use of a model.
+    if path == "/api/show" {
+        return axum::Json(json!({})).into_response();
+    }
+    // It loads a model by an empty prompt.
+    if path == "/api/generate" && request.body["prompt"].is_null() {
+        state.requests.lock().unwrap().push(request);
+        return axum::Json(json!({ "response": "", "done": true })).into_response();
+    }
     let complaint = complaint(&request, state.limits);
     state.requests.lock().unwrap().push(request.clone());
     state.came.send_modify(|count| *count += 1);
@@ -243,9 +262,14 @@ fn refused() -> Response {
 }
 
 /// A list of models. Looking at it is no use of a model, so it is not recorded.
-fn list(path: &str, names: &[String]) -> Response {
+fn list(path: &str, names: &[String], context_length: Option<u64>) -> Response {
     let list = |key: &str| names.iter().map(|name| json!({ key: name })).collect::<Vec<_>>();
     match path {
+        "/api/ps" => {
+            let model = |name: &String| json!({ "name": name, "context_length": context_length });
+            let loaded: Vec<Value> = names.iter().map(model).collect();
+            axum::Json(json!({ "models": loaded })).into_response()
+        }
         "/api/tags" => axum::Json(json!({ "models": list("name") })).into_response(),
         "/v1/models" => axum::Json(json!({ "object": "list", "data": list("id") })).into_response(),
         _ => StatusCode::NOT_FOUND.into_response(),

@@ -10,6 +10,7 @@ mod response;
 mod tools;
 mod error;
 mod probe;
+mod local;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -54,6 +55,8 @@ const MINIMAL_USER_TURN: &str = ".";
 /// How long a server that seems to reject tools is offered none. The error may have had another
 /// cause.
 const TOOLS_RETRY_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
+/// How long Ollama and LM Studio keep a model at least that nobody asks.
+const UNLOAD_AFTER_MS: i64 = 5 * 60 * 1000;
 /// The prompt of a connection check.
 const CHECK_PROMPT: &str = "Answer with the word ok.";
 
@@ -71,6 +74,8 @@ pub struct ProviderSettings {
     pub connect_timeout: SignedDuration,
     /// For one prompt as a whole, including connecting, waiting and retrying.
     pub timeout: SignedDuration,
+    /// The same after a pause in which the server may have unloaded the model.
+    pub cold_timeout: SignedDuration,
     /// How often a call is attempted at most.
     pub max_attempts: u32,
 }
@@ -109,6 +114,10 @@ pub struct ProviderMind {
     model: String,
     clock: Clock,
     timeout: SignedDuration,
+    cold_timeout: SignedDuration,
+    /// How long Ollama is to keep the model loaded, if it is told.
+    keep_alive: Option<Value>,
+    last_answer_ms: AtomicI64,
     max_attempts: u32,
     /// The index of the first of [`REQUEST_SHAPES`] that this server is known to accept.
     request_shape: AtomicUsize,
@@ -178,6 +187,9 @@ impl ProviderMind {
             model: format!("{}/{}", settings.provider.name(), settings.model_name),
             clock,
             timeout: settings.timeout,
+            cold_timeout: settings.cold_timeout,
+            keep_alive: settings.params.extra.get("keep_alive").cloned(),
+            last_answer_ms: AtomicI64::new(i64::MIN),
             max_attempts: settings.max_attempts,
             request_shape: AtomicUsize::new(shape),
             without_tools_until_ms: AtomicI64::new(i64::MIN),
@@ -202,8 +214,9 @@ impl ProviderMind {
             };
             checked.map_err(CallError::settled)
         };
-        let Ok(checked) = self.clock.timeout(self.timeout, checked).await else {
-            return Err(self.timeout_error());
+        let timeout = self.current_timeout();
+        let Ok(checked) = self.clock.timeout(timeout, checked).await else {
+            return Err(self.timeout_error(timeout));
         };
         self.record(&checked);
         match checked {
@@ -221,17 +234,38 @@ impl ProviderMind {
 
     /// Remembers how a call ended, for those who look after the models.
     fn record<T>(&self, ended: &Result<T, CallError>) {
+        if ended.is_ok() {
+            self.last_answer_ms.store(self.clock.now().as_millisecond(), Ordering::Relaxed);
+        }
         *self.problem.lock() = ended.as_ref().err().and_then(CallError::problem);
     }
 
-    fn timeout_error(&self) -> LlmError {
+    fn timeout_error(&self, timeout: SignedDuration) -> LlmError {
         *self.problem.lock() = Some(ModelProblem::TimedOut);
-        LlmError::TimedOut(format!("{}: no answer within {:#}", self.model, self.timeout))
+        LlmError::TimedOut(format!("{}: no answer within {timeout:#}", self.model))
+    }
+
+    /// Whether the server may have unloaded the model since it last answered.
+    fn is_cold(&self) -> bool {
+        let last = self.last_answer_ms.load(Ordering::Relaxed);
+        let idle_ms = self.clock.now().as_millisecond().saturating_sub(last);
+        idle_ms >= UNLOAD_AFTER_MS
+    }
+
+    fn current_timeout(&self) -> SignedDuration {
+        if self.is_cold() { self.cold_timeout } else { self.timeout }
     }
 
     /// Retries while that may help, costs nothing and there is time left.
-    async fn ask_with_retries(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let deadline = self.clock.now() + self.timeout;
+    async fn ask_with_retries(
+        &self,
+        prompt: &Prompt,
+        timeout: SignedDuration,
+    ) -> Result<LlmResponse, LlmError> {
+        let deadline = self.clock.now() + timeout;
+        if let Some(keep_alive) = self.keep_alive.as_ref().filter(|_| self.is_cold()) {
+            self.load_for(keep_alive).await;
+        }
         let mut attempt = 1;
         loop {
             let called = self.call(prompt).await.map_err(CallError::settled);
@@ -507,9 +541,14 @@ impl Llm for ProviderMind {
         self.look_for_problem().await
     }
 
+    async fn context_length(&self) -> Option<u64> {
+        self.ollama_context_length().await
+    }
+
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        let result = self.clock.timeout(self.timeout, self.ask_with_retries(prompt)).await;
-        result.unwrap_or_else(|_timed_out| Err(self.timeout_error()))
+        let timeout = self.current_timeout();
+        let result = self.clock.timeout(timeout, self.ask_with_retries(prompt, timeout)).await;
+        result.unwrap_or_else(|_timed_out| Err(self.timeout_error(timeout)))
     }
 }
 

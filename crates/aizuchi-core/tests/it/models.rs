@@ -64,6 +64,7 @@ pub fn settings(provider: Provider, base: &str) -> ProviderSettings {
         },
         connect_timeout: SignedDuration::from_secs(10),
         timeout: SignedDuration::from_secs(60),
+        cold_timeout: SignedDuration::from_secs(60),
         max_attempts: 3,
     }
 }
@@ -976,5 +977,61 @@ async fn parameters_have_the_names_that_a_provider_has_for_them() {
         ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
         let body = server.requests().remove(0).body;
         assert_eq!(body[key], expected, "{provider:?} {effort:?} {body}");
+    }
+}
+
+/// Loading takes longer than answering, and Ollama unloads what nobody asks.
+#[tokio::test]
+async fn a_model_that_may_be_unloaded_has_more_time() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let settings = settings(Provider::Ollama, &server.base);
+    let cold_timeout = SignedDuration::from_secs(300);
+    let settings = ProviderSettings { cold_timeout, ..settings };
+    let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+    let question = prompt(PromptVerb::Reply);
+    for (number, limit) in [(0, "5m"), (2, "1m"), (4, "5m")] {
+        if number > 0 {
+            assert_eq!(mind.ask(&question).await.unwrap().text, "fine");
+        }
+        if number == 4 {
+            clock.advance_to(clock.now() + SignedDuration::from_mins(5));
+        }
+        server.then([ProviderResponse::Never]);
+        let mut asking = pin!(mind.ask(&question));
+        let came = pin!(server.came(number + 1));
+        assert!(matches!(select(&mut asking, came).await, Either::Right(_)));
+        let seconds = if limit == "5m" { 300 } else { 60 };
+        clock.advance_to(clock.now() + SignedDuration::from_secs(seconds));
+        let error = asking.await.unwrap_err().to_string();
+        assert!(error.ends_with(&format!("no answer within {limit}")), "{number} {error}");
+    }
+}
+
+#[tokio::test]
+async fn ollama_is_told_how_long_a_model_stays_loaded() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mut settings = settings(Provider::Ollama, &server.base);
+    let extra = json!({ "keep_alive": "2h" });
+    settings.params.extra = extra.as_object().unwrap().clone();
+    let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    let seen = server.requests();
+    let paths: Vec<&str> = seen.iter().map(|seen| &*seen.path).collect();
+    assert_eq!(paths, ["/api/generate", "/v1/chat/completions", "/v1/chat/completions"]);
+    assert_eq!(seen[0].body, json!({ "model": "large-1", "keep_alive": "2h" }));
+}
+
+#[tokio::test]
+async fn the_context_of_a_loaded_model_is_known() {
+    let server = Server::start(ServerLimits::default()).await;
+    server.has_models(&["large-1:latest"]);
+    let clock = Clock::manual(at(0));
+    for (provider, length) in [(Provider::Ollama, Some(4096)), (Provider::OpenAi, None)] {
+        assert_eq!(mind(provider, &server, &clock).context_length().await, None);
+        server.has_context(4096);
+        assert_eq!(mind(provider, &server, &clock).context_length().await, length);
     }
 }
