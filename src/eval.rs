@@ -4,6 +4,7 @@
 pub mod case;
 pub mod answers;
 mod language_prompts;
+pub mod calls;
 pub mod prompts;
 pub mod baseline;
 pub mod score;

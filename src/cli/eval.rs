@@ -10,8 +10,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use crate::cli::{log, print, write_private};
+use crate::config::minds::ResolvedMind;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::eval::calls::{CallReport, EvalCall};
 use crate::eval::case::{self, Case, read_file};
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item;
@@ -91,18 +93,22 @@ impl EvalArgs {
             return dump(folder, &ids, &prompts);
         }
         let rules = decide::eval_rules(config);
-        let (name, answers) = match self.collected_answers(&ids)? {
+        let (name, answers, calls) = match self.collected_answers(&ids)? {
             Some((name, texts)) => {
                 let answers = texts
                     .iter()
                     .zip(&prompts)
                     .map(|(text, prompt)| ItemAnswer::from_answer(text, prompt, &rules));
-                (name, answers.collect())
+                (name, answers.collect(), None)
             }
             None => {
-                (mind.models.name().to_owned(), ask_decisions(&mind, &prompts, &rules, config)?)
+                let (answers, calls): (Vec<ItemAnswer>, Vec<EvalCall>) =
+                    ask_decisions(&mind, &prompts, &rules, config)?.into_iter().unzip();
+                let calls = call_report(&calls, config, &config.minds.judgment);
+                (mind.models.name().to_owned(), answers, calls)
             }
         };
+        let currency = &config.models.currency.0;
         let report = decide::report::DecisionReport::new(name, &items, &answers);
         let baselines = decide::baseline::all(&items);
         let baselines = baselines.iter().map(|(name, answers)| {
@@ -112,10 +118,14 @@ impl EvalArgs {
         if self.json {
             let rest: Vec<_> =
                 baselines.iter().map(decide::report::DecisionReport::to_json).collect();
-            let printed = json!({ "task": "decide", "mind": report.to_json(), "baselines": rest });
+            let calls = calls.map(|calls| calls.to_json(currency));
+            let printed = json!({
+                "task": "decide", "mind": report.to_json(), "calls": calls, "baselines": rest,
+            });
             print(&serde_json::to_string_pretty(&printed)?)?;
         } else {
             print(&decide::report::tables(&report, &baselines))?;
+            print_calls(calls.as_ref(), currency)?;
         }
         Ok(exit_code(answers.iter().any(|answer| matches!(answer, ItemAnswer::Failed(_)))))
     }
@@ -129,13 +139,18 @@ impl EvalArgs {
         if let Some(folder) = &self.dump_prompts {
             return dump(folder, &ids, &prompts);
         }
-        let (name, answers) = match self.collected_answers(&ids)? {
+        let (name, answers, calls) = match self.collected_answers(&ids)? {
             Some((name, texts)) => {
-                (name, texts.iter().map(|text| StateAnswer::from_answer(text)).collect())
+                (name, texts.iter().map(|text| StateAnswer::from_answer(text)).collect(), None)
             }
-            None => (mind.models.name().to_owned(), ask_states(&mind, &prompts, config)?),
+            None => {
+                let (answers, calls): (Vec<StateAnswer>, Vec<EvalCall>) =
+                    ask_states(&mind, &prompts, config)?.into_iter().unzip();
+                let calls = call_report(&calls, config, &config.minds.state);
+                (mind.models.name().to_owned(), answers, calls)
+            }
         };
-        self.print(&cases, name, &answers)?;
+        self.print(&cases, name, &answers, calls.as_ref(), &config.models.currency.0)?;
         Ok(exit_code(answers.iter().any(|answer| matches!(answer, StateAnswer::Failed(_)))))
     }
 
@@ -171,19 +186,45 @@ impl EvalArgs {
         Ok(config)
     }
 
-    fn print(&self, cases: &[Case], name: String, answers: &[StateAnswer]) -> anyhow::Result<()> {
+    fn print(
+        &self,
+        cases: &[Case],
+        name: String,
+        answers: &[StateAnswer],
+        calls: Option<&CallReport>,
+        currency: &str,
+    ) -> anyhow::Result<()> {
         let report = StateReport::new(name, cases, answers);
         let baselines = [
             StateReport::new("always ACTIVE".to_owned(), cases, &baseline::always_active(cases)),
             StateReport::new("keywords".to_owned(), cases, &baseline::keywords(cases)),
         ];
         if !self.json {
-            return print(&tables(&report, &baselines));
+            print(&tables(&report, &baselines))?;
+            return print_calls(calls, currency);
         }
         let baselines: Vec<_> = baselines.iter().map(StateReport::to_json).collect();
-        let printed = json!({ "task": "state", "mind": report.to_json(), "baselines": baselines });
+        let calls = calls.map(|calls| calls.to_json(currency));
+        let printed = json!({
+            "task": "state", "mind": report.to_json(), "calls": calls, "baselines": baselines,
+        });
         print(&serde_json::to_string_pretty(&printed)?)
     }
+}
+
+/// What the calls took. `None` for the built-in rules, which take nothing.
+fn call_report(calls: &[EvalCall], config: &Config, mind: &ResolvedMind) -> Option<CallReport> {
+    let model = &mind.model;
+    model.id.provider()?;
+    let id = model.id.to_string();
+    // A list price is its provider's.
+    let elsewhere = model.address_elsewhere().map(|_| id.clone());
+    let prices = config.models.prices(&elsewhere.into_iter().collect());
+    Some(CallReport::new(calls, |usage| prices.cost(&id, usage)))
+}
+
+fn print_calls(calls: Option<&CallReport>, currency: &str) -> anyhow::Result<()> {
+    calls.map_or(Ok(()), |calls| print(&format!("\n{}", calls.to_text(currency))))
 }
 
 fn exit_code(has_failed: bool) -> ExitCode {
@@ -195,7 +236,7 @@ fn ask_decisions(
     prompts: &[Prompt],
     rules: &ChannelRules,
     config: &Config,
-) -> anyhow::Result<Vec<ItemAnswer>> {
+) -> anyhow::Result<Vec<(ItemAnswer, EvalCall)>> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
     let (timeout, clock) = (config.minds.longest_call(), Clock::system());
@@ -210,7 +251,7 @@ fn ask_states(
     mind: &Mind,
     prompts: &[Prompt],
     config: &Config,
-) -> anyhow::Result<Vec<StateAnswer>> {
+) -> anyhow::Result<Vec<(StateAnswer, EvalCall)>> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let bar = progress_bar(prompts.len() as u64);
     let (timeout, clock) = (config.minds.longest_call(), Clock::system());

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 
 use crate::config::Config;
 use crate::eval::StateAnswer;
+use crate::eval::calls::{self, EvalCall};
 use crate::eval::case::Case;
 use crate::eval::language_prompts::LanguagePrompts;
 use aizuchi_core::agent::Mind;
@@ -92,16 +93,17 @@ pub async fn ask_all(
     timeout: SignedDuration,
     clock: &Clock,
     progress: &dyn Fn(),
-) -> Vec<StateAnswer> {
+) -> Vec<(StateAnswer, EvalCall)> {
     let calls = prompts.iter().enumerate().map(|(index, prompt)| async move {
-        let answer = match mind.models.ask(prompt, timeout, clock).await {
-            Ok(answer) => StateAnswer::from_answer(&answer.text),
-            Err(error) => StateAnswer::Failed(error.to_string()),
+        let (answer, call) = calls::ask(&mind.models, prompt, timeout, clock).await;
+        let answer = match answer {
+            Ok(text) => StateAnswer::from_answer(&text),
+            Err(why) => StateAnswer::Failed(why),
         };
         progress();
-        (index, answer)
+        (index, (answer, call))
     });
-    let mut answers: Vec<(usize, StateAnswer)> =
+    let mut answers: Vec<(usize, (StateAnswer, EvalCall))> =
         stream::iter(calls).buffer_unordered(MAX_CONCURRENT_CALLS).collect().await;
     answers.sort_by_key(|(index, _)| *index);
     answers.into_iter().map(|(_, answer)| answer).collect()

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aizuchi::config::Config;
+use aizuchi::eval::calls::EvalCall;
 use aizuchi::eval::case::{self, Case, pairs};
 use aizuchi::eval::prompts::{CasePrompts, ask_all};
 use aizuchi::eval::score::StateScore;
@@ -161,6 +162,7 @@ fn the_builtin_mind_answers_by_default() {
         eval(folder.path(), &["en.jsonl", "ja.jsonl", "--task", "state", "--json"]);
     let printed: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!((code, &printed["mind"]["name"]), (Some(0), &json!("builtin")));
+    assert_eq!(printed["calls"], json!(null));
     assert_eq!(printed["mind"]["all"]["cases"], 6);
     assert_eq!(printed["mind"]["all"], printed["baselines"][0]["all"]);
 }
@@ -424,6 +426,8 @@ async fn calls_are_concurrent_and_answers_stay_with_their_cases() {
         clock.advance_to(at(30));
     };
     let (answers, ()) = tokio::join!(calls, time);
+    let (answers, calls): (Vec<StateAnswer>, Vec<EvalCall>) = answers.into_iter().unzip();
+    assert_eq!(calls[5].latency, timeout);
     let state = StateAnswer::State;
     assert_eq!(
         answers,
@@ -455,10 +459,10 @@ async fn a_model_is_called_as_configured() {
     );
     let folder = folder(&[("cases.jsonl", &json_lines(&cases())), ("config.yaml", &config)]);
     let path = folder.path().to_owned();
-    let run = move || {
-        let state = ["cases.jsonl", "--task", "state", "--mind", "model", "--json"];
-        eval(&path, &[&state[..], &["--config", "config.yaml"]].concat())
-    };
+    let state = ["cases.jsonl", "--task", "state", "--mind", "model", "--config", "config.yaml"];
+    let run = move |more: &[&str]| eval(&path, &[&state[..], more].concat());
+    let as_text = run.clone();
+    let run = move || run(&["--json"]);
     let (code, printed, stderr) = tokio::task::spawn_blocking(run).await.unwrap();
     assert_eq!(code, Some(2), "{stderr}");
     let printed: Value = serde_json::from_str(&printed).unwrap();
@@ -466,12 +470,23 @@ async fn a_model_is_called_as_configured() {
     assert_eq!(mind["name"], "openai/large-1");
     let all = &mind["all"];
     assert_eq!((&all["cases"], &all["failed"]), (&json!(6), &json!(1)));
+    let calls = &printed["calls"];
+    let why = "the model refuses: openai/large-1: it does not accept the API key (401)";
+    assert_eq!(calls["failures"], json!([{ "why": why, "calls": 1 }]));
+    let figures = ["calls", "input_tokens", "cached_tokens", "output_tokens", "cost"];
+    let figures = figures.map(|name| &calls[name]);
+    assert_eq!(figures, [&json!(6), &json!(600), &json!(320), &json!(35), &json!(null)]);
+    assert!(calls["latency_seconds"]["p95"].is_f64(), "{calls}");
     // After the queued responses the server answers "fine", which is no state.
     assert_eq!(all["no_state"], 1);
     assert!(!printed.to_string().contains("treasure") && !stderr.contains("treasure"));
     let seen = server.requests();
     assert_eq!(seen.len(), 6);
     assert!(seen.iter().all(|seen| seen.body.to_string().contains("MISUNDERSTANDING")));
+    let (_, text, _) = tokio::task::spawn_blocking(move || as_text(&[])).await.unwrap();
+    let told = "\n\n6 calls, of which 0 failed\ntokens: 720 in (384 of them cached), 42 out; cost: \
+                unknown, for want of a price in models.prices\nlatency: ";
+    assert!(text.contains(told), "{text}");
 }
 
 #[test]

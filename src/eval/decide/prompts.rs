@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::config::Config;
+use crate::eval::calls::{self, EvalCall};
 use crate::eval::decide::ItemAnswer;
 use crate::eval::decide::item::DecisionItem;
 use crate::eval::language_prompts::LanguagePrompts;
@@ -98,14 +99,15 @@ pub async fn ask_all(
     timeout: SignedDuration,
     clock: &Clock,
     progress: &dyn Fn(),
-) -> Vec<ItemAnswer> {
+) -> Vec<(ItemAnswer, EvalCall)> {
     let calls = prompts.iter().map(|prompt| async move {
-        let result = match mind.models.ask(prompt, timeout, clock).await {
-            Ok(answer) => ItemAnswer::from_answer(&answer.text, prompt, rules),
-            Err(error) => ItemAnswer::Failed(error.to_string()),
+        let (answer, call) = calls::ask(&mind.models, prompt, timeout, clock).await;
+        let answer = match answer {
+            Ok(text) => ItemAnswer::from_answer(&text, prompt, rules),
+            Err(why) => ItemAnswer::Failed(why),
         };
         progress();
-        result
+        (answer, call)
     });
     stream::iter(calls).buffered(MAX_CONCURRENT_CALLS).collect().await
 }
