@@ -60,7 +60,8 @@ pub struct ResponseConfig {
     pub reactions: Vec<EmojiName>,
     /// Within these hours it posts nothing unasked, as in `22:00-07:00`.
     pub quiet_hours: Option<QuietHoursSetting>,
-    /// How many of a channel's newest messages a prompt contains.
+    /// How many of a channel's newest messages a prompt contains at least. It contains up to half as many more, so that
+    /// its first message is not another one each time and the provider's cache can reuse the prompt before.
     pub channel_messages_limit: BoundedInteger<1, 1000>,
     /// A public channel's memory is in other channels' prompts if someone wrote in it within this many days.
     pub active_channel_days: BoundedInteger<0, 3650>,

@@ -2,6 +2,7 @@
 //! memories that may be known there, and the users in it. Judging, replying and remembering share it.
 
 pub mod channel_messages;
+pub mod message_window;
 pub mod links;
 pub mod readings;
 pub mod state;
@@ -21,6 +22,7 @@ use crate::chat::{
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::MessageLinks;
+use crate::context::message_window::MessageWindow;
 use crate::context::state::ConversationState;
 use crate::context::talk::SharedTalk;
 use crate::memo::Memo;
@@ -119,10 +121,10 @@ impl BudgetUsage {
 /// How much of the past a context holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextWindow {
-    /// The number of the channel's newest messages, over all conversations, and of the target's own.
-    pub messages: usize,
-    /// The number of newest messages, if the target is a thread.
-    pub thread_messages: usize,
+    /// The channel's newest messages, over all conversations, and the target's own.
+    pub messages: MessageWindow,
+    /// The target's own, if it is a thread.
+    pub thread_messages: MessageWindow,
     /// Only the target's messages may be older than this.
     pub since: Timestamp,
     /// Only channels with messages since then are included.
@@ -140,7 +142,7 @@ pub struct ContextWindow {
 /// Settings of a [`ContextWindow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextLimits {
-    /// `response.channel_messages_limit`.
+    /// `response.channel_messages_limit`: the number of messages that prompts hold at least.
     pub channel_messages: usize,
     /// `response.active_channel_days`.
     pub active_channel_age: SignedDuration,
@@ -157,15 +159,15 @@ pub const IMPORTANT_PRIORITY: u8 = 4;
 /// How many of the newest other memos a prompt includes.
 pub const MAX_RECENT_MEMOS: usize = 5;
 /// Long enough for whole threads, except for extremely long ones.
-const MAX_THREAD_MESSAGES: usize = 500;
+const MIN_THREAD_MESSAGES: usize = 500;
 
 impl ContextLimits {
     /// The window of a judge or reply at `now`.
     pub fn window(&self, now: Timestamp) -> ContextWindow {
         let ago = |span: SignedDuration| now.checked_sub(span).unwrap_or(Timestamp::MIN);
         ContextWindow {
-            messages: self.channel_messages,
-            thread_messages: MAX_THREAD_MESSAGES.max(self.channel_messages),
+            messages: MessageWindow::stepped(self.channel_messages),
+            thread_messages: MessageWindow::stepped(MIN_THREAD_MESSAGES.max(self.channel_messages)),
             since: Timestamp::MIN,
             active_since: ago(self.active_channel_age),
             threads_since: ago(self.thread_memory_age),

@@ -20,6 +20,7 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::context::message_window::MessageWindow;
 use aizuchi_core::context::{ContextLimits, ContextWindow};
 use aizuchi_core::current::Current;
 use aizuchi_core::decision::learned::LearnedGates;
@@ -89,10 +90,13 @@ pub fn top_level(channel: &str) -> ConversationId {
     ConversationId { workspace: workspace(), channel: ChannelId::new(channel), thread: None }
 }
 
-/// The default window at the start of a story, with this many of the newest messages.
+/// The default window at the start of a story, but with exactly this many of the newest messages.
 pub fn window(messages: usize) -> ContextWindow {
-    let limits = ContextLimits { channel_messages: messages, ..ContextLimits::default() };
-    limits.window(at(0))
+    ContextWindow {
+        messages: MessageWindow::exact(messages),
+        thread_messages: MessageWindow::exact(messages.max(500)),
+        ..ContextLimits::default().window(at(0))
+    }
 }
 
 pub fn thread(channel: &str, parent: &str) -> ConversationId {

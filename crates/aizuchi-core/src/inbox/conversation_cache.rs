@@ -10,6 +10,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
+use crate::context::message_window::MessageWindow;
 use crate::context::readings::Readings;
 use crate::context::talk::{self, Talk};
 use crate::context::{Context, ContextWindow};
@@ -73,8 +74,8 @@ pub struct HeardLinks {
 /// The window in which a conversation is read back at `now`.
 pub fn window(now: Timestamp) -> ContextWindow {
     ContextWindow {
-        messages: talk::MAX_MESSAGES,
-        thread_messages: talk::MAX_MESSAGES,
+        messages: MessageWindow::exact(talk::MAX_MESSAGES),
+        thread_messages: MessageWindow::exact(talk::MAX_MESSAGES),
         since: Timestamp::MIN,
         // No memories are wanted.
         active_since: Timestamp::MAX,

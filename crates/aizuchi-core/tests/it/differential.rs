@@ -10,7 +10,7 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::context::links::{LinkSource, MessageLinks};
 use aizuchi_core::context::state::ConversationState;
-use aizuchi_core::context::{ContextWindow, StateHash};
+use aizuchi_core::context::{ContextLimits, ContextWindow, StateHash};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::learned::MomentFeatures;
 use aizuchi_core::decision::{
@@ -277,7 +277,9 @@ async fn visible_state(store: &TestStore, second: i64) -> String {
     assert_eq!(pending.dead_letters, letters.len() as u64);
     let ready = store.store.next_ready().await.unwrap();
     let spending = store.archive.spending(&workspace(), at(second)).await.unwrap();
-    let window = ContextWindow { now: at(second), intervention_messages: 3, ..window(7) };
+    let limits = ContextLimits { channel_messages: 7, ..ContextLimits::default() };
+    let window =
+        ContextWindow { now: at(second), intervention_messages: 3, ..limits.window(at(0)) };
     let here = store.store.context(&top_level("garden"), &window).await.unwrap();
     let there = store.store.context(&thread("garden", "m00"), &window).await.unwrap();
     format!(

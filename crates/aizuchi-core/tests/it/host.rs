@@ -151,7 +151,7 @@ async fn what_it_was_asked_to_keep_is_found_much_later() {
         let harness = Harness::new(store).await.with_options(options(Language::En));
         harness.says("Ken", "@Aizuchi remember that the deploy is on Friday").await;
         harness.pass(REST).await;
-        for number in 0..60 {
+        for number in 0..80 {
             harness.says("Mia", &format!("step {number} of the harvest is finished")).await;
             harness.pass(PAUSE).await;
         }

@@ -142,7 +142,7 @@ async fn memories_of_a_private_past_reach_no_public_memo() {
         harness.pass(7200).await;
         harness.set_visibility("cellar", Visibility::Public).await;
         // The message itself is in no stored prompt any more.
-        for number in 0..60 {
+        for number in 0..80 {
             harness.says_in(top_level("cellar"), "bob", &format!("number {number}")).await;
         }
         harness.call_tools("cellar", "note it", &[add("plan", "hush")]).await;

@@ -8,7 +8,7 @@ use aizuchi_core::chat::{
     UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::context::BudgetUsage;
+use aizuchi_core::context::{BudgetUsage, ContextLimits};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{
     Attempt, AttemptResult, DecisionResult, Judgment, ModelExchange, Price, PromptOmission, Usage,
@@ -458,6 +458,44 @@ async fn a_context_holds_the_newest_messages_oldest_first() {
         store.store.hear(hearing).await.unwrap();
         let context = store.store.context(&thread("garden", "m1"), &window(4)).await.unwrap();
         assert_eq!(context.display_name(&context.target_messages()[0].author.id), "Alice");
+    })
+    .await;
+}
+
+/// Where it begins follows from the stored messages, so it is the same in every store and after a restart.
+#[tokio::test]
+async fn a_context_begins_with_the_same_message_for_a_while() {
+    on_every_store(async |store| {
+        let limits = ContextLimits { channel_messages: 6, ..ContextLimits::default() };
+        let window = limits.window(at(0));
+        let read = async |store: &TestStore| {
+            let context = store.store.context(&top_level("garden"), &window).await.unwrap();
+            let ids = context.target_messages().iter().map(|message| message.id.clone());
+            ids.collect::<Vec<MessageId>>()
+        };
+        let mut firsts = Vec::new();
+        for number in 0..40 {
+            store.hear_human(&format!("m{number:02}"), number * 7, "a line").await;
+            let newest_first = (0..=number).rev().map(|number| at(number * 7));
+            let size = window.messages.size(newest_first).min(number as usize + 1);
+            let ids = read(&store).await;
+            assert_eq!(ids.len(), size);
+            assert_eq!(ids.last(), Some(&MessageId::new(format!("m{number:02}"))));
+            assert!(ids.len() >= 6.min(number as usize + 1) && ids.len() <= 9);
+            firsts.push(ids[0].clone());
+        }
+        firsts.dedup();
+        assert!(firsts.len() < 20, "{firsts:?}");
+        // What is said in a thread moves nothing at the top level.
+        let before = read(&store).await;
+        for second in 300..305 {
+            let id = format!("t{second}");
+            let reply = message(thread("garden", "m39"), &id, at(second), "carol", "in a thread");
+            store.hear(reply, Disposition::Judge(until(at(400)))).await;
+            assert_eq!(read(&store).await, before);
+        }
+        assert_eq!(read(&store.restart().await).await, before);
+        firsts
     })
     .await;
 }

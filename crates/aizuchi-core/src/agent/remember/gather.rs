@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::{Agent, StepError};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId};
+use crate::context::message_window::MessageWindow;
 use crate::context::{Context, ContextWindow};
 use crate::memory::change::KeptEntries;
 use crate::memory::{
@@ -243,8 +244,8 @@ impl Agent {
         let conversation = ConversationId { workspace, channel, thread: thread.cloned() };
         let window = self.settings.limits.window(self.now());
         let window = ContextWindow {
-            messages: MAX_MESSAGES,
-            thread_messages: MAX_MESSAGES,
+            messages: MessageWindow::exact(MAX_MESSAGES),
+            thread_messages: MessageWindow::exact(MAX_MESSAGES),
             since,
             ..window
         };

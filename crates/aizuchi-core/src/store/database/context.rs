@@ -101,14 +101,14 @@ async fn read_row(
     conversation: &ConversationId,
     window: &ContextWindow,
 ) -> Result<Row, StoreError> {
-    let own_limit =
-        if conversation.thread.is_some() { window.thread_messages } else { window.messages };
+    let own = if conversation.thread.is_some() { window.thread_messages } else { window.messages };
+    let shared = window.messages;
     query(sql::CONTEXT)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
         .bind(rows::thread_column(conversation))
-        .bind(window.messages as i64)
-        .bind(own_limit as i64)
+        .bind(shared.least as i64)
+        .bind(own.least as i64)
         .bind(window.since.as_millisecond())
         .bind(window.active_since.as_millisecond())
         .bind(window.threads_since.as_millisecond())
@@ -121,6 +121,10 @@ async fn read_row(
         // One more for the intervention itself.
         .bind(window.intervention_messages as i64 + 1)
         .bind(i64::from(LINKS_VERSION))
+        .bind(shared.step as i64)
+        .bind(shared.reach() as i64)
+        .bind(own.step as i64)
+        .bind(own.reach() as i64)
         .fetch_one(readers)
         .await
 }

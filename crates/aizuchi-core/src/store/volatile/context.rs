@@ -115,13 +115,14 @@ impl VolatileState {
         owed: &[MessageId],
     ) -> Vec<&MessageRecord> {
         let own = self.conversations.get(conversation).map_or(&[][..], |record| &record.messages);
-        let own_limit = match conversation.thread {
+        let own_window = match conversation.thread {
             Some(_) => window.thread_messages,
             None => window.messages,
         };
         let is_visible = |record: &&MessageRecord| record.is_visible();
-        let mut wanted: Vec<&MessageRecord> =
-            own.iter().rev().filter(is_visible).take(own_limit).collect();
+        let newest_own = || own.iter().rev().filter(is_visible);
+        let own_size = own_window.size(newest_own().map(|record| record.message.at));
+        let mut wanted: Vec<&MessageRecord> = newest_own().take(own_size).collect();
         // A message that is owed an answer is included however old it is.
         let is_owed = |record: &&MessageRecord| owed.contains(&record.message.id);
         if owed.len() > wanted.iter().filter(|record| is_owed(record)).count() {
@@ -136,10 +137,14 @@ impl VolatileState {
             true => next.find(|record| record.message.id == position.id),
             false => self.message_at(conversation, position),
         });
-        let nearby = nearby.filter(is_visible);
-        wanted.extend(nearby.take(window.messages));
+        let nearby = nearby.filter(is_visible).take(window.messages.reach());
+        let nearby: Vec<&MessageRecord> = nearby.collect();
+        let size = window.messages.size(nearby.iter().map(|record| record.message.at));
+        // Those of the conversation itself are there already, as far as its own window goes.
+        let others = nearby.into_iter().take(size);
+        wanted.extend(others.filter(|record| record.message.conversation != *conversation));
         if conversation.thread.is_none() {
-            let answers = own.iter().rev().filter(is_visible).take(own_limit);
+            let answers = newest_own().take(own_size);
             let answers = answers.flat_map(|record| {
                 [self.newest_reply_by_others(record), self.newest_in_thread(record)]
             });

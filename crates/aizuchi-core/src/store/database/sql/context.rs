@@ -79,12 +79,27 @@ macro_rules! channel_status {
     };
 }
 
+/// How many messages a [`crate::context::message_window::MessageWindow`] of this step holds beyond the least number. The
+/// table has the newest messages with their places, from 1.
+macro_rules! steps_beyond {
+    ($newest:literal, $step:literal) => {
+        concat!(
+            "coalesce((SELECT place % ",
+            $step,
+            " FROM ",
+            $newest,
+            " ORDER BY at_ms % 1000003 * 7919 % 1000003, place LIMIT 1), 0)"
+        )
+    };
+}
+
 statements! {
     /// The whole context in one row, as one snapshot.
     ///
-    /// `lines`, a JSON list of messages: the newest ?4 of the channel ?2 since ?6, the newest ?5 of the target ?3,
-    /// its messages that are owed an answer, the parents of all threads among these, and at the top level the newest
-    /// replies in the threads that the target's messages opened.
+    /// `lines`, a JSON list of messages: of other conversations of the channel ?2 those among its newest since ?6, the
+    /// newest of the target ?3, its messages that are owed an answer, the parents of all threads among these, and at the
+    /// top level the newest replies in the threads that the target's messages opened. The newest are at least ?4 in
+    /// steps of ?16, of the target ?5 in steps of ?18; among how many that is found: ?17 and ?19.
     ///
     /// `memories`, a JSON list: the memories visible from the channel, its own and public ones, of channels, threads
     /// and short terms with messages since ?7, ?8 and ?9; and memos, ?11 of at least priority ?10, and the ?12
@@ -115,14 +130,21 @@ statements! {
             (SELECT json_array(json(judgment), conversation_state, considered) FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND closed_ms IS NULL
              ORDER BY id DESC LIMIT 1) AS verdict,
-            (WITH newest AS (
-                SELECT rowid AS line, thread FROM messages INDEXED BY messages_in_channel
-                WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL AND withheld = 0
-                ORDER BY at_ms DESC, id DESC LIMIT +?4),
+            (WITH near AS (
+                SELECT line, thread, at_ms, row_number() OVER (ORDER BY at_ms DESC, id DESC) AS place FROM
+                    (SELECT rowid AS line, thread, at_ms, id FROM messages INDEXED BY messages_in_channel
+                     WHERE workspace = ?1 AND channel = ?2 AND at_ms >= ?6 AND deleted_ms IS NULL AND withheld = 0
+                     ORDER BY at_ms DESC, id DESC LIMIT +?17) AS part),
+            newest AS (SELECT line, thread FROM near WHERE place <= ?4 + ", steps_beyond!("near", "?16"), "),
+            own AS (
+                SELECT line, at_ms, row_number() OVER (ORDER BY at_ms DESC, id DESC) AS place FROM
+                    (SELECT rowid AS line, at_ms, id FROM messages INDEXED BY messages_left
+                     WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND withheld = 0
+                     ORDER BY at_ms DESC, id DESC LIMIT +?19) AS part),
             target AS (
-                SELECT rowid AS line, id, author FROM messages INDEXED BY messages_left
-                WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND withheld = 0
-                ORDER BY at_ms DESC, id DESC LIMIT +?5),
+                SELECT own.line, m.id, m.author FROM own
+                CROSS JOIN messages AS m ON m.rowid = own.line
+                WHERE own.place <= ?5 + ", steps_beyond!("own", "?18"), "),
             answers AS (
                 SELECT (SELECT r.rowid FROM messages AS r INDEXED BY messages_left
                         WHERE r.workspace = ?1 AND r.channel = ?2 AND r.thread = target.id
@@ -135,7 +157,7 @@ statements! {
                         ORDER BY r.at_ms DESC, r.id DESC LIMIT 1) AS line
                 FROM target WHERE ?3 = ''),
             wanted AS (
-                SELECT line FROM newest UNION SELECT line FROM target
+                SELECT line FROM newest WHERE thread <> ?3 UNION SELECT line FROM target
                 UNION SELECT line FROM answers WHERE line IS NOT NULL
                 UNION SELECT m.rowid FROM owed AS w INDEXED BY owed_open
                     CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = w.message AND m.channel = ?2
