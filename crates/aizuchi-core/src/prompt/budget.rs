@@ -113,6 +113,10 @@ const NEWEST_KEPT: usize = 5;
 const TOOLS_DIVISOR: u64 = 4;
 /// For the heading and the blank lines around a memory.
 const MEMORY_HEADING_TOKENS: u64 = 8;
+/// What has to be left out of a whole prompt is rounded up to this part of it (one divided by this).
+const EXCESS_DIVISOR: u64 = 32;
+/// The oldest messages are left out in steps of at most this part of what is shown (one divided by this).
+const STEP_DIVISOR: usize = 4;
 
 impl Default for PromptBudget {
     /// Room for the default memories of some twenty channels and a busy day's messages, at a
@@ -319,9 +323,24 @@ pub fn fit_sections(
     }
 }
 
-/// Leaves out the least important items until `tokens` are free or nothing is left.
-pub fn free_tokens(view: &mut ContextView, tokens: u64, trimmed: &mut Vec<TrimmedSection>) {
-    trim_kinds(view, tokens, TRIM_ORDER.into_iter(), trimmed);
+/// Leaves out the least important items until `tokens` are free or nothing is left. If the prompt is too long, it frees a
+/// little more, so that the next one, which is a few messages longer, has the same items and shares its beginning.
+pub fn free_tokens(
+    view: &mut ContextView,
+    tokens: u64,
+    budget: &PromptBudget,
+    trimmed: &mut Vec<TrimmedSection>,
+) {
+    let step = (budget.max_tokens / EXCESS_DIVISOR).max(1);
+    trim_kinds(view, tokens.next_multiple_of(step), TRIM_ORDER.into_iter(), trimmed);
+}
+
+/// How many of the oldest messages to leave out if `least` of `all` have to be. In steps, so that consecutive prompts
+/// begin with the same message: a power of two, which stays the same while the number that is shown changes a little.
+fn step_up(least: usize, all: usize) -> usize {
+    let shown = all.saturating_sub(least);
+    let step = 1 << (shown / STEP_DIVISOR).max(1).ilog2();
+    least.next_multiple_of(step).min(all)
 }
 
 fn trim_kinds(
@@ -375,14 +394,18 @@ impl TrimTally {
         is_kept
     }
 
-    /// Leaves out the oldest messages, except for the newest `kept`.
+    /// Leaves out the oldest messages, in steps, except for the newest `keep`.
     fn trim_messages(&mut self, messages: &mut Vec<Arc<MessageView>>, keep: usize) {
-        let mut position = 0;
-        let last = messages.len().saturating_sub(keep);
-        messages.retain(|message| {
-            position += 1;
-            position > last || self.keeps(1, message.tokens)
-        });
+        let most = messages.len().saturating_sub(keep);
+        let mut count = 0;
+        while count < most && self.freed < self.need {
+            self.freed += messages[count].tokens;
+            count += 1;
+        }
+        let stepped = step_up(count, messages.len()).min(most);
+        self.freed += messages[count..stepped].iter().map(|message| message.tokens).sum::<u64>();
+        self.count += stepped;
+        messages.drain(..stepped);
     }
 
     fn trim_last<T>(&mut self, items: &mut Vec<T>, tokens: impl Fn(&T) -> u64) {
@@ -420,6 +443,20 @@ impl TrimTally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn old_messages_are_left_out_in_steps() {
+        let left_out: Vec<usize> = (0..20).map(|least| step_up(least, 60)).collect();
+        let expected = [0, 8, 8, 8, 8, 8, 8, 8, 8, 16, 16, 16, 16, 16, 16, 16, 16, 24, 24, 24];
+        assert_eq!(left_out, expected);
+        for all in 0..200 {
+            for least in 0..=all {
+                let (left_out, shown) = (step_up(least, all), all - least);
+                assert!((least..=all).contains(&left_out));
+                assert!(shown - (left_out - least) >= shown - shown / STEP_DIVISOR);
+            }
+        }
+    }
 
     #[test]
     fn min_tokens_with_tools_is_exact() {

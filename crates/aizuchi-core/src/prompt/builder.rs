@@ -277,7 +277,7 @@ impl PromptBuilder {
             budget::target::fit_target(messages, target_room, context, renderer, trimmed);
         let excess = (needed + budget::target::message_tokens(&messages)).saturating_sub(available);
         view.target_thread_messages = messages;
-        budget::free_tokens(view, excess, trimmed);
+        budget::free_tokens(view, excess, &budget, trimmed);
     }
 
     fn renderer<'a>(

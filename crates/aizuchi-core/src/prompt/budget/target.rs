@@ -1,11 +1,12 @@
 //! Fits a target conversation that is too long. Its parent, the messages that are owed an answer
-//! and the newest messages stay; a note says how many others were left out.
+//! and the newest messages stay; a note says how many others were left out. The oldest are left out in steps, so that
+//! consecutive prompts share their beginning.
 
 use std::sync::Arc;
 
 use crate::chat::MessageId;
 use crate::context::Context;
-use crate::prompt::budget::{TrimmedSection, record_trimmed};
+use crate::prompt::budget::{TrimmedSection, record_trimmed, step_up};
 use crate::prompt::view::MessageView;
 use crate::prompt::view::from_context::MessageRenderer;
 
@@ -39,15 +40,18 @@ pub fn fit_target(
         render_shorter(view, share, context, renderer);
         used += view.tokens;
     }
-    for index in (0..views.len()).rev() {
+    let mut first = views.len();
+    while let Some(index) = first.checked_sub(1) {
         if !is_kept[index] {
             if used + views[index].tokens > max_tokens {
                 break;
             }
             used += views[index].tokens;
-            is_kept[index] = true;
         }
+        first = index;
     }
+    let first = step_up(first, views.len());
+    is_kept[first..].fill(true);
     let mut shown: Vec<Arc<MessageView>> = Vec::new();
     let (mut count, mut left_out) = (0, 0);
     for (view, is_kept) in views.into_iter().zip(is_kept) {

@@ -103,8 +103,8 @@ fn the_minimum_length_leaves_room_for_the_conversation() {
                 assert!(all <= max_tokens, "{verb:?}: {all} of {max_tokens}");
                 target
             };
-            // Except for the last message that did not fit.
-            assert!(room(least) > 500, "{verb:?}: {} of {least}", room(least));
+            // Except for the last messages that did not fit: they are left out in steps.
+            assert!(room(least) > 430, "{verb:?}: {} of {least}", room(least));
             assert!(least > 2000 || persona.system_prompt.is_empty(), "{verb:?}: {least}");
         }
     }
@@ -224,6 +224,20 @@ fn a_long_target_keeps_its_parent_owed_messages_and_the_newest_messages() {
     assert!(prompt.tokens <= 4000);
 }
 
+/// A prompt that is too long begins with the same messages as the one before, for some messages.
+#[test]
+fn what_is_left_out_changes_in_steps() {
+    let begins_with = |count: i64| {
+        let messages = (0..count).map(|n| said(n, "bob", &words(n), None)).collect();
+        let prompt = reply(talk(None, messages), &within(3000));
+        assert!(prompt.tokens <= 3000, "{}", prompt.tokens);
+        target(&prompt)[2].split(' ').next().unwrap().to_owned()
+    };
+    let mut begins: Vec<String> = (60..100).map(begins_with).collect();
+    begins.dedup();
+    assert!(begins.len() <= 12, "{begins:?}");
+}
+
 #[test]
 fn the_message_that_would_be_answered_is_kept() {
     let messages = (0..100).map(|n| said(n, "bob", &words(n), None)).collect();
@@ -303,8 +317,8 @@ fn a_model_that_counts_more_gets_less() {
     let usual = reply(talk(None, messages()), &within(4000));
     let scene = PromptOptions { token_factor: 1.5, ..within(4000) };
     let less = reply(talk(None, messages()), &scene);
-    assert!(usual.tokens <= 4000 && usual.tokens > 3500, "{}", usual.tokens);
-    assert!(less.tokens * 3 / 2 <= 4000 && less.tokens * 3 / 2 > 3500, "{}", less.tokens);
+    assert!(usual.tokens <= 4000 && usual.tokens > 3000, "{}", usual.tokens);
+    assert!(less.tokens * 3 / 2 <= 4000 && less.tokens * 3 / 2 > 3000, "{}", less.tokens);
 }
 
 /// Not a benchmark: it notices only slowdowns by orders of magnitude.
