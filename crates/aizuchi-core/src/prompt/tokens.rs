@@ -183,6 +183,8 @@ pub struct TokenCorrections {
 const LEARNING_RATE: f64 = 0.2;
 /// A ratio outside this range means that the server counts something else than the prompt.
 const FACTOR_RANGE: (f64, f64) = (0.5, 2.0);
+/// A factor that is a tenth already stays as it is.
+const ROUNDING_ERROR: f64 = 1e-6;
 /// Short prompts are ignored: the provider's own overhead would distort the ratio.
 const MIN_TOKENS: u64 = 100;
 
@@ -214,10 +216,11 @@ impl TokenCorrections {
         self.most_used.lock().get(&(model.to_owned(), verb)).copied()
     }
 
-    /// How many tokens the model counts for each estimated token.
+    /// How many tokens the model counts for each estimated token, rounded up to a tenth: what is shortened to fit must
+    /// not change with each call, since prompts are to share their beginnings.
     pub fn factor(&self, model: &str) -> f64 {
-        let factors = self.factors.lock();
-        factors.get(model).copied().unwrap_or(1.0)
+        let factor = self.factors.lock().get(model).copied().unwrap_or(1.0);
+        (factor * 10.0 - ROUNDING_ERROR).ceil() / 10.0
     }
 }
 
@@ -268,7 +271,9 @@ mod tests {
         corrections.record("a", 1000, 1200);
         assert_eq!(corrections.factor("a"), 1.2);
         corrections.record("a", 1000, 700);
-        assert!((corrections.factor("a") - 1.1).abs() < 1e-9);
+        assert_eq!(corrections.factor("a"), 1.1);
+        corrections.record("a", 1000, 1110);
+        assert_eq!(corrections.factor("a"), 1.2);
         corrections.record("b", 1000, 90_000);
         corrections.record("c", 10, 90_000);
         corrections.record("d", 1000, 0);
