@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::config::values::{BoundedInteger, Money};
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::{ModelPrice, Prices};
+use aizuchi_core::llm::price::{ModelPrice, Prices, cache_write_factor};
 
 /// What list prices are in.
 const LIST_CURRENCY: &str = "USD";
@@ -39,6 +39,9 @@ pub struct PriceConfig {
     pub input: Money,
     /// Input tokens that the provider had in its cache. If omitted: like `input`.
     pub cached_input: Option<Money>,
+    /// Input tokens that the provider wrote to its cache. If omitted: like `input`; for models of Anthropic, a quarter
+    /// more.
+    pub cache_write: Option<Money>,
     /// Output tokens.
     pub output: Money,
 }
@@ -64,9 +67,12 @@ impl ModelsConfig {
 
     fn configured_prices(&self) -> Prices {
         let price = |(id, price): (&ModelId, &PriceConfig)| {
-            let cached_input = price.cached_input.unwrap_or(price.input).0;
-            let price = ModelPrice { input: price.input.0, cached_input, output: price.output.0 };
-            (id.to_string(), price)
+            let id = id.to_string();
+            let (input, output) = (price.input.0, price.output.0);
+            let cached_input = price.cached_input.map_or(input, |price| price.0);
+            let usual = input * cache_write_factor(&id);
+            let cache_write = price.cache_write.map_or(usual, |price| price.0);
+            (id, ModelPrice { input, cached_input, cache_write, output })
         };
         Prices(self.prices.iter().map(price).collect())
     }

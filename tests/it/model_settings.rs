@@ -51,7 +51,10 @@ async fn a_model_answers_and_the_ledger_has_its_price() {
     assert_eq!(attempt["model"], "openai/large-1");
     assert_eq!(
         attempt["usage"],
-        json!({ "input_tokens": 120, "cached_tokens": 64, "output_tokens": 7, "is_estimated": false })
+        json!({
+            "input_tokens": 120, "cached_tokens": 64, "cache_write_tokens": 0, "output_tokens": 7,
+            "is_estimated": false,
+        })
     );
     assert_eq!(attempt["price"], json!(0.000_246));
     let figures = program.request("/metrics").await.text().await.unwrap();

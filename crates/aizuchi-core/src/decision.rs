@@ -173,6 +173,9 @@ pub struct Usage {
     pub input_tokens: u64,
     /// The part of the input that came from the provider's prefix cache.
     pub cached_tokens: u64,
+    /// The part of the input that was written to that cache, if the provider counts it.
+    #[serde(default)]
+    pub cache_write_tokens: u64,
     pub output_tokens: u64,
     /// The model did not report all of it.
     #[serde(default)]
@@ -185,6 +188,7 @@ impl Usage {
         Self {
             input_tokens: self.input_tokens + other.input_tokens,
             cached_tokens: self.cached_tokens + other.cached_tokens,
+            cache_write_tokens: self.cache_write_tokens + other.cache_write_tokens,
             output_tokens: self.output_tokens + other.output_tokens,
             is_estimated: self.is_estimated || other.is_estimated,
         }

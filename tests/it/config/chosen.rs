@@ -113,4 +113,15 @@ fn common_models_have_list_prices_that_the_config_goes_before() {
     assert_eq!(cost("models: {currency: EUR}", mini), None);
     assert_eq!(cost("", "ollama/qwen3:8b"), None);
     assert_eq!(cost("", "builtin"), None);
+    // What is written to a cache costs more where the provider says so.
+    let usage = Usage { cache_write_tokens: 1_000_000, ..usage };
+    let cost = |prices: &str| {
+        let text = format!("models:\n  prices:\n    {prices}\n");
+        let AgentSettings { prices, .. } = Config::parse(&text).unwrap().agent_settings();
+        ["openai/large", "anthropic/large"]
+            .map(|model| prices.cost(model, usage).map_or(0, |price| price.micros))
+    };
+    assert_eq!(cost("openai/large: {input: 4, output: 9}"), [4_000_000, 0]);
+    assert_eq!(cost("anthropic/large: {input: 4, output: 9}"), [0, 5_000_000]);
+    assert_eq!(cost("anthropic/large: {input: 4, cache_write: 8, output: 9}"), [0, 8_000_000]);
 }

@@ -16,6 +16,8 @@ pub struct ModelPrice {
     pub input: f64,
     /// For input that came from the provider's prefix cache.
     pub cached_input: f64,
+    /// For input that was written to that cache.
+    pub cache_write: f64,
     pub output: f64,
 }
 
@@ -50,7 +52,8 @@ impl Prices {
     /// The list prices of common models, in US dollars.
     pub fn list() -> Self {
         let price = |(model, input, cached_input, output): (&str, f64, f64, f64)| {
-            (model.to_owned(), ModelPrice { input, cached_input, output })
+            let cache_write = input * cache_write_factor(model);
+            (model.to_owned(), ModelPrice { input, cached_input, cache_write, output })
         };
         Self(LIST_PRICES.into_iter().map(price).collect())
     }
@@ -58,13 +61,21 @@ impl Prices {
     /// What a call cost; `None` if the model is not in the table.
     pub fn cost(&self, model: &str, usage: Usage) -> Option<Price> {
         let price = self.0.get(model)?;
-        let uncached = usage.input_tokens.saturating_sub(usage.cached_tokens);
+        let from_or_to_cache = usage.cached_tokens + usage.cache_write_tokens;
+        let uncached = usage.input_tokens.saturating_sub(from_or_to_cache);
         // Prices are per million tokens and the result is in millionths, so the factors cancel out.
         let micros = uncached as f64 * price.input
             + usage.cached_tokens as f64 * price.cached_input
+            + usage.cache_write_tokens as f64 * price.cache_write
             + usage.output_tokens as f64 * price.output;
         Some(Price { micros: micros.round() as u64 })
     }
+}
+
+/// What input costs that is written to the provider's cache, compared with other input. With Anthropic it is kept for five
+/// minutes at this price. The others keep it for nothing.
+pub fn cache_write_factor(model: &str) -> f64 {
+    if model.starts_with("anthropic/") { 1.25 } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -74,11 +85,14 @@ mod tests {
 
     #[test]
     fn the_cost_follows_the_price_table() {
-        let price = ModelPrice { input: 2.0, cached_input: 0.5, output: 8.0 };
+        let price = ModelPrice { input: 2.0, cached_input: 0.5, cache_write: 2.5, output: 8.0 };
         let prices = Prices(BTreeMap::from([("openai/large".to_owned(), price)]));
         let usage =
             Usage { input_tokens: 1000, cached_tokens: 400, output_tokens: 50, ..Usage::default() };
         assert_eq!(prices.cost("openai/large", usage), Some(Price { micros: 1200 + 200 + 400 }));
+        let usage = Usage { cache_write_tokens: 200, ..usage };
+        let price = Price { micros: 800 + 200 + 500 + 400 };
+        assert_eq!(prices.cost("openai/large", usage), Some(price));
         assert_eq!(prices.cost("openai/small", usage), None);
     }
 
@@ -88,8 +102,9 @@ mod tests {
         assert_eq!(list.len(), LIST_PRICES.len(), "each model has one price");
         for (model, price) in list {
             model.parse::<ModelId>().unwrap();
-            let ModelPrice { input, cached_input, output } = price;
+            let ModelPrice { input, cached_input, cache_write, output } = price;
             assert!(0.0 < cached_input && cached_input <= input && input < output, "{model}");
+            assert!(input <= cache_write && cache_write < output, "{model}");
             assert!(output < 100.0, "{model}");
         }
     }

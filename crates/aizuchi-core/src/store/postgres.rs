@@ -46,6 +46,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (24, "unpriced", include_str!("../../migrations/postgres/0024_unpriced.sql")),
     (25, "restored", include_str!("../../migrations/postgres/0025_restored.sql")),
     (27, "orders", include_str!("../../migrations/postgres/0027_orders.sql")),
+    (28, "cache", include_str!("../../migrations/postgres/0028_cache.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

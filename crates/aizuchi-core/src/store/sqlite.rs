@@ -58,6 +58,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (35, "unpriced", include_str!("../../migrations/sqlite/0035_unpriced.sql")),
     (36, "restored", include_str!("../../migrations/sqlite/0036_restored.sql")),
     (38, "orders", include_str!("../../migrations/sqlite/0038_orders.sql")),
+    (39, "cache", include_str!("../../migrations/sqlite/0039_cache.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -290,7 +290,7 @@ async fn mentions_at_once_that_need_tools_spend_no_more_than_the_cap_and_one_cal
 async fn mentions_at_once_spend_no_more_money_than_the_cap_and_one_call_of_the_fallback() {
     on_every_store_with_seeds(async |store, seed| {
         // A call costs as many millionths as it has tokens.
-        let price = ModelPrice { input: 1.0, cached_input: 1.0, output: 1.0 };
+        let price = ModelPrice { input: 1.0, cached_input: 1.0, cache_write: 1.0, output: 1.0 };
         let limits = BudgetLimits { micros_per_day: Some(CAP), ..BudgetLimits::default() };
         let book = Rulebook { workspace_limits: limits, ..Rulebook::default() };
         let mind = SlowMind::new();

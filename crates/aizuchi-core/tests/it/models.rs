@@ -141,7 +141,7 @@ async fn every_provider_is_asked_in_its_own_format() {
             input_tokens: INPUT_TOKENS,
             cached_tokens: CACHED_TOKENS,
             output_tokens: OUTPUT_TOKENS,
-            is_estimated: false,
+            ..Usage::default()
         };
         assert_eq!((answer.text.trim(), answer.usage), ("Hello!", usage), "{provider:?}");
         let seen = server.requests().remove(0);

@@ -41,7 +41,7 @@ async fn answer(
 }
 
 fn reported(input_tokens: u64, cached_tokens: u64, output_tokens: u64) -> Usage {
-    Usage { input_tokens, cached_tokens, output_tokens, is_estimated: false }
+    Usage { input_tokens, cached_tokens, output_tokens, ..Usage::default() }
 }
 
 fn estimated(output_tokens: u64) -> Usage {
@@ -65,7 +65,10 @@ async fn usage_is_read_or_estimated_but_never_nothing() {
         "reasoning_content": "they greet me" });
     let zeros = json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
     for (response, expected) in [
-        (completion(says("hello there"), "stop", litellm), reported(120, 64, 7)),
+        (
+            completion(says("hello there"), "stop", litellm),
+            Usage { cache_write_tokens: 6, ..reported(120, 64, 7) },
+        ),
         (completion(says("hello there"), "stop", Value::Null), estimated(2)),
         (completion(says("hello there"), "stop", zeros), estimated(2)),
         (completion(thinking, "stop", Value::Null), estimated(6)),

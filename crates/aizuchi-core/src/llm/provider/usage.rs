@@ -9,6 +9,23 @@ use crate::prompt::tokens::estimate;
 /// No call uses more. A server could report any number.
 const MAX_TOKENS: u64 = 100_000_000;
 
+/// What came from the provider's cache: as OpenAI, Anthropic, Gemini, DeepSeek and Moonshot call it. The server of llama.cpp
+/// has it outside of the usage.
+const CACHED_PATHS: [&str; 6] = [
+    "/prompt_tokens_details/cached_tokens",
+    "/input_tokens_details/cached_tokens",
+    "/cache_read_input_tokens",
+    "/cachedContentTokenCount",
+    "/prompt_cache_hit_tokens",
+    "/cached_tokens",
+];
+/// What was written to it: as Anthropic, LiteLLM and OpenRouter call it.
+const CACHE_WRITE_PATHS: [&str; 3] = [
+    "/cache_creation_input_tokens",
+    "/prompt_tokens_details/cache_creation_tokens",
+    "/prompt_tokens_details/cache_write_tokens",
+];
+
 /// The usage that a response reports; 0 where it reports none.
 pub fn reported_usage(body: &Value) -> Usage {
     // Gemini's own name, and that of all others.
@@ -25,12 +42,9 @@ pub fn reported_usage(body: &Value) -> Usage {
         .into_iter()
         .find(|tokens| *tokens > 0)
         .unwrap_or(0);
-    let cached = [
-        "/prompt_tokens_details/cached_tokens",
-        "/cache_read_input_tokens",
-        "/cachedContentTokenCount",
-    ];
-    let cached = cached.into_iter().map(count).max().unwrap_or(0);
+    let most = |paths: &[&str]| paths.iter().copied().map(count).max().unwrap_or(0);
+    let cached = most(&CACHED_PATHS).max(body.pointer("/timings/cache_n").map_or(0, to_count));
+    let cached = cached.min(input_tokens);
     let output = count("/completion_tokens")
         .max(count("/output_tokens"))
         .max(count("/candidatesTokenCount") + count("/thoughtsTokenCount"));
@@ -39,7 +53,8 @@ pub fn reported_usage(body: &Value) -> Usage {
     let rest = if input_tokens > 0 { total.saturating_sub(input_tokens) } else { 0 };
     Usage {
         input_tokens,
-        cached_tokens: cached.min(input_tokens),
+        cached_tokens: cached,
+        cache_write_tokens: most(&CACHE_WRITE_PATHS).min(input_tokens - cached),
         output_tokens: output.max(rest),
         is_estimated: false,
     }
@@ -80,13 +95,13 @@ mod tests {
                 "OpenAI",
                 json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127,
                     "prompt_tokens_details": {"cached_tokens": 64, "audio_tokens": 0}}}),
-                [120, 64, 7],
+                [120, 64, 0, 7],
             ),
             (
                 "Anthropic",
                 json!({"usage": {"input_tokens": 50, "cache_read_input_tokens": 64,
                     "cache_creation_input_tokens": 6, "output_tokens": 7}}),
-                [120, 64, 7],
+                [120, 64, 6, 7],
             ),
             (
                 "LiteLLM before Anthropic",
@@ -94,39 +109,70 @@ mod tests {
                     "prompt_tokens_details": {"cached_tokens": 64, "cache_creation_tokens": 6,
                         "cache_write_tokens": 6, "text_tokens": null, "image_tokens": null},
                     "cache_read_input_tokens": 64, "cache_creation_input_tokens": 6}}),
-                [120, 64, 7],
+                [120, 64, 6, 7],
             ),
             (
                 "Gemini, whose answer took what its thoughts left",
                 json!({"usageMetadata": {"promptTokenCount": 120, "cachedContentTokenCount": 64,
                     "thoughtsTokenCount": 93, "totalTokenCount": 213}}),
-                [120, 64, 93],
+                [120, 64, 0, 93],
             ),
             (
                 "Gemini's OpenAI-compatible API",
                 json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 220}}),
-                [120, 0, 100],
+                [120, 0, 0, 100],
             ),
             (
                 "a gateway",
                 json!({"usage": {"prompt_tokens": "120", "completion_tokens": 7.0}}),
-                [120, 0, 7],
+                [120, 0, 0, 7],
             ),
-            ("nothing", json!({"choices": []}), [0, 0, 0]),
-            ("null", json!({"usage": null}), [0, 0, 0]),
+            (
+                "DeepSeek",
+                json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127,
+                    "prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 56}}),
+                [120, 64, 0, 7],
+            ),
+            (
+                "Moonshot",
+                json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7, "cached_tokens": 64}}),
+                [120, 64, 0, 7],
+            ),
+            (
+                "OpenRouter before Anthropic",
+                json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7, "cost": 0.1,
+                    "prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 6}}}),
+                [120, 64, 6, 7],
+            ),
+            (
+                "llama.cpp",
+                json!({"usage": {"prompt_tokens": 120, "completion_tokens": 7},
+                    "timings": {"cache_n": 64, "prompt_n": 56, "predicted_n": 7}}),
+                [120, 64, 0, 7],
+            ),
+            (
+                "more than there is",
+                json!({"usage": {"input_tokens": 0, "prompt_tokens": 10, "completion_tokens": 7,
+                    "cached_tokens": 64, "cache_creation_input_tokens": 6}}),
+                [10, 10, 0, 7],
+            ),
+            ("nothing", json!({"choices": []}), [0, 0, 0, 0]),
+            ("null", json!({"usage": null}), [0, 0, 0, 0]),
             (
                 "nonsense",
                 json!({"usage": {"prompt_tokens": -5, "completion_tokens": [7]}}),
-                [0, 0, 0],
+                [0, 0, 0, 0],
             ),
             (
                 "too much",
                 json!({"usage": {"prompt_tokens": 1e300, "completion_tokens": u64::MAX}}),
-                [MAX_TOKENS, 0, MAX_TOKENS],
+                [MAX_TOKENS, 0, 0, MAX_TOKENS],
             ),
         ] {
             let usage = reported_usage(&body);
-            let counts = [usage.input_tokens, usage.cached_tokens, usage.output_tokens];
+            let Usage { input_tokens, cached_tokens, cache_write_tokens, output_tokens, .. } =
+                usage;
+            let counts = [input_tokens, cached_tokens, cache_write_tokens, output_tokens];
             assert_eq!(counts, expected, "{what}");
         }
     }

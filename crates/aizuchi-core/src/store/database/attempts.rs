@@ -49,7 +49,8 @@ pub async fn put_attempt(
         .bind(attempt.price.map(|price| price.micros as i64))
         .bind(job)
         .bind(json!(attempt.omissions).to_string())
-        .bind(i64::from(attempt.usage.is_estimated));
+        .bind(i64::from(attempt.usage.is_estimated))
+        .bind(attempt.usage.cache_write_tokens as i64);
     let attempt_row: i64 = rows::column(&put.fetch_one(&mut *connection).await?, "id")?;
     let Some(exchange) = attempt.exchange else { return Ok(()) };
     let packed = match exchange.prompt.is_empty() {

@@ -44,6 +44,7 @@ pub async fn calls(readers: &Readers, period: &Period) -> Result<Vec<CallSum>, S
             usage: Usage {
                 input_tokens: count(row, "input_tokens")?,
                 cached_tokens: count(row, "cached_tokens")?,
+                cache_write_tokens: count(row, "cache_write_tokens")?,
                 output_tokens: count(row, "output_tokens")?,
                 is_estimated: rows::column(row, "is_estimated")?,
             },

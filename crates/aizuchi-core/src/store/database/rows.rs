@@ -484,6 +484,7 @@ struct AttemptRow {
     prompt_bytes: u64,
     input_tokens: u64,
     cached_tokens: u64,
+    cache_write_tokens: u64,
     output_tokens: u64,
     usage_is_estimated: u64,
     price_micros: Option<u64>,
@@ -505,6 +506,7 @@ impl AttemptRow {
             usage: Usage {
                 input_tokens: self.input_tokens,
                 cached_tokens: self.cached_tokens,
+                cache_write_tokens: self.cache_write_tokens,
                 output_tokens: self.output_tokens,
                 is_estimated: self.usage_is_estimated != 0,
             },

@@ -107,7 +107,8 @@ macro_rules! decisions {
                 (SELECT json_group_array(json_object(
                     'verb', verb, 'at_ms', at_ms, 'model', model, 'prompt_hash', prompt_hash,
                     'prompt_bytes', prompt_bytes, 'input_tokens', input_tokens,
-                    'cached_tokens', cached_tokens, 'output_tokens', output_tokens,
+                    'cached_tokens', cached_tokens, 'cache_write_tokens', cache_write_tokens,
+                    'output_tokens', output_tokens,
                     'usage_is_estimated', usage_is_estimated, 'price_micros', price_micros,
                     'latency_ms', latency_ms, 'result', result, 'judgment', json(judgment),
                     'error', error, 'left_out', json(left_out))) FROM
@@ -629,8 +630,8 @@ statements! {
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
              output_tokens, latency_ms, result, judgment, error, price_micros, chore,
-             left_out, usage_is_estimated)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+             left_out, usage_is_estimated, cache_write_tokens)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
         RETURNING id";
     PUT_EXCHANGE = "
         INSERT INTO exchanges (attempt, at_ms, prompt, packed, stored_bytes) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -883,6 +884,7 @@ statements! {
         SELECT d.channel, (d.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, a.model, count(*) AS n,
             CAST(sum(a.input_tokens) AS BIGINT) AS input_tokens,
             CAST(sum(a.cached_tokens) AS BIGINT) AS cached_tokens,
+            CAST(sum(a.cache_write_tokens) AS BIGINT) AS cache_write_tokens,
             CAST(sum(a.output_tokens) AS BIGINT) AS output_tokens,
             max(a.usage_is_estimated) AS is_estimated,
             CAST(sum(coalesce(a.price_micros, 0)) AS BIGINT) AS micros
