@@ -94,6 +94,7 @@ impl CallReport {
             "failures": failures.collect::<Vec<_>>(),
             "input_tokens": self.usage.input_tokens,
             "cached_tokens": self.usage.cached_tokens,
+            "cache_write_tokens": self.usage.cache_write_tokens,
             "output_tokens": self.usage.output_tokens,
             "tokens_are_estimated": self.usage.is_estimated,
             "cost": self.price.map(to_money),
@@ -106,7 +107,7 @@ impl CallReport {
         let failed: usize = self.failures.iter().map(|(_, count)| count).sum();
         let mut lines = vec![format!("{} calls, of which {failed} failed", self.calls)];
         lines.extend(self.failures.iter().map(|(why, count)| format!("{count} × {why}")));
-        let Usage { input_tokens, cached_tokens, output_tokens, is_estimated } = self.usage;
+        let Usage { input_tokens, cached_tokens, output_tokens, is_estimated, .. } = self.usage;
         let about = if is_estimated { "about " } else { "" };
         let cost = match self.price {
             Some(price) => format!("{:.4} {currency}", to_money(price)),
@@ -139,7 +140,7 @@ mod tests {
 
     fn call(seconds: i64, failure: Option<&str>) -> EvalCall {
         let usage =
-            Usage { input_tokens: 100, cached_tokens: 60, output_tokens: 5, is_estimated: false };
+            Usage { input_tokens: 100, cached_tokens: 60, output_tokens: 5, ..Usage::default() };
         let latency = SignedDuration::from_secs(seconds);
         EvalCall { latency, usage, failure: failure.map(str::to_owned) }
     }
@@ -160,7 +161,7 @@ mod tests {
             "failures": [
                 { "why": "it is closed", "calls": 2 }, { "why": "it asks for less", "calls": 1 },
             ],
-            "input_tokens": 2300, "cached_tokens": 1380, "output_tokens": 115, "tokens_are_estimated": false,
+            "input_tokens": 2300, "cached_tokens": 1380, "cache_write_tokens": 0, "output_tokens": 115, "tokens_are_estimated": false,
             "cost": 0.000_115, "currency": "USD",
             "latency_seconds": { "p50": 10.0, "p95": 19.0 },
         });

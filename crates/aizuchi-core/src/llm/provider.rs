@@ -4,6 +4,7 @@
 
 mod amend;
 mod relay;
+mod caching;
 mod usage;
 mod allowance;
 mod response;
@@ -18,7 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ChatResponse, JsonSpec, ReasoningEffort, Tool,
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, JsonSpec, ReasoningEffort,
+    Tool,
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
@@ -36,6 +38,7 @@ use crate::llm::fallback::backoff;
 use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::allowance::{Allowance, thinks_by_default};
 use crate::llm::provider::amend::{Parameters, Remedy, RequestChanges};
+use crate::llm::provider::caching::{SentBeginnings, cache_key, marked_parts, takes_cache_key};
 use crate::llm::provider::error::{
     CallError, UNSENDABLE, from_genai, from_transfer, is_not_found, rejection,
 };
@@ -111,6 +114,8 @@ pub struct ProviderMind {
     /// The changes that this model is known to need.
     remedies: Mutex<BTreeSet<Remedy>>,
     allowance: Allowance,
+    takes_cache_key: bool,
+    sent_beginnings: SentBeginnings,
     model: String,
     clock: Clock,
     timeout: SignedDuration,
@@ -134,6 +139,8 @@ pub struct ProviderMind {
 #[derive(Default)]
 struct ModelRequest {
     system: String,
+    /// Where the provider's cache is told to keep what comes before.
+    cache_marks: Vec<usize>,
     schema: Option<JsonSpec>,
     tools: Vec<Tool>,
     /// Tool calls and their results.
@@ -172,6 +179,11 @@ impl ProviderMind {
             // With a namespace, `genai` does not guess the provider from the name.
             model: ModelIden::new(kind, format!("{namespace}::{}", settings.model_name)),
         };
+        let options = ChatOptions {
+            // Without it, `genai` turns the automatic cache of OpenAI's newest models off. It is not sent.
+            cache_control: (kind == AdapterKind::OpenAI).then_some(CacheControl::Ephemeral5m),
+            ..chat_options(settings)
+        };
         Ok(Self {
             client: Client::builder().with_reqwest(loopback_client()?).build()?,
             http: http_client(settings.connect_timeout)?,
@@ -180,10 +192,12 @@ impl ProviderMind {
             model_name: settings.model_name.clone(),
             api_key: settings.api_key.clone(),
             api_base: api_base(settings),
-            options: chat_options(settings),
+            options,
             parameters: Parameters::new(&settings.params),
             remedies: Mutex::default(),
             allowance: Allowance::new(&settings.model_name, &settings.params),
+            takes_cache_key: takes_cache_key(settings.provider, &settings.api_base),
+            sent_beginnings: SentBeginnings::default(),
             model: format!("{}/{}", settings.provider.name(), settings.model_name),
             clock,
             timeout: settings.timeout,
@@ -299,7 +313,9 @@ impl ProviderMind {
 
     /// One attempt. Returns a usable text or, if tools are offered, tool calls.
     async fn call(&self, prompt: &Prompt) -> Result<LlmResponse, CallError> {
-        let options = self.options_with_limit(prompt.max_tokens);
+        let prompt_cache_key = self.takes_cache_key.then(|| cache_key(prompt));
+        let limited = self.options_with_limit(prompt.max_tokens);
+        let options = ChatOptions { prompt_cache_key, ..limited };
         let offers_tools = !prompt.tools.is_empty() && self.accepts_tools();
         if offers_tools {
             let model_request = self.request_with_tools(prompt);
@@ -309,8 +325,10 @@ impl ProviderMind {
                 result => return self.response_with_tool_calls(result?, prompt),
             }
         }
+        let system = prompt.text_with_tool_results().into_owned();
         let model_request = ModelRequest {
-            system: prompt.text_with_tool_results().into_owned(),
+            cache_marks: self.cache_marks(prompt.verb.name(), &system),
+            system,
             schema: prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema)),
             tokens: prompt.total_tokens(),
             ..ModelRequest::default()
@@ -329,6 +347,7 @@ impl ProviderMind {
 
     fn request_with_tools(&self, prompt: &Prompt) -> ModelRequest {
         ModelRequest {
+            cache_marks: self.cache_marks("tools", &prompt.text),
             system: prompt.text.clone(),
             schema: None,
             tools: tools::to_genai_tools(&prompt.tools),
@@ -336,6 +355,14 @@ impl ProviderMind {
             call_fields: tools::call_fields(&prompt.tool_rounds, &self.model),
             tokens: prompt.total_tokens(),
         }
+    }
+
+    /// Where to mark a prompt for the provider's cache, if it needs marks.
+    fn cache_marks(&self, kind: &str, system: &str) -> Vec<usize> {
+        if self.target.model.adapter_kind != AdapterKind::Anthropic {
+            return Vec::new();
+        }
+        self.sent_beginnings.marks(kind, system, self.clock.now())
     }
 
     fn response_with_tool_calls(
@@ -448,7 +475,11 @@ impl ProviderMind {
         mut options: ChatOptions,
         remedies: &BTreeSet<Remedy>,
     ) -> Result<ReportedResponse, CallError> {
-        let mut request = ChatRequest::default().with_system(&model_request.system);
+        let ModelRequest { system, cache_marks, .. } = model_request;
+        let mut request = match &**cache_marks {
+            [] => ChatRequest::default().with_system(system),
+            marks => ChatRequest::from_messages(marked_parts(system, marks)),
+        };
         if shape.has_user_turn {
             request = request.append_message(ChatMessage::user(MINIMAL_USER_TURN));
         }

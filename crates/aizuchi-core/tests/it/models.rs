@@ -178,6 +178,25 @@ async fn every_provider_is_asked_in_its_own_format() {
     }
 }
 
+/// Only what was sent shortly before: it costs a quarter more to keep it.
+#[tokio::test]
+async fn anthropic_is_told_what_to_keep_in_its_cache() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::Anthropic, &server, &clock);
+    for second in [0, 60, 600] {
+        clock.advance_to(at(second));
+        let prompt = prompt(PromptVerb::Judge);
+        let asked = advance_while(&clock, at(second + 59), mind.ask(&prompt));
+        asked.await.unwrap();
+    }
+    let text = prompt(PromptVerb::Judge).text;
+    let kept = json!([{ "type": "text", "text": text, "cache_control": { "type": "ephemeral" } }]);
+    let requests = server.requests().into_iter();
+    let systems: Vec<Value> = requests.map(|request| request.body["system"].clone()).collect();
+    assert_eq!(systems, [json!(text), kept, json!(text)]);
+}
+
 #[tokio::test]
 async fn a_judgment_is_asked_for_by_its_schema() {
     let verdict = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.75,

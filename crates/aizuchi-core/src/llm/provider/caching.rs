@@ -1,0 +1,231 @@
+//! Helps providers' prefix caches. OpenAI finds by itself what a prompt shares with one before it, and gets a key that keeps
+//! the prompts of one purpose in one channel on the same server. Anthropic keeps what ends at a mark, for five minutes since
+//! it was last used.
+//!
+//! To keep something there costs a quarter more than to send it, and to use it again a tenth. So nothing is marked that
+//! was not sent before within these five minutes: where prompts are rare, it would cost more and be of no use. Only hashes of
+//! what was sent are remembered, no text.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use genai::chat::{CacheControl, ChatMessage};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use reqwest::Url;
+use sha2::{Digest, Sha256};
+
+use crate::llm::model::Provider;
+use crate::prompt::Prompt;
+
+/// How long Anthropic keeps what was not used again.
+const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
+/// No model of Anthropic's keeps less than 1024 tokens. Two marks are at least this far apart.
+const MIN_BYTES: usize = 4096;
+/// From here on every prompt is new: the time, and the task.
+const CHANGING_PART: &str = "\n---\n";
+/// Prompts have some hundred paragraphs. When there are too many, it begins anew.
+const MAX_KNOWN: usize = 50_000;
+
+/// The beginnings of the prompts that were sent lately, up to the end of each paragraph.
+#[derive(Debug, Default)]
+pub struct SentBeginnings(Mutex<HashMap<u64, SentBeginning>>);
+
+#[derive(Clone, Copy, Debug)]
+struct SentBeginning {
+    sent: Timestamp,
+    /// When it was last marked.
+    marked: Option<Timestamp>,
+}
+
+/// Where a paragraph of a prompt ends, and the hash of everything before.
+#[derive(Clone, Copy, Debug)]
+struct Ending {
+    position: usize,
+    hash: u64,
+}
+
+impl SentBeginnings {
+    /// Where to mark this prompt, and remembers that it was sent. Prompts of another `kind` have something else before them.
+    pub fn marks(&self, kind: &str, text: &str, now: Timestamp) -> Vec<usize> {
+        let endings = endings(kind, text);
+        let is_fresh = |at: Timestamp| now.duration_since(at) < LIFETIME;
+        let mut known = self.0.lock();
+        let find = |is_it: &dyn Fn(&SentBeginning) -> bool| {
+            let found = |ending: &&Ending| known.get(&ending.hash).is_some_and(is_it);
+            endings.iter().rev().find(found).copied()
+        };
+        let kept = find(&|beginning| beginning.marked.is_some_and(is_fresh));
+        let sent = find(&|beginning| is_fresh(beginning.sent));
+        let next = sent.map(|sent| next_mark(sent, &endings, text));
+        let mut marks: Vec<Ending> = Vec::new();
+        for mark in kept.into_iter().chain(next) {
+            let before = marks.last().map_or(0, |before| before.position);
+            if mark.position >= before + MIN_BYTES {
+                marks.push(mark);
+            }
+        }
+        if known.len() > MAX_KNOWN {
+            known.clear();
+        }
+        for ending in endings {
+            let beginning =
+                known.entry(ending.hash).or_insert(SentBeginning { sent: now, marked: None });
+            beginning.sent = now;
+        }
+        for mark in &marks {
+            known.insert(mark.hash, SentBeginning { sent: now, marked: Some(now) });
+        }
+        marks.into_iter().map(|mark| mark.position).collect()
+    }
+}
+
+/// What is to be used again, if a prompt with this beginning was sent before. If that is most of it, prompts follow each
+/// other in one conversation, and the next one will probably share everything but the part that always changes.
+fn next_mark(sent: Ending, endings: &[Ending], text: &str) -> Ending {
+    let end = text.rfind(CHANGING_PART).map_or(0, |before| before + 1);
+    let whole = endings.iter().copied().find(|ending| ending.position == end);
+    whole
+        .filter(|whole| (sent.position..=2 * sent.position).contains(&whole.position))
+        .unwrap_or(sent)
+}
+
+fn endings(kind: &str, text: &str) -> Vec<Ending> {
+    let mut hasher = DefaultHasher::new();
+    kind.hash(&mut hasher);
+    let mut position = 0;
+    let paragraphs = text.split_inclusive("\n\n").map(|paragraph| {
+        hasher.write(paragraph.as_bytes());
+        position += paragraph.len();
+        Ending { position, hash: hasher.finish() }
+    });
+    paragraphs.collect()
+}
+
+/// The system message in parts, of which all but the rest after the last mark are to be kept.
+pub fn marked_parts(system: &str, marks: &[usize]) -> Vec<ChatMessage> {
+    let mut parts = Vec::new();
+    let mut begin = 0;
+    for mark in marks {
+        let part = ChatMessage::system(&system[begin..*mark]);
+        parts.push(part.with_options(CacheControl::Ephemeral));
+        begin = *mark;
+    }
+    if begin < system.len() {
+        parts.push(ChatMessage::system(&system[begin..]));
+    }
+    parts
+}
+
+/// Whether a server takes [`cache_key`]. Others that are compatible with OpenAI may refuse what they do not know.
+pub fn takes_cache_key(provider: Provider, api_base: &str) -> bool {
+    let host = Url::parse(api_base).ok();
+    let host = host.as_ref().and_then(Url::host_str);
+    let is_openai = |host: &str| host == "api.openai.com" || host.ends_with(".api.openai.com");
+    provider == Provider::OpenAi && host.is_some_and(is_openai)
+}
+
+/// The same for all prompts of one purpose in one channel. It tells neither of them.
+pub fn cache_key(prompt: &Prompt) -> String {
+    let conversation = &prompt.context.conversation;
+    let mut digest = Sha256::new();
+    for part in [conversation.workspace.as_str(), conversation.channel.as_str(), prompt.verb.name()]
+    {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    digest.finalize().iter().take(8).fold("aizuchi-".to_owned(), |mut key, byte| {
+        let _ = write!(key, "{byte:02x}");
+        key
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TAIL: &str = "---\nCurrent time: now\n\nShould it say something?";
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_767_600_000 + second).unwrap()
+    }
+
+    fn rules() -> String {
+        format!("{}\n\n", "You decide whether to join in. ".repeat(200))
+    }
+
+    /// A prompt with these messages, of a thousand bytes each.
+    fn prompt(messages: std::ops::Range<usize>) -> String {
+        let lines = messages.map(|number| format!("**{number:04}** bob:\n{}\n\n", "x".repeat(984)));
+        format!("{}{}{TAIL}", rules(), lines.collect::<String>())
+    }
+
+    #[test]
+    fn what_is_sent_once_in_a_while_is_not_marked() {
+        let beginnings = SentBeginnings::default();
+        for minute in [0, 5, 10, 60] {
+            let marks = beginnings.marks("judge", &prompt(0..50), at(60 * minute));
+            assert_eq!(marks, [0_usize; 0], "minute {minute}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_that_goes_on_is_marked_at_its_end() {
+        let beginnings = SentBeginnings::default();
+        let end = |messages: usize| prompt(0..messages).find(TAIL).unwrap();
+        assert_eq!(beginnings.marks("judge", &prompt(0..50), at(0)), [0_usize; 0]);
+        assert_eq!(beginnings.marks("judge", &prompt(0..55), at(60)), [end(55)]);
+        // What was kept is used, and what came since is kept, too, if it is enough.
+        assert_eq!(beginnings.marks("judge", &prompt(0..60), at(120)), [end(55), end(60)]);
+        assert_eq!(beginnings.marks("judge", &prompt(0..62), at(180)), [end(60)]);
+        assert_eq!(beginnings.marks("judge", &prompt(0..65), at(240)), [end(60), end(65)]);
+        // The window moves on. Of the beginning, only the rules are shared.
+        assert_eq!(beginnings.marks("judge", &prompt(26..66), at(300)), [rules().len()]);
+        // Five minutes later nothing is kept any more.
+        assert_eq!(beginnings.marks("judge", &prompt(26..66), at(600)), [0_usize; 0]);
+    }
+
+    #[test]
+    fn rules_are_shared_by_channels_but_not_by_kinds_of_prompts() {
+        let beginnings = SentBeginnings::default();
+        assert_eq!(beginnings.marks("judge", &prompt(0..50), at(0)), [0_usize; 0]);
+        assert_eq!(beginnings.marks("reply", &prompt(0..50), at(1)), [0_usize; 0]);
+        for second in [2, 3] {
+            let elsewhere = prompt(100 * second..100 * second + 50);
+            let marks = beginnings.marks("judge", &elsewhere, at(second as i64));
+            assert_eq!(marks, [rules().len()]);
+        }
+        // A model asks for a tool, and gets the same prompt once more.
+        let marks = beginnings.marks("reply", &prompt(0..50), at(4));
+        assert_eq!(marks, [prompt(0..50).len()]);
+    }
+
+    #[test]
+    fn marked_parts_add_up_to_the_whole() {
+        let text = prompt(0..50);
+        for marks in [vec![], vec![rules().len()], vec![rules().len(), 20_000], vec![text.len()]] {
+            let parts = marked_parts(&text, &marks);
+            let is_kept = |part: &&ChatMessage| part.options.is_some();
+            assert_eq!(parts.iter().filter(is_kept).count(), marks.len());
+            let whole: Option<Vec<String>> =
+                parts.iter().map(|part| part.content.joined_texts()).collect();
+            assert_eq!(whole.unwrap().concat(), text);
+        }
+    }
+
+    #[test]
+    fn only_openai_itself_gets_a_key() {
+        for (provider, base, expected) in [
+            (Provider::OpenAi, "https://api.openai.com/v1/", true),
+            (Provider::OpenAi, "https://eu.api.openai.com/v1/", true),
+            (Provider::OpenAi, "http://localhost:8080/v1/", false),
+            (Provider::OpenAi, "https://api.openai.com.example/v1/", false),
+            (Provider::OpenAi, "no address", false),
+            (Provider::OpenRouter, "https://openrouter.ai/api/v1/", false),
+            (Provider::Anthropic, "https://api.anthropic.com/v1/", false),
+        ] {
+            assert_eq!(takes_cache_key(provider, base), expected, "{base}");
+        }
+    }
+}
