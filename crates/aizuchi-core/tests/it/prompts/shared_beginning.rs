@@ -1,0 +1,76 @@
+//! Successive prompts of a busy channel share most of their text, so that providers' caches can reuse it.
+
+use std::sync::Arc;
+
+use aizuchi_core::chat::{Arrival, Heard};
+use aizuchi_core::clock::seeded_random;
+use aizuchi_core::context::message_window::MessageWindow;
+use aizuchi_core::context::talk::{SharedTalk, TalkCache};
+use aizuchi_core::context::{Context, ContextLimits, ContextWindow};
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::event::Disposition;
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_core::store::InboxEntry;
+
+use crate::prompts::persona;
+use aizuchi_harness::harness::{StoreKind, at, message, prompts, top_level};
+
+const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "dave", "erin"];
+const WORDS: [&str; 8] = ["roses", "need", "water", "before", "the", "evening", "but", "tomatoes"];
+
+/// The share of their bytes that the prompts of an invented day have in common with the prompt before. After every
+/// fifth message or so a judge is asked.
+async fn shared_share(seed: u64, window: impl Fn(ContextWindow) -> ContextWindow) -> f64 {
+    let store = StoreKind::Volatile.open().await;
+    let (prompts, persona) = (prompts(Language::En), persona(Language::En));
+    let (mut second, mut shared, mut whole) = (0, 0, 0);
+    let mut last = String::new();
+    // Only the tests' own time depends on it.
+    let talks = Arc::new(TalkCache::new());
+    for number in 0..300 {
+        let id = format!("m{number:03}");
+        let draw = |what: &str, most: f64| (seeded_random(seed, &[&id, what]) * most) as usize;
+        second += 5 + draw("pause", 90.0) as i64;
+        let words = 4 + draw("length", 25.0);
+        let text = (0..words).map(|word| WORDS[draw(&format!("word {word}"), 8.0)]);
+        let text = text.collect::<Vec<_>>().join(" ");
+        let name = PEOPLE[draw("who", 5.0)];
+        let heard = message(top_level("garden"), &id, at(second), name, &text);
+        let settled = Disposition::Settled(Gate::Backfilled);
+        let entry = InboxEntry::new(Heard::Message(heard, Arrival::Live), settled, at(second));
+        store.store.hear(entry).await.unwrap();
+        if draw("asked", 5.0) > 0 {
+            continue;
+        }
+        let window = window(ContextLimits::default().window(at(second)));
+        let context = store.store.context(&top_level("garden"), &window).await.unwrap();
+        let talk = SharedTalk::cached_in(talks.clone());
+        let context = Arc::new(Context { talk, ..context });
+        let scene = PromptOptions::new(at(second + 60));
+        let text = prompts.judge(&persona, &context, &scene).text;
+        if !last.is_empty() {
+            let same = text.bytes().zip(last.bytes()).take_while(|(one, other)| one == other);
+            shared += same.count();
+            whole += text.len();
+        }
+        last = text;
+    }
+    shared as f64 / whole as f64
+}
+
+#[tokio::test]
+async fn successive_judge_prompts_of_a_busy_channel_share_three_quarters() {
+    for seed in 0..3 {
+        let share = shared_share(seed, |window| window).await;
+        assert!(share >= 0.75, "{share}, seed {seed}");
+    }
+}
+
+/// What the steps are for.
+#[tokio::test]
+async fn a_window_that_moves_with_each_message_shares_much_less() {
+    let exact = |window| ContextWindow { messages: MessageWindow::exact(50), ..window };
+    let share = shared_share(0, exact).await;
+    assert!(share < 0.6, "{share}");
+}
