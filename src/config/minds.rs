@@ -471,7 +471,8 @@ impl MindResolver<'_> {
         }
         let path: Vec<&str> = ["agents"].iter().chain(path).chain(&["model_id"]).copied().collect();
         let location = self.tree.find(&path).map(|entry| entry.node.location);
-        let sentence = format!("{agent} is a model of {name}, which needs {what}: {remedy}");
+        let path = path.join(".");
+        let sentence = format!("{path} is a model of {name}, which needs {what}: {remedy}");
         ConfigProblem::for_file(location, sentence)
     }
 }

@@ -29,7 +29,7 @@ const DECISIONS: &str = "
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
 /// Those without a place.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 16] = [
     "/",
     "/login",
     "/live",
@@ -38,6 +38,7 @@ const OTHERS: [&str; 15] = [
     "/api/openapi.json",
     "/console",
     "/console/queue",
+    "/console/orders",
     "/console/figures",
     "/console/memory",
     "/console/report",

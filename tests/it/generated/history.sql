@@ -88,7 +88,9 @@ INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros)
         (SELECT 'hour' AS span, 3600000 AS length_ms UNION ALL SELECT 'day', 86400000) AS s,
         (SELECT DISTINCT channel FROM places UNION ALL SELECT '') AS c
     WHERE c.channel IN ('', d.channel)
-    GROUP BY 1, 2, 3, 4;
+    GROUP BY 1, 2, 3, 4
+    -- The program may have booked something before.
+    ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, micros = micros + excluded.micros;
 
 -- What it said, and what it reacted with.
 INSERT INTO messages (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility, gate, heard,

@@ -427,7 +427,11 @@ async fn a_forgotten_user_leaves_no_memo() {
         database.forget("zebedee").await;
         assert_eq!(database.count("SELECT count(*) AS n FROM memos WHERE name = 'cake'").await, 1);
         assert_eq!(database.count("SELECT count(*) AS n FROM memos").await, 1);
-        assert_eq!(database.count("SELECT count(*) AS n FROM memo_lines").await, 1);
+        // What the tea was before they asked for it to be changed is not theirs.
+        let kept = "SELECT count(*) AS n FROM old_memos WHERE memo LIKE '%green%'";
+        assert_eq!(database.count(kept).await, 1);
+        assert_eq!(database.count("SELECT count(*) AS n FROM old_memos").await, 1);
+        assert_eq!(database.count("SELECT count(*) AS n FROM memo_lines").await, 2);
     })
     .await;
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use genai::Error;
 use genai::chat::{
-    ChatMessage, ChatResponse, ContentPart, MessageContent, StopReason, Tool, ToolResponse, Usage,
+    ChatMessage, ChatResponse, ContentPart, CustomPart, MessageContent, StopReason, Tool,
+    ToolResponse, Usage,
 };
 use serde_json::{Map, Value};
 
@@ -40,7 +41,7 @@ pub fn tool_calls(response: &ChatResponse) -> Vec<ToolCall> {
 /// The response as it came, if it calls tools.
 pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<AssistantMessage>> {
     let message = response.clone().into_assistant_message_for_tool_use()?;
-    let message = serde_json::to_value(message).ok()?;
+    let message = serde_json::to_value(without_model_names(message)).ok()?;
     let body = response.captured_raw_body.as_ref();
     let calls = body.and_then(|body| body.pointer("/choices/0/message/tool_calls")?.as_array());
     let fields = calls.into_iter().flatten().filter_map(|call| {
@@ -52,6 +53,17 @@ pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<Ass
     });
     let call_fields = fields.collect();
     Some(Arc::new(AssistantMessage { model: model.to_owned(), message, call_fields }))
+}
+
+/// `genai` cannot read back the name of the model that it notes beside hidden thoughts, and needs none.
+fn without_model_names(message: ChatMessage) -> ChatMessage {
+    let parts = message.content.into_parts().into_iter().map(|part| match part {
+        ContentPart::Custom(custom) => {
+            ContentPart::Custom(CustomPart { model_iden: None, ..custom })
+        }
+        part => part,
+    });
+    ChatMessage { content: MessageContent::from_parts(parts.collect::<Vec<_>>()), ..message }
 }
 
 /// The calls and results so far, as turns after the system message.
