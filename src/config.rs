@@ -635,6 +635,7 @@ impl Config {
             ..agent::AgentSettings::default()
         }
     }
+            link_hosts: self.response.link_hosts.iter().map(|host| host.0.clone()).collect(),
 
     /// What models cost: as the config says, or else as their providers list them.
     pub fn prices(&self) -> Prices {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::config::channels::emoji_names;
 use crate::config::schema;
 use crate::config::values::{
-    BoundedInteger, EmojiName, IntervalSeconds, QuietHoursSetting, Ratio, Seconds,
+    BoundedInteger, EmojiName, HostName, IntervalSeconds, QuietHoursSetting, Ratio, Seconds,
 };
 use aizuchi_core::agent::{self, StateCall};
 use aizuchi_core::clock::duration_from_seconds;
@@ -58,6 +58,9 @@ pub struct ResponseConfig {
     pub max_share: Ratio,
     /// The emoji that it may react with when it posts nothing. With an empty list it does not react.
     pub reactions: Vec<EmojiName>,
+    /// Hosts to all of whose pages it may link, like `docs.example.com`. It links to other pages only if their address
+    /// stands in the conversation or in what a tool found.
+    pub link_hosts: Vec<HostName>,
     /// Within these hours it posts nothing unasked, as in `22:00-07:00`.
     pub quiet_hours: Option<QuietHoursSetting>,
     /// How many of a channel's newest messages a prompt contains at least. It contains up to half as many more, so that
@@ -203,6 +206,7 @@ impl Default for ResponseConfig {
             cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),
             max_share: Ratio(rules.max_share),
             reactions: rules.reactions.into_iter().map(EmojiName).collect(),
+            link_hosts: Vec::new(),
             quiet_hours: None,
             channel_messages_limit: BoundedInteger(50),
             active_channel_days: BoundedInteger(7),

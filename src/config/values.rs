@@ -95,6 +95,12 @@ pub struct WebUrl(pub String);
 #[schemars(inline, extend("format" = "uri"))]
 pub struct WebSocketUrl(pub String);
 
+/// The name of a host, in lower case.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("minLength" = 1))]
+pub struct HostName(pub String);
+
 impl WebUrl {
     /// With a slash at its end, so that a path can follow.
     pub fn as_base(&self) -> String {
@@ -232,6 +238,20 @@ impl TryFrom<String> for WebUrl {
         has_host(&value, &["http://", "https://"])
             .then_some(Self(value))
             .ok_or("it must be an address like https://example.com/v1")
+    }
+}
+
+impl TryFrom<String> for HostName {
+    type Error = &'static str;
+
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let host = value.trim().to_ascii_lowercase();
+        let is_part = |part: &str| {
+            let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+            !part.is_empty() && part.chars().all(is_letter)
+        };
+        let is_host = host.len() <= 253 && host.split('.').all(is_part);
+        is_host.then_some(Self(host)).ok_or("it must be the name of a host, like docs.example.com")
     }
 }
 

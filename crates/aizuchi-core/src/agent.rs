@@ -94,6 +94,8 @@ pub struct AgentSettings {
     pub keeps_exchanges: bool,
     /// Finds secrets in what models write.
     pub secrets: SecretScanner,
+    /// The hosts to all of whose pages a reply may link.
+    pub link_hosts: Vec<String>,
     /// How long one model call may take.
     pub model_timeout: SignedDuration,
     /// How long one call to the platform may take.
@@ -155,6 +157,7 @@ impl Default for AgentSettings {
             prices: Prices::default(),
             keeps_exchanges: true,
             secrets: SecretScanner::default(),
+            link_hosts: Vec::new(),
             model_timeout: SignedDuration::from_secs(60),
             post_timeout: SignedDuration::from_secs(15),
         }

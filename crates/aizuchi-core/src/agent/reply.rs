@@ -389,6 +389,7 @@ impl Agent {
     pub(super) async fn reply_prompt(
         &self,
         context: &Arc<Context>,
+        known.allow_hosts(&self.settings.link_hosts);
     ) -> Result<(Prompt, Option<Toolbox>), StoreError> {
         let mind = &self.minds.response;
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;

@@ -31,6 +31,8 @@ pub struct KnownUrls {
     /// What stood there, under the same without the marks at its end. Where a URL ends is not always certain, so each
     /// part of these marks may belong to it. They are not written out: a row of marks would take its length squared.
     by_core: BTreeMap<String, BTreeSet<String>>,
+    /// The hosts all of whose URLs may be live.
+    hosts: BTreeSet<String>,
 }
 
 /// Whether code blocks keep URLs that are not known.
@@ -51,6 +53,11 @@ impl KnownUrls {
         let memos = context.important_memos.iter().chain(&context.recent_memos);
         memos.for_each(|memo| known.add_memo(memo));
         known
+    }
+
+    /// Makes all URLs of these hosts live. A host is not one of its subdomains, and none of its ports.
+    pub fn allow_hosts(&mut self, hosts: &[String]) {
+        self.hosts.extend(hosts.iter().cloned());
     }
 
     /// In code blocks, the persona may have written URLs that nobody knew.
@@ -94,15 +101,23 @@ impl KnownUrls {
         }
     }
 
-    /// Whether it stood there, perhaps with marks behind it. A closing parenthesis belongs to it only if it has an opening
-    /// one.
-    fn contains(&self, url: &str) -> bool {
+    /// Whether it stood there, perhaps with marks behind it, or is one of an allowed host. A closing parenthesis belongs to
+    /// it only if it has an opening one.
+    pub fn contains(&self, url: &str) -> bool {
         let is_closed = url.matches(')').count() <= url.matches('(').count();
         let stood = self.by_core.get(without_marks(url)).is_some_and(|stood| {
             let behind = (Bound::Included(url), Bound::Unbounded);
             stood.range::<str, _>(behind).next().is_some_and(|stood| stood.starts_with(url))
         });
-        stood && is_closed && is_safe(url)
+        (stood || self.is_of_allowed_host(url)) && is_closed && is_safe(url)
+    }
+
+    /// What it ends with must belong to it: nobody wrote it before.
+    fn is_of_allowed_host(&self, url: &str) -> bool {
+        let is_whole = url.ends_with(')') || without_marks(url) == url;
+        is_whole
+            && url.is_ascii()
+            && self.hosts.iter().any(|allowed| host(url).eq_ignore_ascii_case(allowed))
     }
 
     /// The known URL at the start of this text, which begins like a URL. A longer one would be another URL.
@@ -310,10 +325,16 @@ fn url_run(text: &str) -> &str {
 
 /// Whether it is a web address with a host and without user information, which would hide the host.
 fn is_safe(url: &str) -> bool {
-    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let (scheme, _) = url.split_once("://").unwrap_or_default();
     let is_web = WEB_SCHEMES.iter().any(|web| scheme.eq_ignore_ascii_case(web));
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host(url);
     is_web && !host.is_empty() && !host.contains(['@', '\\', '%'])
+}
+
+/// The host, with a port if it has one.
+fn host(url: &str) -> &str {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
 /// The URL without the marks at its end.

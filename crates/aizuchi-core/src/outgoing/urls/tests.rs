@@ -83,6 +83,33 @@ fn only_known_urls_are_live() {
 }
 
 #[test]
+fn all_urls_of_an_allowed_host_are_live() {
+    let mut known = known(&["https://other.example/a"]);
+    known.allow_hosts(&["docs.example".to_owned()]);
+    for (text, expected) in [
+        ("see https://docs.example/a/b?c=1#d.", "see <https://docs.example/a/b?c=1#d>."),
+        ("(https://docs.example/a_(b)).", "(<https://docs.example/a_(b)>)."),
+        ("[here](https://DOCS.example/x)", "here (<https://DOCS.example/x>)"),
+        (
+            "http://docs.exampleです、https://docs.example/x。",
+            "<http://docs.example>です、<https://docs.example/x>。",
+        ),
+        ("https://other.example/a", "<https://other.example/a>"),
+        ("https://other.example/b", "other.example/b"),
+        // Neither subdomains, ports, user names nor what only looks like it.
+        ("https://a.docs.example/", "a.docs.example/"),
+        ("https://docs.example.evil.example/", "docs.example.evil.example/"),
+        ("https://docs.example:8443/", "docs.example:8443/"),
+        ("https://docs.example@evil.example/", "docs.example@evil.example/"),
+        ("https://evil.example\\@docs.example/", "evil.example\\@docs.example/"),
+        ("https://evil.example?docs.example/", "evil.example?docs.example/"),
+        ("ftp://docs.example/", "docs.example/"),
+    ] {
+        assert_eq!(screen_urls(text, &known, CodeBlocks::KeepUrls), expected, "{text}");
+    }
+}
+
+#[test]
 fn code_blocks_keep_their_urls() {
     let none = KnownUrls::default();
     let code = "Try:\n```sh\ncurl https://api.example/v1\n```\nIt is easy.";
