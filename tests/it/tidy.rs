@@ -15,12 +15,14 @@ const HOMES: &[(&str, &[&str])] = &[
         &[
             "aizuchi-core/llm",
             "aizuchi-core/platform",
+            "aizuchi-core/web_access",
             "aizuchi-slack",
             "aizuchi-discord",
             "aizuchi-fakes",
             "aizuchi/cli",
         ],
     ),
+    ("encoding_rs", &["aizuchi-core/web_access"]),
     ("opentelemetry", &["aizuchi/cli"]),
     ("opentelemetry_http", &["aizuchi/cli"]),
     ("opentelemetry_otlp", &["aizuchi/cli"]),
@@ -58,7 +60,16 @@ const HOMES: &[(&str, &[&str])] = &[
     ("schemars", &["aizuchi-core", "aizuchi/config", "aizuchi/web", "aizuchi/status"]),
     ("dotenvy", &["aizuchi/config"]),
     ("comfy_table", &["aizuchi/replay", "aizuchi/eval"]),
-    ("flate2", &["aizuchi/replay", "aizuchi/eval", "aizuchi/web", "aizuchi-fakes"]),
+    (
+        "flate2",
+        &[
+            "aizuchi-core/web_access",
+            "aizuchi/replay",
+            "aizuchi/eval",
+            "aizuchi/web",
+            "aizuchi-fakes",
+        ],
+    ),
     ("zip", &["aizuchi/replay"]),
     ("tempfile", &["aizuchi/replay"]),
 ];

@@ -35,6 +35,9 @@ pub mod platform;
 pub mod prompt;
 pub mod llm;
 
+// What a reply looks up on the web.
+pub mod web_access;
+
 // Judge, reply and post, and what drives them.
 pub mod agent;
 pub mod runner;

@@ -35,3 +35,19 @@ pub async fn read_body(mut response: Response, limit_bytes: usize) -> Result<Vec
     }
     Ok(body)
 }
+
+/// Reads the beginning of a body, at most `limit_bytes` of it, and tells whether there was more.
+pub async fn read_beginning(
+    mut response: Response,
+    limit_bytes: usize,
+) -> Result<(Vec<u8>, bool), Error> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        let room = limit_bytes - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Ok((body, true));
+        }
+    }
+    Ok((body, false))
+}

@@ -53,4 +53,6 @@ mod tools;
 mod transfer;
 mod uptake;
 mod usage;
+mod web_access;
+mod web_server;
 mod differential;

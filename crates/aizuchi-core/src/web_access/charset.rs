@@ -1,0 +1,55 @@
+//! The letters of a page: many Japanese pages are still in Shift_JIS or EUC-JP.
+
+use std::borrow::Cow;
+
+use encoding_rs::{Encoding, UTF_8};
+
+/// How far into a page its own word on its letters may stand, in bytes, as in browsers.
+const MAX_PRESCAN_BYTES: usize = 1_024;
+
+/// Decodes a body: by its byte order mark, as its content type says, as the page says, or as UTF-8. What cannot be
+/// decoded is replaced.
+pub fn decode<'a>(body: &'a [u8], content_type: &str) -> Cow<'a, str> {
+    let start = String::from_utf8_lossy(&body[..body.len().min(MAX_PRESCAN_BYTES)]);
+    // A page whose own word can be read is in no UTF-16, whatever it says.
+    let in_page = || find_charset(&start).map(Encoding::output_encoding);
+    let named = find_charset(content_type).or_else(in_page);
+    let (text, _, _) = named.unwrap_or(UTF_8).decode(body);
+    text
+}
+
+/// The encoding behind the first `charset=`.
+fn find_charset(text: &str) -> Option<&'static Encoding> {
+    let lower = text.to_ascii_lowercase();
+    let (_, label) = lower.split_once("charset=")?;
+    let label = label.trim_start_matches(['"', '\'', ' ']);
+    let is_end = |letter: char| letter.is_whitespace() || "\"';/>".contains(letter);
+    Encoding::for_label(label.split(is_end).next()?.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_says_how_it_is_encoded() {
+        let shift_jis = b"\x91\x8a\x92\xc6";
+        let in_page = [&b"<meta charset=\"Shift_JIS\">"[..], shift_jis].concat();
+        let old = b"<META http-equiv=content-type content='text/html; charset=euc-jp'>\xc1\xea";
+        for (body, content_type, expected) in [
+            ("相槌".as_bytes(), "text/html", "相槌"),
+            ("\u{feff}相槌".as_bytes(), "text/html; charset=shift_jis", "相槌"),
+            (&shift_jis[..], "text/html; charset=Shift_JIS", "相槌"),
+            (&shift_jis[..], "text/plain;charset=\"sjis\"", "相槌"),
+            (&in_page[..], "text/html", "<meta charset=\"Shift_JIS\">相槌"),
+            (
+                &old[..],
+                "text/html",
+                "<META http-equiv=content-type content='text/html; charset=euc-jp'>相",
+            ),
+            (b"a\xff", "text/html; charset=nonsense", "a\u{fffd}"),
+        ] {
+            assert_eq!(decode(body, content_type), expected, "{content_type}");
+        }
+    }
+}

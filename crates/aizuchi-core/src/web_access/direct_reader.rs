@@ -1,0 +1,239 @@
+//! Reads pages from their own servers: no cookies, no proxies, no connection but to addresses that were checked.
+
+use std::error::Error;
+use std::io::Read as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use flate2::read::MultiGzDecoder;
+use reqwest::dns::Resolve;
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, StatusCode, Url};
+
+use crate::platform::http_body::read_beginning;
+use crate::web_access::address_guard::AddressGuard;
+use crate::web_access::api::error_of;
+use crate::web_access::charset::decode;
+use crate::web_access::html::{HtmlText, read_html};
+use crate::web_access::resolver::{GuardedResolver, SystemLookup};
+use crate::web_access::{Page, PageReader, Refusal, WebError};
+
+/// No more of a page is read, before and after decompression.
+const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+const MAX_REDIRECTS: usize = 5;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What is asked for, the best first.
+const ACCEPTED: &str =
+    "text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8, application/json;q=0.7";
+
+pub struct DirectReader {
+    http: Client,
+    guard: Arc<AddressGuard>,
+    /// How long reading a page may take, with all redirects.
+    timeout: Duration,
+}
+
+/// What a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BodyKind {
+    Html,
+    /// Plain text, and JSON.
+    Text,
+}
+
+impl DirectReader {
+    pub fn new(guard: AddressGuard, timeout: Duration) -> anyhow::Result<Self> {
+        Self::with_lookup(guard, Arc::new(SystemLookup), timeout)
+    }
+
+    /// Looks names up in another way than the system does.
+    pub fn with_lookup(
+        guard: AddressGuard,
+        lookup: Arc<dyn Resolve>,
+        timeout: Duration,
+    ) -> anyhow::Result<Self> {
+        // Fails if one is installed already, which is fine.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let guard = Arc::new(guard);
+        let http = Client::builder()
+            .no_proxy()
+            .redirect(Policy::none())
+            .referer(false)
+            .dns_resolver(GuardedResolver { lookup, guard: guard.clone() })
+            .pool_max_idle_per_host(0)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .user_agent(concat!("aizuchi/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(Self { http, guard, timeout })
+    }
+
+    async fn request(&self, url: &Url, timeout: Duration) -> Result<Response, WebError> {
+        let request = self.http.get(url.clone()).timeout(timeout);
+        let request = request.header(ACCEPT, ACCEPTED).header(ACCEPT_ENCODING, "gzip");
+        request.send().await.map_err(|error| match refusal_in(&error) {
+            Some(refusal) => refusal.into(),
+            None => error_of(&error),
+        })
+    }
+}
+
+#[async_trait]
+impl PageReader for DirectReader {
+    async fn read(&self, address: &str) -> Result<Page, WebError> {
+        let deadline = Instant::now() + self.timeout;
+        let mut url = self.guard.parse(address)?;
+        for _ in 0..=MAX_REDIRECTS {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let response = self.request(&url, left).await?;
+            match redirect_target(&url, &response)? {
+                Some(next) => {
+                    self.guard.check_url(&next)?;
+                    url = next;
+                }
+                None => return read_response(url, response).await,
+            }
+        }
+        Err(WebError::TooManyRedirects)
+    }
+
+    /// It needs nothing but the internet.
+    async fn check(&self) -> Result<(), WebError> {
+        Ok(())
+    }
+}
+
+/// Why the resolver refused a name, if it did.
+fn refusal_in(error: &reqwest::Error) -> Option<Refusal> {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(refusal) = error.downcast_ref::<Refusal>() {
+            return Some(*refusal);
+        }
+        source = error.source();
+    }
+    None
+}
+
+/// Where a response leads, if it is a redirect.
+fn redirect_target(url: &Url, response: &Response) -> Result<Option<Url>, Refusal> {
+    let is_redirect = matches!(
+        response.status(),
+        StatusCode::MOVED_PERMANENTLY
+            | StatusCode::FOUND
+            | StatusCode::SEE_OTHER
+            | StatusCode::TEMPORARY_REDIRECT
+            | StatusCode::PERMANENT_REDIRECT
+    );
+    let location = response.headers().get(LOCATION).filter(|_| is_redirect);
+    let Some(location) = location else { return Ok(None) };
+    let location = std::str::from_utf8(location.as_bytes()).map_err(|_| Refusal::NoAddress)?;
+    let next = url.join(location).map_err(|_| Refusal::NoAddress)?;
+    if url.scheme() == "https" && next.scheme() == "http" {
+        return Err(Refusal::Downgrade);
+    }
+    Ok(Some(next))
+}
+
+async fn read_response(url: Url, response: Response) -> Result<Page, WebError> {
+    let status = response.status();
+    if !status.is_success() {
+        return Err(WebError::Status(status.as_u16()));
+    }
+    let content_type = header(response.headers(), CONTENT_TYPE);
+    let kind = body_kind(&content_type).ok_or(WebError::NotText)?;
+    let is_packed = match header(response.headers(), CONTENT_ENCODING).as_str() {
+        "" | "identity" => false,
+        "gzip" | "x-gzip" => true,
+        _ => return Err(WebError::Broken),
+    };
+    let body = read_beginning(response, MAX_BODY_BYTES).await;
+    let (body, is_cut) = body.map_err(|error| error_of(&error))?;
+    let (body, is_cut) = if is_packed { unpack(&body, is_cut)? } else { (body, is_cut) };
+    let text = decode(&body, &content_type);
+    let read = match kind {
+        BodyKind::Html => read_html(&text, &url),
+        BodyKind::Text => HtmlText { title: None, markdown: text.trim().to_owned(), is_cut: false },
+    };
+    if read.markdown.is_empty() {
+        return Err(WebError::Empty);
+    }
+    let HtmlText { title, markdown, is_cut: is_text_cut } = read;
+    Ok(Page { address: url.into(), title, text: markdown, is_cut: is_cut || is_text_cut })
+}
+
+/// A header in lower case, or nothing.
+fn header(headers: &HeaderMap, name: HeaderName) -> String {
+    let value = headers.get(name).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn body_kind(content_type: &str) -> Option<BodyKind> {
+    let name = content_type.split(';').next().unwrap_or_default().trim();
+    match name {
+        "text/html" | "application/xhtml+xml" => Some(BodyKind::Html),
+        "text/plain" | "text/markdown" | "application/json" => Some(BodyKind::Text),
+        name => name.ends_with("+json").then_some(BodyKind::Text),
+    }
+}
+
+/// The beginning of what was compressed, and whether there was more. A beginning is all there is of a body that was cut.
+fn unpack(packed: &[u8], is_packed_cut: bool) -> Result<(Vec<u8>, bool), WebError> {
+    let mut body = Vec::new();
+    let limit = MAX_BODY_BYTES as u64 + 1;
+    let read = MultiGzDecoder::new(packed).take(limit).read_to_end(&mut body);
+    if read.is_err() && !is_packed_cut {
+        return Err(WebError::Broken);
+    }
+    let is_cut = is_packed_cut || body.len() > MAX_BODY_BYTES;
+    body.truncate(MAX_BODY_BYTES);
+    Ok((body, is_cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn only_text_is_read() {
+        for (content_type, expected) in [
+            ("text/html; charset=utf-8", Some(BodyKind::Html)),
+            ("application/xhtml+xml", Some(BodyKind::Html)),
+            ("text/plain", Some(BodyKind::Text)),
+            ("application/json", Some(BodyKind::Text)),
+            ("application/problem+json; charset=utf-8", Some(BodyKind::Text)),
+            ("application/pdf", None),
+            ("image/svg+xml", None),
+            ("application/octet-stream", None),
+            ("text/javascript", None),
+            ("", None),
+        ] {
+            assert_eq!(body_kind(content_type), expected, "{content_type}");
+        }
+    }
+
+    #[test]
+    fn a_compressed_body_has_the_same_limit() {
+        let pack = |body: &[u8]| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            encoder.write_all(body).unwrap();
+            encoder.finish().unwrap()
+        };
+        let small = pack(b"roses");
+        assert_eq!(unpack(&small, false), Ok((b"roses".to_vec(), false)));
+        // A bomb
+        let (body, is_cut) = unpack(&pack(&vec![b'a'; 8_000_000]), false).unwrap();
+        assert_eq!((body.len(), is_cut), (MAX_BODY_BYTES, true));
+        assert_eq!(unpack(b"no gzip", false), Err(WebError::Broken));
+        assert_eq!(unpack(&small[..small.len() - 9], false), Err(WebError::Broken));
+        let (_, is_cut) = unpack(&small[..small.len() - 9], true).unwrap();
+        assert!(is_cut);
+    }
+}

@@ -1,0 +1,93 @@
+//! Has pages read by a service of the operator's, which also runs their scripts: anything with the API of crawl4ai. It
+//! connects to pages itself, so what it may reach is its own to limit; an address that this machine would not read is not
+//! given to it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use reqwest::dns::{Name, Resolve};
+use reqwest::{Client, Url};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::web_access::address_guard::AddressGuard;
+use crate::web_access::api::{api_client, fetch_json};
+use crate::web_access::resolver::{GuardedResolver, SystemLookup};
+use crate::web_access::{Page, PageReader, Refusal, WebError};
+
+pub struct ReadingService {
+    http: Client,
+    /// Where it is asked for the Markdown of a page.
+    endpoint: Url,
+    guard: Arc<AddressGuard>,
+    resolver: GuardedResolver,
+    timeout: Duration,
+}
+
+#[derive(Deserialize)]
+struct ServiceAnswer {
+    #[serde(default)]
+    success: bool,
+    markdown: Option<String>,
+}
+
+impl ReadingService {
+    /// The service at `base`, which ends with a slash.
+    pub fn new(base: &str, guard: AddressGuard, timeout: Duration) -> anyhow::Result<Self> {
+        let endpoint = Url::parse(base).and_then(|base| base.join("md"));
+        let endpoint =
+            endpoint.context("the address of the service that reads pages cannot be used")?;
+        let guard = Arc::new(guard);
+        let resolver = GuardedResolver { lookup: Arc::new(SystemLookup), guard: guard.clone() };
+        Ok(Self { http: api_client()?, endpoint, guard, resolver, timeout })
+    }
+
+    /// Checks what the name of an address resolves to here. Where the service resolves it to something else, only its own
+    /// network can help.
+    async fn check_name(&self, url: &Url) -> Result<(), WebError> {
+        let Some(host) = url.host_str().filter(|host| !host.starts_with('[')) else {
+            return Ok(());
+        };
+        let name: Name = host.parse().map_err(|_| Refusal::NoAddress)?;
+        let resolved = self.resolver.resolve(name).await;
+        let resolved = resolved.map_err(|error| match error.downcast_ref::<Refusal>() {
+            Some(refusal) => (*refusal).into(),
+            None => WebError::Unreachable,
+        })?;
+        let addresses: Vec<SocketAddr> = resolved.collect();
+        if addresses.is_empty() { Err(WebError::Unreachable) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl PageReader for ReadingService {
+    async fn read(&self, address: &str) -> Result<Page, WebError> {
+        let url = self.guard.parse(address)?;
+        self.check_name(&url).await?;
+        let request = self.http.post(self.endpoint.clone()).timeout(self.timeout);
+        let request =
+            request.json(&json!({ "url": url.as_str(), "f": "llm", "q": null, "c": "0" }));
+        let answer: ServiceAnswer =
+            serde_json::from_value(fetch_json(request).await?).map_err(|_| WebError::Unusable)?;
+        if !answer.success {
+            return Err(WebError::Unreachable);
+        }
+        let text = answer.markdown.unwrap_or_default().trim().to_owned();
+        if text.is_empty() {
+            return Err(WebError::Empty);
+        }
+        Ok(Page { address: url.into(), title: None, text, is_cut: false })
+    }
+
+    /// Whether anything answers there: reading a page would take the internet, too.
+    async fn check(&self) -> Result<(), WebError> {
+        let request = self.http.get(self.endpoint.clone()).timeout(self.timeout);
+        match fetch_json(request).await {
+            Err(error @ (WebError::TimedOut | WebError::Unreachable)) => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+}
