@@ -63,7 +63,7 @@ pub fn tool_calls(bytes: &[u8]) {
 async fn reply_with(caller: Arc<Caller>) {
     let store = Arc::new(VolatileStore::new());
     let options = HarnessOptions {
-        tools: Some(ToolSettings { zone: TimeZone::UTC }),
+        tools: Some(ToolSettings::new(TimeZone::UTC)),
         ..HarnessOptions::default()
     };
     let clock = Clock::manual(at(0));

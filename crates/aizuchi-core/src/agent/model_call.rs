@@ -195,7 +195,7 @@ fn omission(trimmed: &TrimmedSection) -> PromptOmission {
 }
 
 /// Does the work, unless a new message makes it obsolete.
-async fn unless_superseded<T>(
+pub(super) async fn unless_superseded<T>(
     superseded: &CancellationToken,
     work: impl Future<Output = T>,
 ) -> Result<T, StepError> {

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
 use crate::agent::{Agent, StepError, StepTrace};
@@ -59,6 +60,8 @@ enum Generated {
 /// The result of the model calls.
 struct GeneratedReply {
     text: String,
+    /// Names the pages that were read for it, if the text names none of them.
+    sources: Option<String>,
     /// The URLs of the text that may be live.
     known_urls: KnownUrls,
     lineage: Lineage,
@@ -142,7 +145,11 @@ impl Agent {
                         self.draft(&context, reaction, lineage, DecisionResult::Reacted)
                     }
                     None => {
-                        let posts = to_posts(&reply.text, &reply.known_urls, &**platform);
+                        let text = match &reply.sources {
+                            Some(sources) => format!("{}\n\n{sources}", reply.text),
+                            None => reply.text,
+                        };
+                        let posts = to_posts(&text, &reply.known_urls, &**platform);
                         let content = DraftContent::Text(posts);
                         self.draft(&context, content, lineage, DecisionResult::Spoke)
                     }
@@ -382,6 +389,7 @@ impl Agent {
     pub(super) fn known_urls(&self, context: &Context) -> KnownUrls {
         let mut known = KnownUrls::in_context(context);
         known.add(&self.minds.response.persona.system_prompt);
+        known.allow_hosts(&self.settings.link_hosts);
         known
     }
 
@@ -389,7 +397,6 @@ impl Agent {
     pub(super) async fn reply_prompt(
         &self,
         context: &Arc<Context>,
-        known.allow_hosts(&self.settings.link_hosts);
     ) -> Result<(Prompt, Option<Toolbox>), StoreError> {
         let mind = &self.minds.response;
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
@@ -433,10 +440,14 @@ impl Agent {
                 if is_blank(&text) {
                     return Err(empty_answer());
                 }
+                let sources = toolbox.as_ref().and_then(|toolbox| toolbox.sources(&text));
+                let sources =
+                    sources.map(|text| self.screen(&text, &known_urls, CodeBlocks::KeepUrls));
                 let memo_changes = toolbox.as_ref().map(Toolbox::memo_changes).unwrap_or_default();
                 let lineage = prompt.lineage();
                 return Ok(Generated::Reply(GeneratedReply {
                     text,
+                    sources,
                     known_urls,
                     lineage,
                     memo_changes,
@@ -444,7 +455,9 @@ impl Agent {
             };
             let max_tokens = self.settings.budget.max_tokens;
             let tokens_left = max_tokens.saturating_sub(prompt.total_tokens());
-            prompt.tool_rounds.push(toolbox.run_calls(answer, self.now(), tokens_left).await);
+            // Something on the web may take long.
+            let round = toolbox.run_calls(answer, self.now(), tokens_left);
+            prompt.tool_rounds.push(unless_superseded(calls.superseded, round).await?);
             let is_late = self.now() >= began + limit;
             let is_full = prompt.total_tokens() >= max_tokens;
             if is_late || is_full || prompt.tool_rounds.len() >= MAX_TOOL_ROUNDS {

@@ -24,6 +24,15 @@ texts! {
     search_messages:
         "Searches what has been said here for words, also long ago."
         / "これまでの発言を、古いものも含めて言葉で検索します。";
+    web_search:
+        "Searches the web for what is new, or what you do not know for certain. Name the address of "
+        "what you use."
+        / "ウェブを検索します。新しいことや確かでないことを調べるときに使います。"
+          "使った情報の URL を答えに書いてください。";
+    web_fetch:
+        "Reads the page at an address from the conversation or from a search. Name the address if "
+        "you use it."
+        / "会話や検索結果にある URL のページを読みます。使ったときは、その URL を答えに書いてください。";
 
     // Arguments.
     memo_name: "The memo's name." / "メモの名前。";
@@ -42,6 +51,8 @@ texts! {
     offset: "How many to pass over." / "先頭から飛ばす件数。";
     limit(most: usize): "At most {most}." / "最大 {most}。";
     search_query: "The words to look for." / "探す言葉。";
+    web_query: "What to look for on the web." / "ウェブで調べる言葉。";
+    page_address: "The address, exactly as it is written there." / "URL。書かれているとおりに。";
 
     // Answers.
     unknown_tool(tools: &str):
@@ -62,4 +73,47 @@ texts! {
         "Everything that was found stands in the conversation above."
         / "見つかった発言は、すべて上の会話に含まれています。";
     nothing_found: "Nothing was found." / "検索結果が見つかりませんでした";
+
+    // Answers of the web tools.
+    web_results(query: &str): "Found on the web for “{query}”:" / "「{query}」の検索結果:";
+    web_search_failed:
+        "The web search does not work right now."
+        / "検索に失敗しました。APIキーやWeb検索の設定、ネットワーク接続を確認してください。";
+    no_page_address:
+        "This is no address of a page. Give one that begins with http:// or https://."
+        / "無効なURLです。http:// または https:// で始まるURLを指定してください";
+    unknown_page_address:
+        "This address is not read, because it stands neither in the conversation nor in what a search "
+        "found. Use one from there, exactly as it is written."
+        / "この URL は会話にも検索結果にもないので読めません。そこにある URL を、書かれているとおりに使ってください。";
+    page_address_refused:
+        "This address is not read: it leads into a private network, or names a port or a user."
+        / "この URL は読めません。内部のネットワークにつながるか、ポートやユーザー名を含んでいます。";
+    secret_not_sent:
+        "This holds a key or a token, so it was not sent."
+        / "鍵やトークンが含まれているので、送りませんでした。";
+    page_timed_out:
+        "The page did not come in time." / "ページの取得がタイムアウトしました";
+    page_not_read: "The page could not be read." / "ページを取得できませんでした";
+    page_status(status: u16):
+        "The page could not be read: its server answered with the status {status}."
+        / "ページを取得できませんでした（ステータス {status}）";
+    page_not_text:
+        "This is neither a page nor plain text nor JSON, so it cannot be read."
+        / "HTML、テキスト、JSON のどれでもないので読めません。";
+    page_empty:
+        "The page has no text that can be read without running its scripts."
+        / "スクリプトを動かさずに読める文章がありません。";
+    page_cut: "(The rest of the page is left out.)" / "（コンテンツが切り詰められました）";
+    web_limit_of_reply:
+        "Nothing more can be looked up on the web for this answer. Answer with what you have."
+        / "この返信のためにウェブで調べられる回数を使い切りました。いまある情報で答えてください。";
+    web_limit_of_person:
+        "Nothing more is looked up on the web for this person today. Answer with what you have."
+        / "この人のためにウェブで調べられる今日の回数を使い切りました。いまある情報で答えてください。";
+    web_limit_of_day:
+        "Nothing more is looked up on the web today. Answer with what you have."
+        / "ウェブで調べられる今日の回数を使い切りました。いまある情報で答えてください。";
+    /// Beneath an answer that names none of the pages that were read for it.
+    sources(addresses: &str): "Sources: {addresses}" / "出典: {addresses}";
 }

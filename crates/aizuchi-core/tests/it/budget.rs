@@ -268,7 +268,7 @@ async fn mentions_at_once_spend_no_more_than_the_cap_and_one_call() {
 #[tokio::test]
 async fn mentions_at_once_that_need_tools_spend_no_more_than_the_cap_and_one_call() {
     on_every_store_with_seeds(async |store, seed| {
-        let tools = Some(ToolSettings { zone: TimeZone::UTC });
+        let tools = Some(ToolSettings::new(TimeZone::UTC));
         let options = HarnessOptions { tools, ..HarnessOptions::from_rulebook(capped()) };
         let mind = SlowMind::new();
         let burst = Burst::with_options(store, 2, seed, options, mind.clone(), mind).await;

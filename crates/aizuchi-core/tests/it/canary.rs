@@ -93,7 +93,7 @@ impl PrivacyHarness {
         let recorded =
             |llm| -> Arc<dyn Llm> { Arc::new(PromptRecorder { llm, heard: Arc::clone(&heard) }) };
         let options = HarnessOptions {
-            tools: Some(ToolSettings { zone: TimeZone::UTC }),
+            tools: Some(ToolSettings::new(TimeZone::UTC)),
             memory: Some(recorded(Arc::new(BuiltinMind))),
             ..HarnessOptions::default()
         };

@@ -87,7 +87,7 @@ async fn defect_25_a_renamed_user_has_the_new_name_everywhere() {
 async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
     on_every_database(async |store| {
         let harness = Harness::new(store).await;
-        let tools = Some(ToolSettings { zone: TimeZone::UTC });
+        let tools = Some(ToolSettings::new(TimeZone::UTC));
         let harness = harness.with_options(HarnessOptions { tools, ..HarnessOptions::default() });
         let add = |name: &str, content: &str| {
             ("add_memo", json!({ "name": name, "content": content, "priority": 1 }))

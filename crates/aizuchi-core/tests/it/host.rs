@@ -23,7 +23,7 @@ const REST: i64 = 900;
 fn options(language: Language) -> HarnessOptions {
     HarnessOptions {
         llm: Some(Arc::new(BuiltinMind)),
-        tools: Some(ToolSettings { zone: jiff::tz::TimeZone::UTC }),
+        tools: Some(ToolSettings::new(jiff::tz::TimeZone::UTC)),
         language,
         ..HarnessOptions::default()
     }

@@ -55,4 +55,5 @@ mod uptake;
 mod usage;
 mod web_access;
 mod web_server;
+mod web_tools;
 mod differential;

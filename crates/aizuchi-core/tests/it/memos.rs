@@ -23,7 +23,7 @@ use aizuchi_harness::harness::{
 /// Its persona may use tools, and remembers.
 async fn new_harness(store: TestStore) -> Harness {
     Harness::new(store).await.with_options(HarnessOptions {
-        tools: Some(ToolSettings { zone: TimeZone::UTC }),
+        tools: Some(ToolSettings::new(TimeZone::UTC)),
         memory: Some(Arc::new(BuiltinMind)),
         ..HarnessOptions::default()
     })

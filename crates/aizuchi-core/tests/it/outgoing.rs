@@ -255,7 +255,7 @@ async fn an_invisible_answer_is_no_answer() {
 }
 
 async fn with_tools(store: TestStore) -> Harness {
-    let tools = Some(ToolSettings { zone: TimeZone::UTC });
+    let tools = Some(ToolSettings::new(TimeZone::UTC));
     let options = HarnessOptions { tools, ..HarnessOptions::default() };
     Harness::new(store).await.with_options(options)
 }

@@ -22,7 +22,7 @@ async fn harness(store: TestStore) -> Harness {
 }
 
 fn with_tools() -> HarnessOptions {
-    let tools = Some(ToolSettings { zone: TimeZone::UTC });
+    let tools = Some(ToolSettings::new(TimeZone::UTC));
     HarnessOptions { tools, ..HarnessOptions::default() }
 }
 

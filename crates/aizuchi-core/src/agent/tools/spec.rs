@@ -6,6 +6,7 @@ use crate::memo::{MAX_LIST_LENGTH, MAX_NAME_LENGTH, MAX_TAGS};
 use crate::persona::Language;
 use crate::prompt::tool::ToolSpec;
 use crate::texts;
+use crate::web_access::OfferedWebTools;
 
 /// How many messages a search returns at most.
 pub const MAX_RESULTS: usize = 20;
@@ -20,10 +21,12 @@ pub enum Tool {
     GetMemo,
     ListMemoTags,
     SearchMessages,
+    WebSearch,
+    WebFetch,
 }
 
 /// All tools, in the order in which models get their definitions.
-pub const TOOLS: [Tool; 7] = [
+pub const TOOLS: [Tool; 9] = [
     Tool::AddMemo,
     Tool::EditMemo,
     Tool::RemoveMemo,
@@ -31,6 +34,8 @@ pub const TOOLS: [Tool; 7] = [
     Tool::GetMemo,
     Tool::ListMemoTags,
     Tool::SearchMessages,
+    Tool::WebSearch,
+    Tool::WebFetch,
 ];
 
 impl Tool {
@@ -40,6 +45,21 @@ impl Tool {
 
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Whether a model gets this tool, where these of the web are offered.
+    pub fn is_offered(self, web: OfferedWebTools) -> bool {
+        match self {
+            Tool::WebSearch => web.search,
+            Tool::WebFetch => web.fetch,
+            Tool::AddMemo
+            | Tool::EditMemo
+            | Tool::RemoveMemo
+            | Tool::ListMemo
+            | Tool::GetMemo
+            | Tool::ListMemoTags
+            | Tool::SearchMessages => true,
+        }
     }
 
     pub fn spec(self, language: Language) -> ToolSpec {
@@ -59,6 +79,8 @@ impl Tool {
             Tool::GetMemo => texts::tools::get_memo(language),
             Tool::ListMemoTags => texts::tools::list_memo_tags(language),
             Tool::SearchMessages => texts::tools::search_messages(language),
+            Tool::WebSearch => texts::tools::web_search(language),
+            Tool::WebFetch => texts::tools::web_fetch(language),
         }
     }
 
@@ -107,6 +129,14 @@ impl Tool {
                     "limit": limit(MAX_RESULTS),
                 }),
                 &["query"],
+            ),
+            Tool::WebSearch => object_schema(
+                json!({ "query": text(texts::tools::web_query(language)) }),
+                &["query"],
+            ),
+            Tool::WebFetch => object_schema(
+                json!({ "url": text(texts::tools::page_address(language)) }),
+                &["url"],
             ),
         }
     }

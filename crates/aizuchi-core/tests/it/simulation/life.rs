@@ -89,7 +89,7 @@ impl Machine {
         let options = HarnessOptions {
             settings: plan.agent_settings(),
             wait_settings: plan.wait_settings(),
-            tools: plan.has_tools.then(|| ToolSettings { zone: TimeZone::UTC }),
+            tools: plan.has_tools.then(|| ToolSettings::new(TimeZone::UTC)),
             memory: plan.has_memory.then(|| mind.clone() as _),
             // A database's archive would answer in its own time.
             archive: runtime.is_none().then(|| store.archive.clone()),

@@ -1,0 +1,332 @@
+//! The web tools: what a reply searches and reads there. An address is read only if it stands in the conversation or in what
+//! a tool found, whole: otherwise a member could have a model write what it knows into an address of theirs.
+
+use std::fmt::Write as _;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use tracing::{info, warn};
+
+use crate::agent::tools::Toolbox;
+use crate::chat::{is_line_break, to_single_line};
+use crate::clock::Clock;
+use crate::persona::Language;
+use crate::prompt::inert::to_inert_text;
+use crate::prompt::tokens::estimate;
+use crate::texts;
+use crate::web_access::usage::Person;
+use crate::web_access::{
+    MAX_ADDRESS_BYTES, OfferedWebTools, Page, Refusal, SearchAnswer, SearchResult, WebError,
+    WebLimit, WebTools,
+};
+
+/// How many sources are named beneath an answer.
+const MAX_SOURCES: usize = 3;
+/// The tokens that are kept for the note that a result was cut, with some to spare.
+const NOTE_TOKENS: u64 = 100;
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct WebSearchArguments {
+    query: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct WebFetchArguments {
+    url: String,
+}
+
+/// The web, as one reply may use it.
+pub struct WebSession {
+    tools: WebTools,
+    clock: Clock,
+    /// When the last call has to end: the rest of the time is for the model's answer.
+    deadline: Timestamp,
+    /// Whom the reply answers.
+    person: Option<Person>,
+    calls: u64,
+    sources: Vec<Source>,
+}
+
+/// A page that was read.
+struct Source {
+    /// As the model named it.
+    requested: String,
+    /// Where that led.
+    address: String,
+}
+
+impl WebSession {
+    pub fn new(tools: WebTools, clock: Clock, deadline: Timestamp, person: Option<Person>) -> Self {
+        Self { tools, clock, deadline, person, calls: 0, sources: Vec::new() }
+    }
+
+    pub fn offered(&self) -> OfferedWebTools {
+        self.tools.offered()
+    }
+
+    /// Counts a call, unless a limit is reached.
+    fn count_call(&mut self, now: Timestamp) -> Result<(), WebLimit> {
+        let limits = &self.tools.limits;
+        if limits.per_reply.is_some_and(|limit| self.calls >= limit) {
+            return Err(WebLimit::Reply);
+        }
+        self.tools.usage.count(self.person.as_ref(), limits, now)?;
+        self.calls += 1;
+        Ok(())
+    }
+
+    async fn within_deadline<T>(
+        &self,
+        work: impl Future<Output = Result<T, WebError>>,
+    ) -> Result<T, WebError> {
+        let left = self.deadline.duration_since(self.clock.now());
+        if left <= SignedDuration::ZERO {
+            return Err(WebError::TimedOut);
+        }
+        self.clock.timeout(left, work).await.unwrap_or(Err(WebError::TimedOut))
+    }
+}
+
+impl Toolbox {
+    /// Names the pages that were read, if the text names none of them.
+    pub(in crate::agent) fn sources(&self, text: &str) -> Option<String> {
+        let is_named = |source: &Source| {
+            [&source.requested, &source.address]
+                .iter()
+                .any(|address| text.contains(address.as_str()))
+        };
+        let sources = &self.web.sources;
+        if sources.is_empty() || sources.iter().any(is_named) {
+            return None;
+        }
+        let addresses = sources.iter().take(MAX_SOURCES).map(|source| source.address.as_str());
+        let addresses: Vec<&str> = addresses.collect();
+        Some(texts::tools::sources(self.language, &addresses.join(", ")))
+    }
+
+    pub(super) async fn web_search(
+        &mut self,
+        arguments: &WebSearchArguments,
+        now: Timestamp,
+        tokens_left: u64,
+    ) -> String {
+        let query = to_single_line(&arguments.query);
+        if query.is_empty() {
+            return texts::tools::empty_query(self.language).to_owned();
+        }
+        if self.secrets.has_secret(&query) {
+            return texts::tools::secret_not_sent(self.language).to_owned();
+        }
+        if let Err(limit) = self.web.count_call(now) {
+            return describe_limit(limit, self.language).to_owned();
+        }
+        let Some(engine) = self.web.tools.search.clone() else {
+            return texts::tools::web_search_failed(self.language).to_owned();
+        };
+        let answer = match self.web.within_deadline(engine.search(&query)).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                warn!(error = %error, "searching the web for a reply failed");
+                return texts::tools::web_search_failed(self.language).to_owned();
+            }
+        };
+        let Some(shown) = self.format_answer(&query, &answer) else {
+            return texts::tools::nothing_found(self.language).to_owned();
+        };
+        self.show(&shown, tokens_left, false)
+    }
+
+    pub(super) async fn web_fetch(
+        &mut self,
+        arguments: &WebFetchArguments,
+        now: Timestamp,
+        tokens_left: u64,
+    ) -> String {
+        let address = arguments.url.trim();
+        if !is_web_address(address) {
+            return texts::tools::no_page_address(self.language).to_owned();
+        }
+        if !self.is_known_address(address) {
+            return texts::tools::unknown_page_address(self.language).to_owned();
+        }
+        if self.secrets.has_secret(address) {
+            return texts::tools::secret_not_sent(self.language).to_owned();
+        }
+        if let Err(limit) = self.web.count_call(now) {
+            return describe_limit(limit, self.language).to_owned();
+        }
+        let Some(reader) = self.web.tools.reader.clone() else {
+            return texts::tools::page_not_read(self.language).to_owned();
+        };
+        let page = match self.web.within_deadline(reader.read(address)).await {
+            Ok(page) => page,
+            Err(error) => {
+                info!(error = %error, "a page could not be read for a reply");
+                return describe_error(error, self.language);
+            }
+        };
+        let requested = address.to_owned();
+        self.known_urls.add(&page.address);
+        self.web.sources.push(Source { requested, address: page.address.clone() });
+        let (shown, is_cut) = self.format_page(&page);
+        self.show(&shown, tokens_left, is_cut)
+    }
+
+    /// Whether the address stands in the conversation or in a result. A slash more or less at its end says nothing.
+    fn is_known_address(&self, address: &str) -> bool {
+        let bare = address.trim_end_matches('/');
+        [address, bare, &format!("{bare}/")].iter().any(|form| self.known_urls.contains(form))
+    }
+
+    /// The results, numbered. Their texts are quoted, so that no text can forge another result (invariant 10).
+    fn format_answer(&self, query: &str, answer: &SearchAnswer) -> Option<String> {
+        let most = self.web.tools.max_result_characters;
+        let mut text = texts::tools::web_results(self.language, query);
+        text.push('\n');
+        let summary = answer.summary.as_deref().filter(|summary| !summary.trim().is_empty());
+        if let Some(summary) = summary {
+            write_quoted(&mut text, "", &shorten(summary.trim(), most));
+        }
+        let results = answer.results.iter().filter(|result| is_web_address(&result.address));
+        let results: Vec<&SearchResult> = results.collect();
+        for (result, number) in results.iter().zip(1..) {
+            let title = to_single_line(&result.title);
+            let _ = writeln!(text, "{number}. **{title}**\n   <{}>", result.address);
+            write_quoted(&mut text, "   ", &shorten(result.text.trim(), most));
+        }
+        (!results.is_empty() || summary.is_some()).then_some(text)
+    }
+
+    /// The page, quoted, and whether a part of it is left out.
+    fn format_page(&self, page: &Page) -> (String, bool) {
+        let mut text = String::new();
+        if let Some(title) = &page.title {
+            let _ = writeln!(text, "**{}**", to_single_line(title));
+        }
+        let _ = writeln!(text, "<{}>", page.address);
+        let most = self.web.tools.max_page_characters;
+        let end = page.text.char_indices().nth(most).map(|(end, _)| end);
+        write_quoted(&mut text, "", &page.text[..end.unwrap_or(page.text.len())]);
+        (text, page.is_cut || end.is_some())
+    }
+
+    /// As much of a result as there is room for. The URLs that the model sees may be links from now on.
+    fn show(&mut self, result: &str, tokens_left: u64, is_cut: bool) -> String {
+        let result = to_inert_text(result);
+        let result = result.trim_end();
+        let fitting = fit(result, tokens_left.saturating_sub(NOTE_TOKENS));
+        self.known_urls.add(fitting);
+        if is_cut || fitting.len() < result.len() {
+            return format!("{fitting}\n\n{}", texts::tools::page_cut(self.language));
+        }
+        fitting.to_owned()
+    }
+}
+
+fn describe_limit(limit: WebLimit, language: Language) -> &'static str {
+    match limit {
+        WebLimit::Reply => texts::tools::web_limit_of_reply(language),
+        WebLimit::Person => texts::tools::web_limit_of_person(language),
+        WebLimit::Day => texts::tools::web_limit_of_day(language),
+    }
+}
+
+fn describe_error(error: WebError, language: Language) -> String {
+    let text = match error {
+        WebError::Status(status) => return texts::tools::page_status(language, status),
+        WebError::Refused(Refusal::NoAddress | Refusal::Scheme) => {
+            texts::tools::no_page_address(language)
+        }
+        WebError::Refused(
+            Refusal::UserInfo | Refusal::Port | Refusal::Internal | Refusal::Downgrade,
+        ) => texts::tools::page_address_refused(language),
+        WebError::TimedOut => texts::tools::page_timed_out(language),
+        WebError::NotText => texts::tools::page_not_text(language),
+        WebError::Empty => texts::tools::page_empty(language),
+        WebError::Unreachable
+        | WebError::Broken
+        | WebError::TooManyRedirects
+        | WebError::KeyRefused
+        | WebError::UsedUp
+        | WebError::NoJson
+        | WebError::Unusable => texts::tools::page_not_read(language),
+    };
+    text.to_owned()
+}
+
+/// Whether it looks like a whole web address and cannot break out of the line that shows it.
+fn is_web_address(address: &str) -> bool {
+    let is_web = ["http://", "https://"].iter().any(|scheme| {
+        address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
+    let breaks_out = |letter: char| {
+        letter.is_whitespace()
+            || letter.is_control()
+            || is_line_break(letter)
+            || "<>".contains(letter)
+    };
+    is_web && address.len() <= MAX_ADDRESS_BYTES && !address.contains(breaks_out)
+}
+
+fn shorten(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn write_quoted(text: &mut String, indent: &str, quoted: &str) {
+    for line in quoted.trim().split(is_line_break) {
+        let _ = writeln!(text, "{indent}> {line}");
+    }
+}
+
+/// The beginning of a text that takes no more than these tokens.
+fn fit(text: &str, tokens: u64) -> &str {
+    let mut fitting = text;
+    loop {
+        let size = estimate(fitting);
+        if size <= tokens {
+            return fitting;
+        }
+        // A little less than its share, because the letters of a text are not all alike.
+        let share = tokens as f64 / size as f64 * 0.95;
+        let keep = (fitting.len() as f64 * share) as usize;
+        let end = fitting.char_indices().rfind(|(at, _)| *at <= keep);
+        fitting = &fitting[..end.map_or(0, |(at, _)| at)];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_to_its_tokens() {
+        let text = "the roses bloom 薔薇が咲いた。".repeat(100);
+        assert_eq!(fit(&text, 1_000_000), text);
+        assert_eq!(fit(&text, 0), "");
+        for tokens in [1, 10, 100, 500] {
+            let fitting = fit(&text, tokens);
+            assert!(text.starts_with(fitting) && estimate(fitting) <= tokens, "{tokens}");
+            assert!(tokens < 100 || estimate(fitting) > tokens / 2, "{tokens}");
+        }
+    }
+
+    #[test]
+    fn only_whole_addresses_are_web_addresses() {
+        for (address, expected) in [
+            ("https://a.example/b?c=1", true),
+            ("HTTP://A.example", true),
+            ("ftp://a.example", false),
+            ("a.example", false),
+            ("https://a.example/> b", false),
+            ("https://a.example/\nb", false),
+            ("", false),
+            ("htt", false),
+            ("相槌", false),
+        ] {
+            assert_eq!(is_web_address(address), expected, "{address}");
+        }
+    }
+}
