@@ -533,7 +533,10 @@ pub fn build_agent(
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
         deferrals: Deferrals::default(),
-        tools: Some(ToolSettings::new(config.time_zone_or(TimeZone::system()))),
+        tools: Some(ToolSettings {
+            zone: config.time_zone_or(TimeZone::system()),
+            web: config.web_tools().context("cannot prepare the web tools")?,
+        }),
         settings: agent::AgentSettings {
             rulebook,
             workspace_timings: [(local::workspace_id(), config.response.room_timing())].into(),

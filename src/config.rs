@@ -32,6 +32,7 @@ mod to_provider;
 mod to_discord;
 mod to_slack;
 mod to_secret_scanner;
+mod to_web_tools;
 mod checks;
 mod model_names;
 mod notices;
@@ -291,6 +292,9 @@ impl Config {
         variables::expand(&mut tree, environment)?;
         let origin = ConfigOrigin::find(&tree);
         let mut notices = notices::take_ignored_keys(&mut tree);
+        if origin == ConfigOrigin::Myao2 {
+            notices.extend(notices::take_unusable_tools(&mut tree));
+        }
         let mut config: Self = deserialize::deserialize(&tree)?;
         config.folder = folder.to_owned();
         config.check(&tree)?;
@@ -631,11 +635,11 @@ impl Config {
             prices: self.prices(),
             keeps_exchanges: self.retention.keeps_prompts(),
             secrets: self.secret_scanner(),
+            link_hosts: self.response.link_hosts.iter().map(|host| host.0.clone()).collect(),
             model_timeout: self.longest_call(),
             ..agent::AgentSettings::default()
         }
     }
-            link_hosts: self.response.link_hosts.iter().map(|host| host.0.clone()).collect(),
 
     /// What models cost: as the config says, or else as their providers list them.
     pub fn prices(&self) -> Prices {

@@ -26,6 +26,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Cursors, StoreError};
+use aizuchi_core::web_access::WebError;
 
 /// The timeout for asking the process on a used port whether it is an Aizuchi.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -77,6 +78,7 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
         results.push(check("health", health.map(|port| port.describe(address))));
     }
     results.extend(check_platforms(&config).await);
+    results.extend(check_web_tools(&config).await);
     for (model, agents) in configured_models(&config) {
         let (result, note) = check_model(&config, &model, &agents).await;
         results.push(check("model", result));
@@ -102,6 +104,30 @@ async fn check_platforms(config: &Config) -> Vec<CheckResult> {
         results.extend(found.into_iter().map(|result| CheckResult { subject, result }));
     }
     results
+}
+
+/// The web tools that are on. Without one there is nothing to tell.
+async fn check_web_tools(config: &Config) -> Vec<CheckResult> {
+    let check = |result| CheckResult { subject: "web", result };
+    let tools = match config.web_tools() {
+        Ok(tools) => tools,
+        Err(error) => return vec![check(Err(format!("{error:#}")))],
+    };
+    let mut results = Vec::new();
+    if let (Some(engine), Some(search)) = (&tools.search, &config.tools.web_search) {
+        results.push(check(describe_web_tool(search.describe(), engine.check().await)));
+    }
+    if let (Some(reader), Some(fetch)) = (&tools.reader, &config.tools.web_fetch) {
+        results.push(check(describe_web_tool(fetch.describe(), reader.check().await)));
+    }
+    results
+}
+
+fn describe_web_tool(description: String, checked: Result<(), WebError>) -> Result<String, String> {
+    match checked {
+        Ok(()) => Ok(description),
+        Err(error) => Err(format!("{description}: {error}")),
+    }
 }
 
 fn check_prompts(config: &Config) -> Result<String, String> {

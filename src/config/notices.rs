@@ -1,5 +1,5 @@
-//! Warnings about keys that are accepted without effect: keys of myao2 that are obsolete, keys whose feature is not
-//! implemented yet, and keys that other settings make ineffective.
+//! Warnings about keys that are accepted without effect: keys of myao2 that are obsolete, and keys that other settings make
+//! ineffective.
 
 use std::collections::BTreeSet;
 
@@ -16,22 +16,16 @@ use aizuchi_core::agent::StateCall;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
 
+/// A key of myao2 that is obsolete. It is removed before the config is deserialized.
 struct Notice {
     path: &'static [&'static str],
     /// The notice applies to values that contain one of these, or to all values if there are none.
     values: &'static [&'static str],
-    kind: NoticeKind,
-}
-
-enum NoticeKind {
-    /// Removed before the config is deserialized. The text continues “is no longer used:”.
-    Obsolete(&'static str),
-    /// Deserialized and checked. The text continues “has no effect in this version yet”.
-    NotImplemented(&'static str),
+    /// Continues “is no longer used:”.
+    why: &'static str,
 }
 
 const NOTICES: &[Notice] = &[
-    // Keys of myao2.
     obsolete(
         &["response", "check_interval_seconds"],
         "channels are no longer checked at intervals: each message sets the time of its own judgment; response.min_wait_seconds says how long the talk rests before it, and \
@@ -68,28 +62,19 @@ const NOTICES: &[Notice] = &[
     Notice {
         path: &["logging", "format"],
         values: &["%(", "{asctime}", "{message}"],
-        kind: NoticeKind::Obsolete(
-            "a Python format has no meaning here; it can be auto, text or json, and auto is used",
-        ),
+        why: "a Python format has no meaning here; it can be auto, text or json, and auto is used",
     },
-    // Not implemented yet.
-    not_implemented(&["tools"]),
 ];
 
 const fn obsolete(path: &'static [&'static str], why: &'static str) -> Notice {
-    Notice { path, values: &[], kind: NoticeKind::Obsolete(why) }
-}
-
-const fn not_implemented(path: &'static [&'static str]) -> Notice {
-    Notice { path, values: &[], kind: NoticeKind::NotImplemented("") }
+    Notice { path, values: &[], why }
 }
 
 /// Whether the config has a key that is obsolete, as only configs of myao2 do.
 pub fn has_obsolete_key(tree: &ConfigNode) -> bool {
-    NOTICES.iter().any(|notice| {
-        let is_obsolete = matches!(notice.kind, NoticeKind::Obsolete(_));
-        is_obsolete && tree.find(notice.path).is_some_and(|entry| notice.is_about(&entry.node))
-    })
+    NOTICES
+        .iter()
+        .any(|notice| tree.find(notice.path).is_some_and(|entry| notice.is_about(&entry.node)))
 }
 
 /// Returns the warnings about keys without effect, and removes obsolete keys from the tree.
@@ -106,17 +91,9 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
         else {
             continue;
         };
-        let path = notice.path.join(".");
-        let sentence = match notice.kind {
-            NoticeKind::Obsolete(why) => format!("{path} is no longer used: {why}"),
-            NoticeKind::NotImplemented(why) => {
-                format!("{path} has no effect in this version yet{why}")
-            }
-        };
+        let sentence = format!("{} is no longer used: {}", notice.path.join("."), notice.why);
         problems.push(ConfigProblem::for_file(Some(entry.key_location), sentence));
-        if let NoticeKind::Obsolete(_) = notice.kind {
-            tree.remove(notice.path);
-        }
+        tree.remove(notice.path);
     }
     let loggers = tree.find(&["logging", "loggers"]);
     for logger in loggers.map_or(&[][..], |loggers| loggers.node.entries()) {
@@ -130,7 +107,6 @@ pub fn take_ignored_keys(tree: &mut ConfigNode) -> Vec<ConfigProblem> {
             problems.push(ConfigProblem::for_file(Some(logger.key_location), sentence));
         }
     }
-    take_unusable_tools(tree, &mut problems);
     take_foreign_agents(tree, &mut problems);
     for agent in agents(tree) {
         let path = format!("agents.{}", agent.key);
@@ -156,6 +132,7 @@ pub fn find_idle_settings(config: &Config, tree: &ConfigNode) -> Vec<ConfigProbl
         idle_state_agent_notice(config, tree),
         missing_prices_notice(config, tree),
         builtin_judge_notice(config, tree),
+        idle_web_search_notice(config, tree),
     ];
     notices.into_iter().flatten().collect()
 }
@@ -170,6 +147,16 @@ fn builtin_judge_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProb
     let sentence = "no model is named in agents, so the built-in rules judge and nothing is said \
                     unasked; response.mode: companion allows it";
     has_no_mode.then(|| ConfigProblem::for_file(location, sentence))
+}
+
+/// The warning that there is nothing to search the web with, so that no model is told of the tool.
+fn idle_web_search_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
+    let search = config.tools.web_search.as_ref()?;
+    let entry = tree.find(&["tools", "web_search"])?;
+    let is_idle = search.enabled && !search.has_engine();
+    let sentence =
+        "tools.web_search has neither api_key nor searxng_url, so the web is not searched";
+    is_idle.then(|| ConfigProblem::for_file(Some(entry.key_location), sentence))
 }
 
 fn idle_state_agent_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
@@ -247,15 +234,14 @@ fn is_set(entry: &ConfigEntry) -> bool {
     }
 }
 
-/// Removes a section of tools that cannot be used. As long as tools have no effect, nothing in them is a reason to
-/// refuse a config of myao2.
-fn take_unusable_tools(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
-    let Some(tools) = tree.find_mut("tools") else { return };
-    let Err(problem) = deserialize::<ToolsConfig>(&tools.node) else { return };
-    let problem = problem.within("tools");
+/// Removes a section of tools that cannot be used, for a config of myao2, which starts without them.
+pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
+    let tools = tree.find_mut("tools")?;
+    let problem = deserialize::<ToolsConfig>(&tools.node).err()?.within("tools");
     let sentence = format!("{}; the section is left out", problem.description());
-    problems.push(ConfigProblem::for_file(problem.location, sentence));
+    let problem = ConfigProblem::for_file(problem.location, sentence);
     tree.remove(&["tools"]);
+    Some(problem)
 }
 
 /// Removes agents that there are none of: myao2 takes any name. What looks like one of the names stays, and is refused
@@ -307,12 +293,11 @@ fn check_param_spelling(agent: &ConfigNode, path: &str, problems: &mut Vec<Confi
 
 impl Notice {
     fn is_about(&self, node: &ConfigNode) -> bool {
-        match (&node.value, &self.kind) {
-            (ConfigValue::Empty, NoticeKind::NotImplemented(_)) => false,
-            (ConfigValue::Text(text), _) => {
+        match &node.value {
+            ConfigValue::Text(text) => {
                 self.values.is_empty() || self.values.iter().any(|value| text.text.contains(value))
             }
-            (ConfigValue::Empty | ConfigValue::List(_) | ConfigValue::Section(_), _) => {
+            ConfigValue::Empty | ConfigValue::List(_) | ConfigValue::Section(_) => {
                 self.values.is_empty()
             }
         }

@@ -3,17 +3,25 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::config::budget::LimitSetting;
 use crate::config::secret::Secret;
-use crate::config::values::{BoundedInteger, WebUrl};
+use crate::config::values::{BoundedInteger, Port, WebUrl};
+use aizuchi_core::network::Network;
 
-/// What it may look up while it writes an answer. (Not implemented yet.) A tool whose section is omitted is off.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+/// What it may look up on the web while it writes an answer. A tool whose section is omitted is off.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsConfig {
-    /// Reads a page that someone named.
+    /// Reads a page whose address stands in the conversation or in what a search found.
     pub web_fetch: Option<WebFetchConfig>,
-    /// Searches the web, with Tavily.
+    /// Searches the web, with Tavily or SearXNG.
     pub web_search: Option<WebSearchConfig>,
+    /// How often one answer may search or read.
+    pub web_calls_per_answer: LimitSetting,
+    /// How often answers to one person may search or read within 24 hours.
+    pub web_calls_per_person_per_day: LimitSetting,
+    /// How often all answers together may search or read within 24 hours.
+    pub web_calls_per_day: LimitSetting,
 }
 
 /// Reads a page.
@@ -22,12 +30,17 @@ pub struct ToolsConfig {
 pub struct WebFetchConfig {
     /// Whether the tool is on.
     pub enabled: bool,
-    /// A service that reads pages. If omitted: pages are read directly.
+    /// A service with the API of crawl4ai that reads pages, and runs their scripts. If omitted: pages are read directly.
     pub api_endpoint: Option<WebUrl>,
     /// The longest that reading a page may take.
     pub timeout_seconds: BoundedInteger<1, 600>,
     /// The longest page, in characters; the rest is cut off.
     pub max_content_length: BoundedInteger<1, 10_000_000>,
+    /// Networks whose pages may be read though they are not public, like `10.1.0.0/16`. Whoever writes in a channel can
+    /// have these pages read.
+    pub allow_networks: Vec<Network>,
+    /// Ports that may be read besides 80 and 443.
+    pub allow_ports: Vec<Port>,
 }
 
 /// Searches the web.
@@ -36,24 +49,52 @@ pub struct WebFetchConfig {
 pub struct WebSearchConfig {
     /// Whether the tool is on.
     pub enabled: bool,
-    /// The key of the search service. Without one the tool is off.
+    /// The key of Tavily. Without one, and without `searxng_url`, the tool is off.
     pub api_key: Option<Secret>,
-    /// How thorough the search is.
+    /// An instance of SearXNG that answers in JSON, instead of Tavily.
+    pub searxng_url: Option<WebUrl>,
+    /// Where Tavily's API is, for tests and proxies. If omitted: where Tavily has it.
+    pub api_base: Option<WebUrl>,
+    /// How thorough Tavily's search is.
     pub search_depth: SearchDepth,
     /// The most results.
     pub max_results: BoundedInteger<1, 20>,
     /// The longest text of one result, in characters; 0 is no limit.
     pub max_content_length: BoundedInteger<0, 10_000_000>,
+    /// The longest that a search may take.
+    pub timeout_seconds: BoundedInteger<1, 600>,
 }
 
 /// How thorough the search is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum SearchDepth {
     #[default]
     Basic,
     Advanced,
+    Fast,
+    UltraFast,
+}
+
+impl WebSearchConfig {
+    /// Whether there is a search engine to ask.
+    pub fn has_engine(&self) -> bool {
+        self.api_key.is_some() || self.searxng_url.is_some()
+    }
+}
+
+impl Default for ToolsConfig {
+    /// What suits a team: an answer that needs a search and a few pages, some such answers for each person.
+    fn default() -> Self {
+        Self {
+            web_fetch: None,
+            web_search: None,
+            web_calls_per_answer: LimitSetting::Most(6),
+            web_calls_per_person_per_day: LimitSetting::Most(60),
+            web_calls_per_day: LimitSetting::Most(300),
+        }
+    }
 }
 
 impl Default for WebFetchConfig {
@@ -63,6 +104,8 @@ impl Default for WebFetchConfig {
             api_endpoint: None,
             timeout_seconds: BoundedInteger(60),
             max_content_length: BoundedInteger(20_000),
+            allow_networks: Vec::new(),
+            allow_ports: Vec::new(),
         }
     }
 }
@@ -72,9 +115,12 @@ impl Default for WebSearchConfig {
         Self {
             enabled: true,
             api_key: None,
+            searxng_url: None,
+            api_base: None,
             search_depth: SearchDepth::Basic,
             max_results: BoundedInteger(5),
             max_content_length: BoundedInteger(500),
+            timeout_seconds: BoundedInteger(30),
         }
     }
 }

@@ -20,7 +20,10 @@ pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<Pr
         let minds = &config.minds;
         let (mind, tools) = match verb {
             PromptVerb::Judge => (&minds.judgment, Vec::new()),
-            PromptVerb::Reply => (&minds.response, ToolSettings::specs(language)),
+            PromptVerb::Reply => {
+                let tools = ToolSettings::specs_with(language, config.offered_web_tools());
+                (&minds.response, tools)
+            }
             PromptVerb::Remember => (&minds.memory, Vec::new()),
             PromptVerb::State => (&minds.state, Vec::new()),
         };

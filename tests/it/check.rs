@@ -84,10 +84,14 @@ async fn every_problem_is_reported() {
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port();
     let home = Home::on(port, 1.0);
+    let no_engine = aizuchi_harness::net::free_port();
     home.add(&format!(
         "agents:
   response: {{model_id: openai/large-1, client_args: {{api_key: \"${{TEST_KEY}}\", api_base: {}/v1}}}}
   state: {{model_id: builtin}}
+tools:
+  web_fetch: {{enabled: true}}
+  web_search: {{searxng_url: 'http://127.0.0.1:{no_engine}'}}
 ",
         server.base
     ));
@@ -101,6 +105,10 @@ async fn every_problem_is_reported() {
         "FAIL  database  the database cannot be used: room.db: the file is not a database"
             .to_owned(),
         format!("FAIL  pages     another program is already listening on 127.0.0.1:{port}"),
+        format!(
+            "FAIL  web       web_search with SearXNG at http://127.0.0.1:{no_engine}: no connection"
+        ),
+        "ok    web       web_fetch directly".to_owned(),
         "FAIL  model     the model refuses: openai/large-1: it does not accept the API key (401)"
             .to_owned(),
     ] {

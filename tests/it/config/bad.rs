@@ -229,6 +229,18 @@ const BAD: &[(&str, &str)] = &[
         "2:32: http.trusted_proxies is \"here\", but it must be an IP address, or a network like 10.0.0.0/8",
     ),
     (
+        "tools:\n  web_search: {search_depth: ultra}\n",
+        "2:30: tools.web_search.search_depth is \"ultra\", but it must be basic, advanced, fast or ultra-fast",
+    ),
+    (
+        "tools:\n  web_fetch: {allow_networks: [intranet]}\n",
+        "2:32: tools.web_fetch.allow_networks is \"intranet\", but it must be an IP address, or a network like 10.0.0.0/8",
+    ),
+    (
+        "response:\n  link_hosts: [a/b]\n",
+        "2:16: response.link_hosts is \"a/b\", but it must be the name of a host, like docs.example.com",
+    ),
+    (
         "http:\n  trusted_proxies: [10.0.0.0/33]\n",
         "2:21: http.trusted_proxies is \"10.0.0.0/33\", but it must be an IP address, or a network like 10.0.0.0/8",
     ),

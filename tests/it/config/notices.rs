@@ -1,6 +1,7 @@
 //! Warnings about keys that have no effect.
 
 use aizuchi::config::environment::Environment;
+use aizuchi::config::tools::ToolsConfig;
 use aizuchi::config::{Config, LoadedConfig};
 use aizuchi_core::store::database::location::DatabaseLocation;
 use serde_json::Value;
@@ -103,7 +104,7 @@ config.yaml:57:3: logging.format is no longer used: a Python format has no meani
 config.yaml:59:5: logging.loggers.myao2.application has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
 config.yaml:60:5: logging.loggers.LiteLLM has no effect: it is a part of another program; the parts of this one are named like aizuchi::agent
 config.yaml:61:3: logging.debug_llm_messages is no longer used: prompts and answers do not belong in a log; retention.prompts_days says how long they are kept beside their decision
-config.yaml:62:1: tools has no effect in this version yet
+config.yaml:68:3: tools.web_search has neither api_key nor searxng_url, so the web is not searched
 config.yaml:75:3: health_check.port takes the port 8080 from the pages, which are at 127.0.0.1:8081 instead; http.listen can name another address
 ";
 
@@ -151,7 +152,8 @@ fn a_disabled_section_needs_no_variables() {
     ];
     let LoadedConfig { config, warnings, .. } =
         Config::read(&off, "config.yaml", &environment(&pairs, "")).unwrap();
-    assert_eq!(warnings.join("\n"), WARNINGS.trim());
+    let others = WARNINGS.trim().lines().filter(|line| !line.contains("tools.web_search"));
+    assert_eq!(warnings, others.collect::<Vec<_>>());
     let (fetch, search) = (config.tools.web_fetch.unwrap(), config.tools.web_search.unwrap());
     assert_eq!((fetch.enabled, fetch.api_endpoint), (false, None));
     assert_eq!((search.enabled, search.api_key), (false, None));
@@ -182,8 +184,7 @@ fn an_empty_variable_sets_nothing() {
     );
 }
 
-/// Configs of other programs name models without their provider, and set tools as their version knew them. Neither is a
-/// reason not to start.
+/// Configs of other programs name models without their provider, which is no reason not to start.
 #[test]
 fn what_other_programs_accept_is_a_notice_with_the_fix() {
     let text = "agents:
@@ -191,10 +192,6 @@ fn what_other_programs_accept_is_a_notice_with_the_fix() {
     model_id: gpt-4o
     client_args: {api_key: sk-invented}
     fallback: {model_id: claude-haiku-4-5, client_args: {api_key: sk-invented}}
-tools:
-  web_search:
-    api_key: tvly-invented
-    search_depth: ultra
 ";
     let loaded = Config::read(text, "config.yaml", &Environment::default()).unwrap();
     let model = &loaded.config.minds.response;
@@ -205,10 +202,32 @@ tools:
         [
             "config.yaml:3:15: agents.response.model_id is taken for openai/gpt-4o; write the provider before the name of the model",
             "config.yaml:5:26: agents.response.fallback.model_id is taken for anthropic/claude-haiku-4-5; write the provider before the name of the model",
-            "config.yaml:6:1: tools has no effect in this version yet",
-            "config.yaml:9:19: tools.web_search.search_depth is \"ultra\", but it must be basic or advanced; the section is left out",
         ]
     );
+}
+
+/// A config of myao2 may set tools as its version knew them. It starts without them; one of our own is refused.
+#[test]
+fn a_config_of_myao2_starts_without_tools_that_cannot_be_used() {
+    let pairs = [
+        ("SLACK_BOT_TOKEN", "xoxb-secret"),
+        ("SLACK_APP_TOKEN", "xapp-secret"),
+        ("OPENAI_API_KEY", "sk-secret"),
+    ];
+    let odd = MYAO2.replace("search_depth: \"basic\"", "search_depth: \"ultra\"");
+    let loaded = Config::read(&odd, "config.yaml", &environment(&pairs, "")).unwrap();
+    let notice = "config.yaml:71:19: tools.web_search.search_depth is \"ultra\", but it must be basic, advanced, fast or ultra-fast; the section is left out";
+    assert!(loaded.warnings.contains(&notice.to_owned()), "{:#?}", loaded.warnings);
+    assert_eq!(loaded.config.tools, ToolsConfig::default());
+    // All that Tavily has.
+    for depth in ["basic", "advanced", "fast", "ultra-fast"] {
+        let text = MYAO2.replace("search_depth: \"basic\"", &format!("search_depth: {depth}"));
+        let loaded = Config::read(&text, "config.yaml", &environment(&pairs, "")).unwrap();
+        assert!(loaded.config.tools.web_search.is_some(), "{depth}");
+    }
+    let own = "tools:\n  web_search: {search_depth: ultra}\n";
+    let error = Config::read(own, "config.yaml", &Environment::default()).unwrap_err();
+    assert!(error.to_string().contains("must be basic, advanced, fast or ultra-fast"), "{error}");
 }
 
 /// Where the program can run without them, names that it does not know are no reason not to start.
@@ -323,7 +342,10 @@ fn what_a_config_of_myao2_decides_for_itself_is_not_told() {
 #[test]
 fn keys_without_effect_get_a_warning() {
     for (text, expected) in [
-        ("tools:\n  web_search: {enabled: true}\n", "1:1: tools has no effect in this version yet"),
+        (
+            "tools:\n  web_search: {enabled: true}\n",
+            "2:3: tools.web_search has neither api_key nor searxng_url, so the web is not searched",
+        ),
         (
             "agents:\n  response:\n    client_args: {api_kye: hunter2}\n",
             "3:19: agents.response.client_args.api_kye has no effect; did you mean \"api_key\"?",
@@ -349,7 +371,7 @@ fn the_program_logs_warnings_about_keys_without_effect() {
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let used_address = other.local_addr().unwrap();
     let config = format!(
-        "http:\n  listen: {used_address}\ntools:\n  web_search: {{api_key: hunter2}}\nlogging:\n  format: json\n"
+        "http:\n  listen: {used_address}\ntools:\n  web_search: {{api_key: ''}}\nlogging:\n  format: json\n"
     );
     std::fs::write(folder.path().join("config.yaml"), config).unwrap();
     let run =
@@ -360,7 +382,7 @@ fn the_program_logs_warnings_about_keys_without_effect() {
     assert_eq!(warning["level"], "WARN");
     assert_eq!(
         warning["fields"]["message"],
-        "config.yaml:3:1: tools has no effect in this version yet"
+        "config.yaml:4:3: tools.web_search has neither api_key nor searxng_url, so the web is not searched"
     );
     assert!(
         refusal.contains(&format!("another program is already listening on {used_address}")),
