@@ -45,6 +45,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (23, "expiry", include_str!("../../migrations/postgres/0023_expiry.sql")),
     (24, "unpriced", include_str!("../../migrations/postgres/0024_unpriced.sql")),
     (25, "restored", include_str!("../../migrations/postgres/0025_restored.sql")),
+    (26, "figures", include_str!("../../migrations/postgres/0026_figures.sql")),
     (27, "orders", include_str!("../../migrations/postgres/0027_orders.sql")),
     (28, "cache", include_str!("../../migrations/postgres/0028_cache.sql")),
 ];

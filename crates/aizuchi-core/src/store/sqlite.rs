@@ -57,6 +57,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (34, "expiry", include_str!("../../migrations/sqlite/0034_expiry.sql")),
     (35, "unpriced", include_str!("../../migrations/sqlite/0035_unpriced.sql")),
     (36, "restored", include_str!("../../migrations/sqlite/0036_restored.sql")),
+    (37, "figures", include_str!("../../migrations/sqlite/0037_figures.sql")),
     (38, "orders", include_str!("../../migrations/sqlite/0038_orders.sql")),
     (39, "cache", include_str!("../../migrations/sqlite/0039_cache.sql")),
 ];

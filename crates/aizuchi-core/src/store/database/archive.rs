@@ -239,9 +239,13 @@ impl Archive for DatabaseStore {
                 limit,
             } => {
                 let has_filter = *messages != MessageFilter::default();
-                let statement = match has_filter {
-                    true => sql::FILTERED_DECISIONS_WITH,
-                    false => sql::FILTERED_DECISIONS,
+                let statement = match (ended, has_filter) {
+                    (None, false) => sql::FILTERED_DECISIONS,
+                    (None, true) => sql::FILTERED_DECISIONS_WITH,
+                    (Some(DecisionFilter::Ended(_)), false) => sql::FILTERED_DECISIONS_ENDED,
+                    (Some(DecisionFilter::Ended(_)), true) => sql::FILTERED_DECISIONS_ENDED_WITH,
+                    (Some(DecisionFilter::Open), false) => sql::FILTERED_DECISIONS_OPEN,
+                    (Some(DecisionFilter::Open), true) => sql::FILTERED_DECISIONS_OPEN_WITH,
                 };
                 let query = query(statement)
                     .bind(workspace.as_str())

@@ -149,6 +149,54 @@ macro_rules! filtered_message {
     };
 }
 
+/// Whether the decision `d` covers a message that is wanted, or has posted one. What closed long before is not looked
+/// at: no message of it is newer, but for clocks that differ.
+macro_rules! covers_filtered_message {
+    () => {
+        concat!(
+            "AND (d.closed_ms IS NULL OR d.closed_ms + 3600000 >= ?7)
+            AND (EXISTS (SELECT 1 FROM messages AS m WHERE m.decision = d.id AND ", filtered_message!(), ")
+                OR EXISTS (SELECT 1 FROM outbox AS o
+                    CROSS JOIN messages AS m ON m.workspace = o.workspace AND m.id = o.message AND m.channel = o.channel
+                    WHERE o.decision = d.id AND o.state = 'said' AND o.reaction_on IS NULL
+                        AND ", filtered_message!(), "))"
+        )
+    };
+}
+
+macro_rules! filtered_decisions {
+    ($outcome:literal, $id:literal, $messages:expr) => {
+        decisions!(concat!(
+            "WHERE d.workspace = ?1 AND d.channel = ?2 AND ",
+            $outcome,
+            " AND ",
+            $id,
+            " < ?5
+                AND (CAST(?4 AS TEXT) IS NULL OR d.gate = CAST(?4 AS TEXT)) ",
+            $messages,
+            " ORDER BY ",
+            $id,
+            " DESC LIMIT +?6"
+        ))
+    };
+    (any $messages:expr) => {
+        filtered_decisions!("CAST(?3 AS TEXT) IS NULL", "d.id", $messages)
+    };
+    (ended $messages:expr) => {
+        filtered_decisions!("d.ended = CAST(?3 AS TEXT)", "d.id", $messages)
+    };
+    // Few are open. The plus keeps SQLite from reading all of a channel in order.
+    (open $messages:expr) => {
+        filtered_decisions!(
+            "d.id IN (SELECT o.id FROM decisions AS o INDEXED BY decisions_open
+                WHERE o.workspace = ?1 AND o.channel = ?2 AND o.closed_ms IS NULL
+                    AND coalesce(o.ended, 'open') = CAST(?3 AS TEXT))",
+            "+d.id",
+            $messages
+        )
+    };
+}
+
 /// The decisions that cover the message ?3 of the channel ?2, or whose prompts held it.
 macro_rules! decisions_on {
     () => {
@@ -766,26 +814,17 @@ statements! {
         WHERE d.workspace = ?1 AND d.channel = ?2
         ORDER BY d.id DESC
         LIMIT +?3");
-    /// The decisions that ended with ?3 and by the gate ?4, where these are given, before ?5.
-    FILTERED_DECISIONS = decisions!("
-        WHERE d.workspace = ?1 AND d.channel = ?2 AND d.id < ?5
-            AND (CAST(?3 AS TEXT) IS NULL OR coalesce(d.ended, 'open') = CAST(?3 AS TEXT))
-            AND (CAST(?4 AS TEXT) IS NULL OR d.gate = CAST(?4 AS TEXT))
-        ORDER BY d.id DESC
-        LIMIT +?6");
-    /// Those of them with a message from ?7 until ?8, with the visibility ?9 and by the author ?10, where these are
-    /// given.
-    FILTERED_DECISIONS_WITH = decisions!(concat!("
-        WHERE d.workspace = ?1 AND d.channel = ?2 AND d.id < ?5
-            AND (CAST(?3 AS TEXT) IS NULL OR coalesce(d.ended, 'open') = CAST(?3 AS TEXT))
-            AND (CAST(?4 AS TEXT) IS NULL OR d.gate = CAST(?4 AS TEXT))
-            AND (EXISTS (SELECT 1 FROM messages AS m WHERE m.decision = d.id AND ", filtered_message!(), ")
-                OR EXISTS (SELECT 1 FROM outbox AS o
-                    CROSS JOIN messages AS m ON m.workspace = o.workspace AND m.id = o.message AND m.channel = o.channel
-                    WHERE o.decision = d.id AND o.state = 'said' AND o.reaction_on IS NULL
-                        AND ", filtered_message!(), "))
-        ORDER BY d.id DESC
-        LIMIT +?6"));
+    // The decisions before ?5 that ended with ?3, and by the gate ?4 if one is given. There is an index for how they ended,
+    // and one for those that are open.
+
+    FILTERED_DECISIONS = filtered_decisions!(any "");
+    FILTERED_DECISIONS_ENDED = filtered_decisions!(ended "");
+    FILTERED_DECISIONS_OPEN = filtered_decisions!(open "");
+    // Those of them with a message from ?7 until ?8, with the visibility ?9 and by the author ?10, where these are given.
+
+    FILTERED_DECISIONS_WITH = filtered_decisions!(any covers_filtered_message!());
+    FILTERED_DECISIONS_ENDED_WITH = filtered_decisions!(ended covers_filtered_message!());
+    FILTERED_DECISIONS_OPEN_WITH = filtered_decisions!(open covers_filtered_message!());
     DECISIONS_OF_CHANNEL_SINCE = decisions!("
         WHERE d.workspace = ?1 AND d.channel = ?2 AND d.opened_ms >= ?3
         ORDER BY d.id DESC");
