@@ -28,6 +28,7 @@ use crate::models::{ModelsInUse, build_minds};
 use crate::web::auth::Authenticator;
 use crate::web::computations::{ComputingThread, computations};
 use crate::web::event_streams::EventStreams;
+use crate::web::figures::kept_days::KeptDays;
 use crate::web::health::HealthStatus;
 use crate::web::peer::TrustedProxies;
 use crate::web::room_feed::RoomFeed;
@@ -293,6 +294,7 @@ impl App {
         let web = Arc::new(Web {
             computations,
             shadow_answers: RecentAnswers::default(),
+            kept_days: KeptDays::default(),
             room: room.clone(),
             demo: demo.clone(),
             room_feed: RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest),

@@ -5,7 +5,7 @@ pub mod prompts;
 pub mod offer;
 pub mod choice;
 pub mod budgeted;
-mod trial;
+pub mod trial;
 
 use std::collections::HashSet;
 use std::sync::Arc;

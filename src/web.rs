@@ -20,6 +20,7 @@ mod sign_in;
 mod markdown;
 pub mod views;
 mod workspaces;
+pub mod figures;
 mod api;
 mod order_journal;
 mod orders;
@@ -62,6 +63,7 @@ use crate::models::ModelsInUse;
 use crate::web::auth::Authenticator;
 use crate::web::computations::Computations;
 use crate::web::event_streams::EventStreams;
+use crate::web::figures::kept_days::KeptDays;
 use crate::web::health::HealthStatus;
 use crate::web::refusal::Refusal;
 use crate::web::room_feed::RoomFeed;
@@ -115,6 +117,8 @@ pub struct Web {
     /// Computes what takes long.
     pub computations: Computations,
     pub shadow_answers: RecentAnswers,
+    /// What the figures of days that are over came to.
+    pub kept_days: KeptDays,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
     /// What the health port says.

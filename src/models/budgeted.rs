@@ -12,8 +12,8 @@ use tracing::warn;
 use crate::models::ModelsInUse;
 use aizuchi_core::chat::Channel;
 use aizuchi_core::clock::Clock;
-use aizuchi_core::decision::Usage;
 use aizuchi_core::decision::limit::Limit;
+use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::event::planned_call::{
     Admission, CallCost, CallLimits, CallOwner, PlannedCall, UnclaimedCall,
 };
@@ -97,11 +97,15 @@ impl BudgetedModel {
     }
 
     fn cost(&self, usage: Usage) -> CallCost {
-        let price = self.prices.cost(self.llm.model(), usage);
+        let price = self.price(usage);
         CallCost {
             tokens: usage.input_tokens + usage.output_tokens,
             micros: price.map_or(0, |price| price.micros),
         }
+    }
+
+    fn price(&self, usage: Usage) -> Option<Price> {
+        self.prices.cost(self.llm.model(), usage)
     }
 
     async fn reserve(&self, call: &PlannedCall) -> Result<(), LlmError> {
@@ -115,13 +119,15 @@ impl BudgetedModel {
         }
     }
 
-    /// Books what the call cost in the place of what was reserved for it.
-    async fn book(&self, reserved: &PlannedCall, cost: CallCost) {
+    /// Books what the call used in the place of what was reserved for it.
+    async fn book(&self, reserved: &PlannedCall, usage: Usage) {
         let call = UnclaimedCall {
             workspace: self.channel.workspace.clone(),
             channel: Some(self.channel.id.clone()),
-            cost,
-            is_priced: self.prices.cost(self.llm.model(), Usage::default()).is_some(),
+            model: self.llm.model().into(),
+            calls: 1,
+            usage,
+            price: self.price(usage),
             at: self.clock.now(),
             reservation: Some(reserved.owner.token),
         };
@@ -146,25 +152,24 @@ impl Llm for BudgetedModel {
         if self.llm.model() == ModelId::Builtin.to_string() {
             return self.llm.ask(prompt).await;
         }
-        let most = self.cost(Usage {
+        let most = Usage {
             input_tokens: prompt.total_tokens(),
             output_tokens: self.llm.max_output_tokens(prompt),
+            is_estimated: true,
             ..Usage::default()
-        });
+        };
         let until = self.clock.now() + self.longest + SLACK;
-        let call = self.planned(self.new_token(), most, until);
+        let call = self.planned(self.new_token(), self.cost(most), until);
         self.reserve(&call).await?;
         let answer = self.llm.ask(prompt).await;
-        let cost = match &answer {
-            Ok(response) => self.cost(response.usage),
-            Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => {
-                self.cost(*usage)
-            }
+        let usage = match &answer {
+            Ok(response) => response.usage,
+            Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => *usage,
             // It may have been charged, and nobody says how much.
             Err(LlmError::TimedOut(_)) => most,
-            Err(LlmError::Refused(_)) => CallCost::default(),
+            Err(LlmError::Refused(_)) => Usage::default(),
         };
-        self.book(&call, cost).await;
+        self.book(&call, usage).await;
         answer
     }
 }

@@ -1,19 +1,29 @@
 //! What a model costs that is tried out before it is chosen: it counts in the metrics and in the spending like any other
 //! call, though no conversation asked for it.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use tracing::warn;
 
 use crate::models::ModelsInUse;
 use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::decision::{Attempt, AttemptResult, Usage};
-use aizuchi_core::event::planned_call::{CallCost, UnclaimedCall};
+use aizuchi_core::decision::{Attempt, AttemptResult, Price, Usage};
+use aizuchi_core::event::planned_call::UnclaimedCall;
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::platform::local;
 
 /// What the call is for, in the metrics.
 const VERB: &str = "check";
+
+/// What a model was asked in shadow, altogether.
+pub struct ShadowCalls {
+    pub model: Arc<str>,
+    pub calls: u64,
+    pub usage: Usage,
+    pub price: Price,
+}
 
 impl ModelsInUse {
     /// Records the call that tried `model` out.
@@ -27,13 +37,13 @@ impl ModelsInUse {
         let attempt = attempt(model, began, self.clock.now(), checked);
         let attempt = Attempt { price: prices.cost(model, attempt.usage), ..attempt };
         self.metrics.record_model_call(&attempt);
-        let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
-        let micros = attempt.price.map_or(0, |price| price.micros);
         let call = UnclaimedCall {
             workspace: local::workspace_id(),
             channel: None,
-            cost: CallCost { tokens, micros },
-            is_priced: attempt.price.is_some(),
+            model: attempt.model.clone(),
+            calls: 1,
+            usage: attempt.usage,
+            price: attempt.price,
             at: attempt.at,
             reservation: None,
         };
@@ -41,13 +51,15 @@ impl ModelsInUse {
     }
 
     /// Counts what was asked in shadow for a workspace, like any other spending there.
-    pub async fn book_shadow(&self, workspace: &WorkspaceId, cost: CallCost) {
+    pub async fn book_shadow(&self, workspace: &WorkspaceId, asked: ShadowCalls) {
         let call = UnclaimedCall {
             workspace: workspace.clone(),
             channel: None,
-            cost,
+            model: asked.model,
+            calls: asked.calls,
+            usage: asked.usage,
             // A model without a price is not asked in shadow.
-            is_priced: true,
+            price: Some(asked.price),
             at: self.clock.now(),
             reservation: None,
         };
@@ -55,7 +67,7 @@ impl ModelsInUse {
     }
 
     async fn book(&self, call: &UnclaimedCall) {
-        if call.cost.tokens == 0 {
+        if call.cost().tokens == 0 {
             return;
         }
         if let Err(error) = self.store.book(call).await {

@@ -16,7 +16,7 @@ const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
 /// … and one of them goes on within this time.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 /// Questions of one person in a row are one question.
-const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
+pub const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
 
 pub struct ChannelIndex<'a> {
     channel: &'a RecordedChannel,
@@ -162,7 +162,7 @@ impl<'a> ChannelIndex<'a> {
                 asked.author == message.author
                     && message.at().duration_since(asked.at()) <= SAME_QUESTION
             });
-            let is_open = !is_directed(message) && self.first_answer(message).is_none();
+            let is_open = !names_somebody(&message.text) && self.first_answer(message).is_none();
             if is_known && !is_again && is_open {
                 found.push(message);
             }
@@ -208,15 +208,18 @@ impl<'a> ChannelIndex<'a> {
     }
 }
 
-/// Whether it names somebody. Such a message often asks back, or suggests something, and waits for that person alone.
-fn is_directed(message: &RecordedMessage) -> bool {
-    let mut words = message.text.split(|letter: char| letter.is_whitespace());
-    words.any(|word| word.trim_start_matches('<').starts_with('@'))
+/// Whether a text names somebody. It often asks back, or suggests something, and waits for that person alone.
+pub fn names_somebody(text: &str) -> bool {
+    text.split_whitespace().any(|word| word.trim_start_matches('<').starts_with('@'))
 }
 
-/// Whether a word of it ends with a question mark. One inside an address or a name of code asks nothing.
 pub fn is_question(message: &RecordedMessage) -> bool {
-    message.text.split_whitespace().any(|word| {
+    asks(&message.text)
+}
+
+/// Whether a word of a text ends with a question mark. One inside an address or a name of code asks nothing.
+pub fn asks(text: &str) -> bool {
+    text.split_whitespace().any(|word| {
         let bare = word.trim_end_matches([
             '"', '\'', '”', '’', '」', ')', '）', '!', '！', '.', '*', '_', '>',
         ]);

@@ -111,7 +111,7 @@ impl Access {
 
 /// What consists of figures, or leaves text out by itself.
 fn is_for_viewers(method: &Method, path: &str) -> bool {
-    const READ: [&str; 13] = [
+    const READ: [&str; 14] = [
         "/console",
         "/metrics",
         "/api/workspaces",
@@ -119,6 +119,7 @@ fn is_for_viewers(method: &Method, path: &str) -> bool {
         "/api/channels",
         "/api/decisions",
         "/api/spending",
+        "/api/figures",
         "/api/models",
         "/api/dead-letters",
         "/api/memories",

@@ -15,6 +15,7 @@ use crate::web::api::{
 };
 use crate::web::console::api::{HealthAnswer, StatusAnswer};
 use crate::web::dead_letters::{LettersAnswer, LettersQuery};
+use crate::web::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::web::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::web::marks::MarkBody;
 use crate::web::memories::{
@@ -27,8 +28,8 @@ use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, judge_again, marks,
-    memories, models, order_journal, orders, private_reads, workspaces,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, figures, judge_again,
+    marks, memories, models, order_journal, orders, private_reads, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -403,6 +404,14 @@ fn program() -> Vec<Endpoint> {
         )
         .query::<WorkspaceQuery>()
         .answers::<SpendingView>(),
+        Endpoint::new(
+            ("GET", "/api/figures"),
+            ("getFigures", topic),
+            texts::get_figures,
+            get(figures::answer::figures),
+        )
+        .query::<FiguresQuery>()
+        .answers::<FiguresAnswer>(),
         Endpoint::new(
             ("GET", "/api/private-reads"),
             ("listPrivateReads", topic),

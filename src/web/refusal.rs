@@ -108,6 +108,9 @@ pub enum Refusal {
     /// It is JSON of another shape.
     WrongBody(BodyFormat),
     WrongCap,
+    WrongDays {
+        most: i64,
+    },
     WrongNumber {
         name: &'static str,
     },
@@ -245,6 +248,7 @@ impl Refusal {
                 return told::send(language, format.describe(language));
             }
             Refusal::WrongCap => texts::shadow::wrong_cap,
+            Refusal::WrongDays { most } => return told::wrong_days(language, *most),
             Refusal::WrongNumber { name } => return texts::what_if::wrong_number(language, name),
             Refusal::WrongPersonaName => texts::shadow::wrong_name,
             Refusal::PersonaTooLong { most } => return texts::shadow::too_long(language, *most),
@@ -367,6 +371,7 @@ mod tests {
             Refusal::BrokenBody(format),
             Refusal::WrongBody(format),
             Refusal::WrongCap,
+            Refusal::WrongDays { most: 90 },
             Refusal::WrongNumber { name: "viewer" },
             Refusal::WrongPersonaName,
             Refusal::PersonaTooLong { most: 7 },
@@ -544,14 +549,13 @@ mod tests {
             (415, "not_json"),
             (
                 422,
-                "cap_reached detail_length empty_text entry_length incomplete_form invalid_channel_name \
-                invalid_emoji invalid_id invalid_minutes invalid_name key_needed malformed_address \
-                malformed_key malformed_model malformed_order memo_content_empty memo_content_too_long \
-                memo_detail_too_long memo_name_empty memo_name_invalid memo_name_too_long \
-                memo_priority_invalid memo_read_only memo_tag_too_long model_failed model_needed \
-                nothing_to_change persona_too_long too_many_memos too_many_tags unfit_persona \
-                unknown_model unpriced_model unreadable_form wrong_body wrong_cap wrong_number \
-                wrong_persona_name",
+                "cap_reached detail_length empty_text entry_length incomplete_form invalid_channel_name invalid_emoji \
+                invalid_id invalid_minutes invalid_name key_needed malformed_address malformed_key malformed_model \
+                malformed_order memo_content_empty memo_content_too_long memo_detail_too_long memo_name_empty \
+                memo_name_invalid memo_name_too_long memo_priority_invalid memo_read_only memo_tag_too_long \
+                model_failed model_needed nothing_to_change persona_too_long too_many_memos too_many_tags \
+                unfit_persona unknown_model unpriced_model unreadable_form wrong_body wrong_cap wrong_days \
+                wrong_number wrong_persona_name",
             ),
             (429, "too_many_streams too_many_tokens"),
             (500, "choice_not_saved page_failed session_failed"),

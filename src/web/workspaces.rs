@@ -1,6 +1,6 @@
 //! Which workspace and channel a request is about.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use axum::Json;
@@ -95,6 +95,17 @@ pub async fn only(web: &Web, filter: FilterParameter) -> Result<Option<Workspace
 /// A query that cannot be read may name a workspace, so it is not taken for one that names none.
 pub fn unclear(_: QueryRejection) -> ApiProblem {
     Refusal::UnclearQuery.into()
+}
+
+/// The names of a workspace's channels that the visitor may learn.
+pub async fn channel_names(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+) -> Result<HashMap<ChannelId, String>, StoreError> {
+    let channels = web.archive.channels(workspace).await?.into_iter();
+    let named = channels.filter(|channel| access.may_name(channel.visibility));
+    Ok(named.map(|channel| (channel.id, format!("#{}", channel.name))).collect())
 }
 
 /// Refuses a request about another workspace, where only the local room can do this.

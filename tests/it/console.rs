@@ -81,6 +81,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/console/queue",
         "/console/orders",
         "/console/figures",
+        "/api/figures",
         "/console/memory",
         "/console/report",
         "/console/persona",
@@ -116,6 +117,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
     }
     for days in [7, 30, 90] {
         pages.push(format!("/console/figures?workspace={workspace}&days={days}"));
+        pages.push(format!("/api/figures?workspace={workspace}&days={days}"));
     }
     for days in [1, 30] {
         let report = format!("/console/report?workspace={workspace}&days={days}");
@@ -776,6 +778,25 @@ async fn the_figures_add_up_for_every_role() {
             }
         }
     }
+    let api = |days: i64| format!("/api/figures?workspace={workspace}&days={days}");
+    let told = json_of(get(&program, Some(VIEWER), &api(7)).await).await;
+    let total = &told["total"];
+    assert_eq!((&total["heard"], &total["spoke"]), (&json!(1), &json!(1)), "{told}");
+    assert_eq!(told["days"].as_array().unwrap().len(), 7);
+    for part in ["days", "channels", "models", "kinds"] {
+        for field in ["calls", "input_tokens", "output_tokens", "unpriced_tokens"] {
+            let values = told[part].as_array().unwrap().iter().map(|it| it[field].as_u64());
+            let sum = values.sum::<Option<u64>>();
+            assert_eq!(sum, total[field].as_u64(), "{part} {field}: {told}");
+        }
+    }
+    let budget = format!("/api/spending?workspace={workspace}");
+    let budget = json_of(get(&program, Some(VIEWER), &budget).await).await;
+    let used = total["input_tokens"].as_u64().zip(total["output_tokens"].as_u64());
+    let used = used.map(|(input, output)| input + output);
+    assert_eq!(used, budget["workspace"]["tokens_in_day"].as_u64(), "{told} {budget}");
+    let wrong = get(&program, Some(VIEWER), &api(91)).await;
+    assert_eq!(wrong.status(), StatusCode::UNPROCESSABLE_ENTITY);
     let empty = get(&program, Some(VIEWER), "/console/figures?workspace=local&days=7").await;
     assert!(empty.text().await.unwrap().contains("Nothing happened in this period."));
     let odd = get(&program, Some(VIEWER), "/console/figures?days=%3Cscript%3E").await;

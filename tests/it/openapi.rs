@@ -7,7 +7,7 @@ use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, 
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 39] = [
+const NAMES: [&str; 40] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/memos/{id} removeMemo",
@@ -15,6 +15,7 @@ const NAMES: [&str; 39] = [
     "GET /api/channels listChannels",
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
+    "GET /api/figures getFigures",
     "GET /api/health getHealth",
     "GET /api/memories listMemories",
     "GET /api/memory-changes listMemoryChanges",

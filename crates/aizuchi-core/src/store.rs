@@ -45,7 +45,9 @@ use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
 use crate::store::expiry::{Expiry, ExpiryProgress};
-use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
+use crate::store::figures::{
+    AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
+};
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::refusal_reason::RefusalReason;
 
@@ -360,11 +362,22 @@ pub trait Archive: Send + Sync {
     /// How the decisions of a period ended, by day and channel.
     async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError>;
 
-    /// The model calls for the decisions of a period, by day, channel and model.
+    /// The model calls of a period, by day, channel, kind and model.
     async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError>;
 
     /// How long it took to speak, in each decision of a period that led to that.
     async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError>;
+
+    /// How people reacted to what the persona posted on each day of a period, by the day of the post.
+    async fn reactions_by_day(&self, period: &Period) -> Result<Vec<ReactionCount>, StoreError>;
+
+    /// What people may have asked at the top level of channels in a period, and no other person followed: within
+    /// [`figures::ANSWER_WINDOW`], or in its thread. By channel and time.
+    async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError>;
+
+    /// The days of a period on which something is counted that arrived or changed after a revision. Model calls are
+    /// left out: they belong to the time at which they are stored.
+    async fn changed_days(&self, period: &Period, revision: u64) -> Result<Vec<Day>, StoreError>;
 
     /// How long people take to answer each other, as it was learned in each channel.
     async fn user_delays(

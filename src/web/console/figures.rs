@@ -1,8 +1,6 @@
-//! The figures of a workspace: what it heard, how it decided, what that cost, and how soon it answered. Every figure is
-//! a chart and a table.
+//! The page of a workspace's figures. Each is a chart and a table.
 
 mod chart;
-mod tally;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +13,13 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 
 use crate::ledger::format_duration;
-use crate::web::access::{Access, Visitor};
+use crate::status::told_cost;
+use crate::web::access::Visitor;
 use crate::web::console::figures::chart::{Chart, Series};
-use crate::web::console::figures::tally::{Tally, median, percent, thousands};
 use crate::web::console::layout::{Layout, Section, channel_address, render};
+use crate::web::figures::calendar::Calendar;
+use crate::web::figures::tally::{Figures, OPEN, Sums, median, percent, thousands};
+use crate::web::figures::{PeriodFigures, SPANS};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
@@ -26,7 +27,7 @@ use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::persona::Language;
 use aizuchi_core::rhythm::reply_delays::ReplyDelays;
-use aizuchi_core::store::figures::{AnswerDelay, Day, Period};
+use aizuchi_core::store::figures::Day;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -36,10 +37,13 @@ struct FiguresPage<'a> {
     workspaces: Vec<String>,
     workspace: String,
     spans: Vec<SpanView>,
+    /// Where days begin at midnight.
+    zone: String,
     is_empty: bool,
     charts: Vec<Chart>,
-    channels: Vec<TallyRow>,
-    models: Vec<TallyRow>,
+    channels: Vec<ChannelRow>,
+    /// By channel, by model, and by what the calls were for.
+    calls: Vec<CallTable>,
     delays: Vec<DelayRow>,
     marks: Vec<MarkRow>,
     marked: String,
@@ -51,13 +55,30 @@ struct SpanView {
     is_chosen: bool,
 }
 
-/// What a channel or a model came to.
-struct TallyRow {
+/// How it took part in a channel.
+struct ChannelRow {
     name: String,
-    address: Option<String>,
+    address: String,
     heard: String,
     decisions: String,
     spoke: String,
+    reacted: String,
+    reactions: String,
+    taken_up: String,
+}
+
+/// The calls by one of their sides. Each table holds all of them.
+struct CallTable {
+    id: &'static str,
+    title: &'static str,
+    column: &'static str,
+    rows: Vec<CallRow>,
+}
+
+/// What the calls for a channel, of a model or of a kind came to.
+struct CallRow {
+    name: String,
+    is_total: bool,
     calls: String,
     tokens: String,
     cached: String,
@@ -84,9 +105,6 @@ struct MarkRow {
     word: &'static str,
     count: usize,
 }
-
-/// The periods to choose, in days.
-const SPANS: [i64; 3] = [7, 30, 90];
 
 #[derive(Deserialize)]
 #[serde(default)]
@@ -116,59 +134,33 @@ pub async fn page(
         id => Some(workspaces::find(&web, Some(id)).await?),
     };
     let workspace = workspace.unwrap_or_else(aizuchi_core::platform::local::workspace_id);
-    let (period, range) = period(&web, workspace.clone(), days);
-    let names = channel_names(&web, &visitor.access, &workspace).await?;
-    let archive = &web.archive;
-    let tally = Tally::new(
-        archive.messages_by_day(&period).await?,
-        archive.outcomes_by_day(&period).await?,
-        archive.calls_by_day(&period).await?,
-    );
-    let delays = archive.answer_delays(&period).await?;
-    let people = archive.user_delays(&workspace).await?;
-    let marks = archive.marks_since(&workspace, period.since).await?;
+    let figures = PeriodFigures::read(&web, &workspace, days).await?;
+    let calendar = Calendar { zone: &web.zone };
+    let since = figures.days.first().map_or(Day(0), |(day, _)| *day);
+    let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
+    let people = web.archive.user_delays(&workspace).await?;
+    let marks = web.archive.marks_since(&workspace, calendar.begin_of(since)).await?;
     let writer = Writer { language, currency: &web.currency, names: &names };
     let span = |span: i64| SpanView {
         days: span,
         word: texts::console::last_days(language, span),
         is_chosen: span == days,
     };
+    let total = &figures.total;
     render(&FiguresPage {
         layout: Layout::new(&web, &visitor, language, Section::Figures),
         workspaces: known.iter().map(ToString::to_string).collect(),
         spans: SPANS.into_iter().map(span).collect(),
-        is_empty: tally.is_empty(),
-        charts: writer.charts(&tally, &range),
-        channels: writer.channels(&workspace, &tally),
-        models: writer.models(&tally),
-        delays: writer.delays(&delays, &people),
+        zone: texts::console::days_in_zone(language, &calendar.zone_name(web.clock.now())),
+        is_empty: total.is_empty(),
+        charts: writer.charts(&figures),
+        channels: writer.channels(&workspace, total),
+        calls: writer.calls(total),
+        delays: writer.delays(total, &people),
         marked: texts::console::in_all(language, &marks.len().to_string()),
         marks: mark_rows(&marks, language),
         workspace: workspace.to_string(),
     })
-}
-
-/// The last days, today among them. All of them have the offset of now, so that each has 24 hours.
-fn period(web: &Web, workspace: WorkspaceId, days: i64) -> (Period, Vec<Day>) {
-    let now = web.clock.now();
-    let offset = web.zone.to_offset(now).seconds();
-    let offset = SignedDuration::from_secs(offset.into());
-    let mut period = Period { workspace, since: now, offset };
-    let Day(today) = period.day_of(now);
-    let first = Day(today - days + 1);
-    period.since = period.begin_of(first);
-    (period, (first.0..=today).map(Day).collect())
-}
-
-/// The names of the channels, or their ids where the visitor may not learn the name.
-async fn channel_names(
-    web: &Web,
-    access: &Access,
-    workspace: &WorkspaceId,
-) -> Result<HashMap<ChannelId, String>, ApiProblem> {
-    let channels = web.archive.channels(workspace).await?.into_iter();
-    let named = channels.filter(|channel| access.may_name(channel.visibility));
-    Ok(named.map(|channel| (channel.id, format!("#{}", channel.name))).collect())
 }
 
 fn mark_rows(marks: &[DecisionMark], language: Language) -> Vec<MarkRow> {
@@ -187,114 +179,200 @@ struct Writer<'a> {
     names: &'a HashMap<ChannelId, String>,
 }
 
-const OUTCOMES: [(Option<DecisionResult>, &str); 8] = [
-    (Some(DecisionResult::Spoke), "spoke"),
-    (Some(DecisionResult::Reacted), "reacted"),
-    (Some(DecisionResult::ChoseSilence), "chose_silence"),
-    (Some(DecisionResult::Dropped), "dropped"),
-    (Some(DecisionResult::Muted), "muted"),
-    (Some(DecisionResult::OverBudget), "over_budget"),
-    (Some(DecisionResult::Failed), "failed"),
-    (None, "open"),
+const OUTCOMES: [Option<DecisionResult>; 8] = [
+    Some(DecisionResult::Spoke),
+    Some(DecisionResult::Reacted),
+    Some(DecisionResult::ChoseSilence),
+    Some(DecisionResult::Dropped),
+    Some(DecisionResult::Muted),
+    Some(DecisionResult::OverBudget),
+    Some(DecisionResult::Failed),
+    None,
 ];
 
 impl Writer<'_> {
-    fn charts(&self, tally: &Tally, days: &[Day]) -> Vec<Chart> {
-        let language = self.language;
-        let sums = &tally.all;
-        let whole = |value: f64| thousands(value as u64);
-        let heard = texts::console::messages_heard(language);
-        let of_heard = |day: &Day| tally.day(*day).heard as f64;
-        let heard = Chart::new(
-            "heard",
-            heard,
-            texts::console::in_all(language, &thousands(sums.heard)),
-            days,
-            vec![Series::new(heard, "plain", days, of_heard)],
-            &whole,
-        );
-        let outcomes = OUTCOMES.into_iter().map(|(ended, name)| {
-            let word = texts::console::outcome_word(language, name);
-            Series::new(word, name, days, |day| tally.ended(*day, ended) as f64)
+    fn charts(&self, figures: &PeriodFigures) -> Vec<Chart> {
+        vec![
+            self.heard(figures),
+            self.outcomes(figures),
+            self.tokens(figures),
+            self.spent(figures),
+            self.questions(figures),
+            self.reactions(figures),
+        ]
+    }
+
+    fn heard(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+        let title = texts::console::messages_heard(self.language);
+        let heard = |figures: &Figures| figures.all.heard as f64;
+        let series = vec![Series::new(title, "plain", days, heard)];
+        Chart::new("heard", title, self.in_all(total.all.heard), days, series, &whole)
+    }
+
+    fn outcomes(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+        let outcomes = OUTCOMES.into_iter().map(|ended| {
+            let name = ended.map_or(OPEN, DecisionResult::name);
+            let word = texts::console::outcome_word(self.language, name);
+            let count = |figures: &Figures| figures.outcomes.get(name).map_or(0.0, |it| *it as f64);
+            Series::new(word, name, days, count)
         });
-        let decisions = Chart::new(
-            "outcomes",
-            texts::console::outcomes(language),
-            texts::console::in_all(language, &thousands(sums.decisions)),
-            days,
-            outcomes.filter(|series| series.total() > 0.0).collect(),
-            &whole,
-        );
-        let fresh = |day: &Day| {
-            let usage = tally.day(*day).usage;
+        let series = outcomes.filter(|series| series.total() > 0.0).collect();
+        let title = texts::console::outcomes(self.language);
+        Chart::new("outcomes", title, self.in_all(total.all.decisions), days, series, &whole)
+    }
+
+    fn tokens(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+        let language = self.language;
+        let fresh = |figures: &Figures| {
+            let usage = figures.all.usage;
             usage.input_tokens.saturating_sub(usage.cached_tokens) as f64
         };
-        let cached = |day: &Day| tally.day(*day).usage.cached_tokens as f64;
-        let output = |day: &Day| tally.day(*day).usage.output_tokens as f64;
-        let tokens = Chart::new(
-            "tokens",
-            texts::console::tokens(language),
-            texts::console::token_count(
-                language,
-                &thousands(sums.usage.input_tokens + sums.usage.output_tokens),
-                &percent(sums.usage.cached_tokens, sums.usage.input_tokens),
-            ),
-            days,
-            vec![
-                Series::new(texts::console::input_tokens(language), "input", days, fresh),
-                Series::new(texts::console::cached_tokens(language), "cached", days, cached),
-                Series::new(texts::console::output_tokens(language), "output", days, output),
-            ],
-            &whole,
-        );
-        let money = texts::console::money(language);
-        let spent = |day: &Day| tally.day(*day).micros as f64 / 1e6;
-        let money = Chart::new(
-            "money",
-            money,
-            texts::console::money_count(language, &self.money(sums), &self.per_thousand(sums)),
-            days,
-            vec![Series::new(money, "plain", days, spent)],
-            &|value| format!("{value:.4} {}", self.currency),
-        );
-        vec![heard, decisions, tokens, money]
+        let cached = |figures: &Figures| figures.all.usage.cached_tokens as f64;
+        let output = |figures: &Figures| figures.all.usage.output_tokens as f64;
+        let series = vec![
+            Series::new(texts::console::input_tokens(language), "input", days, fresh),
+            Series::new(texts::console::cached_tokens(language), "cached", days, cached),
+            Series::new(texts::console::output_tokens(language), "output", days, output),
+        ];
+        let usage = total.all.usage;
+        let cached = percent(usage.cached_tokens, usage.input_tokens);
+        let sum = texts::console::token_count(language, &thousands(total.all.tokens()), &cached);
+        Chart::new("tokens", texts::console::tokens(language), sum, days, series, &whole)
     }
 
-    fn channels(&self, workspace: &WorkspaceId, tally: &Tally) -> Vec<TallyRow> {
-        let row = |(channel, sums): (&ChannelId, &tally::Sums)| TallyRow {
-            address: Some(channel_address(workspace, channel)),
-            ..self.row(self.name(channel), sums)
+    fn spent(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+        let title = texts::console::money(self.language);
+        let spent = |figures: &Figures| figures.all.micros as f64 / 1e6;
+        let series = vec![Series::new(title, "plain", days, spent)];
+        let per_thousand = self.per_thousand(&total.all, total.all.heard);
+        let sum =
+            texts::console::money_count(self.language, &self.money(&total.all), &per_thousand);
+        let tell = |value: f64| format!("{value:.4} {}", self.currency);
+        Chart::new("money", title, sum, days, series, &tell)
+    }
+
+    fn questions(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+        let language = self.language;
+        let taken_up = |figures: &Figures| figures.all.taken_up as f64;
+        let missed = |figures: &Figures| (figures.all.questions - figures.all.taken_up) as f64;
+        let series = vec![
+            Series::new(texts::console::taken_up(language), "spoke", days, taken_up),
+            Series::new(texts::console::missed(language), "chose_silence", days, missed),
+        ];
+        let (taken_up, questions) = (thousands(total.all.taken_up), thousands(total.all.questions));
+        let sum = texts::console::taken_up_of(language, &taken_up, &questions);
+        let title = texts::console::open_questions(language);
+        let note = Some(texts::console::open_questions_explained(language));
+        Chart { note, ..Chart::new("questions", title, sum, days, series, &whole) }
+    }
+
+    fn reactions(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+        let language = self.language;
+        let given = |figures: &Figures| figures.all.reacted as f64;
+        let received = |figures: &Figures| figures.all.reactions as f64;
+        let series = vec![
+            Series::new(texts::console::reactions_given(language), "spoke", days, given),
+            Series::new(texts::console::reactions_received(language), "people", days, received),
+        ];
+        let (given, received) = (thousands(total.all.reacted), thousands(total.all.reactions));
+        let sum = texts::console::reaction_count(language, &given, &received);
+        let title = texts::console::reactions(language);
+        let note = Some(texts::console::reactions_explained(language));
+        Chart { note, ..Chart::new("reactions", title, sum, days, series, &whole) }
+    }
+
+    fn in_all(&self, count: u64) -> String {
+        texts::console::in_all(self.language, &thousands(count))
+    }
+
+    fn channels(&self, workspace: &WorkspaceId, total: &Figures) -> Vec<ChannelRow> {
+        let row = |(channel, sums): (&Option<ChannelId>, &Sums)| {
+            let channel = channel.as_ref()?;
+            Some(ChannelRow {
+                name: self.name(channel),
+                address: channel_address(workspace, channel),
+                heard: thousands(sums.heard),
+                decisions: thousands(sums.decisions),
+                spoke: thousands(sums.spoke),
+                reacted: thousands(sums.reacted),
+                reactions: thousands(sums.reactions),
+                taken_up: match sums.questions {
+                    0 => "–".to_owned(),
+                    asked => format!("{} / {}", thousands(sums.taken_up), thousands(asked)),
+                },
+            })
         };
-        tally.channels.iter().map(row).collect()
+        total.channels.iter().filter_map(row).collect()
     }
 
-    fn models(&self, tally: &Tally) -> Vec<TallyRow> {
-        let row = |(model, sums): (&Arc<str>, &tally::Sums)| self.row(model.to_string(), sums);
-        tally.models.iter().map(row).collect()
+    fn calls(&self, total: &Figures) -> Vec<CallTable> {
+        let language = self.language;
+        // Models and kinds are held against everything that was heard.
+        let heard = total.all.heard;
+        let channels = total.channels.iter().filter(|(_, sums)| sums.calls > 0);
+        let channels = channels.map(|(channel, sums)| {
+            let whole = || texts::console::whole_workspace(language).to_owned();
+            let name = channel.as_ref().map_or_else(whole, |channel| self.name(channel));
+            self.call_row(name, sums, sums.heard)
+        });
+        let models = total.models.iter().map(|(model, sums)| {
+            let name = match &**model {
+                "" => texts::console::unknown_model(language),
+                name => name,
+            };
+            self.call_row(name.to_owned(), sums, heard)
+        });
+        let kinds = total.kinds.iter().map(|(kind, sums)| {
+            let name = texts::console::call_kind(language, kind.name());
+            self.call_row(name.to_owned(), sums, heard)
+        });
+        let tables = [
+            CallTable {
+                id: "cost-by-channel",
+                title: texts::console::cost_by_channel(language),
+                column: texts::console::channel(language),
+                rows: channels.collect(),
+            },
+            CallTable {
+                id: "by-model",
+                title: texts::console::by_model(language),
+                column: texts::console::model(language),
+                rows: models.collect(),
+            },
+            CallTable {
+                id: "by-kind",
+                title: texts::console::by_kind(language),
+                column: texts::console::kind(language),
+                rows: kinds.collect(),
+            },
+        ];
+        let tables = tables.into_iter().filter(|table| !table.rows.is_empty());
+        let with_total = |mut table: CallTable| {
+            let name = texts::console::total(language).to_owned();
+            let total = self.call_row(name, &total.all, heard);
+            table.rows.push(CallRow { is_total: true, ..total });
+            table
+        };
+        tables.map(with_total).collect()
     }
 
-    fn row(&self, name: String, sums: &tally::Sums) -> TallyRow {
-        TallyRow {
+    fn call_row(&self, name: String, sums: &Sums, heard: u64) -> CallRow {
+        CallRow {
             name,
-            address: None,
-            heard: thousands(sums.heard),
-            decisions: thousands(sums.decisions),
-            spoke: thousands(sums.spoke),
+            is_total: false,
             calls: thousands(sums.calls),
-            tokens: thousands(sums.usage.input_tokens + sums.usage.output_tokens),
+            tokens: thousands(sums.tokens()),
             cached: percent(sums.usage.cached_tokens, sums.usage.input_tokens),
             money: self.money(sums),
-            per_thousand: self.per_thousand(sums),
+            per_thousand: self.per_thousand(sums, heard),
         }
     }
 
-    fn delays(&self, own: &[AnswerDelay], people: &[(ChannelId, ReplyDelays)]) -> Vec<DelayRow> {
+    fn delays(&self, total: &Figures, people: &[(ChannelId, ReplyDelays)]) -> Vec<DelayRow> {
         let mut rows = Vec::new();
         for (channel, learned) in people {
             let of = |is_addressed: bool| {
-                let here = own.iter().filter(|delay| delay.channel == *channel);
-                let here = here.filter(|delay| delay.is_addressed == is_addressed);
-                median(here.map(|delay| delay.delay).collect())
+                median(total.delays.get(&(channel.clone(), is_addressed)).cloned()?)
             };
             let medians = [
                 (texts::console::when_asked(self.language), "asked", of(true)),
@@ -325,20 +403,21 @@ impl Writer<'_> {
         self.names.get(channel).cloned().unwrap_or_else(|| channel.to_string())
     }
 
-    /// Tokens that cost nothing are those of a model without a price.
-    fn money(&self, sums: &tally::Sums) -> String {
-        match sums.has_price() {
-            true => format!("{:.2} {}", sums.micros as f64 / 1e6, self.currency),
-            false => "–".to_owned(),
-        }
+    fn money(&self, sums: &Sums) -> String {
+        told_cost(self.language, sums.micros as f64 / 1e6, self.currency, sums.unpriced_tokens)
     }
 
-    fn per_thousand(&self, sums: &tally::Sums) -> String {
-        match sums.heard {
-            heard @ 1.. if sums.has_price() => {
+    /// Nobody knows what costs a thousand messages if nobody knows what it costs.
+    fn per_thousand(&self, sums: &Sums, heard: u64) -> String {
+        match heard {
+            1.. if sums.micros > 0 || sums.unpriced_tokens == 0 => {
                 format!("{:.3} {}", sums.micros as f64 / 1e3 / heard as f64, self.currency)
             }
             _ => "–".to_owned(),
         }
     }
+}
+
+fn whole(value: f64) -> String {
+    thousands(value as u64)
 }

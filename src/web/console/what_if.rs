@@ -12,6 +12,7 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::response::Html;
 use jiff::SignedDuration;
 
+use crate::models::trial::ShadowCalls;
 use crate::replay::judge::model::CallCounts;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, channel_address, render, what_if_address};
@@ -26,7 +27,7 @@ use crate::what_if::material::Material;
 use crate::what_if::settings::TriedSettings;
 use crate::what_if::{ShadowModel, WhatIf, WhatIfResult};
 use aizuchi_core::chat::Channel;
-use aizuchi_core::event::planned_call::CallCost;
+use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -133,9 +134,17 @@ async fn result(
     let work = move |stop: &_| {
         what_if.run(stop, |calls| {
             let Some(runtime) = &what_if.model.runtime else { return };
-            let tokens = calls.input_tokens + calls.output_tokens;
-            let cost = CallCost { tokens, micros: calls.cost_micros };
-            runtime.block_on(books.models.book_shadow(&workspace, cost));
+            let asked = ShadowCalls {
+                model: what_if.model.llm.model().into(),
+                calls: calls.calls,
+                usage: Usage {
+                    input_tokens: calls.input_tokens,
+                    output_tokens: calls.output_tokens,
+                    ..Usage::default()
+                },
+                price: Price { micros: calls.cost_micros },
+            };
+            runtime.block_on(books.models.book_shadow(&workspace, asked));
         })
     };
     let WhatIfResult { comparison, calls } = web.computations.run(work).await?;

@@ -72,6 +72,7 @@ impl Refusal {
             Refusal::BrokenBody(_) => (StatusCode::BAD_REQUEST, "broken_body"),
             Refusal::WrongBody(_) => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_body"),
             Refusal::WrongCap => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_cap"),
+            Refusal::WrongDays { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_days"),
             Refusal::WrongNumber { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_number"),
             Refusal::WrongPersonaName => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_persona_name"),
             Refusal::PersonaTooLong { .. } => {

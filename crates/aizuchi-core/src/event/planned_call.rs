@@ -1,13 +1,15 @@
 //! A model call before it is made: what it may cost at most is reserved, or a limit forbids it. Every store applies
 //! these rules inside a transaction, so calls that are planned at the same time count each other.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use crate::chat::{ChannelId, UserId, WorkspaceId};
 use crate::context::BudgetUsage;
-use crate::decision::DecisionId;
 use crate::decision::limit::Limit;
+use crate::decision::{DecisionId, Price, Usage};
 use crate::rules::BudgetLimits;
 
 /// How long a judge call about one user counts.
@@ -51,18 +53,29 @@ pub struct CallCost {
     pub micros: u64,
 }
 
-/// What a call has cost that was made without a claim, since an operator asked for it.
+/// What calls have cost that were made without a claim, since an operator asked for them: one, or those of one order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnclaimedCall {
     pub workspace: WorkspaceId,
-    /// `None`: it was for the whole workspace.
+    /// `None`: they were for the whole workspace.
     pub channel: Option<ChannelId>,
-    pub cost: CallCost,
-    /// Whether the price of its model is known.
-    pub is_priced: bool,
+    pub model: Arc<str>,
+    pub calls: u64,
+    pub usage: Usage,
+    /// `None`: the price of the model is not known.
+    pub price: Option<Price>,
     pub at: Timestamp,
     /// The token of the reservation in whose place it is booked.
     pub reservation: Option<i64>,
+}
+
+impl UnclaimedCall {
+    pub fn cost(&self) -> CallCost {
+        CallCost {
+            tokens: self.usage.input_tokens + self.usage.output_tokens,
+            micros: self.price.map_or(0, |price| price.micros),
+        }
+    }
 }
 
 /// The limits of one call.

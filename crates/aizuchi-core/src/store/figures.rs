@@ -3,16 +3,23 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChannelId, WorkspaceId};
+use crate::chat::{ChannelId, UserId, WorkspaceId};
 use crate::decision::{DecisionResult, Price, Usage};
 
-/// A period of a workspace, up to now.
+/// What nobody wrote below within this time did not answer a question.
+pub const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
+
+/// A period of a workspace.
 #[derive(Clone, Debug)]
 pub struct Period {
     pub workspace: WorkspaceId,
     pub since: Timestamp,
-    /// What local time is ahead of UTC. A day begins at midnight there.
+    /// The first time that is not in it.
+    pub until: Timestamp,
+    /// What local time is ahead of UTC, all the while. A day begins at midnight there.
     pub offset: SignedDuration,
 }
 
@@ -39,37 +46,109 @@ pub struct OutcomeCount {
     pub count: u64,
 }
 
-/// The calls of a model for the decisions of a channel that were opened on a day.
+/// What a model is called for.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    JsonSchema,
+)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum CallKind {
+    Judge,
+    State,
+    Reply,
+    Remember,
+    /// Somebody tried a model, a setting or a persona.
+    Trial,
+    /// The program ended before the answer came, so this is the most that it may have cost.
+    Unfinished,
+}
+
+impl CallKind {
+    pub const ALL: [CallKind; 6] = [
+        CallKind::Judge,
+        CallKind::State,
+        CallKind::Reply,
+        CallKind::Remember,
+        CallKind::Trial,
+        CallKind::Unfinished,
+    ];
+
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// What a call is for that is recorded under this verb.
+    pub fn of_verb(verb: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == verb)
+    }
+}
+
+/// The calls of a model on a day, for one thing in one channel. `None`: for the whole workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSum {
     pub day: Day,
-    pub channel: ChannelId,
+    pub channel: Option<ChannelId>,
+    pub kind: CallKind,
+    /// Empty where that is not known.
     pub model: Arc<str>,
     pub calls: u64,
     pub usage: Usage,
     /// Of the calls whose price is known.
     pub price: Price,
+    /// The tokens of the others.
+    pub unpriced_tokens: u64,
 }
 
 /// How long after the newest message of a decision the persona spoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerDelay {
+    /// On which the decision was opened.
+    pub day: Day,
     pub channel: ChannelId,
     pub is_addressed: bool,
     pub delay: SignedDuration,
 }
 
+/// How often people reacted to what the persona posted in a channel on a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReactionCount {
+    pub day: Day,
+    pub channel: ChannelId,
+    pub count: u64,
+}
+
+/// A message with a question mark that no other person followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenQuestion {
+    pub day: Day,
+    pub channel: ChannelId,
+    pub at: Timestamp,
+    pub author: UserId,
+    pub text: Arc<str>,
+    /// Whether the persona spoke to it unasked, within [`ANSWER_WINDOW`].
+    pub is_taken_up: bool,
+}
+
 const DAY_MS: i64 = 24 * 3_600_000;
 
 impl Period {
-    pub fn day_of(&self, at: Timestamp) -> Day {
-        Day((at.as_millisecond() + self.offset_ms()).div_euclid(DAY_MS))
+    pub fn has(&self, at: Timestamp) -> bool {
+        self.since <= at && at < self.until
     }
 
-    /// Midnight of a day.
-    pub fn begin_of(&self, Day(day): Day) -> Timestamp {
-        let begin = day.saturating_mul(DAY_MS).saturating_sub(self.offset_ms());
-        Timestamp::from_millisecond(begin).unwrap_or(Timestamp::MIN)
+    pub fn day_of(&self, at: Timestamp) -> Day {
+        Day((at.as_millisecond() + self.offset_ms()).div_euclid(DAY_MS))
     }
 
     pub fn offset_ms(&self) -> i64 {

@@ -46,6 +46,7 @@ use crate::recall::terms::TermHashes;
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::expiry::{Expiry, ExpiryProgress};
+use crate::store::figures::CallKind;
 use crate::store::order_journal::GivenOrder;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
@@ -370,6 +371,8 @@ struct VolatileState {
     spending: HashMap<(WorkspaceId, ChannelId), BTreeMap<SpendingBucket, SpendingSum>>,
     /// What model calls may cost that are not booked yet, by the tokens of their claims.
     reservations: BTreeMap<i64, PlannedCall>,
+    /// Model calls that belong to no claim.
+    unclaimed_calls: Vec<(CallKind, UnclaimedCall)>,
     /// When a judge was called lately about messages of which this user is the only author.
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
     /// How long users of a channel take to answer.

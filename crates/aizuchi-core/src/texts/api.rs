@@ -68,6 +68,7 @@ texts! {
     get_status: "Tells how every workspace stands." / "全ワークスペースの状態を読む。";
     get_health: "Tells what waits and which models fail." / "待っている処理とモデルの状態を読む。";
     get_spending: "Tells tokens, money and limits." / "トークン、費用、上限を読む。";
+    get_figures: "Tells the figures of the last days." / "直近の日々の数値を読む。";
     list_private_reads: "Lists who read private channels." / "非公開チャンネルの閲覧記録を読む。";
     get_models: "Tells which models are used, and which could be." / "使っているモデルと使えるモデルを読む。";
     choose_model:

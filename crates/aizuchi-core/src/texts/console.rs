@@ -172,8 +172,35 @@ texts! {
     when_unasked: "unasked" / "自発的な発言";
     people_median: "people" / "人";
     marks: "Marks" / "評価";
+    days_in_zone(zone: &str):
+        "Days begin at midnight in {zone}."
+        / "日付は {zone} の 0 時に変わります。";
+    open_questions: "Unanswered questions" / "答えのなかった質問";
+    open_questions_explained:
+        "What people asked everybody at the top level of a channel and no other person followed within an hour or in its thread. The newest hour and erased messages are not counted."
+        / "チャンネルの最上位で全員に向けて尋ねられ、1 時間以内にもスレッドでも、ほかの人の発言が続かなかった質問です。直近 1 時間と消去された発言は数えません。";
+    taken_up: "it spoke to it" / "発言した";
+    missed: "nobody spoke to it" / "誰も答えなかった";
+    taken_up_of(taken_up: &str, questions: &str):
+        "{taken_up} of {questions} taken up"
+        / "{questions} 件中 {taken_up} 件に発言";
+    reactions: "Reactions" / "リアクション";
+    reactions_explained:
+        "Those of people are counted on the day of the post, as long as they stand."
+        / "人のリアクションは、投稿の日に、取り消されないかぎり数えます。";
+    reactions_given: "it reacted" / "付けたリアクション";
+    reactions_received: "reactions to its posts" / "投稿へのリアクション";
+    reaction_count(given: &str, received: &str):
+        "it reacted {given} times, people reacted {received} times"
+        / "付けた {given} 件、付いた {received} 件";
     by_channel: "By channel" / "チャンネル別";
-    by_model: "By model" / "モデル別";
+    cost_by_channel: "Cost by channel" / "チャンネル別の費用";
+    whole_workspace: "for the whole workspace" / "ワークスペース全体";
+    by_model: "Cost by model" / "モデル別の費用";
+    unknown_model: "not known" / "不明";
+    by_kind: "Cost by purpose" / "目的別の費用";
+    total: "in all" / "合計";
+    kind: "Purpose" / "目的";
     decisions: "Decisions" / "判断";
     calls: "Calls" / "呼び出し";
     cached_share: "Cached" / "キャッシュ率";
@@ -181,8 +208,8 @@ texts! {
     as_table: "As a table" / "表で見る";
     day: "Day" / "日";
     calls_explained:
-        "Calls for decisions; what memories cost is in the budget on the page of all channels."
-        / "判断のための呼び出しです。記憶にかかった費用は、チャンネル一覧の合計に含まれます。";
+        "All calls are in each of these tables, on the day on which they were made. Of a call that the program did not see the end of, the most that it may have cost is counted."
+        / "どの表にも、すべての呼び出しが、行われた日に含まれます。プログラムが終わりを見届けなかった呼び出しは、かかった可能性のある最大の額で数えます。";
     no_figures: "Nothing happened in this period." / "この期間の記録はありません。";
 
     // The queue.
@@ -231,6 +258,18 @@ pub fn outcome_word(language: Language, outcome: &str) -> &'static str {
         "over_budget" => pick(language, "over budget", "上限到達"),
         "failed" => pick(language, "failed", "失敗"),
         _ => pick(language, "open", "判断前"),
+    }
+}
+
+/// What a model was called for.
+pub fn call_kind(language: Language, kind: &str) -> &'static str {
+    match kind {
+        "judge" => pick(language, "deciding", "判断"),
+        "state" => pick(language, "state of the conversation", "会話の状態"),
+        "reply" => pick(language, "answers", "返答"),
+        "remember" => pick(language, "memory", "記憶"),
+        "trial" => pick(language, "what operators tried", "運用者の試行"),
+        _ => pick(language, "not finished", "未完了"),
     }
 }
 

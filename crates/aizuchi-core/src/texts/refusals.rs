@@ -178,6 +178,9 @@ texts! {
 
     // Memories and memos.
     entry_length(most: usize): "an entry has 1 to {most} letters" / "項目は 1〜{most} 文字にしてください";
+    wrong_days(most: i64):
+        "days must be a whole number from 1 to {most}"
+        / "days は 1 から {most} までの整数です";
     detail_length(most: usize): "a detail has at most {most} letters" / "詳細は {most} 文字までです";
     entry_changed:
         "that entry or version is not there any more; look at the memory again"

@@ -1,14 +1,18 @@
 //! What the console reads of a store, and what its operators do with a dead letter.
 
 use aizuchi_core::chat::Visibility::{Private, Public};
-use aizuchi_core::chat::{ChannelId, Heard, MessageId, Role, UserId, Visibility, WorkspaceId};
+use aizuchi_core::chat::{
+    AuthorKind, ChannelId, Heard, MessageId, Reaction, ReactionChange, Role, UserId, Visibility,
+    WorkspaceId,
+};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
-use aizuchi_core::decision::{AttemptResult, DecisionId, DecisionResult};
+use aizuchi_core::decision::{AttemptResult, DecisionId, DecisionResult, Price, Usage};
+use aizuchi_core::event::planned_call::UnclaimedCall;
 use aizuchi_core::event::{DeadLetterId, DecisionClosing, Disposition, Event, Outcome, StepResult};
 use aizuchi_core::memory::asker::sign;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::figures::Period;
+use aizuchi_core::store::figures::{CallKind, CallSum, Period};
 use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind, OrderRecord};
 use aizuchi_core::store::{
     ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter, DecisionQuery,
@@ -16,12 +20,12 @@ use aizuchi_core::store::{
     PrivateReadQuery, PrivateReads, PrivateText, StoreError, StoredMessage,
 };
 use insta::assert_snapshot;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::promises::PromisesExt;
 use aizuchi_harness::harness::{
-    Fault, Harness, TestStore, at, message, new_channel, on_every_database, on_every_store, thread,
-    top_level, until, workspace,
+    Fault, Harness, JOIN, TestStore, at, message, new_channel, on_every_database, on_every_store,
+    thread, top_level, until, workspace,
 };
 
 #[tokio::test]
@@ -777,24 +781,21 @@ async fn the_figures_of_a_period_are_the_same_on_every_store() {
         harness.says("alice", "@Aizuchi still there?").await;
         harness.pass(100).await;
         let archive = &harness.store.archive;
-        let period = |since| Period {
-            workspace: workspace(),
-            since: at(since),
-            offset: SignedDuration::from_hours(9),
-        };
         let (all, late) = (period(0), period(50_000));
-        let begin = all.begin_of(all.day_of(at(0)));
-        assert_eq!(all.day_of(begin), all.day_of(at(0)));
-        assert_ne!(all.day_of(begin - SignedDuration::from_millis(1)), all.day_of(at(0)));
+        let early = Period { until: at(50_000), ..all.clone() };
         let messages = archive.messages_by_day(&all).await.unwrap();
         let days: Vec<i64> = messages.iter().map(|count| count.day.0).collect();
         let counts: Vec<_> = messages.iter().map(|count| (count.is_own, count.count)).collect();
         assert_eq!(counts, [(false, 2), (true, 1), (false, 1), (true, 1)], "{messages:?}");
         assert_eq!(days[2] - days[0], 1, "{messages:?}");
         assert_eq!(archive.messages_by_day(&late).await.unwrap(), messages[2..]);
+        assert_eq!(archive.messages_by_day(&early).await.unwrap(), messages[..2]);
         let calls = archive.calls_by_day(&all).await.unwrap();
         assert!(calls.iter().all(|sum| sum.calls > 0), "{calls:?}");
-        assert_eq!(archive.calls_by_day(&late).await.unwrap(), calls[calls.len() - 1..]);
+        assert!(calls.iter().any(|sum| sum.kind == CallKind::Reply), "{calls:?}");
+        let mut parts = archive.calls_by_day(&early).await.unwrap();
+        parts.extend(archive.calls_by_day(&late).await.unwrap());
+        assert_eq!(parts, calls);
         let outcomes = archive.outcomes_by_day(&all).await.unwrap();
         let spoke = outcomes.iter().filter(|it| it.ended == Some(DecisionResult::Spoke));
         assert_eq!(spoke.map(|it| it.count).sum::<u64>(), 2, "{outcomes:?}");
@@ -807,6 +808,111 @@ async fn the_figures_of_a_period_are_the_same_on_every_store() {
         format!("{messages:?} {calls:?} {outcomes:?} {delays:?} {people:?}")
     });
     assert!(!figures.await.is_empty());
+}
+
+fn period(since: i64) -> Period {
+    let (since, until) = (at(since), Timestamp::MAX);
+    Period { workspace: workspace(), since, until, offset: SignedDuration::from_hours(9) }
+}
+
+#[tokio::test]
+async fn what_every_call_costs_is_counted_once() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(100).await;
+        let trial = |channel: Option<&str>, tokens, price: Option<u64>| UnclaimedCall {
+            workspace: workspace(),
+            channel: channel.map(ChannelId::new),
+            model: "openai/test".into(),
+            calls: 2,
+            usage: Usage { input_tokens: tokens, output_tokens: 1, ..Usage::default() },
+            price: price.map(|micros| Price { micros }),
+            at: harness.clock.now(),
+            reservation: None,
+        };
+        let store = &harness.store;
+        for call in [trial(Some("garden"), 100, Some(7)), trial(None, 30, None)] {
+            store.store.book(&call).await.unwrap();
+        }
+        let now = harness.clock.now();
+        let spending = store.archive.spending(&workspace(), now).await.unwrap();
+        let calls = store.archive.calls_by_day(&period(0)).await.unwrap();
+        let trials: Vec<_> = calls.iter().filter(|sum| sum.kind == CallKind::Trial).collect();
+        let found: Vec<_> = trials
+            .iter()
+            .map(|sum| (sum.channel.clone(), sum.calls, sum.price.micros, sum.unpriced_tokens))
+            .collect();
+        assert_eq!(found, [(None, 2, 0, 31), (Some(ChannelId::new("garden")), 2, 7, 0)]);
+        let of = |channel: Option<&ChannelId>| {
+            let of_channel = |sum: &&CallSum| channel.is_none() || sum.channel.as_ref() == channel;
+            let sums = calls.iter().filter(of_channel);
+            sums.fold((0, 0, 0), |(tokens, micros, unpriced), sum| {
+                let used = sum.usage.input_tokens + sum.usage.output_tokens;
+                (tokens + used, micros + sum.price.micros, unpriced + sum.unpriced_tokens)
+            })
+        };
+        assert_eq!(spending.len(), 2, "{spending:?}");
+        for booked in spending {
+            let spent = booked.spent;
+            let booked_here =
+                (spent.tokens_in_day, spent.micros_in_day, booked.unpriced_tokens_in_day);
+            assert_eq!(of(booked.channel.as_ref()), booked_here, "{:?}", booked.channel);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn reactions_and_open_questions_are_counted_on_their_days() {
+    let counted = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let asked = harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(100).await;
+        let post = harness.messages("garden").await.pop().unwrap().message.id.clone();
+        for (message, user) in [(&asked, "u-bob"), (&post, "u-bob"), (&post, "u-alice")] {
+            let reaction = Reaction {
+                workspace: workspace(),
+                channel: ChannelId::new("garden"),
+                message: message.clone(),
+                user: UserId::new(user),
+                kind: AuthorKind::Human,
+                emoji: "🎉".into(),
+                at: harness.clock.now(),
+                change: ReactionChange::Added,
+            };
+            harness.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
+        }
+        // It owes the first an answer; the second is answered, the third in its thread, and nobody follows the others.
+        harness.says("alice", "who has the spade?").await;
+        harness.pass(60).await;
+        harness.says("bob", "carol has it").await;
+        harness.pass(7200).await;
+        let third = harness.says("carol", "is it cold there?").await;
+        harness.pass(7200).await;
+        harness.says("bob", "when do we plant？").await;
+        harness.pass(7200).await;
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        harness.says("carol", "does anybody know how deep?").await;
+        harness.pass(7200).await;
+        let archive = &harness.store.archive;
+        let revision = *harness.store.store.revisions().borrow();
+        assert_eq!(archive.changed_days(&period(0), revision).await.unwrap(), []);
+        harness.says_in(thread("garden", third.as_str()), "alice", "it was").await;
+
+        let reactions = archive.reactions_by_day(&period(0)).await.unwrap();
+        assert_eq!(reactions.iter().map(|it| it.count).collect::<Vec<_>>(), [2], "{reactions:?}");
+        let questions = archive.open_questions(&period(0)).await.unwrap();
+        let found: Vec<_> = questions.iter().map(|it| (&*it.text, it.is_taken_up)).collect();
+        let expected = [("when do we plant？", false), ("does anybody know how deep?", true)];
+        assert_eq!(found, expected, "{questions:?}");
+        // The thread belongs to what was asked hours ago.
+        let changed = archive.changed_days(&period(0), revision).await.unwrap();
+        let answered = period(0).day_of(at(7400));
+        assert!(changed.contains(&answered), "{changed:?} {answered:?}");
+        format!("{reactions:?} {questions:?} {changed:?}")
+    });
+    assert!(!counted.await.is_empty());
 }
 
 async fn mark(

@@ -135,7 +135,8 @@ async fn all_decisions(harness: &Harness) -> Vec<Decision> {
 /// What the pages count.
 async fn figures(store: &TestStore, now: Timestamp) -> String {
     let archive = &store.archive;
-    let period = Period { workspace: workspace(), since: at(0), offset: SignedDuration::ZERO };
+    let (since, until) = (at(0), Timestamp::MAX);
+    let period = Period { workspace: workspace(), since, until, offset: SignedDuration::ZERO };
     format!(
         "{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}",
         archive.decision_counts(&workspace(), at(0)).await.unwrap(),

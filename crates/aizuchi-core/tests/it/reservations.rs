@@ -2,11 +2,14 @@
 
 use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_core::decision::limit::Limit;
+use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::event::planned_call::{
     Admission, CallCost, CallLimits, CallOwner, PlannedCall, UnclaimedCall,
 };
 use aizuchi_core::rules::BudgetLimits;
+use aizuchi_core::store::figures::{CallKind, Period};
 use aizuchi_harness::harness::{StoreKind, TestStore, at, on_every_store, workspace};
+use jiff::{SignedDuration, Timestamp};
 
 fn planned(token: i64, until: i64) -> PlannedCall {
     let limits = BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() };
@@ -70,6 +73,16 @@ async fn a_reservation_outlives_its_process_and_is_booked() {
         assert_eq!(reserve(&store, second, 202).await, refused);
         assert_eq!(reserve(&store, planned(3, 500), 400).await, refused, "{kind:?}");
         assert_eq!(booked(&store).await, [120, 120], "{kind:?}");
+        let period = Period {
+            workspace: workspace(),
+            since: at(0),
+            until: Timestamp::MAX,
+            offset: SignedDuration::ZERO,
+        };
+        let calls = store.archive.calls_by_day(&period).await.unwrap();
+        let unfinished = calls.iter().filter(|sum| sum.kind == CallKind::Unfinished);
+        assert_eq!(unfinished.map(|sum| sum.usage.input_tokens).sum::<u64>(), 120, "{calls:?}");
+        assert_eq!(calls.iter().map(|sum| sum.price.micros).sum::<u64>(), 12, "{calls:?}");
     }
 }
 
@@ -109,11 +122,13 @@ async fn a_call_without_a_claim_is_booked_in_the_place_of_its_reservation() {
     on_every_store(async |store| {
         let reserved = planned(-7, 2);
         assert_eq!(store.store.reserve(&reserved, at(0)).await.unwrap(), Admission::Admitted);
-        let call = |channel: Option<&str>, tokens, is_priced, reservation| UnclaimedCall {
+        let call = |channel: Option<&str>, tokens, is_priced: bool, reservation| UnclaimedCall {
             workspace: workspace(),
             channel: channel.map(ChannelId::new),
-            cost: CallCost { tokens, micros: if is_priced { 2 * tokens } else { 0 } },
-            is_priced,
+            model: "openai/test".into(),
+            calls: 1,
+            usage: Usage { input_tokens: tokens, ..Usage::default() },
+            price: is_priced.then_some(Price { micros: 2 * tokens }),
             at: at(0),
             reservation,
         };

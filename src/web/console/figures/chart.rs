@@ -1,7 +1,9 @@
 //! A chart of stacked bars, one for each day, in a drawing that is stretched to the place that it has; and its table.
 
-use jiff::Timestamp;
+use std::sync::Arc;
 
+use crate::web::figures::calendar;
+use crate::web::figures::tally::Figures;
 use aizuchi_core::store::figures::Day;
 
 /// The height of a chart, in the units of its drawing.
@@ -9,7 +11,6 @@ const HEIGHT: f64 = 100.0;
 /// Of a day's bar, with the gap beside it.
 const DAY_WIDTH: f64 = 10.0;
 const GAP: f64 = 1.5;
-const DAY_SECONDS: i64 = 24 * 3600;
 
 /// What is stacked: a value for each day.
 pub struct Series {
@@ -25,6 +26,8 @@ pub struct Chart {
     pub title: &'static str,
     /// The sum of the period.
     pub sum: String,
+    /// What is counted, where the title does not say it.
+    pub note: Option<&'static str>,
     /// The highest bar, as text.
     pub most: String,
     pub width: f64,
@@ -50,10 +53,10 @@ impl Series {
     pub fn new(
         word: &'static str,
         class: &'static str,
-        days: &[Day],
-        value: impl Fn(&Day) -> f64,
+        days: &[(Day, Arc<Figures>)],
+        value: impl Fn(&Figures) -> f64,
     ) -> Self {
-        Self { word, class, values: days.iter().map(value).collect() }
+        Self { word, class, values: days.iter().map(|(_, figures)| value(figures)).collect() }
     }
 
     pub fn total(&self) -> f64 {
@@ -66,15 +69,16 @@ impl Chart {
         id: &'static str,
         title: &'static str,
         sum: String,
-        days: &[Day],
+        days: &[(Day, Arc<Figures>)],
         series: Vec<Series>,
         tell: &dyn Fn(f64) -> String,
     ) -> Self {
+        let dates: Vec<String> = days.iter().map(|(day, _)| date(*day)).collect();
         let sum_of = |index: usize| series.iter().map(|series| series.values[index]).sum::<f64>();
         let most = (0..days.len()).map(sum_of).fold(0.0, f64::max);
         let scale = if most > 0.0 { HEIGHT / most } else { 0.0 };
         let mut bars = Vec::new();
-        for (index, day) in days.iter().enumerate() {
+        for (index, date) in dates.iter().enumerate() {
             let mut top = HEIGHT;
             for series in series.iter().filter(|series| series.values[index] > 0.0) {
                 let (value, word) = (series.values[index], series.word);
@@ -86,35 +90,34 @@ impl Chart {
                     width: format!("{:.1}", DAY_WIDTH - GAP),
                     height: format!("{height:.2}"),
                     class: series.class,
-                    label: format!("{} · {word}: {}", date(*day), tell(value)),
+                    label: format!("{date} · {word}: {}", tell(value)),
                 });
             }
         }
         let row = |index: usize| {
             let values = series.iter().map(|series| tell(series.values[index])).collect();
-            (date(days[index]), values)
+            (dates[index].clone(), values)
         };
         let filled = (0..days.len()).rev().filter(|index| sum_of(*index) > 0.0);
         Self {
             id,
             title,
             sum,
+            note: None,
             most: tell(most),
             width: days.len() as f64 * DAY_WIDTH,
             height: HEIGHT,
             bars,
-            first: days.first().copied().map(date).unwrap_or_default(),
-            last: days.last().copied().map(date).unwrap_or_default(),
+            first: dates.first().cloned().unwrap_or_default(),
+            last: dates.last().cloned().unwrap_or_default(),
             rows: filled.map(row).collect(),
             legend: series.iter().map(|series| (series.word, series.class)).collect(),
         }
     }
 }
 
-/// A day as a date.
-pub fn date(Day(day): Day) -> String {
-    let midnight = Timestamp::from_second(day.saturating_mul(DAY_SECONDS));
-    midnight.map_or_else(|_| day.to_string(), |midnight| midnight.strftime("%Y-%m-%d").to_string())
+fn date(day: Day) -> String {
+    calendar::date(day).map(|date| date.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -123,10 +126,16 @@ mod tests {
 
     #[test]
     fn bars_are_stacked_to_the_height_of_the_highest_day() {
-        let days = [Day(20_000), Day(20_001), Day(20_002)];
-        let first = |day: &Day| if day.0 == 20_000 { 6.0 } else { 0.0 };
-        let other = |day: &Day| if day.0 < 20_002 { 2.0 } else { 0.0 };
-        let series = vec![Series::new("a", "a", &days, first), Series::new("b", "b", &days, other)];
+        let day = |day, spoke, decisions| {
+            let mut figures = Figures::default();
+            (figures.all.spoke, figures.all.decisions) = (spoke, decisions);
+            (Day(day), Arc::new(figures))
+        };
+        let days = [day(20_000, 6, 2), day(20_001, 0, 2), day(20_002, 0, 0)];
+        let series = vec![
+            Series::new("a", "a", &days, |figures| figures.all.spoke as f64),
+            Series::new("b", "b", &days, |figures| figures.all.decisions as f64),
+        ];
         let chart = Chart::new("x", "X", String::new(), &days, series, &|value| format!("{value}"));
         let bars: Vec<_> = chart.bars.iter().map(|bar| (&*bar.y, &*bar.height)).collect();
         assert_eq!(bars, [("25.00", "75.00"), ("0.00", "25.00"), ("75.00", "25.00")]);

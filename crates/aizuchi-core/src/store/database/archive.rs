@@ -25,7 +25,9 @@ use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
     DatabaseStore, figures, journal, marks, memory, memory_rows, memos, order_journal, rows, sql,
 };
-use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
+use crate::store::figures::{
+    AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
+};
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::{
     Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
@@ -404,6 +406,18 @@ impl Archive for DatabaseStore {
 
     async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError> {
         figures::answer_delays(&self.readers, period).await
+    }
+
+    async fn reactions_by_day(&self, period: &Period) -> Result<Vec<ReactionCount>, StoreError> {
+        figures::reactions(&self.readers, period).await
+    }
+
+    async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError> {
+        figures::open_questions(&self.readers, period).await
+    }
+
+    async fn changed_days(&self, period: &Period, revision: u64) -> Result<Vec<Day>, StoreError> {
+        figures::changed_days(&self.readers, period, revision).await
     }
 
     async fn user_delays(

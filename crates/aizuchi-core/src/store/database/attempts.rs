@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::chat::ConversationId;
+use crate::chat::{ConversationId, WorkspaceId};
 use crate::decision::Attempt;
 use crate::event::Claim;
 use crate::event::planned_call::CallCost;
@@ -20,16 +20,30 @@ pub enum AttemptOwner<'a> {
     MemoryJob(&'a MemoryKey),
 }
 
+impl AttemptOwner<'_> {
+    /// Its workspace, and the id of its channel, which is empty for the whole workspace.
+    fn place(&self) -> (&WorkspaceId, &str) {
+        match self {
+            AttemptOwner::Decision(claim) => {
+                let ConversationId { workspace, channel, .. } = claim.event.conversation();
+                (workspace, channel.as_str())
+            }
+            AttemptOwner::MemoryJob(key) => {
+                (&key.workspace, key.channel().map_or("", |channel| channel.as_str()))
+            }
+        }
+    }
+}
+
 pub async fn put_attempt(
     connection: &mut Connection,
     owner: &AttemptOwner<'_>,
     attempt: Attempt,
 ) -> Result<(), StoreError> {
-    let (workspace, decision, job) = match owner {
-        AttemptOwner::Decision(claim) => {
-            (&claim.event.conversation().workspace, claim.decision.0, None)
-        }
-        AttemptOwner::MemoryJob(key) => (&key.workspace, 0, Some(key.to_string())),
+    let (workspace, channel) = owner.place();
+    let (decision, job) = match owner {
+        AttemptOwner::Decision(claim) => (claim.decision.0, None),
+        AttemptOwner::MemoryJob(key) => (0, Some(key.to_string())),
     };
     record_spending(connection, owner, &attempt).await?;
     let put = query(sql::PUT_ATTEMPT)
@@ -50,6 +64,8 @@ pub async fn put_attempt(
         .bind(job)
         .bind(json!(attempt.omissions).to_string())
         .bind(i64::from(attempt.usage.is_estimated))
+        .bind(workspace.as_str())
+        .bind(channel)
         .bind(attempt.usage.cache_write_tokens as i64);
     let attempt_row: i64 = rows::column(&put.fetch_one(&mut *connection).await?, "id")?;
     let Some(exchange) = attempt.exchange else { return Ok(()) };
@@ -84,14 +100,10 @@ async fn record_spending(
     owner: &AttemptOwner<'_>,
     attempt: &Attempt,
 ) -> Result<(), StoreError> {
-    let (workspace, channel, is_unsolicited) = match owner {
-        AttemptOwner::Decision(claim) => {
-            let ConversationId { workspace, channel, .. } = claim.event.conversation();
-            (workspace, channel.as_str(), !claim.is_owed)
-        }
-        AttemptOwner::MemoryJob(key) => {
-            (&key.workspace, key.channel().map_or("", |channel| channel.as_str()), true)
-        }
+    let (workspace, channel) = owner.place();
+    let is_unsolicited = match owner {
+        AttemptOwner::Decision(claim) => !claim.is_owed,
+        AttemptOwner::MemoryJob(_) => true,
     };
     let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
     let cost = CallCost { tokens, micros: attempt.price.map_or(0, |price| price.micros) };

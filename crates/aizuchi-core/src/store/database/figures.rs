@@ -2,13 +2,16 @@
 
 use jiff::SignedDuration;
 
-use crate::chat::{ChannelId, WorkspaceId};
-use crate::decision::{Price, Usage};
+use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use crate::decision::{Judgment, Price, Usage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::StoreError;
-use crate::store::database::connection::{Readers, Row, query};
+use crate::store::database::connection::{Query, Readers, Row, query};
 use crate::store::database::{rows, sql};
-use crate::store::figures::{AnswerDelay, CallSum, Day, MessageCount, OutcomeCount, Period};
+use crate::store::figures::{
+    ANSWER_WINDOW, AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
+    ReactionCount,
+};
 
 pub async fn messages(readers: &Readers, period: &Period) -> Result<Vec<MessageCount>, StoreError> {
     let count = |row: &Row| {
@@ -38,7 +41,8 @@ pub async fn calls(readers: &Readers, period: &Period) -> Result<Vec<CallSum>, S
     let sum = |row: &Row| {
         Ok(CallSum {
             day: day(row)?,
-            channel: channel(row)?,
+            channel: Some(channel(row)?).filter(|channel| !channel.as_str().is_empty()),
+            kind: rows::parse_name(&rows::column::<String>(row, "kind")?)?,
             model: rows::column::<String>(row, "model")?.into(),
             calls: count(row, "n")?,
             usage: Usage {
@@ -49,6 +53,7 @@ pub async fn calls(readers: &Readers, period: &Period) -> Result<Vec<CallSum>, S
                 is_estimated: rows::column(row, "is_estimated")?,
             },
             price: Price { micros: count(row, "micros")? },
+            unpriced_tokens: count(row, "unpriced_tokens")?,
         })
     };
     by_day(readers, sql::CALLS_BY_DAY, period).await?.iter().map(sum).collect()
@@ -58,16 +63,64 @@ pub async fn answer_delays(
     readers: &Readers,
     period: &Period,
 ) -> Result<Vec<AnswerDelay>, StoreError> {
-    let delays = query(sql::ANSWER_DELAYS).bind(period.workspace.as_str());
-    let delays = delays.bind(period.since.as_millisecond()).fetch_all(readers).await?;
     let delay = |row: &Row| {
         Ok(AnswerDelay {
+            day: day(row)?,
             channel: channel(row)?,
             is_addressed: rows::column(row, "is_addressed")?,
             delay: SignedDuration::from_millis(rows::column(row, "delay_ms")?),
         })
     };
-    delays.iter().map(delay).collect()
+    by_day(readers, sql::ANSWER_DELAYS, period).await?.iter().map(delay).collect()
+}
+
+pub async fn reactions(
+    readers: &Readers,
+    period: &Period,
+) -> Result<Vec<ReactionCount>, StoreError> {
+    let count = |row: &Row| {
+        Ok(ReactionCount { day: day(row)?, channel: channel(row)?, count: count(row, "n")? })
+    };
+    by_day(readers, sql::REACTIONS_BY_DAY, period).await?.iter().map(count).collect()
+}
+
+pub async fn open_questions(
+    readers: &Readers,
+    period: &Period,
+) -> Result<Vec<OpenQuestion>, StoreError> {
+    let question = |row: &Row| {
+        Ok(OpenQuestion {
+            day: day(row)?,
+            channel: channel(row)?,
+            at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
+            author: UserId::new(rows::column::<String>(row, "author")?),
+            text: rows::column::<String>(row, "text")?.into(),
+            is_taken_up: is_taken_up(row)?,
+        })
+    };
+    by_day(readers, sql::OPEN_QUESTIONS, period).await?.iter().map(question).collect()
+}
+
+/// Whether the decision in a question's row was about the question, and soon.
+fn is_taken_up(row: &Row) -> Result<bool, StoreError> {
+    let (asked, closed) = (rows::column(row, "at_ms")?, rows::optional_time(row, "closed_ms")?);
+    let Some(closed) = closed else { return Ok(false) };
+    let judgment: Option<Judgment> = rows::parse_optional(row, "judgment")?;
+    let about = match judgment.and_then(|judgment| judgment.about) {
+        Some(about) => Some(about),
+        None => rows::column::<Option<String>>(row, "newest")?.map(MessageId::new),
+    };
+    let is_about_it = about == Some(MessageId::new(rows::column::<String>(row, "id")?));
+    Ok(is_about_it && closed.duration_since(rows::to_timestamp(asked)?) <= ANSWER_WINDOW)
+}
+
+pub async fn changed_days(
+    readers: &Readers,
+    period: &Period,
+    revision: u64,
+) -> Result<Vec<Day>, StoreError> {
+    let days = of_period(sql::CHANGED_DAYS, period).bind(revision as i64);
+    days.fetch_all(readers).await?.iter().map(day).collect()
 }
 
 pub async fn user_delays(
@@ -85,11 +138,15 @@ async fn by_day(
     statement: &'static str,
     period: &Period,
 ) -> Result<Vec<Row>, StoreError> {
-    let query = query(statement)
+    of_period(statement, period).fetch_all(readers).await
+}
+
+fn of_period(statement: &'static str, period: &Period) -> Query {
+    query(statement)
         .bind(period.workspace.as_str())
         .bind(period.since.as_millisecond())
-        .bind(period.offset_ms());
-    query.fetch_all(readers).await
+        .bind(period.offset_ms())
+        .bind(period.until.as_millisecond())
 }
 
 fn day(row: &Row) -> Result<Day, StoreError> {

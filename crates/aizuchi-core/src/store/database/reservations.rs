@@ -11,6 +11,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::spending::Expense;
 use crate::store::database::{rows, sql};
+use crate::store::figures::CallKind;
 
 pub async fn reserve(
     connection: &mut Connection,
@@ -67,7 +68,9 @@ async fn book_lapsed(
     call: &PlannedCall,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    for statement in [sql::BOOK_LAPSED_RESERVATIONS, sql::DROP_LAPSED_RESERVATIONS] {
+    let statements =
+        [sql::BOOK_LAPSED_RESERVATIONS, sql::PUT_LAPSED_CALLS, sql::DROP_LAPSED_RESERVATIONS];
+    for statement in statements {
         let lapsed = query(statement).bind(now.as_millisecond()).bind(call.owner.token);
         lapsed.execute(&mut *connection).await?;
     }
@@ -92,21 +95,36 @@ async fn put_judge_call(
     Ok(())
 }
 
-/// Books what a call cost that has no claim, in the place of what was reserved for it.
+/// Books what calls cost that have no claim, in the place of what was reserved for them.
 pub async fn book(connection: &mut Connection, call: &UnclaimedCall) -> Result<(), StoreError> {
     if let Some(token) = call.reservation {
-        release(connection, token).await?;
+        release(&mut *connection, token).await?;
     }
     let channel = call.channel.as_ref().map_or("", ChannelId::as_str);
     let expense = Expense {
         workspace: &call.workspace,
         channel,
         at: call.at,
-        cost: call.cost,
-        is_priced: call.is_priced,
+        cost: call.cost(),
+        is_priced: call.price.is_some(),
         is_unsolicited: false,
     };
-    expense.add(connection).await
+    expense.add(&mut *connection).await?;
+    let put = query(sql::PUT_UNCLAIMED_CALL)
+        .bind(call.workspace.as_str())
+        .bind(channel)
+        .bind(call.at.as_millisecond())
+        .bind(CallKind::Trial.name())
+        .bind(&*call.model)
+        .bind(call.calls as i64)
+        .bind(call.usage.input_tokens as i64)
+        .bind(call.usage.cached_tokens as i64)
+        .bind(call.usage.output_tokens as i64)
+        .bind(i64::from(call.usage.is_estimated))
+        .bind(call.price.map(|price| price.micros as i64))
+        .bind(call.usage.cache_write_tokens as i64);
+    put.execute(connection).await?;
+    Ok(())
 }
 
 /// Gives back what a claim has reserved: its calls are booked.

@@ -630,6 +630,15 @@ statements! {
         ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros,
             unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens,
             unpriced_tokens = spending.unpriced_tokens + excluded.unpriced_tokens";
+    /// What model they were for is not known.
+    PUT_LAPSED_CALLS = "
+        INSERT INTO unclaimed_calls
+            (workspace, channel, at_ms, kind, model, calls, input_tokens, cached_tokens, output_tokens,
+             usage_is_estimated, price_micros, cache_write_tokens)
+        SELECT workspace, channel, CAST(?1 AS BIGINT), 'unfinished', '', 1, tokens, 0, 0, 1,
+            CASE WHEN micros > 0 THEN micros END, 0
+        FROM reservations
+        WHERE until_ms <= ?1 AND token <> ?2";
     DROP_LAPSED_RESERVATIONS = "DELETE FROM reservations WHERE until_ms <= ?1 AND token <> ?2";
     PUT_RESERVATION = "
         INSERT INTO reservations (token, workspace, channel, is_unasked, tokens, micros, until_ms)
@@ -678,9 +687,14 @@ statements! {
         INSERT INTO attempts
             (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
              output_tokens, latency_ms, result, judgment, error, price_micros, chore,
-             left_out, usage_is_estimated, cache_write_tokens)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+             left_out, usage_is_estimated, workspace, channel, cache_write_tokens)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
         RETURNING id";
+    PUT_UNCLAIMED_CALL = "
+        INSERT INTO unclaimed_calls
+            (workspace, channel, at_ms, kind, model, calls, input_tokens, cached_tokens, output_tokens,
+             usage_is_estimated, price_micros, cache_write_tokens)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     PUT_EXCHANGE = "
         INSERT INTO exchanges (attempt, at_ms, prompt, packed, stored_bytes) VALUES (?1, ?2, ?3, ?4, ?5)";
     PUT_EXCHANGE_MESSAGES = "
@@ -891,14 +905,14 @@ statements! {
         WHERE workspace = ?1 AND opened_ms >= ?2
         GROUP BY channel, ended
         ORDER BY channel, coalesce(ended, '')";
-    // Figures: ?1 workspace, ?2 since, ?3 what local time is ahead. Indexes alone answer the first.
+    // Figures: ?1 workspace, ?2 since, ?3 what local time is ahead, ?4 until. Indexes alone answer the first.
 
     MESSAGES_BY_DAY = "
         SELECT channel, day, is_own, CAST(sum(n) AS BIGINT) AS n FROM
             (SELECT m.channel, (m.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, CAST(0 AS BIGINT) AS is_own, count(*) AS n
              FROM channels AS c
              CROSS JOIN messages AS m INDEXED BY messages_in_channel
-                ON m.workspace = c.workspace AND m.channel = c.id AND m.at_ms >= ?2
+                ON m.workspace = c.workspace AND m.channel = c.id AND m.at_ms >= ?2 AND m.at_ms < ?4
              WHERE c.workspace = ?1
              GROUP BY 1, 2
              UNION ALL
@@ -906,7 +920,8 @@ statements! {
                 CASE WHEN t.is_own = 1 THEN count(*) ELSE -count(*) END
              FROM channels AS c
              CROSS JOIN messages AS s INDEXED BY messages_by_persona
-                ON s.workspace = c.workspace AND s.channel = c.id AND s.at_ms >= ?2 AND s.author_kind = 'persona'
+                ON s.workspace = c.workspace AND s.channel = c.id AND s.at_ms >= ?2 AND s.at_ms < ?4
+                    AND s.author_kind = 'persona'
              CROSS JOIN (SELECT CAST(0 AS BIGINT) AS is_own UNION ALL SELECT CAST(1 AS BIGINT)) AS t ON true
              WHERE c.workspace = ?1
              GROUP BY 1, 2, 3) AS part
@@ -916,35 +931,95 @@ statements! {
     OUTCOMES_BY_DAY = "
         SELECT channel, (opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, ended, count(*) AS n
         FROM decisions INDEXED BY decisions_by_time
-        WHERE workspace = ?1 AND opened_ms >= ?2
+        WHERE workspace = ?1 AND opened_ms >= ?2 AND opened_ms < ?4
         GROUP BY 1, 2, 3
         ORDER BY 2, 1, coalesce(ended, '')";
     CALLS_BY_DAY = "
-        SELECT d.channel, (d.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, a.model, count(*) AS n,
-            CAST(sum(a.input_tokens) AS BIGINT) AS input_tokens,
-            CAST(sum(a.cached_tokens) AS BIGINT) AS cached_tokens,
-            CAST(sum(a.cache_write_tokens) AS BIGINT) AS cache_write_tokens,
-            CAST(sum(a.output_tokens) AS BIGINT) AS output_tokens,
-            max(a.usage_is_estimated) AS is_estimated,
-            CAST(sum(coalesce(a.price_micros, 0)) AS BIGINT) AS micros
-        FROM decisions AS d INDEXED BY decisions_by_time
-        CROSS JOIN attempts AS a INDEXED BY attempts_of_decision ON a.decision = d.id
-        WHERE d.workspace = ?1 AND d.opened_ms >= ?2
-        GROUP BY 1, 2, 3
-        ORDER BY 2, 1, 3";
+        SELECT channel, (at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, verb AS kind, model, count(*) AS n,
+            CAST(sum(input_tokens) AS BIGINT) AS input_tokens,
+            CAST(sum(cached_tokens) AS BIGINT) AS cached_tokens,
+            CAST(sum(cache_write_tokens) AS BIGINT) AS cache_write_tokens,
+            CAST(sum(output_tokens) AS BIGINT) AS output_tokens,
+            max(usage_is_estimated) AS is_estimated,
+            CAST(sum(coalesce(price_micros, 0)) AS BIGINT) AS micros,
+            CAST(sum(CASE WHEN price_micros IS NULL THEN input_tokens + output_tokens ELSE 0 END) AS BIGINT) AS unpriced_tokens
+        FROM attempts INDEXED BY attempts_by_time
+        WHERE workspace = ?1 AND at_ms >= ?2 AND at_ms < ?4
+        GROUP BY 1, 2, 3, 4
+        UNION ALL
+        SELECT channel, (at_ms + CAST(?3 AS BIGINT)) / 86400000, kind, model, CAST(sum(calls) AS BIGINT),
+            CAST(sum(input_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT),
+            CAST(sum(cache_write_tokens) AS BIGINT), CAST(sum(output_tokens) AS BIGINT),
+            max(usage_is_estimated), CAST(sum(coalesce(price_micros, 0)) AS BIGINT),
+            CAST(sum(CASE WHEN price_micros IS NULL THEN input_tokens + output_tokens ELSE 0 END) AS BIGINT)
+        FROM unclaimed_calls INDEXED BY unclaimed_calls_by_time
+        WHERE workspace = ?1 AND at_ms >= ?2 AND at_ms < ?4
+        GROUP BY 1, 2, 3, 4
+        ORDER BY 2, 1, 3, 4";
     /// From the newest message that a decision covers to the first that was posted for it.
     ANSWER_DELAYS = "
-        SELECT channel, is_addressed, said_ms - newest_ms AS delay_ms FROM
-            (SELECT d.id, d.channel, d.is_addressed,
+        SELECT channel, day, is_addressed, said_ms - newest_ms AS delay_ms FROM
+            (SELECT d.id, d.channel, (d.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, d.is_addressed,
                 (SELECT min(s.at_ms) FROM outbox AS o INDEXED BY outbox_by_decision
                  CROSS JOIN messages AS s ON s.workspace = o.workspace AND s.id = o.message AND s.channel = o.channel
                  WHERE o.decision = d.id) AS said_ms,
                 (SELECT max(m.at_ms) FROM messages AS m INDEXED BY messages_by_decision
                  WHERE m.decision = d.id) AS newest_ms
              FROM decisions AS d INDEXED BY decisions_by_time
-             WHERE d.workspace = ?1 AND d.opened_ms >= ?2 AND d.ended = 'spoke') AS part
+             WHERE d.workspace = ?1 AND d.opened_ms >= ?2 AND d.opened_ms < ?4 AND d.ended = 'spoke') AS part
         WHERE said_ms >= newest_ms
         ORDER BY id";
+    /// How people reacted to what the persona posted, by the day of the post.
+    REACTIONS_BY_DAY = "
+        SELECT s.channel, (s.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, count(*) AS n
+        FROM channels AS c
+        CROSS JOIN messages AS s INDEXED BY messages_by_persona
+            ON s.workspace = c.workspace AND s.channel = c.id AND s.at_ms >= ?2 AND s.at_ms < ?4
+                AND s.author_kind = 'persona'
+        CROSS JOIN reactions AS r ON r.workspace = s.workspace AND r.message = s.id AND r.channel = s.channel
+        WHERE c.workspace = ?1 AND r.kind = 'human' AND r.removed_ms IS NULL
+        GROUP BY 1, 2
+        ORDER BY 2, 1";
+    /// What may be a question at a channel's top level that no other person followed, within an hour or in its thread,
+    /// and the decision that it led to, if the persona spoke unasked. Nobody else answers what the persona owes an answer.
+    OPEN_QUESTIONS = "
+        SELECT m.channel, (m.at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, m.id, m.at_ms, m.author, m.text,
+            d.closed_ms, d.judgment,
+            (SELECT n.id FROM messages AS n INDEXED BY messages_by_decision
+             WHERE n.decision = d.id ORDER BY n.at_ms DESC, n.id DESC LIMIT 1) AS newest
+        FROM messages AS m INDEXED BY messages_asking
+        LEFT JOIN decisions AS d ON d.id = m.decision AND d.ended = 'spoke' AND d.is_addressed = 0
+        WHERE m.workspace = ?1 AND m.at_ms >= ?2 AND m.at_ms < ?4
+            AND (instr(m.text, '?') > 0 OR instr(m.text, '？') > 0)
+            AND m.thread = '' AND m.author_kind = 'human' AND m.deleted_ms IS NULL AND m.withheld = 0
+            AND m.gate IS DISTINCT FROM 'opted_out' AND m.gate IS DISTINCT FROM 'command'
+            AND NOT EXISTS (SELECT 1 FROM owed AS w
+                WHERE w.workspace = m.workspace AND w.channel = m.channel AND w.message = m.id)
+            AND NOT EXISTS (SELECT 1 FROM messages AS n INDEXED BY messages_in_order
+                WHERE n.workspace = m.workspace AND n.channel = m.channel AND n.thread = ''
+                    AND n.at_ms >= m.at_ms AND n.at_ms <= m.at_ms + 3600000
+                    AND n.author_kind = 'human' AND n.author <> m.author)
+            AND NOT EXISTS (SELECT 1 FROM messages AS n INDEXED BY messages_in_order
+                WHERE n.workspace = m.workspace AND n.channel = m.channel AND n.thread = m.id
+                    AND n.author_kind = 'human' AND n.author <> m.author)
+        ORDER BY m.channel, m.at_ms, m.id";
+    /// The days with a figure that may be another since the revision ?5. A message may answer what was asked an hour
+    /// before it, or what began its thread. The plus keeps SQLite from looking for that by its time.
+    CHANGED_DAYS = "
+        SELECT DISTINCT (at_ms + CAST(?3 AS BIGINT)) / 86400000 AS day FROM
+            (SELECT at_ms FROM messages INDEXED BY messages_by_revision WHERE workspace = ?1 AND revision > ?5
+             UNION ALL
+             SELECT at_ms - 3600000 FROM messages INDEXED BY messages_by_revision WHERE workspace = ?1 AND revision > ?5
+             UNION ALL
+             SELECT +q.at_ms FROM messages AS m INDEXED BY messages_by_revision
+             CROSS JOIN messages AS q ON q.workspace = m.workspace AND q.id = m.thread AND q.channel = m.channel
+             WHERE m.workspace = ?1 AND m.revision > ?5 AND m.thread <> ''
+             UNION ALL
+             SELECT at_ms FROM messages INDEXED BY messages_by_reaction WHERE workspace = ?1 AND reacted > ?5
+             UNION ALL
+             SELECT opened_ms FROM decisions INDEXED BY decisions_by_revision WHERE workspace = ?1 AND revision > ?5) AS part
+        WHERE at_ms >= ?2 AND at_ms < ?4
+        ORDER BY day";
     PEOPLE_DELAYS = "SELECT id AS channel, delays FROM channels WHERE workspace = ?1 ORDER BY id";
     /// The newest before ?1 of the workspace ?2; null: of all.
     PRIVATE_READS = "

@@ -22,7 +22,9 @@ use crate::memo::Memo;
 use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
-use crate::store::figures::{AnswerDelay, CallSum, MessageCount, OutcomeCount, Period};
+use crate::store::figures::{
+    AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
+};
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
@@ -346,6 +348,18 @@ impl Archive for VolatileStore {
 
     async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError> {
         Ok(self.lock().answer_delays(period))
+    }
+
+    async fn reactions_by_day(&self, period: &Period) -> Result<Vec<ReactionCount>, StoreError> {
+        Ok(self.lock().reactions_by_day(period))
+    }
+
+    async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError> {
+        Ok(self.lock().open_questions(period))
+    }
+
+    async fn changed_days(&self, period: &Period, revision: u64) -> Result<Vec<Day>, StoreError> {
+        Ok(self.lock().changed_days(period, revision))
     }
 
     async fn user_delays(

@@ -4,9 +4,11 @@ use jiff::Timestamp;
 
 use crate::chat::ChannelId;
 use crate::context::BudgetUsage;
+use crate::decision::{Price, Usage};
 use crate::event::planned_call::{
     Admission, CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, UnclaimedCall,
 };
+use crate::store::figures::CallKind;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::channel_status::SpendingSum;
 
@@ -27,18 +29,16 @@ impl VolatileState {
         admission
     }
 
-    /// Books what a call cost that has no claim, in the place of what was reserved for it.
+    /// Books what calls cost that have no claim, in the place of what was reserved for them.
     pub(super) fn book(&mut self, call: &UnclaimedCall) {
         if let Some(token) = call.reservation {
             self.reservations.remove(&token);
         }
-        let used = SpendingSum::of_call(
-            call.cost.tokens,
-            call.is_priced.then_some(call.cost.micros),
-            false,
-        );
+        let micros = call.price.map(|price| price.micros);
+        let used = SpendingSum::of_call(call.cost().tokens, micros, false);
         let channel = call.channel.clone().unwrap_or_else(|| ChannelId::new(""));
         self.record_spending(&call.workspace, &channel, call.at, used);
+        self.unclaimed_calls.push((CallKind::Trial, call.clone()));
     }
 
     /// Books what other claims than this one have reserved and not used in time.
@@ -53,6 +53,18 @@ impl VolatileState {
             let used = SpendingSum::of_call(tokens, micros, call.owner.is_unsolicited);
             let channel = ChannelId::new(call.owner.channel_name());
             self.record_spending(&call.owner.workspace, &channel, call.until, used);
+            let lapsed = UnclaimedCall {
+                workspace: call.owner.workspace,
+                channel: call.owner.channel,
+                // What model it was for is not known.
+                model: "".into(),
+                calls: 1,
+                usage: Usage { input_tokens: tokens, is_estimated: true, ..Usage::default() },
+                price: micros.map(|micros| Price { micros }),
+                at: now,
+                reservation: None,
+            };
+            self.unclaimed_calls.push((CallKind::Unfinished, lapsed));
         }
     }
 

@@ -1,0 +1,194 @@
+//! `GET /api/figures`: the figures as JSON.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Query, State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::web::access::Visitor;
+use crate::web::figures::calendar::{Calendar, date};
+use crate::web::figures::tally::{Figures, Sums};
+use crate::web::figures::{PeriodFigures, SPANS};
+use crate::web::refusal::Refusal;
+use crate::web::{ApiResult, Web, workspaces};
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::store::figures::{CallKind, Day};
+
+/// The most days of one answer.
+const MOST_DAYS: i64 = SPANS[SPANS.len() - 1];
+
+#[derive(Deserialize, JsonSchema)]
+pub struct FiguresQuery {
+    /// The id of a workspace. Without one it is the local room.
+    workspace: Option<String>,
+    /// How many days, today among them: 1 to 90, and 30 if omitted.
+    days: Option<i64>,
+}
+
+/// The figures of a workspace.
+#[derive(Serialize, JsonSchema)]
+pub struct FiguresAnswer {
+    workspace: WorkspaceId,
+    /// Days begin at midnight there.
+    zone: String,
+    /// What money is in.
+    currency: String,
+    total: FigureSums,
+    /// How many decisions ended so; `open` are those that have not.
+    outcomes: BTreeMap<&'static str, u64>,
+    /// Oldest first.
+    days: Vec<FigureDay>,
+    channels: Vec<FigureChannel>,
+    models: Vec<FigureModel>,
+    kinds: Vec<FigureKind>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FigureSums {
+    /// Messages of others.
+    heard: u64,
+    decisions: u64,
+    spoke: u64,
+    /// How often it reacted in place of words.
+    reacted: u64,
+    /// How often people reacted to its posts.
+    reactions: u64,
+    /// What people asked everybody and no other person followed.
+    unanswered_questions: u64,
+    /// Those of them that it spoke to, unasked.
+    taken_up: u64,
+    #[serde(flatten)]
+    calls: FigureCalls,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FigureCalls {
+    calls: u64,
+    input_tokens: u64,
+    cached_tokens: u64,
+    cache_write_tokens: u64,
+    output_tokens: u64,
+    money: f64,
+    /// Those of the tokens whose price is not known.
+    unpriced_tokens: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FigureDay {
+    date: String,
+    outcomes: BTreeMap<&'static str, u64>,
+    #[serde(flatten)]
+    sums: FigureSums,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FigureChannel {
+    /// Null: what was for the whole workspace.
+    id: Option<ChannelId>,
+    /// Null where the visitor may not learn it.
+    name: Option<String>,
+    #[serde(flatten)]
+    sums: FigureSums,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FigureModel {
+    /// Empty where it is not known.
+    model: Arc<str>,
+    #[serde(flatten)]
+    calls: FigureCalls,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FigureKind {
+    kind: CallKind,
+    #[serde(flatten)]
+    calls: FigureCalls,
+}
+
+pub(crate) async fn figures(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: Result<Query<FiguresQuery>, QueryRejection>,
+) -> ApiResult<FiguresAnswer> {
+    let wrong = || Refusal::WrongDays { most: MOST_DAYS };
+    let Query(query) = query.map_err(|_| wrong())?;
+    let days = query.days.unwrap_or(SPANS[1]);
+    if !(1..=MOST_DAYS).contains(&days) {
+        return Err(wrong().into());
+    }
+    let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
+    let PeriodFigures { days, total } = PeriodFigures::read(&web, &workspace, days).await?;
+    let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
+    let channel = |(id, sums): (&Option<ChannelId>, &Sums)| FigureChannel {
+        name: id.as_ref().and_then(|id| names.get(id).cloned()),
+        id: id.clone(),
+        sums: sums.into(),
+    };
+    Ok(Json(FiguresAnswer {
+        workspace,
+        zone: Calendar { zone: &web.zone }.zone_name(web.clock.now()),
+        currency: web.currency.clone(),
+        channels: total.channels.iter().map(channel).collect(),
+        models: total.models.iter().map(FigureModel::from).collect(),
+        kinds: total.kinds.iter().map(FigureKind::from).collect(),
+        days: days.iter().map(|(day, figures)| FigureDay::new(*day, figures)).collect(),
+        total: (&total.all).into(),
+        outcomes: total.outcomes,
+    }))
+}
+
+impl FigureDay {
+    fn new(day: Day, figures: &Figures) -> Self {
+        Self {
+            date: date(day).map(|date| date.to_string()).unwrap_or_default(),
+            outcomes: figures.outcomes.clone(),
+            sums: (&figures.all).into(),
+        }
+    }
+}
+
+impl From<(&Arc<str>, &Sums)> for FigureModel {
+    fn from((model, sums): (&Arc<str>, &Sums)) -> Self {
+        Self { model: model.clone(), calls: sums.into() }
+    }
+}
+
+impl From<(&CallKind, &Sums)> for FigureKind {
+    fn from((kind, sums): (&CallKind, &Sums)) -> Self {
+        Self { kind: *kind, calls: sums.into() }
+    }
+}
+
+impl From<&Sums> for FigureSums {
+    fn from(sums: &Sums) -> Self {
+        Self {
+            heard: sums.heard,
+            decisions: sums.decisions,
+            spoke: sums.spoke,
+            reacted: sums.reacted,
+            reactions: sums.reactions,
+            unanswered_questions: sums.questions,
+            taken_up: sums.taken_up,
+            calls: sums.into(),
+        }
+    }
+}
+
+impl From<&Sums> for FigureCalls {
+    fn from(sums: &Sums) -> Self {
+        Self {
+            calls: sums.calls,
+            input_tokens: sums.usage.input_tokens,
+            cached_tokens: sums.usage.cached_tokens,
+            cache_write_tokens: sums.usage.cache_write_tokens,
+            output_tokens: sums.usage.output_tokens,
+            money: sums.micros as f64 / 1e6,
+            unpriced_tokens: sums.unpriced_tokens,
+        }
+    }
+}

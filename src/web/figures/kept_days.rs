@@ -1,0 +1,196 @@
+//! The figures of days that are over, kept in memory, so that a page does not count the same days again and again.
+//!
+//! A kept day is what the database says as long as nothing changes that it counts. Each message, reaction and decision
+//! carries the revision of its last change, so before kept days are used, those with something newer are dropped.
+//! What else is counted has become final [`SETTLING`] after midnight.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+
+use crate::web::figures::SPANS;
+use crate::web::figures::calendar::{Calendar, spans};
+use crate::web::figures::tally::Figures;
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, Period};
+use aizuchi_core::store::{Archive, StoreError};
+
+/// After this time it is known whether a question of a day was answered. A model call belongs to the time at which it
+/// began, is stored when it has ended, and takes far less.
+const SETTLING: SignedDuration = ANSWER_WINDOW;
+
+/// The kept days of all workspaces.
+#[derive(Default)]
+pub struct KeptDays(Mutex<HashMap<WorkspaceId, WorkspaceDays>>);
+
+#[derive(Clone, Default)]
+struct WorkspaceDays {
+    /// They hold everything up to this revision.
+    revision: u64,
+    days: BTreeMap<Day, Arc<Figures>>,
+}
+
+/// What days are read with.
+pub struct DayReader<'a> {
+    pub archive: &'a dyn Archive,
+    pub calendar: Calendar<'a>,
+    pub now: Timestamp,
+    /// The newest committed revision, from before anything is read. What changes meanwhile is newer.
+    pub revision: u64,
+}
+
+impl KeptDays {
+    /// The figures of these days, in their order.
+    pub async fn read(
+        &self,
+        reader: &DayReader<'_>,
+        workspace: &WorkspaceId,
+        wanted: &[Day],
+    ) -> Result<Vec<(Day, Arc<Figures>)>, StoreError> {
+        let kept = self.0.lock().get(workspace).cloned();
+        let mut kept = kept.unwrap_or_default();
+        for day in reader.changed(workspace, &kept).await? {
+            kept.days.remove(&day);
+        }
+        let missing = wanted.iter().copied().filter(|day| !kept.days.contains_key(day));
+        let found = reader.count_days(workspace, &missing.collect()).await?;
+        let over = found.iter().filter(|(day, _)| reader.is_final(**day));
+        kept.days.extend(over.map(|(day, figures)| (*day, figures.clone())));
+        let oldest = reader.calendar.day_of(reader.now).0 - SPANS[SPANS.len() - 1];
+        kept.days.retain(|day, _| day.0 > oldest);
+        kept.revision = reader.revision;
+        let figures = |day: &Day| kept.days.get(day).or_else(|| found.get(day)).cloned();
+        let all = wanted.iter().filter_map(|day| Some((*day, figures(day)?))).collect();
+        self.0.lock().insert(workspace.clone(), kept);
+        Ok(all)
+    }
+}
+
+impl DayReader<'_> {
+    /// The kept days on which something has changed.
+    async fn changed(
+        &self,
+        workspace: &WorkspaceId,
+        kept: &WorkspaceDays,
+    ) -> Result<Vec<Day>, StoreError> {
+        let ends = kept.days.first_key_value().zip(kept.days.last_key_value());
+        let Some(((first, _), (last, _))) = ends else { return Ok(Vec::new()) };
+        let mut changed = Vec::new();
+        for period in self.calendar.periods(workspace, (*first, *last)) {
+            changed.extend(self.archive.changed_days(&period, kept.revision).await?);
+        }
+        Ok(changed)
+    }
+
+    /// Whether a day is over, and what is counted of it is known.
+    fn is_final(&self, day: Day) -> bool {
+        self.calendar.begin_of(Day(day.0 + 1)) <= self.now - SETTLING
+    }
+
+    async fn count_days(
+        &self,
+        workspace: &WorkspaceId,
+        wanted: &BTreeSet<Day>,
+    ) -> Result<BTreeMap<Day, Arc<Figures>>, StoreError> {
+        let mut days: BTreeMap<Day, Figures> =
+            wanted.iter().map(|day| (*day, Figures::default())).collect();
+        for span in spans(wanted) {
+            for period in self.calendar.periods(workspace, span) {
+                count(self.archive, &period, self.now, &mut days).await?;
+            }
+        }
+        Ok(days.into_iter().map(|(day, figures)| (day, Arc::new(figures))).collect())
+    }
+}
+
+/// Adds what is counted in a period.
+async fn count(
+    archive: &dyn Archive,
+    period: &Period,
+    now: Timestamp,
+    days: &mut BTreeMap<Day, Figures>,
+) -> Result<(), StoreError> {
+    for messages in archive.messages_by_day(period).await? {
+        days.entry(messages.day).or_default().add_messages(messages);
+    }
+    for outcomes in archive.outcomes_by_day(period).await? {
+        days.entry(outcomes.day).or_default().add_outcomes(outcomes);
+    }
+    for calls in archive.calls_by_day(period).await? {
+        days.entry(calls.day).or_default().add_calls(&calls);
+    }
+    for delay in archive.answer_delays(period).await? {
+        days.entry(delay.day).or_default().add_delay(delay);
+    }
+    for reactions in archive.reactions_by_day(period).await? {
+        days.entry(reactions.day).or_default().add_reactions(reactions);
+    }
+    // Newer ones may still be answered.
+    let until = period.until.min(now - ANSWER_WINDOW);
+    if period.since < until {
+        let questions = archive.open_questions(&Period { until, ..period.clone() }).await?;
+        for of_day in questions.chunk_by(|one, other| one.day == other.day) {
+            days.entry(of_day[0].day).or_default().add_questions(of_day);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::chat::{Arrival, Heard, Visibility};
+    use aizuchi_core::event::Disposition;
+    use aizuchi_core::store::InboxEntry;
+    use aizuchi_harness::harness::{
+        TestStore, at, message, new_channel, on_every_store, top_level, until, workspace,
+    };
+    use jiff::tz::TimeZone;
+
+    async fn hear(store: &TestStore, id: &str, second: i64) {
+        let message = message(top_level("garden"), id, at(second), "alice", "so it is");
+        let follows = Disposition::Judge(until(at(second + 60)));
+        let entry = InboxEntry::new(Heard::Message(message, Arrival::Live), follows, at(second));
+        store.store.hear(entry).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_day_is_kept_until_something_of_it_changes() {
+        const DAY: i64 = 24 * 3600;
+        on_every_store(async |store| {
+            let channel = Heard::Channel(new_channel("garden", Visibility::Public));
+            let entry = InboxEntry::new(channel, Disposition::NotAMessage, at(0));
+            store.store.hear(entry).await.unwrap();
+            hear(&store, "1", 0).await;
+            hear(&store, "2", DAY).await;
+            let kept = KeptDays::default();
+            let calendar = Calendar { zone: &TimeZone::UTC };
+            let days = calendar.last_days(at(3 * DAY), 4);
+            let read = async || {
+                let reader = DayReader {
+                    archive: &*store.archive,
+                    calendar,
+                    now: at(3 * DAY),
+                    revision: *store.store.revisions().borrow(),
+                };
+                kept.read(&reader, &workspace(), &days).await.unwrap()
+            };
+            let heard = |found: &[(Day, Arc<Figures>)]| {
+                found.iter().map(|(_, figures)| figures.all.heard).collect::<Vec<_>>()
+            };
+            let (first, second) = (read().await, read().await);
+            assert_eq!((heard(&first), heard(&second)), (vec![1, 1, 0, 0], vec![1, 1, 0, 0]));
+            let is_same =
+                first.iter().zip(&second).map(|(one, other)| Arc::ptr_eq(&one.1, &other.1));
+            assert_eq!(is_same.collect::<Vec<_>>(), [true, true, true, false], "today is not over");
+            // It was written two days ago, and is heard now.
+            hear(&store, "3", DAY + 5).await;
+            let third = read().await;
+            assert_eq!(heard(&third), [1, 2, 0, 0]);
+            assert!(Arc::ptr_eq(&first[2].1, &third[2].1));
+        })
+        .await;
+    }
+}
