@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +11,8 @@ use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::event::step::Step;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, Rulebook};
-use aizuchi_core::store::{Archive, ChannelActivity, Spending, StandingOrders, StoreError};
+use aizuchi_core::store::figures::{CallSum, Period};
+use aizuchi_core::store::{Archive, ChannelActivity, StandingOrders, StoreError};
 use aizuchi_core::texts;
 
 const PUBLIC: &str = "public";
@@ -35,9 +36,11 @@ pub struct WorkspaceStatus {
     /// When a mute of the whole workspace ends, in epoch seconds.
     pub muted_until: Option<f64>,
     pub channels: Vec<ChannelStatus>,
+    /// Since midnight.
     pub tokens_today: u64,
     /// In the price table's currency.
     pub money_today: f64,
+    /// Within the last 30 days.
     pub money_this_month: f64,
     /// Those of the tokens whose price is not known.
     pub unpriced_tokens_today: u64,
@@ -106,10 +109,27 @@ type OutcomeCounts = BTreeMap<&'static str, usize>;
 /// What was read of a workspace.
 struct WorkspaceData<'a> {
     orders: &'a StandingOrders,
-    spending: &'a [Spending],
+    /// What was spent today, by channel.
+    spent: HashMap<Option<ChannelId>, Spent>,
     steps: &'a [Step],
     activity: HashMap<ChannelId, ChannelActivity>,
     decisions: HashMap<ChannelId, OutcomeCounts>,
+}
+
+/// What model calls have used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Spent {
+    tokens: u64,
+    micros: u64,
+    unpriced_tokens: u64,
+}
+
+impl Spent {
+    fn add(&mut self, sum: &CallSum) {
+        self.tokens += sum.usage.input_tokens + sum.usage.output_tokens;
+        self.micros += sum.price.micros;
+        self.unpriced_tokens += sum.unpriced_tokens;
+    }
 }
 
 /// What a status is read with.
@@ -128,6 +148,12 @@ impl StatusReader<'_> {
         orders: &StandingOrders,
     ) -> Result<WorkspaceStatus, StoreError> {
         let spending = self.archive.spending(workspace, self.now).await?;
+        let mut whole = Spent::default();
+        let mut spent: HashMap<Option<ChannelId>, Spent> = HashMap::new();
+        for sum in self.archive.calls_by_day(&self.today(workspace)).await? {
+            whole.add(&sum);
+            spent.entry(sum.channel.clone()).or_default().add(&sum);
+        }
         let steps = self.archive.pending_steps(workspace).await?;
         let activity = self.archive.channel_activity(workspace).await?.into_iter();
         let mut decisions: HashMap<ChannelId, OutcomeCounts> = HashMap::new();
@@ -138,7 +164,7 @@ impl StatusReader<'_> {
         }
         let data = WorkspaceData {
             orders,
-            spending: &spending,
+            spent,
             steps: &steps,
             activity: activity.map(|activity| (activity.channel.clone(), activity)).collect(),
             decisions,
@@ -146,23 +172,22 @@ impl StatusReader<'_> {
         let channels = self.archive.channels(workspace).await?.into_iter();
         let mut channels: Vec<_> = channels.map(|channel| self.channel(channel, &data)).collect();
         channels.sort_by(|one, other| one.name.cmp(&other.name));
-        let whole = spending.iter().find(|spending| spending.channel.is_none());
+        let month = spending.iter().find(|spending| spending.channel.is_none());
         Ok(WorkspaceStatus {
             workspace: workspace.clone(),
             connection: None,
             muted_until: orders.workspace_mute(self.now).map(|mute| seconds(mute.until)),
             channels,
-            tokens_today: whole.map_or(0, |whole| whole.spent.tokens_in_day),
-            money_today: whole.map_or(0.0, |whole| money(whole.spent.micros_in_day)),
-            money_this_month: whole.map_or(0.0, |whole| money(whole.spent.micros_in_month)),
-            unpriced_tokens_today: whole.map_or(0, |whole| whole.unpriced_tokens_in_day),
-            unpriced_tokens_this_month: whole.map_or(0, |whole| whole.unpriced_tokens_in_month),
+            tokens_today: whole.tokens,
+            money_today: money(whole.micros),
+            money_this_month: month.map_or(0.0, |month| money(month.spent.micros_in_month)),
+            unpriced_tokens_today: whole.unpriced_tokens,
+            unpriced_tokens_this_month: month.map_or(0, |month| month.unpriced_tokens_in_month),
         })
     }
 
     fn channel(&self, channel: Channel, data: &WorkspaceData<'_>) -> ChannelStatus {
-        let mut spent = data.spending.iter();
-        let spent = spent.find(|spending| spending.channel.as_ref() == Some(&channel.id));
+        let spent = data.spent.get(&Some(channel.id.clone())).copied().unwrap_or_default();
         let steps = data.steps.iter();
         let here = steps.filter(|step| step.event.conversation().channel == channel.id);
         let activity = data.activity.get(&channel.id);
@@ -176,9 +201,9 @@ impl StatusReader<'_> {
             last_spoke: activity.and_then(|activity| activity.last_spoke).map(seconds),
             pending: here.map(|step| self.pending(step)).collect(),
             decisions_today: data.decisions.get(&channel.id).cloned().unwrap_or_default(),
-            tokens_today: spent.map_or(0, |spent| spent.spent.tokens_in_day),
-            money_today: spent.map_or(0.0, |spent| money(spent.spent.micros_in_day)),
-            unpriced_tokens_today: spent.map_or(0, |spent| spent.unpriced_tokens_in_day),
+            tokens_today: spent.tokens,
+            money_today: money(spent.micros),
+            unpriced_tokens_today: spent.unpriced_tokens,
             id: channel.id,
         }
     }
@@ -196,6 +221,15 @@ impl StatusReader<'_> {
             due: seconds(step.due),
             owed: step.is_owed,
             in_progress: step.lease.is_some_and(|lease| lease.until > self.now),
+        }
+    }
+
+    fn today(&self, workspace: &WorkspaceId) -> Period {
+        Period {
+            workspace: workspace.clone(),
+            since: self.midnight(),
+            until: Timestamp::MAX,
+            offset: SignedDuration::ZERO,
         }
     }
 
@@ -236,6 +270,39 @@ fn money(micros: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aizuchi_core::decision::{Price, Usage};
+    use aizuchi_core::event::planned_call::UnclaimedCall;
+    use aizuchi_harness::harness::{TestStore, workspace};
+
+    #[tokio::test]
+    async fn today_begins_at_midnight_in_the_zone() {
+        let store = TestStore::volatile();
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        for (time, tokens) in [("2027-01-15T14:59:59Z", 100), ("2027-01-15T15:00:00Z", 20)] {
+            let call = UnclaimedCall {
+                workspace: workspace(),
+                channel: None,
+                model: "openai/test".into(),
+                calls: 1,
+                usage: Usage { input_tokens: tokens, ..Usage::default() },
+                price: Some(Price { micros: 1_000_000 }),
+                at: at(time),
+                reservation: None,
+            };
+            store.store.book(&call).await.unwrap();
+        }
+        // Nine hours ahead of UTC.
+        let (zone, rulebook) = (TimeZone::posix("JST-9").unwrap(), Rulebook::default());
+        let reader = StatusReader {
+            archive: &*store.archive,
+            rulebook: &rulebook,
+            zone: &zone,
+            now: at("2027-01-15T20:00:00Z"),
+        };
+        let status = reader.workspace(&workspace(), &StandingOrders::default()).await.unwrap();
+        assert_eq!((status.tokens_today, status.money_today), (20, 1.0));
+        assert_eq!(status.money_this_month, 2.0);
+    }
 
     #[test]
     fn what_tokens_without_a_price_cost_is_not_known() {

@@ -85,7 +85,7 @@ fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp)
     let cost = |money, unpriced| told_cost(Language::En, money, currency, unpriced);
     let _ = writeln!(
         text,
-        "{}: in 24 hours {} tokens and {}, in 30 days {}",
+        "{}: today {} tokens and {}, in 30 days {}",
         muted.unwrap_or_default(),
         workspace.tokens_today,
         cost(workspace.money_today, workspace.unpriced_tokens_today),
@@ -99,7 +99,7 @@ fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp)
         format_channel(channel, cost, now)
     };
     let rows: Vec<[String; 7]> = workspace.channels.iter().map(row).collect();
-    let header = ["CHANNEL", "MODE", "HEARD", "SPOKE", "WAITING", "TODAY", "COST (24 H)"];
+    let header = ["CHANNEL", "MODE", "HEARD", "SPOKE", "WAITING", "TODAY", "COST TODAY"];
     let header = header.map(str::to_owned);
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();

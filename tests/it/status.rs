@@ -20,7 +20,7 @@ async fn the_status_names_what_each_channel_is_doing() {
     let shown = run(&home, &["status"]);
     assert!(shown.contains("#general") && shown.contains("muted for"), "{shown}");
     assert!(shown.contains("HEARD") && shown.contains("s ago"), "{shown}");
-    assert!(shown.contains("in 24 hours 0 tokens and") && shown.contains("COST"), "{shown}");
+    assert!(shown.contains("today 0 tokens and") && shown.contains("COST TODAY"), "{shown}");
     let status: Value = serde_json::from_str(&run(&home, &["status", "--json"])).unwrap();
     let channel = &status["workspaces"][0]["channels"][0];
     assert_eq!((&channel["name"], &channel["mode"]), (&"general".into(), &"companion".into()));

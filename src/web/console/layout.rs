@@ -6,6 +6,7 @@ use axum::response::Html;
 use jiff::Timestamp;
 
 use crate::web::access::{Access, Visitor};
+use crate::web::figures::calendar::Calendar;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
@@ -24,6 +25,8 @@ pub struct Layout<'a> {
     pub has_room: bool,
     /// Which of the links in the head is this page.
     pub section: Section,
+    /// The time zone of days and times.
+    pub zone: String,
     /// What the page shows is at least as new as this revision of the store.
     pub revision: u64,
 }
@@ -58,6 +61,7 @@ impl<'a> Layout<'a> {
             may_order: visitor.access.may_order(),
             has_room: visitor.access.allows(&Method::GET, "/"),
             section,
+            zone: Calendar { zone: &web.zone }.zone_name(web.clock.now()),
             revision: visitor.revision,
         }
     }
@@ -92,7 +96,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A time on a page. Browsers show it in their own time zone, or as a distance that moves on.
+/// A time on a page. Browsers show it in the time zone of the page, or as a distance that moves on.
 pub struct TimeView {
     pub iso: String,
     pub text: String,

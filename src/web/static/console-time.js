@@ -1,7 +1,19 @@
-/** Shows moments in the reader's own time: as a date, as how long ago, as how long until then, or as the rest of a span. */
+/** Shows moments: as a date in the page's time zone, as how long ago, as how long until then, or as the rest of a span. */
 
-const language = document.documentElement.lang;
-const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+const { lang: language, dataset: { zone } } = document.documentElement;
+const moment = dates();
+
+/** The server counts its days in this zone. A browser that does not know it names another. */
+function dates() {
+  const date = { year: "numeric", month: "short", day: "numeric" };
+  const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+  try {
+    return new Intl.DateTimeFormat(language, { ...date, ...time, timeZone: zone });
+  } catch {
+    return new Intl.DateTimeFormat(language, { ...date, ...time, timeZone: "UTC", timeZoneName: "short" });
+  }
+}
+
 const distance = new Intl.RelativeTimeFormat(language, { numeric: "always", style: "short" });
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 

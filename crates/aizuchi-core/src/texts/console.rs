@@ -18,6 +18,9 @@ texts! {
         "What was said outside the local room is shown only to people who have signed in: `aizuchi console link` makes a sign-in link."
         / "ローカルルーム以外での発言は、ログインした人にだけ表示します。`aizuchi console link` でログイン用のリンクを作れます。";
     skip: "Skip to the content" / "本文へ移動";
+    times_in_zone(zone: &str):
+        "Times without a zone are those of {zone}."
+        / "時間帯の表記がない時刻は {zone} のものです。";
 
     // A list of which only a part is shown.
     newest_of_more(shown: usize):
@@ -44,8 +47,8 @@ texts! {
     failing(count: usize): "{count} cannot be read" / "{count} チャンネルは読めません";
     workspace_muted: "muted everywhere" / "すべてのチャンネルでミュート中";
     today_cost(tokens: u64, money: &str):
-        "24 hours: {tokens} tokens, {money}"
-        / "24 時間：{tokens} トークン、{money}";
+        "today: {tokens} tokens, {money}"
+        / "今日：{tokens} トークン、{money}";
     month_cost(money: &str): "30 days: {money}" / "30 日間：{money}";
     cost_unknown: "cost unknown" / "費用不明";
     cost_partly_unknown(known: &str): "{known}, and some of unknown cost" / "{known}（ほかに費用不明分あり）";
@@ -55,7 +58,7 @@ texts! {
     spoke: "Last spoke" / "最後に話した";
     waiting: "Waiting" / "待機中";
     decisions_today: "Decisions today" / "今日の判断";
-    cost_today: "Cost in 24 hours" / "24 時間の費用";
+    cost_today: "Cost today" / "今日の費用";
     orders: "Orders" / "操作";
     private: "private" / "非公開";
     direct: "direct message" / "ダイレクトメッセージ";
