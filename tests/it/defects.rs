@@ -76,6 +76,6 @@ async fn defect_36_the_statements_of_a_reply_do_not_grow_with_the_channels() {
     // A few statements depend on the runner's timing, none on the number of channels.
     assert!(total(&many) < total(&few) + 40, "{few:#?}\n{many:#?}");
     assert!(many.values().all(|count| *count < 40), "{many:#?}");
-    let contexts = many.iter().filter(|(statement, _)| statement.contains("WITH newest AS"));
+    let contexts = many.iter().filter(|(statement, _)| statement.contains("(WITH near AS ("));
     assert!(contexts.map(|(_, count)| count).sum::<usize>() >= 1, "{many:#?}");
 }

@@ -177,7 +177,7 @@ fn an_account_is_reached_where_the_environment_says() {
             "azure/gpt",
             "",
             &[azure_key][..],
-            "response is a model of azure, which needs an address: set agents.response.client_args.api_base, or the variable AZURE_OPENAI_ENDPOINT in the environment or in a .env file",
+            "agents.response.model_id is a model of azure, which needs an address: set agents.response.client_args.api_base, or the variable AZURE_OPENAI_ENDPOINT in the environment or in a .env file",
         ),
         (
             "azure/gpt",
