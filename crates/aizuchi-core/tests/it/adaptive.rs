@@ -29,6 +29,7 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
             "my roses look ill",
             "does anyone know why the roses look ill?",
             "鉢植えの土はどこで買えますか",
+            "ラベンダーはいつ植えるのがよいでしょうか。",
         ] {
             harness.says("alice", text).await;
             let waited = silence(&harness).await;
@@ -40,6 +41,7 @@ async fn a_question_to_the_channel_is_judged_sooner_than_a_statement() {
     300 s after: my roses look ill
      90 s after: does anyone know why the roses look ill?
      90 s after: 鉢植えの土はどこで買えますか
+     90 s after: ラベンダーはいつ植えるのがよいでしょうか。
     ");
 }
 

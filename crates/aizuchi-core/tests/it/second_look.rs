@@ -15,11 +15,16 @@ const LATER: &str = r#"{"should_respond": false, "reason": "not yet", "confidenc
 
 /// Alice asks, and the judge is called after 90 seconds. It answers with these in turn.
 async fn asked(store: TestStore, answers: &[&str]) -> Harness {
+    said(store, "does anyone have a ladder?", answers).await
+}
+
+/// Alice writes, and the judge answers with these in turn.
+async fn said(store: TestStore, text: &str, answers: &[&str]) -> Harness {
     let harness = Harness::new(store).await;
     for answer in answers {
         harness.mind.script.push(PromptVerb::Judge, Ok(answer));
     }
-    harness.says("alice", "does anyone have a ladder?").await;
+    harness.says("alice", text).await;
     harness
 }
 
@@ -67,12 +72,32 @@ async fn a_yes_that_stays_unsure_is_silence() {
 
 #[tokio::test]
 async fn without_a_delay_it_is_looked_at_after_one_more_wait() {
-    on_every_store(async |store| {
-        let harness = asked(store, &[&UNSURE.replace("60", "null"), JOIN]).await;
-        harness.pass(1000).await;
-        assert_eq!(judged_at(&harness).await, [90, 180]);
-    })
-    .await;
+    for question in ["does anyone have a ladder?", "誰かはしごを持っていませんか？"]
+    {
+        on_every_store(async |store| {
+            let unsure = UNSURE.replace("60", "null");
+            let harness = said(store, question, &[&unsure, JOIN]).await;
+            harness.pass(1000).await;
+            assert_eq!(judged_at(&harness).await, [90, 180], "{question}");
+            assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{question}");
+        })
+        .await;
+    }
+}
+
+/// At first others may still comfort her. Later nobody has, and nobody has written anything.
+#[tokio::test]
+async fn sympathy_comes_though_nobody_writes_again() {
+    for text in ["our cat is at the vet, I am so worried", "うちの猫が入院していて、とても心配です"]
+    {
+        on_every_store(async |store| {
+            let harness = said(store, text, &[LATER, JOIN]).await;
+            harness.pass(10_000).await;
+            assert_eq!(judged_at(&harness).await, [300, 420], "{text}");
+            assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{text}");
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

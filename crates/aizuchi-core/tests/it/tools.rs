@@ -153,20 +153,28 @@ async fn search_results_are_public_and_fenced() {
 /// It must not be told that there is nothing.
 #[tokio::test]
 async fn what_the_prompt_holds_already_is_not_printed_again() {
-    on_every_store(async |store| {
-        let harness = harness(store).await;
-        harness.says("bob", "the VPN certificates expire on Friday").await;
-        harness.pass(5).await;
-        let question = json!({ "query": "VPN certificate" });
-        let calls = [("search_messages", question)];
-        harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
-        harness.says("alice", "@Aizuchi when do they expire?").await;
-        harness.pass(10).await;
-        let (asked, _) = exchanges(&harness).await.pop().unwrap();
-        let found = "> Everything that was found stands in the conversation above.\n";
-        assert!(asked.ends_with(found), "{asked}");
-    })
-    .await;
+    for (said, query, question) in [
+        (
+            "the VPN certificates expire on Friday",
+            "VPN certificate",
+            "@Aizuchi when do they expire?",
+        ),
+        ("VPNの証明書は金曜日に切れます", "VPN 証明書", "@Aizuchi いつ切れますか？"),
+    ] {
+        on_every_store(async |store| {
+            let harness = harness(store).await;
+            harness.says("bob", said).await;
+            harness.pass(5).await;
+            let calls = [("search_messages", json!({ "query": query }))];
+            harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
+            harness.says("alice", question).await;
+            harness.pass(10).await;
+            let (asked, _) = exchanges(&harness).await.pop().unwrap();
+            let found = "> Everything that was found stands in the conversation above.\n";
+            assert!(asked.ends_with(found), "{asked}");
+        })
+        .await;
+    }
 }
 
 /// A prompt may repeat a search result, so it is deleted with it.

@@ -74,15 +74,62 @@ async fn an_arrangement_between_two_is_theirs() {
 }
 
 #[tokio::test]
+async fn what_is_settled_in_japanese_is_not_spoken_over() {
+    let talks: [&[(i64, &str, &str)]; 2] = [
+        &[
+            (0, "carol", "おはようございます"),
+            (30, "ann", "物置の鍵はどこですか？"),
+            (100, "bob", "入り口のフックです"),
+            (20, "ann", "ありました、ありがとう！"),
+        ],
+        &[
+            (0, "ann", "誰かランチ行きませんか？"),
+            (95, "bob", "行きます！12時半でどうでしょう"),
+            (15, "ann", "了解です、ではのちほど"),
+        ],
+    ];
+    for messages in talks {
+        on_every_store(async |store| {
+            let harness = after_messages(store, messages).await;
+            harness.pass(10_000).await;
+            let transcript = harness.transcript().await;
+            assert!(harness.platform.posted_texts().is_empty(), "{transcript}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn a_question_after_greetings_and_one_to_everyone_are_open() {
-    for question in ["does anyone know when the shop opens?", "@everyone when does the shop open?"]
-    {
+    for (greeting, answer, question) in [
+        ("hi Mia", "hey Ken", "does anyone know when the shop opens?"),
+        ("hi Mia", "hey Ken", "@everyone when does the shop open?"),
+        ("みあさん、おはよう", "ケンさん、おはよう", "お店が何時に開くか、誰か知りませんか"),
+        ("おはよう", "おはようございます", "@everyone お店は何時に開きますか"),
+    ] {
         on_every_store(async |store| {
             let harness = after_messages(
                 store,
-                &[(0, "ken", "hi Mia"), (5, "mia", "hey Ken"), (5, "mia", question)],
+                &[(0, "ken", greeting), (5, "mia", answer), (5, "mia", question)],
             )
             .await;
+            harness.pass(10_000).await;
+            let transcript = harness.transcript().await;
+            assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{transcript}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn thanks_in_advance_close_nothing() {
+    for (question, thanks) in [
+        ("who has the key to the shed?", "thanks in advance!"),
+        ("物置の鍵を持っている方いますか。", "よろしくお願いします"),
+    ] {
+        on_every_store(async |store| {
+            let messages = [(0, "ann", question), (20, "ann", thanks)];
+            let harness = after_messages(store, &messages).await;
             harness.pass(10_000).await;
             let transcript = harness.transcript().await;
             assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{transcript}");
@@ -100,6 +147,13 @@ async fn trouble_that_is_told_is_judged_and_small_talk_is_not() {
         ("it rains again", false),
         ("ok", false),
         ("了解です", false),
+        // A mark in code, in an address or in a quotation asks nothing.
+        ("the pattern is `a?b` there", false),
+        ("https://example.org/?page=2", false),
+        ("> who has the key?\nit hangs by the door", false),
+        ("書き方は `a?b` です", false),
+        ("資料は https://example.org/?page=2 です", false),
+        ("> 鍵はどこですか？\n入り口のフックです", false),
     ] {
         on_every_store(async |store| {
             let harness = after_messages(store, &[(0, "ann", text)]).await;
@@ -149,6 +203,29 @@ async fn an_answer_to_the_personas_own_question_is_owed_a_reply() {
     }
 }
 
+#[tokio::test]
+async fn an_answer_in_the_thread_of_the_personas_own_question_is_owed_a_reply() {
+    for (asked, answer) in [
+        ("Is it on the hook by the door?", "yes, there it is"),
+        ("入り口のフックに掛かっていませんか？", "はい、ありました"),
+    ] {
+        on_every_store(async |store| {
+            let harness =
+                after_messages(store, &[(0, "ann", "where is the key for the shed?")]).await;
+            harness.mind.script.set_default(PromptVerb::Reply, asked);
+            harness.pass(1000).await;
+            harness.mind.script.set_default(PromptVerb::Reply, "Good.");
+            let own = harness.messages("garden").await;
+            let own = own.iter().find(|stored| &*stored.message.text == asked).unwrap();
+            let in_thread = thread("garden", own.message.id.as_str());
+            harness.says_in(in_thread.clone(), "ann", answer).await;
+            harness.pass(2).await;
+            assert_eq!(harness.platform.posts_in(&in_thread), 1, "{answer}");
+        })
+        .await;
+    }
+}
+
 /// A question and what was written in its thread by (seconds later, author, text): what became of it.
 async fn asked_in_thread(store: TestStore, replies: &[(i64, &str, &str)]) -> String {
     let harness = after_messages(store, &[]).await;
@@ -187,6 +264,22 @@ async fn a_question_with_a_thread_is_judged_there_alone() {
     [m001 m002] chose_silence by nothing_open: nobody seemed to be waiting for an answer ()
      in 0 calls
     ");
+}
+
+#[tokio::test]
+async fn a_japanese_question_and_its_thread_get_one_verdict() {
+    for (seconds, calls) in [(10, 1), (100, 2)] {
+        on_every_store(async |store| {
+            let harness = after_messages(store, &[(0, "ann", "物置の鍵はどこですか？")]).await;
+            harness.pass(seconds).await;
+            harness.says_in(thread("garden", "m000"), "ann", "古いほうです").await;
+            harness.pass(2000).await;
+            assert_eq!(harness.platform.posted_texts(), ["Here I am."], "{seconds}");
+            // What was judged at the top level is judged once more, where it stands now.
+            assert_eq!(harness.mind.prompt_texts(PromptVerb::Judge).len(), calls, "{seconds}");
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
