@@ -22,7 +22,7 @@ texts! {
     tool_results_heading: "What your tools have said" / "ツールの結果";
     no_more_tools:
         "You can use no more tools. Answer now, in words alone."
-        / "これ以上ツールは使えません。いま、言葉だけで答えてください。";
+        / "これ以上ツールは使えません。ツールを使わずに、いま答えてください。";
 }
 
 pub fn weekday(language: Language, day: Weekday) -> &'static str {

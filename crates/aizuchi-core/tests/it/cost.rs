@@ -186,17 +186,17 @@ async fn listening_costs_at_most_one_call_where_kotonoha_makes_five() {
     another bot                0        0       0        0         0        0
     channel off                0        0       0        0         0        0
     fewer than 3 lines         0        0       0        0         0        0
-    ending                     1     2543       1     4436         1     1640
-    new talk, no               3     9028       1     4436         2     5811
-    conflict, no               3     9028       1     4436         2     5835
-    new talk, yes              3     9028       1     4436         2     5811  reply
+    ending                     1     2543       1     4498         1     1638
+    new talk, no               3     9028       1     4498         2     5871
+    conflict, no               3     9028       1     4498         2     5895
+    new talk, yes              3     9028       1     4498         2     5871  reply
     within 10 minutes          1     2543       0        0         0        0
-    same, unchanged            3     5587       1     4912         2     6251
-    same, changed, no          5    12272       1     4912         2     6251
-    same, changed, yes         5    12272       1     4912         2     6251  reply
-    different, no              4    10858       1     4912         2     6251
-    different, yes             4    10858       1     4912         2     6251  reply
-    an hour later, no          5    12272       1     4912         2     6251
+    same, unchanged            3     5587       1     4975         2     6312
+    same, changed, no          5    12272       1     4975         2     6312
+    same, changed, yes         5    12272       1     4975         2     6312  reply
+    different, no              4    10858       1     4975         2     6312
+    different, yes             4    10858       1     4975         2     6312  reply
+    an hour later, no          5    12272       1     4975         2     6312
     mention                    0        0       0        0         0        0  reply
     ");
 }
