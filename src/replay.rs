@@ -24,7 +24,7 @@ pub mod difference;
 pub mod other_version;
 pub mod to_import;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -294,6 +294,7 @@ fn empty_record(
         last_prompt: String::new(),
         considered: HashMap::new(),
         decisions: HashMap::new(),
+        second_looks: HashSet::new(),
         join_decisions: HashMap::new(),
         moments: None,
         output,

@@ -65,6 +65,8 @@ pub struct CallCount {
 pub struct Moments {
     pub moments: Vec<Moment>,
     pub judge_calls: CallCount,
+    /// How many of the judge's calls were second looks. The ledger does not tell.
+    pub second_looks: u64,
     pub reply_calls: CallCount,
     /// The judgments that led to a reply. None is left when a channel is done.
     #[serde(skip)]

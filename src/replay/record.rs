@@ -1,6 +1,6 @@
 //! What happened in a replay: the event file, one JSON object a line, and the figures that the score is made from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -67,6 +67,8 @@ pub struct JudgeCall {
     pub newest: Option<MessageId>,
     /// A newer message superseded the call while it ran, so its judgment was discarded.
     pub is_superseded: bool,
+    /// The decision had been judged before, and that verdict was not the last word.
+    pub is_second_look: bool,
     pub prompt_bytes: usize,
     pub prefix_bytes: usize,
 }
@@ -78,6 +80,8 @@ pub struct PostRecord {
     pub thread: Option<MessageId>,
     /// The number of human messages of its conversation that had been heard.
     pub heard: usize,
+    /// It was decided by a second look.
+    pub is_second_look: bool,
 }
 
 /// Writes the events and collects the figures of one channel.
@@ -101,6 +105,8 @@ pub struct Record {
     /// The newest message of the context that was read last, for each conversation.
     pub considered: HashMap<ConversationId, Option<MessageId>>,
     pub decisions: HashMap<ConversationId, DecisionId>,
+    /// The conversations whose step that was claimed last belongs to a second look.
+    pub second_looks: HashSet<ConversationId>,
     /// The time of the last decision to speak and the newest human message it considered.
     pub join_decisions: HashMap<ConversationId, (Timestamp, Option<MessageId>)>,
     /// What was decided and why, if a report is made.

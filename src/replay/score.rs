@@ -35,6 +35,8 @@ pub struct ReplayScore {
     pub judge_calls: usize,
     #[serde(rename = "overtaken_calls")]
     pub superseded_calls: usize,
+    /// Judge calls about a decision that had been judged before.
+    pub second_looks: usize,
     /// Decisions that a gate settled without a call.
     pub gated: usize,
     /// The recording says which messages answer which. Without that, the three figures of questions mean nothing.
@@ -51,6 +53,8 @@ pub struct ReplayScore {
     /// Judge calls that a message follows within the collision window.
     pub calls_followed: usize,
     pub spoken_posts: usize,
+    /// Posts that a second look decided.
+    pub second_look_posts: usize,
     /// How close the persona's delays are to those of the users.
     pub timing: TimingScore,
     /// Posts that landed in an active exchange.
@@ -85,8 +89,11 @@ impl ReplayScore {
         self.human_messages += conversations.values().map(Vec::len).sum::<usize>();
         self.judge_calls += record.calls.len();
         self.superseded_calls += record.calls.iter().filter(|call| call.is_superseded).count();
+        self.second_looks += record.calls.iter().filter(|call| call.is_second_look).count();
         self.gated += record.gated;
         self.spoken_posts += record.all_posts.len();
+        self.second_look_posts +=
+            record.all_posts.iter().filter(|post| post.is_second_look).count();
         self.timing.add(channel, &record.unsolicited_posts);
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
@@ -140,6 +147,7 @@ impl ReplayScore {
             human_messages,
             judge_calls,
             superseded_calls,
+            second_looks,
             gated,
             is_annotated,
             open_questions,
@@ -148,6 +156,7 @@ impl ReplayScore {
             calls_in_exchange,
             calls_followed,
             spoken_posts,
+            second_look_posts,
             timing,
             posts_in_exchange,
             posts_colliding,
@@ -161,6 +170,7 @@ impl ReplayScore {
         self.human_messages += human_messages;
         self.judge_calls += judge_calls;
         self.superseded_calls += superseded_calls;
+        self.second_looks += second_looks;
         self.gated += gated;
         self.is_annotated |= is_annotated;
         self.open_questions += open_questions;
@@ -169,6 +179,7 @@ impl ReplayScore {
         self.calls_in_exchange += calls_in_exchange;
         self.calls_followed += calls_followed;
         self.spoken_posts += spoken_posts;
+        self.second_look_posts += second_look_posts;
         self.timing.merge(timing);
         self.posts_in_exchange += posts_in_exchange;
         self.posts_colliding += posts_colliding;

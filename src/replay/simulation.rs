@@ -362,7 +362,12 @@ impl Store for RecordingStore {
         let claims = self.inner.claim(now, lease, limit).await?;
         let mut record = self.recorder.lock();
         for claim in &claims {
-            record.decisions.insert(claim.event.conversation().clone(), claim.decision);
+            let conversation = claim.event.conversation();
+            record.decisions.insert(conversation.clone(), claim.decision);
+            match claim.second_looks {
+                0 => record.second_looks.remove(conversation),
+                _ => record.second_looks.insert(conversation.clone()),
+            };
         }
         Ok(claims)
     }
@@ -516,7 +521,8 @@ impl RecordingStore {
             let thread = conversation.thread.clone();
             let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
             let at = record.now;
-            record.all_posts.push(PostRecord { at, thread, heard });
+            let is_second_look = claim.second_looks > 0;
+            record.all_posts.push(PostRecord { at, thread, heard, is_second_look });
         }
         record.reacted += usize::from(kind == ReplayEventKind::React);
         let mut event = record.event(kind, conversation);
@@ -640,16 +646,21 @@ impl RecordingMind {
         let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
         let at = record.now;
         let newest = prompt.context.newest_human_message().map(|message| message.id.clone());
+        let is_second_look = record.second_looks.contains(&prompt.context.conversation);
         let call = JudgeCall {
             at,
             thread,
             heard,
             newest,
             is_superseded: false,
+            is_second_look,
             prompt_bytes,
             prefix_bytes,
         };
         record.calls.push(call);
+        if let Some(moments) = record.moments.as_mut().filter(|_| is_second_look) {
+            moments.second_looks += 1;
+        }
         if record.output.is_some() {
             let mut event =
                 record.event(ReplayEventKind::JudgeCalled, &prompt.context.conversation);

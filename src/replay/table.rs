@@ -24,6 +24,7 @@ pub fn table(scores: &[ReplayScore]) -> String {
         None => UNKNOWN.to_owned(),
     });
     row("… overtaken while they ran", &|score| score.superseded_calls.to_string());
+    row("… that looked a second time", &|score| score.second_looks.to_string());
     row("… that would land in an active exchange", &|score| {
         format_share(score.share_in_exchange())
     });
@@ -37,6 +38,7 @@ pub fn table(scores: &[ReplayScore]) -> String {
     row("… spoken to within 600 s", &|score| format_share(score.spoken_coverage()));
     row("decisions that failed", &|score| score.failed.to_string());
     row("spoken posts", &|score| score.spoken_posts.to_string());
+    row("… after a second look", &|score| score.second_look_posts.to_string());
     row("… delays, distance from people's", &|score| format_share(score.timing.distance()));
     row("… their median (people's), in seconds", &|score| match score.timing.medians() {
         Some((own, human)) => format!("{own:.0} ({human:.0})"),

@@ -85,6 +85,7 @@ struct PolicySums {
     own_delays: Delays,
     user_delays: Delays,
     judge_calls: CallCount,
+    second_looks: u64,
     reply_calls: CallCount,
     moments: MomentCounts,
     candidates: Vec<Candidate>,
@@ -224,6 +225,7 @@ impl PolicySums {
             own_delays: Delays::default(),
             user_delays: Delays::default(),
             judge_calls: CallCount::default(),
+            second_looks: 0,
             reply_calls: CallCount::default(),
             moments: MomentCounts::default(),
             candidates: Vec::new(),
@@ -234,6 +236,7 @@ impl PolicySums {
 
     fn add(&mut self, channel: ChannelReport, moments: &Moments) {
         self.judge_calls.add(moments.judge_calls);
+        self.second_looks += moments.second_looks;
         self.reply_calls.add(moments.reply_calls);
         self.observed += channel.observed;
         self.answered_mentions += channel.answered_mentions;
@@ -300,6 +303,7 @@ impl PolicySums {
             timing: Timing::new(&self.own_delays, &self.user_delays),
             calls: CallFigures {
                 judge_calls: self.judge_calls.calls,
+                second_looks: (options.source != ReportSource::Ledger).then_some(self.second_looks),
                 judge_tokens: self.judge_calls.usage.input_tokens,
                 reply_calls: self.reply_calls.calls,
                 reply_tokens: self.reply_calls.usage.input_tokens,

@@ -152,6 +152,8 @@ pub struct Unanswered {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct CallFigures {
     pub judge_calls: u64,
+    /// How many of them were about a decision that had been judged before; unknown in a ledger.
+    pub second_looks: Option<u64>,
     pub judge_tokens: u64,
     pub reply_calls: u64,
     pub reply_tokens: u64,

@@ -471,6 +471,10 @@ impl<'a> View<'a> {
             (tokens, calls) => words::count((tokens / calls) as usize),
         };
         let judges = words::number_of(counted::judge_calls, calls.judge_calls as usize, l);
+        let judges = match calls.second_looks {
+            None | Some(0) => judges,
+            Some(looks) => texts::with_second_looks(l, &judges, &words::count(looks as usize)),
+        };
         let replies = words::number_of(counted::replies, calls.reply_calls as usize, l);
         let date = self.report.prices_of;
         match self.is_ledger() {

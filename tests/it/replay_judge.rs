@@ -157,6 +157,38 @@ async fn a_model_that_fails_is_asked_no_more() {
 }
 
 #[tokio::test]
+async fn second_looks_are_counted_by_themselves() {
+    let folder = folder("http://127.0.0.1:1", "openai/gpt-4o-mini");
+    let line = |id: &str, ts: i64, author: &str, text: &str| {
+        json!({"room": "shed", "id": id, "ts": ts, "author": author, "text": text}).to_string()
+    };
+    // Whether that is an answer is doubtful, so the judge looks again before it speaks.
+    let doubtful = [
+        line("m0", 1_800_000_000, "mara", "does anyone have a ladder?"),
+        line("m1", 1_800_000_095, "ivo", "there was one"),
+    ];
+    let says = |message: &str, verdict: Value| {
+        let mut answer = json!({"room": "shed", "message": message, "confidence": 0.9});
+        answer.as_object_mut().unwrap().extend(verdict.as_object().unwrap().clone());
+        answer.to_string()
+    };
+    let joins = json!({"should_respond": true, "delay_seconds": 60});
+    let waits = json!({"should_respond": false, "look_again_seconds": 120});
+    for (messages, answers, expected) in [
+        (&doubtful[..], vec![says("m0", joins.clone()), says("m1", joins)], [2, 1, 1, 1]),
+        (&doubtful[..1], vec![says("m0", waits)], [2, 1, 0, 0]),
+    ] {
+        std::fs::write(folder.path().join("rooms.jsonl"), messages.join("\n")).unwrap();
+        std::fs::write(folder.path().join("answers.jsonl"), answers.join("\n")).unwrap();
+        let judge = ["--judge", "answers.jsonl", "--latency", "0"];
+        let (_, json, stderr) = replay(folder.path(), &judge).await;
+        let fields = ["judge_calls", "second_looks", "spoken_posts", "second_look_posts"];
+        let counted = fields.map(|field| score(&json)[field].as_u64().unwrap());
+        assert_eq!(counted, expected, "{json} {stderr}");
+    }
+}
+
+#[tokio::test]
 async fn recorded_answers_stand_in_for_a_model() {
     let folder = folder("http://127.0.0.1:1", "openai/gpt-4o-mini");
     let answers = [

@@ -288,6 +288,9 @@ texts! {
         / "この再生のプロンプトから見積もった、{judge}（平均 {judge_tokens} トークン）と{reply}（平均 {reply_tokens} トークン）に基づきます。価格は {date} の公開価格で、"
           "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
+    /// Judge calls, and how many of them judged the same once more.
+    with_second_looks(judge: &str, looks: &str):
+        "{judge} ({looks} of them a second look)" / "{judge}（うち再判断 {looks} 回）";
     cost_basis_ledger(judge: &str, reply: &str, date: &str):
         "This is based on {judge} and {reply} of this period and on what they used; for other models, list prices of {date}."
         / "この期間の{judge}と{reply}、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
