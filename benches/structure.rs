@@ -1,6 +1,8 @@
-//! What one message costs the structure of its conversation: reading it, and linking it to the forty before it.
+//! What one message costs the structure of its conversation: reading it, and linking it to the forty before it. The
+//! first line that is printed is the mean of both.
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use aizuchi_structure::links::WINDOW;
 use aizuchi_structure::names::NameIndex;
@@ -23,14 +25,24 @@ const TEXTS: [&str; 12] = [
     "I will, in an hour or so",
 ];
 
-fn messages(names: &NameIndex) -> Vec<Utterance> {
-    let texts = TEXTS.iter().cycle().take(3 * WINDOW).enumerate();
-    texts
-        .map(|(number, text)| {
-            let author = (number * 7 % 5) as u32;
-            Utterance::new(author, 25.0 * number as f64, text, &[], names)
-        })
-        .collect()
+fn message(number: usize, names: &NameIndex) -> Utterance {
+    let (author, at) = ((number * 7 % 5) as u32, 25.0 * number as f64);
+    Utterance::new(author, at, black_box(TEXTS[number % TEXTS.len()]), &[], names)
+}
+
+/// Reads and links so many messages, one after the other, as they are heard.
+fn time_to_hear(messages: u64, names: &NameIndex) -> Duration {
+    let mut structure = ConversationStructure::new(Models::shipped());
+    let began = Instant::now();
+    for number in 0..messages as usize {
+        structure.push(message(number, names));
+        if structure.len() > 2 * WINDOW {
+            structure = structure.slice(WINDOW..structure.len());
+        }
+    }
+    let elapsed = began.elapsed();
+    drop(black_box(structure));
+    elapsed
 }
 
 fn benches(criterion: &mut Criterion) {
@@ -38,10 +50,13 @@ fn benches(criterion: &mut Criterion) {
     for (user, name) in (0..).zip(["ann", "bob", "cid", "花子", "dan"]) {
         names.insert(user, name);
     }
+    criterion.bench_function("read and link a message", |bencher| {
+        bencher.iter_custom(|messages| time_to_hear(messages, &names));
+    });
     criterion.bench_function("read twelve messages", |bencher| {
         bencher.iter(|| TEXTS.map(|text| Utterance::new(0, 0.0, black_box(text), &[], &names)));
     });
-    let messages = messages(&names);
+    let messages: Vec<Utterance> = (0..3 * WINDOW).map(|number| message(number, &names)).collect();
     let before = || {
         let mut structure = ConversationStructure::new(Models::shipped());
         messages[..2 * WINDOW].iter().for_each(|message| structure.push(message.clone()));
