@@ -7,6 +7,7 @@
 
 pub mod cues;
 pub mod features;
+mod fixed_map;
 pub mod lexicon;
 pub mod links;
 pub mod names;

@@ -16,6 +16,8 @@ const INITIAL_GAP: f64 = 20.0;
 /// A pause is no longer than this, in seconds.
 const MAX_GAP: f64 = 3600.0;
 const RECENT_GAPS: usize = 30;
+/// What [`shared_words`] finds of messages that share none.
+const NO_SHARED_WORDS: (usize, usize) = (0, 0);
 
 /// Passes on the features of each candidate: first that the message begins something new, then that it replies to
 /// the last message of `window`, the one before, and so on.
@@ -55,6 +57,11 @@ pub fn row_names() -> Vec<String> {
 struct Scene<'a> {
     window: &'a [Utterance],
     message: &'a Utterance,
+    /// What kind the message is of, and what form it has.
+    kind: usize,
+    form: usize,
+    /// Its words, roughly: most messages share none with it.
+    words: WordSet,
     /// The author's last message before this one.
     own_last: Option<usize>,
     /// The last message that addresses the author.
@@ -71,6 +78,33 @@ struct Scene<'a> {
     naming: usize,
     /// The typical gap between two messages, in seconds.
     tempo: f64,
+}
+
+/// Words by eight bits of each.
+#[derive(Default)]
+struct WordSet([u64; 4]);
+
+impl WordSet {
+    fn new(words: &[u32]) -> Self {
+        let mut set = Self::default();
+        for word in words {
+            let (part, bit) = Self::place(*word);
+            set.0[part] |= bit;
+        }
+        set
+    }
+
+    /// False only if it surely has none of these words.
+    fn may_have_any(&self, words: &[u32]) -> bool {
+        words.iter().any(|word| {
+            let (part, bit) = Self::place(*word);
+            self.0[part] & bit != 0
+        })
+    }
+
+    fn place(word: u32) -> (usize, u64) {
+        (((word >> 6) & 3) as usize, 1 << (word & 63))
+    }
 }
 
 /// What was passed on the way back from the message.
@@ -109,6 +143,9 @@ impl<'a> Scene<'a> {
         Self {
             window,
             message,
+            kind: message.kind() as usize,
+            form: message.form(),
+            words: WordSet::new(&message.words),
             own_last,
             called,
             called_since: called.filter(|called| own_last.is_none_or(|own| *called > own)),
@@ -154,7 +191,7 @@ impl<'a> Scene<'a> {
         set.one_of("new: asking, addressing, known", 8, asking);
         let own = self.own_last.map(|own| 1 + usize::from(self.window[own].addressee.is_some()));
         set.one_of("new: own last message addressed", 3, own.unwrap_or(0));
-        set.one_of("new: kind, people", Kind::COUNT * 5, message.kind() as usize * 5 + self.people);
+        set.one_of("new: kind, people", Kind::COUNT * 5, self.kind * 5 + self.people);
         set.flag("new: bot", message.is_bot);
         set.flag("new: first message", last.is_none());
     }
@@ -204,9 +241,9 @@ impl<'a> Scene<'a> {
         set.any_of("calls since", 6, is_calling.then_some(walk.to_author.min(5)));
         set.flag("parent names author", parent.named.contains(&message.author));
         set.flag("names parent's author", message.named.contains(&parent.author));
-        let kinds = (parent.kind() as usize * Kind::COUNT + message.kind() as usize) * 2 + same;
+        let kinds = (parent.kind() as usize * Kind::COUNT + self.kind) * 2 + same;
         set.one_of("parent's kind, kind, same author", Kind::COUNT * Kind::COUNT * 2, kinds);
-        let answer = parent.topic as usize * Utterance::FORMS + message.form();
+        let answer = parent.topic as usize * Utterance::FORMS + self.form;
         let asks = parent.cues.contains(Cues::ASKS) && !is_same;
         set.any_of("parent's topic, form", Topic::COUNT * Utterance::FORMS, asks.then_some(answer));
         set.cues("parent's cues", parent.cues);
@@ -217,7 +254,10 @@ impl<'a> Scene<'a> {
             "parent's cues, last message, other author",
             when(is_last && !is_same, parent.cues),
         );
-        let (shared, rarity) = shared_words(self.window, message, parent);
+        let (shared, rarity) = match self.words.may_have_any(&parent.words) {
+            true => shared_words(self.window, message, parent),
+            false => NO_SHARED_WORDS,
+        };
         set.one_of("shared words", 5, shared.min(4));
         set.one_of("rarity of shared words", 6, rarity);
         set.one_of("parent's length", 8, doubling_bucket(parent.length as f64 / 2.0, 8));
@@ -333,4 +373,34 @@ pub fn shared_words(
         _ => 1,
     };
     (count, rarity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::NameIndex;
+
+    #[test]
+    fn words_that_are_surely_not_shared_are_none() {
+        let texts = [
+            "the vpn certificate expired again",
+            "certificates are on the shelf",
+            "新しい証明書が必要です",
+            "証明書の期限が切れました",
+            "",
+        ];
+        let names = NameIndex::default();
+        let read = |text: &&str| Utterance::new(0, 0.0, text, &[], &names);
+        let messages: Vec<Utterance> = texts.iter().map(read).collect();
+        let mut surely_none = 0;
+        for (message, parent) in
+            messages.iter().flat_map(|one| messages.iter().map(move |it| (one, it)))
+        {
+            if !WordSet::new(&message.words).may_have_any(&parent.words) {
+                assert_eq!(shared_words(&messages, message, parent), NO_SHARED_WORDS);
+                surely_none += 1;
+            }
+        }
+        assert!(surely_none > 10, "{surely_none}");
+    }
 }

@@ -97,7 +97,7 @@ impl NameIndex {
         }
         if let Some(word) = word.filter(|word| !AMBIGUOUS_NAMES.contains(word)) {
             let letters: Vec<char> = word.chars().collect();
-            let set = letter_set(&letters);
+            let set = letter_set(word);
             let others = self.users.iter().filter(|user| user.id != author);
             let mut matches = others.filter(|user| is_fuzzy_match(&letters, set, user));
             if let (Some(user), None) = (matches.next(), matches.next()) {
@@ -133,8 +133,15 @@ impl NameIndex {
         if !self.by_word.is_empty() {
             places.extend(words.filter_map(|word| self.by_word.get(word)).flatten());
         }
-        let is_there = |place: &&usize| text.contains(&self.users[**place].name);
-        places.extend(self.anywhere.iter().filter(is_there));
+        if !self.anywhere.is_empty() {
+            // Most names have a letter that the text has not, which is seen sooner than the name is searched for.
+            let set = letter_set(text);
+            let is_there = |place: &&usize| {
+                let user = &self.users[**place];
+                user.letter_set & !set == 0 && text.contains(&user.name)
+            };
+            places.extend(self.anywhere.iter().filter(is_there));
+        }
         places.sort_unstable();
         places.dedup();
         let users = places.into_iter().map(|place| self.users[place].id);
@@ -148,7 +155,7 @@ impl IndexedUser {
         Self {
             id,
             name: name.to_owned(),
-            letter_set: letter_set(&letters),
+            letter_set: letter_set(name),
             is_plain: letters.len() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name),
             letters,
         }
@@ -160,7 +167,7 @@ impl IndexedUser {
 pub fn may_name(text: &str, name: &str) -> bool {
     let resembles = |word: &str| {
         let letters: Vec<char> = word.chars().collect();
-        is_fuzzy_match(&letters, letter_set(&letters), &IndexedUser::new(0, name))
+        is_fuzzy_match(&letters, letter_set(word), &IndexedUser::new(0, name))
     };
     text.contains(name) || first_word(text).is_some_and(resembles)
 }
@@ -245,9 +252,9 @@ fn is_fuzzy_match(word: &[char], word_set: u64, user: &IndexedUser) -> bool {
     is_stem || is_short || is_close()
 }
 
-/// The letters of a word, without their order and number.
-fn letter_set(letters: &[char]) -> u64 {
-    letters.iter().fold(0, |set, letter| set | 1 << (u32::from(*letter) % 64))
+/// The letters of a text, roughly, without their order and number.
+fn letter_set(text: &str) -> u64 {
+    text.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) % 64))
 }
 
 /// The number of letters that are wrong, missing, superfluous or swapped with a neighbor.

@@ -11,6 +11,8 @@ pub struct Network {
 
 /// The unit of the numbers in a table.
 const UNIT: f32 = 0.01;
+/// A number of hidden units that has a loop of its own.
+const WIDE: usize = 16;
 
 impl Network {
     pub fn hidden(&self) -> usize {
@@ -20,8 +22,8 @@ impl Network {
     /// The score of a set of features. `hidden` is a buffer.
     pub fn score(&self, active: &[u16], hidden: &mut Vec<f32>) -> f32 {
         // The size of the links' network. What is as wide as registers is several times as fast.
-        if self.hidden() == 16 {
-            return self.score_with::<16>(active);
+        if self.hidden() == WIDE {
+            return self.score_wide(active);
         }
         let width = self.hidden() + 1;
         hidden.clear();
@@ -39,18 +41,18 @@ impl Network {
         score + units.map(|(unit, weight)| unit.max(0.0) * weight).sum::<f32>()
     }
 
-    /// The same with a number of hidden units that is known, in the same order, so to the bit.
-    fn score_with<const HIDDEN: usize>(&self, active: &[u16]) -> f32 {
-        let width = HIDDEN + 1;
-        let mut hidden = [0.0; HIDDEN];
+    /// The same with [`WIDE`] hidden units, in the same order, so to the bit.
+    fn score_wide(&self, active: &[u16]) -> f32 {
+        // Rows of a known length take one check each.
+        let (rows, _) = self.rows.as_chunks::<{ WIDE + 1 }>();
+        let mut hidden = [0.0_f32; WIDE];
         hidden.copy_from_slice(&self.bias);
-        let mut score = 0.0;
+        let mut score = 0.0_f32;
         for feature in active {
-            let start = usize::from(*feature) * width;
-            let row = &self.rows[start..start + width];
-            score += row[0];
-            for (unit, weight) in hidden.iter_mut().zip(&row[1..]) {
-                *unit += weight;
+            let [weight, units @ ..] = &rows[usize::from(*feature)];
+            score += *weight;
+            for (unit, weight) in hidden.iter_mut().zip(units) {
+                *unit += *weight;
             }
         }
         let units = hidden.iter().zip(&self.output);

@@ -1,15 +1,15 @@
 //! The words, pairs of words and Japanese endings by which answers differ from other talk. They are those that stand
 //! often in the scenes of the fit; `examples/fit_structure` writes the list.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::fixed_map::FixedMap;
 use crate::reader::is_japanese;
 
 /// Of a longer text the beginning is enough.
 const MAX_LETTERS: usize = 300;
 
-static NUMBERS: LazyLock<HashMap<&'static str, u16>> =
+static NUMBERS: LazyLock<FixedMap<&'static str, u16>> =
     LazyLock::new(|| include_str!("vocabulary.txt").lines().zip(0..).collect());
 
 /// How many forms the list holds.

@@ -1,8 +1,8 @@
 //! The words of a message that may show what it is about.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use crate::fixed_map::FixedSet;
 use crate::reader::{is_japanese, split_words};
 
 /// Of a longer text the first are enough, and comparing all of two texts made for it would hold up a channel.
@@ -45,7 +45,7 @@ fn hash(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| COMMON_WORDS.into_iter().collect());
+static COMMON: LazyLock<FixedSet<&str>> = LazyLock::new(|| COMMON_WORDS.into_iter().collect());
 
 const COMMON_WORDS: [&str; 110] = [
     "the",
