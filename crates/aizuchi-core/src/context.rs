@@ -319,13 +319,14 @@ impl Context {
     /// Hashes the ids and edit versions of the target's messages, the persona's own included, and at the top
     /// level the status of their threads. Time is left out.
     pub fn state_hash(&self) -> StateHash {
-        let mut hash = Sha256::new();
+        // A judgment takes several of these hashes. One long text is hashed sooner than many short ones.
+        let mut state = Vec::new();
         for message in self.target_messages() {
-            hash.update(message.id.as_str());
-            hash.update([self.thread_status(message) as u8]);
-            hash.update(message.edits.to_le_bytes());
+            state.extend_from_slice(message.id.as_str().as_bytes());
+            state.push(self.thread_status(message) as u8);
+            state.extend_from_slice(&message.edits.to_le_bytes());
         }
-        let digest: [u8; 32] = hash.finalize().into();
+        let digest: [u8; 32] = Sha256::digest(&state).into();
         let mut first = [0; 8];
         first.copy_from_slice(&digest[..8]);
         StateHash(i64::from_le_bytes(first))

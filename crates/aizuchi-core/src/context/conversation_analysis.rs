@@ -346,7 +346,7 @@ fn uptake_above(context: &Context) -> Option<UptakeAbove> {
     let parent = context.conversation.thread.as_ref()?;
     let messages = &context.conversation_history.top_level_messages;
     let has_later = messages.last().is_some_and(|newest| newest.id != *parent);
-    let talk = has_later.then(|| Talk::of_messages(messages, context))?;
+    let talk = has_later.then(|| Talk::above_target(context))?;
     let uptake = talk.structure().uptake(talk.index_of(parent)?);
     let taken_by = taker(&uptake).map(|(by, probability)| (talk.author(by).clone(), probability));
     Some(UptakeAbove { open: uptake.open, taken_by })

@@ -1,6 +1,6 @@
 //! The structure of the messages of a conversation, by their ids and users.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock, Weak};
 
 use jiff::Timestamp;
@@ -102,21 +102,28 @@ impl Default for Talk {
 pub struct TalkCache {
     /// The texts of these talks.
     pub readings: Readings,
-    talks: Mutex<HashMap<ConversationId, Arc<KnownTalk>>>,
+    talks: KnownTalks,
+    /// The talks of the top level as contexts of threads have it. The key is without the thread.
+    above: KnownTalks,
 }
+
+#[derive(Debug, Default)]
+struct KnownTalks(Mutex<HashMap<ConversationId, Arc<KnownTalk>>>);
 
 impl TalkCache {
     /// A cache that also keeps the texts that were read lately.
     pub fn new() -> Self {
-        Self { readings: Readings::kept(), talks: Mutex::default() }
+        Self { readings: Readings::kept(), ..Self::default() }
     }
+}
 
+impl KnownTalks {
     fn get(&self, conversation: &ConversationId) -> Option<Arc<KnownTalk>> {
-        self.talks.lock().get(conversation).cloned()
+        self.0.lock().get(conversation).cloned()
     }
 
     fn insert(&self, conversation: &ConversationId, known: KnownTalk) {
-        let mut talks = self.talks.lock();
+        let mut talks = self.0.lock();
         if talks.len() >= MAX_KNOWN_TALKS && !talks.contains_key(conversation) {
             talks.clear();
         }
@@ -127,9 +134,13 @@ impl TalkCache {
 /// The structure of a context's target, found when it is first asked for. It is no part of what the context says.
 #[derive(Debug, Default)]
 pub struct SharedTalk {
-    found: OnceLock<(Arc<Talk>, TalkSource)>,
+    found: OnceLock<FoundTalk>,
+    /// The same of the top level, where the target is a thread.
+    above: OnceLock<FoundTalk>,
     cache: Option<Arc<TalkCache>>,
 }
+
+type FoundTalk = (Arc<Talk>, TalkSource);
 
 /// What a talk was made from, to tell whether the context still holds it.
 #[derive(Debug)]
@@ -142,35 +153,37 @@ struct TalkSource {
 impl SharedTalk {
     /// The structure may go on from what is cached, and is cached itself.
     pub fn cached_in(cache: Arc<TalkCache>) -> Self {
-        Self { found: OnceLock::new(), cache: Some(cache) }
+        Self { cache: Some(cache), ..Self::default() }
     }
 
     fn readings(&self) -> Readings {
         self.cache.as_ref().map_or_else(Readings::default, |cache| cache.readings.clone())
     }
+}
 
-    fn get_or_init(&self, context: &Context) -> Arc<Talk> {
-        let target = context.target_messages();
-        let found = self.found.get_or_init(|| {
-            let source = TalkSource {
-                messages: target.to_vec(),
-                names: context.names.len(),
-                links: context.links.len(),
-            };
-            (Talk::of_target(context), source)
-        });
-        match found.1.is_of(context) {
-            true => found.0.clone(),
-            false => Arc::new(Talk::of_messages(target, context)),
-        }
+/// The talk of these messages of a context, found when it is first asked for.
+fn get_or_find(
+    found: &OnceLock<FoundTalk>,
+    messages: &[Arc<Message>],
+    context: &Context,
+    find: impl FnOnce() -> Arc<Talk>,
+) -> Arc<Talk> {
+    let (talk, source) = found.get_or_init(|| (find(), TalkSource::new(messages, context)));
+    match source.is_of(messages, context) {
+        true => talk.clone(),
+        false => Arc::new(Talk::of_messages(messages, context)),
     }
 }
 
 impl TalkSource {
-    fn is_of(&self, context: &Context) -> bool {
-        let target = context.target_messages();
-        self.messages.len() == target.len()
-            && self.messages.iter().zip(target).all(|(one, other)| Arc::ptr_eq(one, other))
+    fn new(messages: &[Arc<Message>], context: &Context) -> Self {
+        let (names, links) = (context.names.len(), context.links.len());
+        Self { messages: messages.to_vec(), names, links }
+    }
+
+    fn is_of(&self, messages: &[Arc<Message>], context: &Context) -> bool {
+        self.messages.len() == messages.len()
+            && self.messages.iter().zip(messages).all(|(one, other)| Arc::ptr_eq(one, other))
             && (self.names, self.links) == (context.names.len(), context.links.len())
     }
 }
@@ -178,7 +191,7 @@ impl TalkSource {
 /// A copy is there to be changed.
 impl Clone for SharedTalk {
     fn clone(&self) -> Self {
-        Self { found: OnceLock::new(), cache: self.cache.clone() }
+        Self { cache: self.cache.clone(), ..Self::default() }
     }
 }
 
@@ -196,30 +209,51 @@ impl Talk {
 
     /// The newest messages of a context's target.
     pub fn from_context(context: &Context) -> Arc<Self> {
-        context.talk.get_or_init(context)
+        let target = context.target_messages();
+        get_or_find(&context.talk.found, target, context, || {
+            let known = context.talk.cache.as_deref().map(|cache| &cache.talks);
+            Self::of_known(known, &context.conversation, target, context)
+        })
+    }
+
+    /// The newest messages of the top level of a context whose target is a thread.
+    pub fn above_target(context: &Context) -> Arc<Self> {
+        let messages = &context.conversation_history.top_level_messages;
+        get_or_find(&context.talk.above, messages, context, || {
+            let top_level = ConversationId { thread: None, ..context.conversation.clone() };
+            let known = context.talk.cache.as_deref().map(|cache| &cache.above);
+            Self::of_known(known, &top_level, messages, context)
+        })
     }
 
     /// Goes on from what is known of the conversation, if its messages and names allow that.
-    fn of_target(context: &Context) -> Arc<Self> {
-        let target = context.target_messages();
-        let names = names_of(target, context);
-        let cache = context.talk.cache.as_deref();
-        let known = cache.and_then(|cache| cache.get(&context.conversation));
-        let continued = known.as_ref().and_then(|known| known.continued(target, &names, context));
-        let talk = Arc::new(continued.unwrap_or_else(|| Self::of_named(target, &names, context)));
-        // A longer one begins somewhere within the target.
-        if let Some(cache) = cache
-            && target.len() <= MAX_MESSAGES
-        {
-            let messages = target
+    fn of_known(
+        cache: Option<&KnownTalks>,
+        conversation: &ConversationId,
+        messages: &[Arc<Message>],
+        context: &Context,
+    ) -> Arc<Self> {
+        let names = names_of(messages, context);
+        let Some(cache) = cache else { return Arc::new(Self::of_named(messages, &names, context)) };
+        // They are looked up once.
+        let links: Vec<Option<&Arc<MessageLinks>>> =
+            messages.iter().map(|message| stored_links(message, context)).collect();
+        let known = cache.get(conversation);
+        let continued =
+            known.as_ref().and_then(|known| known.continued(messages, &links, &names, context));
+        let talk = Arc::new(continued.unwrap_or_else(|| Self::of_named(messages, &names, context)));
+        // A longer one begins somewhere within the messages.
+        if messages.len() <= MAX_MESSAGES {
+            let messages = messages
                 .iter()
-                .map(|message| (Arc::downgrade(message), stored_links(message, context).cloned()));
+                .zip(links)
+                .map(|(message, links)| (Arc::downgrade(message), links.cloned()));
             let names = match known.filter(|known| known.has_names(&names)) {
                 Some(known) => known.names.clone(),
                 None => names.into_iter().map(|(user, name)| (user.clone(), name.into())).collect(),
             };
             let known = KnownTalk { talk: talk.clone(), messages: messages.collect(), names };
-            cache.insert(&context.conversation, known);
+            cache.insert(conversation, known);
         }
         talk
     }
@@ -382,10 +416,12 @@ impl Talk {
 }
 
 impl KnownTalk {
-    /// The talk of a target that goes on from this one. `None` if that might differ from one that is made anew.
+    /// The talk of messages that goes on from this one. `None` if that might differ from one that is made anew. `links` are
+    /// those that the store has of them.
     fn continued(
         &self,
         target: &[Arc<Message>],
+        links: &[Option<&Arc<MessageLinks>>],
         names: &BTreeMap<&UserId, &str>,
         context: &Context,
     ) -> Option<Talk> {
@@ -395,8 +431,10 @@ impl KnownTalk {
         let first = target.first()?;
         let begin = self.messages.iter().position(|(known, _)| is_it(known, first))?;
         let kept = &self.messages[begin..];
-        let is_same = |((known, links), message): (&(Weak<Message>, _), &Arc<Message>)| {
-            let is_same_links = match (links, stored_links(message, context)) {
+        type Known = (Weak<Message>, Option<Arc<MessageLinks>>);
+        type Now<'a> = (&'a Arc<Message>, &'a Option<&'a Arc<MessageLinks>>);
+        let is_same = |((known, links), (message, stored)): (&Known, Now<'_>)| {
+            let is_same_links = match (links, *stored) {
                 // Links of a platform are found anew once the message that they name is gone.
                 (Some(one), Some(other)) => {
                     Arc::ptr_eq(one, other) && (begin == 0 || one.source != LinkSource::Platform)
@@ -408,7 +446,8 @@ impl KnownTalk {
             is_it(known, message) && is_same_links
         };
         let most_users = MAX_USERS_KEPT * (names.len() + 1);
-        let is_prefix = kept.len() <= target.len() && kept.iter().zip(target).all(is_same);
+        let now = target.iter().zip(links);
+        let is_prefix = kept.len() <= target.len() && kept.iter().zip(now).all(is_same);
         if !is_prefix || self.talk.users.users.len() > most_users {
             return None;
         }
@@ -462,9 +501,13 @@ fn names_of<'c>(
     messages: &'c [Arc<Message>],
     context: &'c Context,
 ) -> BTreeMap<&'c UserId, &'c str> {
+    // A few users write most messages, and hashing an id is quicker than looking for it among the names.
+    let mut seen = HashSet::new();
     let authors = messages.iter().map(|message| &message.author.id);
-    let users = authors.chain(context.names.keys());
-    users.map(|user| (user, context.display_name(user))).collect()
+    let authors = authors.filter(|author| seen.insert(*author));
+    let nameless = authors.filter(|author| !context.names.contains_key(*author));
+    let named = context.names.iter().map(|(user, name)| (user, &**name));
+    named.chain(nameless.map(|author| (author, author.as_str()))).collect()
 }
 
 /// The links that the store has of a message. The parent of a thread begins it, whatever it is in the channel.
@@ -487,6 +530,8 @@ fn number(users: &mut Arc<UserNumbers>, user: &UserId) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::{Author, ChannelId, WorkspaceId};
+    use crate::context::channel_messages::ChannelMessages;
 
     #[test]
     fn a_question_is_passed_on_without_an_answer() {
@@ -501,6 +546,48 @@ mod tests {
             ("Do you mean the shed?", false),
         ] {
             assert_eq!(passes_question_on(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_top_level_above_a_thread_goes_on_from_what_was_known() {
+        let conversation = |thread: Option<&str>| ConversationId {
+            workspace: WorkspaceId::new("w"),
+            channel: ChannelId::new("c"),
+            thread: thread.map(MessageId::new),
+        };
+        let users = ["ann", "bob", "cid"];
+        let texts = ["who has the long ladder?", "bob: it is on the shelf", "thanks!", "lunch?"];
+        let message = |number: usize| {
+            Arc::new(Message {
+                conversation: conversation(None),
+                id: MessageId::new(format!("{number:03}")),
+                at: Timestamp::from_second(60 * number as i64).unwrap(),
+                author: Author { id: UserId::new(users[number % 3]), kind: AuthorKind::Human },
+                text: texts[number % 4].into(),
+                mentions: Vec::new(),
+                edits: 0,
+            })
+        };
+        let messages: Vec<Arc<Message>> = (0..60).map(message).collect();
+        let cache = Arc::new(TalkCache::new());
+        for end in 2..messages.len() {
+            // Many drop out of the window at once.
+            let shown = &messages[end / 20 * 10..end];
+            let above = |talk: SharedTalk| {
+                let (channel, shown) = (ChannelId::new("c"), shown.to_vec());
+                let history = ChannelMessages::from_messages(channel, "c".into(), shown);
+                let context = Context::new(conversation(Some("000")), history);
+                Talk::above_target(&Context { talk, ..context })
+            };
+            let known = above(SharedTalk::cached_in(cache.clone()));
+            let anew = above(SharedTalk::default());
+            assert_eq!(known.structure().len(), shown.len());
+            for index in 0..shown.len() {
+                let (known, anew) = (known.structure(), anew.structure());
+                assert!(known.parents(index).eq(anew.parents(index)), "{index} of {end}");
+                assert_eq!(known.uptake(index), anew.uptake(index), "{index} of {end}");
+            }
         }
     }
 }
