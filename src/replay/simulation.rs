@@ -145,6 +145,7 @@ pub fn run(
             rulebook,
             // No page shows these decisions.
             keeps_exchanges: false,
+            keeps_moments: learning.keeps_moments(),
             // A replay gives the same result on every machine, whatever its time zone.
             zone: policy.config.time_zone_or(TimeZone::UTC),
             // A scripted mind ignores what is recalled, and recall is slow in a long channel.
@@ -196,7 +197,8 @@ struct Simulation<'a> {
     clock: Clock,
     inbox: Inbox,
     recorder: &'a Recorder,
-    heard_users: HashSet<String>,
+    /// The ids of those who have written. Their messages share them.
+    heard_users: HashSet<Arc<str>>,
     users: RecordedUsers,
     /// Whether the author's platform knows which message a message replies to.
     gives_replies: bool,
@@ -236,6 +238,9 @@ impl RecordedUsers {
 
     /// Whom a text mentions, by their ids, as a platform tells it.
     fn mentions(&self, text: &str, persona: &str) -> Vec<Mention> {
+        if !text.contains(['@', '＠']) {
+            return Vec::new();
+        }
         let marks = text.split(['@', '＠']).skip(1);
         let letters = marks.filter_map(|rest| rest.chars().next()?.to_lowercase().next());
         let letters: BTreeSet<char> = letters.collect();
@@ -284,12 +289,18 @@ impl Simulation<'_> {
         persona: &str,
     ) {
         let kind = if recorded.bot { AuthorKind::Bot } else { AuthorKind::Human };
-        let author = Author { id: UserId::new(recorded.author.as_str()), kind };
-        if self.heard_users.insert(recorded.author.clone())
-            && let Some(name) = &recorded.name
-        {
+        let known = self.heard_users.get(recorded.author.as_str()).cloned();
+        let is_new = known.is_none();
+        let author = Author {
+            id: UserId::new(known.unwrap_or_else(|| recorded.author.as_str().into())),
+            kind,
+        };
+        if is_new {
+            self.heard_users.insert(author.id.0.clone());
+        }
+        if let Some(name) = recorded.name.as_deref().filter(|_| is_new) {
             let (workspace, id, role) = (workspace.clone(), author.id.clone(), Role::Member);
-            self.hear(Heard::User(User { workspace, id, name: name.as_str().into(), kind, role }));
+            self.hear(Heard::User(User { workspace, id, name: name.into(), kind, role }));
         }
         let conversation = ConversationId {
             workspace: workspace.clone(),

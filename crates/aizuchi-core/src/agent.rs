@@ -92,6 +92,8 @@ pub struct AgentSettings {
     /// Whether prompts and responses are stored, so that an operator can open a decision and read
     /// them.
     pub keeps_exchanges: bool,
+    /// Whether it is recorded what the judged moments looked like, in numbers, for a gate to learn from.
+    pub keeps_moments: bool,
     /// Finds secrets in what models write.
     pub secrets: SecretScanner,
     /// The hosts to all of whose pages a reply may link.
@@ -156,6 +158,7 @@ impl Default for AgentSettings {
             max_delay_seconds: 3600.0,
             prices: Prices::default(),
             keeps_exchanges: true,
+            keeps_moments: true,
             secrets: SecretScanner::default(),
             link_hosts: Vec::new(),
             model_timeout: SignedDuration::from_secs(60),

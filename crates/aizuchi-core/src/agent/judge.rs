@@ -60,7 +60,8 @@ impl Agent {
             return Ok(StepResult::Silent(DecisionClosing::new(DecisionResult::Dropped, why)));
         }
         // A second look is what the judge asked for.
-        if claim.second_looks == 0 && Gate::is_learned_from(mode) {
+        let may_skip = claim.second_looks == 0 && Gate::is_learned_from(mode);
+        if may_skip && self.settings.keeps_moments {
             let (moment, check) = self.check_learned_gate(&gate_input);
             evaluation.moment = Some(moment);
             match check {

@@ -245,7 +245,10 @@ impl GateInput<'_> {
             Gate::TooFew => self.has_too_few_messages(),
             Gate::Directed => self.is_directed(),
             Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unseen_messages(),
-            Gate::Unchanged => self.context.last_silent_state == Some(self.context.state_hash()),
+            Gate::Unchanged => {
+                let last = self.context.last_silent_state;
+                last.is_some_and(|state| state == self.context.state_hash())
+            }
             Gate::NothingOpen => self.is_settled(),
             Gate::Cooldown => self.is_cooling_down(),
             Gate::Share => self.own_share() > self.rules.max_share,

@@ -18,7 +18,7 @@ use crate::memory::MemoryScope;
 use crate::persona::{Language, Persona};
 use crate::prompt::budget::{self, PromptBudget, SECTIONS, TrimmedSection};
 use crate::prompt::memory_input::MemoryInput;
-use crate::prompt::render_cache::RenderCache;
+use crate::prompt::render_cache::{RenderCache, RenderCaches};
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
 use crate::prompt::tokens::{estimate, estimate_with_known};
@@ -49,7 +49,7 @@ pub struct PromptBuilder {
     /// The tokens of each verb's template without any context.
     instruction_tokens: BTreeMap<PromptVerb, u64>,
     /// Only a replay keeps rendered messages. A running program would hold what was edited, deleted or forgotten since.
-    render_cache: Option<RenderCache>,
+    render_caches: Option<RenderCaches>,
 }
 
 /// What a prompt depends on besides its context.
@@ -95,13 +95,13 @@ impl PromptBuilder {
             templates,
             language,
             instruction_tokens: instructions.into(),
-            render_cache: None,
+            render_caches: None,
         })
     }
 
     /// Renders a message once for consecutive prompts that share it.
     pub fn keeping_rendered_messages(self) -> Self {
-        Self { render_cache: Some(RenderCache::default()), ..self }
+        Self { render_caches: Some(RenderCaches::default()), ..self }
     }
 
     /// The smallest `max_tokens` of a budget that leave room for messages beside the fixed parts.
@@ -162,7 +162,7 @@ impl PromptBuilder {
         options: &PromptOptions,
     ) -> Prompt {
         let speakers = Arc::new(memory_input_speakers(persona, input, options));
-        let renderer = self.renderer(&speakers, options);
+        let renderer = self.renderer(&speakers, options, None);
         let view = MemoryInputView::new(persona, input, options.now, &renderer);
         let mut trimmed = Vec::new();
         record_shortened(view.messages(), &mut trimmed);
@@ -198,9 +198,11 @@ impl PromptBuilder {
         context: &Arc<Context>,
         options: &PromptOptions,
     ) -> Prompt {
-        let names = self.render_cache.as_ref().map(|cache| &cache.names);
+        let channel = &context.conversation.channel;
+        let cache = self.render_caches.as_ref().map(|caches| caches.of(channel));
+        let names = cache.map(|cache| &cache.names);
         let speakers = Arc::new(context_speakers(names, persona, context, &options.zone));
-        let renderer = self.renderer(&speakers, options);
+        let renderer = self.renderer(&speakers, options, cache);
         let mut view = full_view(verb, persona, context, options, &renderer);
         let mut trimmed = Vec::new();
         self.fit_to_budget(&mut view, verb, context, options, &renderer, &mut trimmed);
@@ -209,7 +211,7 @@ impl PromptBuilder {
             SECTIONS.iter().map(|section| (section.name(), section.tokens(&view))).collect();
         sections.push(("target", budget::target::message_tokens(&view.target_thread_messages)));
         finalize_view(&mut view);
-        let (text, tokens) = self.render(verb, view);
+        let (text, tokens) = self.render(verb, view, cache);
         let rest: u64 = sections.iter().map(|(_, tokens)| tokens).sum();
         sections.insert(0, ("instructions", tokens.saturating_sub(rest)));
         sections.retain(|(_, tokens)| *tokens > 0);
@@ -232,7 +234,12 @@ impl PromptBuilder {
     }
 
     /// Renders the text and estimates its tokens.
-    fn render(&self, verb: PromptVerb, view: ContextView) -> (String, u64) {
+    fn render(
+        &self,
+        verb: PromptVerb,
+        view: ContextView,
+        cache: Option<&RenderCache>,
+    ) -> (String, u64) {
         let is_thread = view.target_thread_ts.is_some();
         let messages =
             if is_thread { &view.target_thread_messages } else { &view.top_level_messages };
@@ -242,6 +249,7 @@ impl PromptBuilder {
         let tokens = estimate_with_known(
             &text,
             messages.iter().filter_map(|message| message.rendered.get()),
+            cache.map(|cache| &cache.beginning),
         );
         (text, tokens)
     }
@@ -284,10 +292,10 @@ impl PromptBuilder {
         &'a self,
         speakers: &'a Speakers,
         options: &PromptOptions,
+        cache: Option<&'a RenderCache>,
     ) -> MessageRenderer<'a> {
         let max_tokens = options.budget.to_estimated(options.token_factor).max_tokens;
-        let (language, cache) = (self.language, self.render_cache.as_ref());
-        MessageRenderer { speakers, language, max_tokens, cache }
+        MessageRenderer { speakers, language: self.language, max_tokens, cache }
     }
 }
 

@@ -7,14 +7,29 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 
-use crate::chat::{Message, MessageId};
+use crate::chat::{ChannelId, Message, MessageId};
 use crate::prompt::speakers::NameCache;
+use crate::prompt::tokens::KnownBeginning;
 use crate::prompt::view::MessageView;
 
-/// The messages of about fifty channels.
-const MAX_CACHED_MESSAGES: usize = 2048;
+/// More than the messages of a channel that its prompts share.
+const MAX_CACHED_MESSAGES: usize = 512;
 /// Longer texts are rare and not cached.
 const MAX_TEXT_BYTES: usize = 2048;
+
+/// Caches for channels that are replayed side by side: they would wait for each other, and messages of two channels may
+/// have the same id.
+#[derive(Debug, Default)]
+pub struct RenderCaches([RenderCache; 16]);
+
+impl RenderCaches {
+    /// The cache of a channel, which others may have, too.
+    pub fn of(&self, channel: &ChannelId) -> &RenderCache {
+        let bytes = channel.as_str().bytes();
+        let sum = bytes.fold(0_usize, |sum, byte| sum.wrapping_mul(31) + usize::from(byte));
+        &self.0[sum % self.0.len()]
+    }
+}
 
 /// Recently rendered messages. The id only selects the slot: a cached message is used only if
 /// everything it was rendered from is equal.
@@ -23,6 +38,8 @@ pub struct RenderCache {
     messages: Mutex<HashMap<MessageId, CachedMessage>>,
     /// The names of those who wrote them.
     pub names: NameCache,
+    /// What the prompts begin with.
+    pub beginning: KnownBeginning,
 }
 
 #[derive(Debug)]

@@ -81,10 +81,25 @@ impl CountedText {
     }
 }
 
+/// The text that prompts begin with, as it was counted last. Consecutive prompts mostly begin with the same.
+#[derive(Debug, Default)]
+pub struct KnownBeginning(Mutex<Option<CountedText>>);
+
+impl KnownBeginning {
+    fn count(&self, text: &str) -> TokenCount {
+        let mut known = self.0.lock();
+        if let Some(known) = known.as_ref().filter(|known| *known.text == *text) {
+            return known.count;
+        }
+        known.insert(CountedText::new(text)).count
+    }
+}
+
 /// The same estimate for a text that probably ends with known parts and a short rest.
 pub fn estimate_with_known<'a>(
     text: &str,
     parts: impl DoubleEndedIterator<Item = &'a CountedText> + Clone,
+    beginning: Option<&KnownBeginning>,
 ) -> u64 {
     let last = parts.clone().next_back();
     let Some((at, last)) = last.and_then(|last| Some((text.rfind(&*last.text)?, last))) else {
@@ -103,7 +118,11 @@ pub fn estimate_with_known<'a>(
         sum = sum.plus(part.count);
         rest = before;
     }
-    sum.plus(TokenCount::new(rest)).tokens()
+    let beginning = match beginning {
+        Some(beginning) => beginning.count(rest),
+        None => TokenCount::new(rest),
+    };
+    sum.plus(beginning).tokens()
 }
 
 fn is_between_runs(before: &str, after: &str) -> bool {
@@ -255,11 +274,15 @@ mod tests {
     #[test]
     fn known_parts_do_not_change_the_estimate() {
         let texts = ["", "a", "**x** y:\nz\n\n", "**x** y:\nあ。\n\n", "12 ", "é", "--", "\n"];
+        let beginning = KnownBeginning::default();
         for (head, one) in texts.iter().flat_map(|head| texts.map(|one| (head, one))) {
             for (other, tail) in texts.iter().flat_map(|other| texts.map(|tail| (other, tail))) {
                 let text = format!("{head}{one}{other}{tail}");
                 let parts = [CountedText::new(one), CountedText::new(other)];
-                assert_eq!(estimate_with_known(&text, parts.iter()), estimate(&text), "{text:?}");
+                for beginning in [None, Some(&beginning)] {
+                    let estimated = estimate_with_known(&text, parts.iter(), beginning);
+                    assert_eq!(estimated, estimate(&text), "{text:?}");
+                }
             }
         }
     }
