@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::replay::json_lines::holds;
 use aizuchi_core::chat::{
     AuthorKind, ChannelId, ConversationId, Mention, MessageId, Role, UserId, Visibility,
     WorkspaceId,
@@ -275,8 +276,7 @@ impl LineKind {
             ts: Option<Value>,
             withheld: Option<Value>,
         }
-        let has = |word: &[u8]| line.windows(word.len()).any(|part| part == word);
-        if !has(b"\"kind\"") && !has(b"\"withheld\"") {
+        if !holds(line, "\"kind\"") && !holds(line, "\"withheld\"") {
             return Self::Message;
         }
         match serde_json::from_slice::<Marks>(line) {

@@ -44,9 +44,14 @@ impl RecordedMessage {
         let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
         let message: Self =
             serde_json::from_str(text).map_err(|error| describe_json_error(&error))?;
-        match message.problem() {
+        message.checked()
+    }
+
+    /// The same message, unless it has a [`Self::problem`].
+    pub fn checked(self) -> Result<Self, String> {
+        match self.problem() {
             Some(problem) => Err(problem.to_owned()),
-            None => Ok(message),
+            None => Ok(self),
         }
     }
 
@@ -214,7 +219,8 @@ pub const DUPLICATE_PROBLEM: &str = "a message with this id came before";
 /// The year 9000. Adding a wait to a time before it cannot overflow a timestamp.
 pub const MAX_EPOCH_SECONDS: f64 = 221_845_392_000.0;
 
-fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+/// What `null` stands for.
+pub fn none_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,

@@ -31,9 +31,28 @@ pub fn read_lines(input: &mut dyn BufRead, take: LineTaker<'_>) -> anyhow::Resul
     Ok(())
 }
 
+/// Whether a line holds this word anywhere. In a text that is looked for many times as fast as in bytes.
+pub fn holds(line: &[u8], word: &str) -> bool {
+    match std::str::from_utf8(line) {
+        Ok(text) => text.contains(word),
+        Err(_) => line.windows(word.len()).any(|part| part == word.as_bytes()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_is_found_in_any_bytes() {
+        for (line, expected) in
+            [("{\"kind\":1}", true), ("{\"kin\":\"d\"}", false), ("kind", false), ("", false)]
+        {
+            assert_eq!(holds(line.as_bytes(), "\"kind\""), expected, "{line}");
+            let no_text = [&[0xff][..], line.as_bytes()].concat();
+            assert_eq!(holds(&no_text, "\"kind\""), expected, "{line}");
+        }
+    }
 
     #[test]
     fn a_line_without_an_end_is_refused_without_being_kept() {

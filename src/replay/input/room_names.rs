@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::replay::history::RecordedMessage;
+use crate::replay::history::{RecordedMessage, none_as_default};
+use crate::replay::json_lines::holds;
 use aizuchi_core::chat::Visibility;
 
 /// The rooms that have a name or are in a workspace. Two with the same name are told apart by their ids, or by their
@@ -39,8 +40,7 @@ pub enum Audience {
 
 /// What a line may say about its room. Whatever else stands there counts as not said, but for the visibility: what is not
 /// public is private.
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Default)]
 struct RoomFields {
     room_name: Value,
     workspace: Value,
@@ -48,9 +48,46 @@ struct RoomFields {
     said_in: Value,
 }
 
+/// A whole line, so that most are parsed once.
+#[derive(Deserialize)]
+struct WholeLine {
+    room: String,
+    #[serde(default)]
+    thread: Option<String>,
+    id: String,
+    ts: f64,
+    author: String,
+    #[serde(default)]
+    name: Option<String>,
+    text: String,
+    #[serde(default, deserialize_with = "none_as_default")]
+    reply_to: Vec<String>,
+    #[serde(default, deserialize_with = "none_as_default")]
+    bot: bool,
+    #[serde(default, deserialize_with = "none_as_default")]
+    opener: bool,
+    #[serde(default)]
+    room_name: Value,
+    #[serde(default)]
+    workspace: Value,
+    #[serde(default)]
+    visibility: Value,
+    #[serde(default)]
+    said_in: Value,
+}
+
+impl WholeLine {
+    fn split(self) -> (RecordedMessage, RoomFields) {
+        let Self { room, thread, id, ts, author, name, text, reply_to, bot, opener, .. } = self;
+        let message =
+            RecordedMessage { room, thread, id, ts, author, name, text, reply_to, bot, opener };
+        let Self { room_name, workspace, visibility, said_in, .. } = self;
+        (message, RoomFields { room_name, workspace, visibility, said_in })
+    }
+}
+
 impl RoomFields {
-    const NAMES: [&[u8]; 4] =
-        [b"\"room_name\"", b"\"workspace\"", b"\"visibility\"", b"\"said_in\""];
+    const NAMES: [&str; 4] = ["\"room_name\"", "\"workspace\"", "\"visibility\"", "\"said_in\""];
 
     fn audience(&self) -> Audience {
         let is_public = |value: &Value| *value == json!(Visibility::Public);
@@ -66,18 +103,20 @@ impl RoomFields {
 impl RoomNames {
     /// Parses a line of JSON Lines. The message is in the room by its name, if that is known.
     pub fn parse(&mut self, line: &[u8]) -> Result<ParsedLine, String> {
-        let mut message = RecordedMessage::parse(line)?;
-        let has = |field: &[u8]| line.windows(field.len()).any(|part| part == field);
-        if !RoomFields::NAMES.iter().any(|name| has(name)) {
+        if !RoomFields::NAMES.iter().any(|name| holds(line, name)) {
+            let message = RecordedMessage::parse(line)?;
             return Ok(ParsedLine { message, audience: Audience::Unknown });
         }
-        // What cannot be told counts as private, as where a key is there twice.
-        let (fields, audience) = match serde_json::from_slice::<RoomFields>(line) {
-            Ok(fields) => {
+        let text = std::str::from_utf8(line).ok();
+        let whole = text.and_then(|text| serde_json::from_str::<WholeLine>(text).ok());
+        let (mut message, fields, audience) = match whole {
+            Some(whole) => {
+                let (message, fields) = whole.split();
                 let audience = fields.audience();
-                (fields, audience)
+                (message.checked()?, fields, audience)
             }
-            Err(_) => (RoomFields::default(), Audience::Channel),
+            // What cannot be told counts as private, as where a key is there twice.
+            None => (RecordedMessage::parse(line)?, RoomFields::default(), Audience::Channel),
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (room_name, workspace) = (text(&fields.room_name), text(&fields.workspace));

@@ -68,6 +68,55 @@ struct SpooledChannel {
     messages: u64,
 }
 
+/// What stands before each record on disk. With it, nothing is parsed to look for ids that came before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RecordHeader {
+    kind: RecordKind,
+    /// Of the id of the message.
+    hash: u64,
+    /// The length of the record.
+    length: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RecordKind {
+    Message,
+    Edit,
+    Delete,
+}
+
+impl RecordHeader {
+    const BYTES: usize = 13;
+
+    fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[0] = match self.kind {
+            RecordKind::Message => b'm',
+            RecordKind::Edit => b'e',
+            RecordKind::Delete => b'd',
+        };
+        bytes[1..9].copy_from_slice(&self.hash.to_le_bytes());
+        bytes[9..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// The header that these bytes begin with, the record behind it, and what follows.
+    fn split(bytes: &[u8]) -> Option<(Self, &[u8], &[u8])> {
+        let (kind, rest) = bytes.split_first()?;
+        let kind = match kind {
+            b'm' => RecordKind::Message,
+            b'e' => RecordKind::Edit,
+            b'd' => RecordKind::Delete,
+            _ => return None,
+        };
+        let (hash, rest) = rest.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let (hash, length) = (u64::from_le_bytes(*hash), u32::from_le_bytes(*length));
+        let (record, rest) = rest.split_at_checked(length as usize)?;
+        Some((Self { kind, hash, length }, record, rest))
+    }
+}
+
 /// What is written for one record. The time keeps its bits: as decimal digits it would not come back exactly.
 #[derive(Serialize, Deserialize)]
 enum SpooledRecord<'a> {
@@ -98,6 +147,18 @@ enum SpooledRecord<'a> {
         #[serde(borrow)]
         id: Cow<'a, str>,
     },
+}
+
+impl SpooledRecord<'_> {
+    /// The header, without the length.
+    fn header(&self) -> RecordHeader {
+        let (kind, id) = match self {
+            SpooledRecord::Message { id, .. } => (RecordKind::Message, id),
+            SpooledRecord::Edit { id, .. } => (RecordKind::Edit, id),
+            SpooledRecord::Delete { id } => (RecordKind::Delete, id),
+        };
+        RecordHeader { kind, hash: hash_of(id), length: 0 }
+    }
 }
 
 /// The records of an input on disk.
@@ -187,8 +248,13 @@ impl SpoolWriter {
         };
         let channel = &mut self.channels[index];
         let before = channel.buffer.len();
+        channel.buffer.extend_from_slice(&[0; RecordHeader::BYTES]);
+        let begin = channel.buffer.len();
         serde_json::to_writer(&mut channel.buffer, &(number, spooled))?;
-        channel.buffer.push(b'\n');
+        let length =
+            u32::try_from(channel.buffer.len() - begin).context("a message is longer than 4 GB")?;
+        let header = RecordHeader { length, ..spooled.header() };
+        channel.buffer[before..begin].copy_from_slice(&header.to_bytes());
         channel.records += 1;
         self.buffered_bytes += channel.buffer.len() - before;
         if channel.buffer.len() >= SEGMENT_BYTES {
@@ -223,16 +289,27 @@ impl SpoolWriter {
         let Self { file, channels, labels, bad_records, is_annotated, .. } = self;
         let mut spool = Spool { file, channels, labels, bad_records, is_annotated };
         for index in 0..spool.channels.len() {
-            let duplicates = spool.find_duplicates(index)?;
+            let IdHashes { hashes, has_deletions } = spool.id_hashes(index)?;
+            let messages = hashes.len();
+            let duplicates = spool.find_duplicates(index, hashes)?;
             for number in &duplicates {
                 spool.bad_records.add(*number, DUPLICATE_PROBLEM.to_owned());
             }
+            let left = messages - duplicates.len();
             spool.channels[index].duplicates = duplicates;
-            spool.channels[index].messages = spool.count_messages(index)?;
+            let left = if has_deletions { spool.channel(index)?.messages.len() } else { left };
+            spool.channels[index].messages = left as u64;
         }
         spool.channels.retain(|channel| channel.messages > 0);
         Ok(spool)
     }
+}
+
+/// What the headers of a channel tell.
+struct IdHashes {
+    /// Of its messages.
+    hashes: Vec<u64>,
+    has_deletions: bool,
 }
 
 impl SpooledChannel {
@@ -264,12 +341,15 @@ impl Spool {
     /// Equal for equal messages in equal channels.
     pub fn fingerprint(&self) -> anyhow::Result<String> {
         let mut hasher = Sha256::new();
-        for channel in &self.channels {
+        for (index, channel) in self.channels.iter().enumerate() {
             hasher.update((channel.name.len() as u64).to_le_bytes());
             hasher.update(channel.name.as_bytes());
-            for segment in &channel.segments {
-                hasher.update(self.read_segment(*segment)?);
-            }
+            // Without the hashes, which another version of the compiler may make otherwise.
+            self.each_record(index, &mut |header, record| {
+                hasher.update(header.length.to_le_bytes());
+                hasher.update(record);
+                Ok(())
+            })?;
         }
         let digest = hasher.finalize();
         Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -281,31 +361,59 @@ impl Spool {
         Ok(bytes)
     }
 
-    /// Passes on the records of a channel in the order of the input.
-    fn read(
+    /// Passes on the records of a channel in the order of the input, as they are on disk.
+    fn each_record(
         &self,
         index: usize,
-        take: &mut dyn FnMut(RecordNumber, SpooledRecord<'_>),
+        take: &mut dyn FnMut(RecordHeader, &[u8]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         for segment in &self.channels[index].segments {
             let bytes = self.read_segment(*segment)?;
-            for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                let (number, record) =
-                    serde_json::from_slice(line).context("cannot read a record")?;
-                take(number, record);
+            let mut rest = &bytes[..];
+            while !rest.is_empty() {
+                let (header, record, after) =
+                    RecordHeader::split(rest).context("cannot read a record")?;
+                take(header, record)?;
+                rest = after;
             }
         }
         Ok(())
     }
 
-    /// Compares hashes first, because the ids of a long channel take much memory.
-    fn find_duplicates(&self, index: usize) -> anyhow::Result<Vec<RecordNumber>> {
+    /// The same, parsed.
+    fn read(
+        &self,
+        index: usize,
+        take: &mut dyn FnMut(RecordNumber, SpooledRecord<'_>),
+    ) -> anyhow::Result<()> {
+        self.each_record(index, &mut |_, record| {
+            let (number, record) =
+                serde_json::from_slice(record).context("cannot read a record")?;
+            take(number, record);
+            Ok(())
+        })
+    }
+
+    fn id_hashes(&self, index: usize) -> anyhow::Result<IdHashes> {
         let mut hashes = Vec::with_capacity(self.channels[index].records as usize);
-        self.read(index, &mut |_, record| {
-            if let SpooledRecord::Message { id, .. } = record {
-                hashes.push(hash_of(&id));
+        let mut has_deletions = false;
+        self.each_record(index, &mut |header, _| {
+            match header.kind {
+                RecordKind::Message => hashes.push(header.hash),
+                RecordKind::Edit => {}
+                RecordKind::Delete => has_deletions = true,
             }
+            Ok(())
         })?;
+        Ok(IdHashes { hashes, has_deletions })
+    }
+
+    /// Compares the hashes of all ids first, because the ids of a long channel take much memory.
+    fn find_duplicates(
+        &self,
+        index: usize,
+        mut hashes: Vec<u64>,
+    ) -> anyhow::Result<Vec<RecordNumber>> {
         hashes.sort_unstable();
         let suspects: Vec<u64> =
             hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
@@ -323,19 +431,6 @@ impl Spool {
             }
         })?;
         Ok(duplicates)
-    }
-
-    fn count_messages(&self, index: usize) -> anyhow::Result<u64> {
-        let (mut messages, mut has_deletions) = (0_u64, false);
-        self.read(index, &mut |_, record| match record {
-            SpooledRecord::Message { .. } => messages += 1,
-            SpooledRecord::Edit { .. } => {}
-            SpooledRecord::Delete { .. } => has_deletions = true,
-        })?;
-        if has_deletions {
-            return Ok(self.channel(index)?.messages.len() as u64);
-        }
-        Ok(messages - self.channels[index].duplicates.len() as u64)
     }
 }
 
