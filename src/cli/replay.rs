@@ -306,7 +306,7 @@ impl PolicyRun<'_> {
             None => (ReplayScore::new(policy), 0),
         };
         self.bar.inc(score.messages as u64);
-        if let (Some(checkpoint), Some(report)) = (&mut checkpoint, &mut report) {
+        if let (Some(checkpoint), Some(report)) = (&checkpoint, &mut report) {
             checkpoint.each_moments(number, |channel, moments| {
                 report.add(&*self.recording.channel(channel)?, &moments);
                 Ok(())

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -16,7 +16,8 @@ use crate::replay::timing::SavedDelays;
 /// A file with a line for what is replayed, and one for each channel that is done.
 pub struct Checkpoint {
     file: File,
-    done: Vec<ChannelDone>,
+    /// What was done before, and where its lines are.
+    done: Vec<(ChannelDone, LinePlace)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -27,9 +28,29 @@ struct ChannelDone {
     events_bytes: u64,
     score: ReplayScore,
     delays: SavedDelays,
-    /// What a report is made from. It stays in the file until it is needed.
+}
+
+/// The line of a channel.
+#[derive(Serialize)]
+struct DoneLine<'a> {
+    #[serde(flatten)]
+    done: &'a ChannelDone,
+    #[serde(flatten)]
+    moments: ChannelMoments,
+}
+
+/// What a report is made from. It stays in the file until it is needed.
+#[derive(Serialize, Deserialize)]
+struct ChannelMoments {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     moments: Option<Moments>,
+}
+
+/// Where a line is in the file.
+#[derive(Clone, Copy)]
+struct LinePlace {
+    begin: u64,
+    length: usize,
 }
 
 impl Checkpoint {
@@ -58,7 +79,7 @@ impl Checkpoint {
         let mut line = String::new();
         while input.read_line(&mut line).is_ok_and(|read| read > 0) && line.ends_with('\n') {
             let Ok(channel) = serde_json::from_str::<ChannelDone>(&line) else { break };
-            done.push(ChannelDone { moments: None, ..channel });
+            done.push((channel, LinePlace { begin: length, length: line.len() }));
             length += line.len() as u64;
             line.clear();
         }
@@ -71,7 +92,7 @@ impl Checkpoint {
     /// The score of a policy so far, and the number of its channels that are done.
     pub fn score(&self, policy: usize, mut score: ReplayScore) -> (ReplayScore, usize) {
         let mut channels = 0;
-        for done in self.done.iter().filter(|done| done.policy == policy) {
+        for (done, _) in self.done.iter().filter(|(done, _)| done.policy == policy) {
             let timing = done.score.timing.clone().with_delays(done.delays.clone());
             score.merge(ReplayScore { timing, ..done.score.clone() });
             channels = done.channel + 1;
@@ -81,29 +102,25 @@ impl Checkpoint {
 
     /// Passes on what was decided in each channel of a policy that is done, for its report.
     pub fn each_moments(
-        &mut self,
+        &self,
         policy: usize,
         mut each: impl FnMut(usize, Moments) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let cannot_read = "cannot read how far the replay has come";
-        self.file.seek(SeekFrom::Start(0)).context(cannot_read)?;
-        let mut lines = BufReader::new(&self.file).lines();
-        // The first one says what is replayed.
-        lines.next().transpose().context(cannot_read)?;
-        for line in lines {
-            let line = line.context(cannot_read)?;
-            let done: ChannelDone = serde_json::from_str(&line).context(cannot_read)?;
-            if let Some(moments) = done.moments.filter(|_| done.policy == policy) {
+        for (done, place) in self.done.iter().filter(|(done, _)| done.policy == policy) {
+            let mut line = vec![0; place.length];
+            self.file.read_exact_at(&mut line, place.begin).context(cannot_read)?;
+            let line: ChannelMoments = serde_json::from_slice(&line).context(cannot_read)?;
+            if let Some(moments) = line.moments {
                 each(done.channel, moments)?;
             }
         }
-        self.file.seek(SeekFrom::End(0)).context(cannot_read)?;
         Ok(())
     }
 
     /// The length of the file of events at the end of the last channel that is done.
     pub fn events_bytes(&self) -> u64 {
-        self.done.last().map_or(0, |done| done.events_bytes)
+        self.done.last().map_or(0, |(done, _)| done.events_bytes)
     }
 
     /// A channel is done. Its events must be in their file.
@@ -116,9 +133,50 @@ impl Checkpoint {
         moments: Option<Moments>,
     ) -> anyhow::Result<()> {
         let (score, delays) = (score.clone(), score.timing.delays());
-        let done = ChannelDone { policy, channel, events_bytes, score, delays, moments };
-        let mut line = serde_json::to_vec(&done)?;
+        let done = ChannelDone { policy, channel, events_bytes, score, delays };
+        let moments = ChannelMoments { moments };
+        let mut line = serde_json::to_vec(&DoneLine { done: &done, moments })?;
         line.push(b'\n');
         self.file.write_all(&line).context("cannot write how far the replay has come")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::Policy;
+    use crate::replay::moments::CallCount;
+    use aizuchi_core::decision::Usage;
+    use serde_json::json;
+
+    fn moments(calls: u64) -> Moments {
+        let judge_calls = CallCount { calls, usage: Usage::default() };
+        Moments { judge_calls, ..Moments::default() }
+    }
+
+    #[test]
+    fn each_policy_gets_its_own_moments_back() {
+        let file = std::env::temp_dir().join(format!("aizuchi-checkpoint-{}", std::process::id()));
+        let replayed = json!({ "seed": 1 });
+        let score = ReplayScore::new(&Policy::default_settings());
+        let mut begun = Checkpoint::open(&file, &replayed).unwrap();
+        begun.add(0, 0, 10, &score, Some(moments(1))).unwrap();
+        begun.add(0, 1, 20, &score, None).unwrap();
+        begun.add(1, 0, 30, &score, Some(moments(3))).unwrap();
+        drop(begun);
+        let resumed = Checkpoint::open(&file, &replayed).unwrap();
+        let of = |policy: usize| {
+            let mut found = Vec::new();
+            let take = |channel: usize, moments: Moments| {
+                found.push((channel, moments.judge_calls.calls));
+                Ok(())
+            };
+            resumed.each_moments(policy, take).unwrap();
+            found
+        };
+        assert_eq!((of(0), of(1), of(2)), (vec![(0, 1)], vec![(0, 3)], vec![]));
+        assert_eq!(resumed.score(0, score.clone()).1, 2);
+        assert_eq!(resumed.events_bytes(), 30);
+        std::fs::remove_file(&file).unwrap();
     }
 }
