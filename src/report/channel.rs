@@ -407,6 +407,7 @@ impl<'a> ChannelAnalysis<'a> {
             reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
             note: pending.note.clone(),
             anchor: about.id.clone(),
+            thread: about.thread.clone(),
         }
     }
 

@@ -60,7 +60,8 @@ impl Chart {
 impl TimingView {
     pub fn new(timing: &Timing, persona: &str, language: Language) -> Self {
         let l = language;
-        let duration = |seconds: f64| words::rough_duration(seconds, l);
+        let medians = [Some(timing.own_median), Some(timing.people_median)];
+        let medians = words::rough_durations(&medians, l);
         let labels = group_labels(l);
         let shares = || timing.own.iter().zip(timing.people);
         let most = shares().fold(0.01_f64, |most, (own, people)| most.max(*own).max(people));
@@ -77,11 +78,7 @@ impl TimingView {
             (label.clone(), words::percent(people), words::percent(*own))
         });
         Self {
-            sentence: texts::timing_sentence(
-                l,
-                &duration(timing.own_median),
-                &duration(timing.people_median),
-            ),
+            sentence: texts::timing_sentence(l, &medians[0], &medians[1]),
             chart: Chart {
                 title: texts::timing_caption(l).to_owned(),
                 width: labels.len() as f64 * 30.0,

@@ -62,10 +62,10 @@ impl Decided {
         }
     }
 
-    /// Why it stayed silent when it first looked after that time.
+    /// Why it stayed silent when it first looked after that time, where the message stands or in its thread.
     fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<Reason> {
         let silences = |thread: Option<String>| self.silent.get(&(story.channel.clone(), thread));
-        let lists = [silences(None), silences(Some(story.anchor.clone()))];
+        let lists = [silences(story.thread.clone()), silences(Some(story.anchor.clone()))];
         let first = lists
             .into_iter()
             .flatten()
@@ -112,5 +112,68 @@ fn interest(story: &Story) -> u8 {
         (Note::NobodyAnswered, _) => 0,
         (_, StoryKind::Wrong) => 1,
         (_, StoryKind::Spoke | StoryKind::Silent) => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::story::{StoryAct, StoryAuthor, StoryMessage};
+    use aizuchi_core::decision::gate::Gate;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn silent(second: i64, thread: Option<&str>, gate: Gate) -> Moment {
+        Moment {
+            at: at(second),
+            thread: thread.map(MessageId::new),
+            kind: MomentKind::Silent,
+            message: None,
+            about: None,
+            is_owed: false,
+            reason: Reason::Gate(gate),
+            text: None,
+        }
+    }
+
+    #[test]
+    fn a_policy_stayed_silent_where_the_message_stands() {
+        let story = |thread: Option<&str>| Story {
+            kind: StoryKind::Spoke,
+            channel: "porch".to_owned(),
+            at: at(200),
+            before: vec![StoryMessage {
+                at: at(100),
+                author: StoryAuthor { id: "ann".to_owned(), name: "ann".to_owned() },
+                is_bot: false,
+                text: "who has a ladder?".to_owned(),
+                is_about: true,
+                left_out_after: 0,
+            }],
+            act: StoryAct::WouldSay(None),
+            after: Vec::new(),
+            reason: None,
+            note: Note::NobodyAnswered,
+            anchor: "7".to_owned(),
+            thread: thread.map(str::to_owned),
+        };
+        let moments = [
+            silent(110, None, Gate::NothingOpen),
+            silent(120, Some("1"), Gate::Cooldown),
+            silent(130, Some("9"), Gate::Share),
+        ];
+        let mut decided = Decided::new("quiet");
+        decided.add("porch", &moments, &[]);
+        let reason = |thread: Option<&str>| decided.on(&story(thread)).silent;
+        assert_eq!(reason(None), Some(Reason::Gate(Gate::NothingOpen)));
+        assert_eq!(reason(Some("1")), Some(Reason::Gate(Gate::Cooldown)));
+        assert_eq!(reason(Some("2")), None);
+        // In the thread that it opened.
+        let below = [silent(105, Some("7"), Gate::Directed)];
+        decided.add("porch", &below, &[]);
+        let reason = decided.on(&story(None)).silent;
+        assert_eq!(reason, Some(Reason::Gate(Gate::Directed)));
     }
 }

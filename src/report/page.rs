@@ -429,9 +429,7 @@ impl<'a> View<'a> {
 
     fn first(&self) -> FirstView {
         let (first, l) = (self.policy.first_answers, self.language);
-        let lead = |seconds: Option<f64>| {
-            seconds.map_or(words::UNKNOWN.to_owned(), |seconds| words::rough_duration(seconds, l))
-        };
+        let leads = words::rough_durations(&[first.its_lead, first.persons_lead], l);
         let part = |count: usize, class: &'static str, text: String| {
             let width = count as f64 / first.taken_up.max(1) as f64 * 100.0;
             (words::count(count), width, class, text)
@@ -442,8 +440,8 @@ impl<'a> View<'a> {
         };
         let parts = [
             part(first.nobody_else, "nobody", nobody.to_owned()),
-            part(first.it_first, "own", texts::first_it(l, &lead(first.its_lead))),
-            part(first.person_first, "people", texts::first_person(l, &lead(first.persons_lead))),
+            part(first.it_first, "own", texts::first_it(l, &leads[0])),
+            part(first.person_first, "people", texts::first_person(l, &leads[1])),
         ];
         FirstView {
             sentence: match (first.taken_up, self.policy.spoke.unwrap_or(first.taken_up)) {
@@ -516,6 +514,8 @@ impl<'a> View<'a> {
         let row = |name: String, value: &dyn Fn(&PolicyFigures) -> Option<String>| {
             (name, policies.iter().map(|one| value(one).unwrap_or_else(unknown)).collect())
         };
+        let delays: Vec<Option<f64>> =
+            policies.iter().map(|one| Some(one.timing?.own_median)).collect();
         let mut rows: Vec<(String, Vec<String>)> = vec![
             row(texts::spoken(l).to_owned(), &|one| one.spoke.map(words::count)),
             row(texts::policy_rate(l).to_owned(), &|one| {
@@ -531,9 +531,7 @@ impl<'a> View<'a> {
                 let (part, whole) = (found.picked_up.to_string(), found.questions.to_string());
                 Some(texts::of_total(l, &part, &whole))
             }),
-            row(texts::policy_delay(l).to_owned(), &|one| {
-                Some(words::rough_duration(one.timing?.own_median, l))
-            }),
+            (texts::policy_delay(l).to_owned(), words::rough_durations(&delays, l)),
             row(texts::policy_calls(l).to_owned(), &|one| {
                 one.calls.judge_calls_per_day.map(|calls| format!("{calls:.1}"))
             }),

@@ -22,9 +22,11 @@ pub struct Story {
     pub after: Vec<StoryMessage>,
     pub reason: Option<Reason>,
     pub note: Note,
-    /// The message that this is about.
+    /// The message that this is about, and the thread that it stands in.
     #[serde(skip)]
     pub anchor: String,
+    #[serde(skip)]
+    pub thread: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::ledger;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
+use aizuchi_core::texts::ledger as units;
 use aizuchi_core::texts::report as texts;
 
 /// Stands for what is not known.
@@ -100,6 +101,42 @@ pub fn rough_duration(seconds: f64, language: Language) -> String {
     duration((seconds / step).round() * step, language)
 }
 
+/// Several such lengths beside each other. Where two of more than two minutes would read the same though they differ, they are
+/// told in smaller units.
+pub fn rough_durations(lengths: &[Option<f64>], language: Language) -> Vec<String> {
+    let rough = |length: &Option<f64>| {
+        length.map_or(UNKNOWN.to_owned(), |seconds| rough_duration(seconds, language))
+    };
+    let shown: Vec<String> = lengths.iter().map(rough).collect();
+    let all = || lengths.iter().zip(&shown);
+    let told = all().map(|(length, text)| match length {
+        Some(seconds) if *seconds >= IN_MINUTES => {
+            let is_other =
+                |other: &Option<f64>| other.is_some_and(|other| other.round() != seconds.round());
+            let is_unclear = all().any(|(other, same)| same == text && is_other(other));
+            if is_unclear { exact_duration(*seconds, language) } else { text.clone() }
+        }
+        Some(_) | None => text.clone(),
+    });
+    told.collect()
+}
+
+/// From here on a length is told in minutes.
+const IN_MINUTES: f64 = 117.5;
+
+/// A length of some minutes or hours in two units.
+fn exact_duration(seconds: f64, language: Language) -> String {
+    let seconds = seconds.round() as u64;
+    let (minutes, hours) = (units::minutes(language), units::hours(language));
+    match seconds {
+        ..7200 => {
+            let unit = units::seconds(language);
+            format!("{} {minutes} {} {unit}", seconds / 60, seconds % 60)
+        }
+        7200.. => format!("{} {hours} {} {minutes}", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
 pub fn date(at: Option<Timestamp>, zone: &TimeZone, language: Language) -> String {
     let Some(at) = at else { return UNKNOWN.to_owned() };
     at.to_zoned(zone.clone()).strftime(texts::date_format(language)).to_string()
@@ -170,6 +207,23 @@ mod tests {
         ] {
             assert_eq!(rough_duration(seconds, Language::En), shown);
         }
+    }
+
+    #[test]
+    fn lengths_that_would_read_the_same_are_told_apart() {
+        for (lengths, shown) in [
+            ([Some(170.0), Some(200.0)], ["2 min 50 s", "3 min 20 s"]),
+            ([Some(170.0), Some(170.0)], ["3 min", "3 min"]),
+            ([Some(118.0), Some(125.0)], ["1 min 58 s", "2 min 5 s"]),
+            ([Some(97.0), Some(95.0)], ["95 s", "95 s"]),
+            ([Some(170.0), Some(260.0)], ["3 min", "4 min"]),
+            ([Some(13_000.0), Some(14_000.0)], ["3 h 36 min", "3 h 53 min"]),
+            ([Some(170.0), None], ["3 min", "–"]),
+        ] {
+            assert_eq!(rough_durations(&lengths, Language::En), shown);
+        }
+        let japanese = rough_durations(&[Some(170.0), Some(200.0)], Language::Ja);
+        assert_eq!(japanese, ["2 分 50 秒", "3 分 20 秒"]);
     }
 
     #[test]
