@@ -20,6 +20,7 @@ use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::{CallCounts, CallLimits, ModelJudge};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
+use crate::report::cost::PricedModel;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::Llm;
 use aizuchi_core::store::database::location::DatabaseLocation;
@@ -205,6 +206,17 @@ impl Judge {
         match self {
             Judge::Plain(judge) => *judge,
             Judge::Recorded(_) | Judge::Model(_) => ReplayJudge::Model,
+        }
+    }
+
+    /// The model that judges, to tell what its answers cost.
+    pub fn model(&self) -> Option<PricedModel> {
+        match self {
+            Judge::Plain(_) | Judge::Recorded(_) => None,
+            Judge::Model(model) => {
+                let (name, prices) = (model.llm.model().to_owned(), model.limits.prices.clone());
+                Some(PricedModel { model: name, prices })
+            }
         }
     }
 

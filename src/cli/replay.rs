@@ -137,7 +137,7 @@ impl ReplayArgs {
             bar: &bar,
             is_cut_short: Cell::new(false),
         };
-        let mut builder = self.report.builder(&policies, judge.kind(), self.latency);
+        let mut builder = self.report.builder(&policies, judge.kind(), judge.model(), self.latency);
         let scores = self.replay(&run, &policies, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();

@@ -11,6 +11,7 @@ use crate::config::language::LanguageSetting;
 use crate::replay::{Policy, ReplayJudge};
 use crate::report::anonymous::{Anonymity, anonymize};
 use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
+use crate::report::cost::PricedModel;
 use crate::report::figures::{LeftOut, Report, ReportSource};
 use crate::report::page::page;
 use crate::report::summary::summary;
@@ -89,11 +90,13 @@ impl ReplayReportArgs {
         self.internals
     }
 
-    /// `None` if only the benchmark's figures are wanted, which are measured without a report: it takes time.
+    /// `None` if only the benchmark's figures are wanted, which are measured without a report: it takes time. `model` is the
+    /// one that judges.
     pub fn builder(
         &self,
         policies: &[Policy],
         judge: ReplayJudge,
+        model: Option<PricedModel>,
         latency_ms: u64,
     ) -> Option<ReportBuilder> {
         let is_wanted = !self.internals || self.report.is_some();
@@ -106,6 +109,7 @@ impl ReplayReportArgs {
         };
         let zone = config.time_zone_or(TimeZone::UTC);
         Some(ReportBuilder::new(ReportOptions {
+            judge: model,
             latency_ms: Some(latency_ms),
             policies: policies.len(),
             ..ReportOptions::new(config, source, zone)

@@ -68,6 +68,9 @@ pub struct Moments {
     /// How many of the judge's calls were second looks. The ledger does not tell.
     pub second_looks: u64,
     pub reply_calls: CallCount,
+    /// What the answers of a model that judges used, by its own count: new ones, and those that were kept.
+    #[serde(default)]
+    pub judge_answers: CallCount,
     /// The judgments that led to a reply. None is left when a channel is done.
     #[serde(skip)]
     joined: HashMap<ConversationId, Judgment>,
@@ -91,6 +94,16 @@ impl Moments {
             }
             PromptVerb::Reply => self.reply_calls.add(CallCount { calls: 1, usage }),
             PromptVerb::Remember => {}
+        }
+    }
+
+    /// Counts what an answer of the judge used.
+    pub fn add_answer(&mut self, verb: PromptVerb, usage: Usage) {
+        match verb {
+            PromptVerb::Judge | PromptVerb::State => {
+                self.judge_answers.add(CallCount { calls: 1, usage });
+            }
+            PromptVerb::Reply | PromptVerb::Remember => {}
         }
     }
 

@@ -641,7 +641,11 @@ impl Llm for RecordingMind {
         if latency > SignedDuration::ZERO {
             self.clock.sleep_until(self.clock.now() + latency).await;
         }
-        self.inner.ask(prompt).await
+        let answer = self.inner.ask(prompt).await;
+        if let (Ok(response), Some(moments)) = (&answer, &mut self.recorder.lock().moments) {
+            moments.add_answer(prompt.verb, response.usage);
+        }
+        answer
     }
 }
 

@@ -12,7 +12,7 @@ use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{CallCount, Moments};
 use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, Verdicts};
 use crate::report::choice::{Candidate, choose};
-use crate::report::cost::{CostBasis, DAYS_OF_MONTH};
+use crate::report::cost::{CostBasis, DAYS_OF_MONTH, PricedModel};
 use crate::report::delays::{Delays, Timing};
 use crate::report::differences::{self, Decided};
 use crate::report::figures::{
@@ -31,6 +31,8 @@ pub struct ReportOptions {
     pub persona: String,
     pub zone: TimeZone,
     pub costs: CostBasis,
+    /// The model that judged, in a replay with one.
+    pub judge: Option<PricedModel>,
     pub latency_ms: Option<u64>,
     /// The number of policies that will be compared.
     pub policies: usize,
@@ -50,6 +52,7 @@ impl ReportOptions {
                 currency: config.models.currency.0.clone(),
                 configured: hosted.map(ToString::to_string).collect(),
             },
+            judge: None,
             latency_ms: None,
             policies: 1,
         }
@@ -87,6 +90,7 @@ struct PolicySums {
     judge_calls: CallCount,
     second_looks: u64,
     reply_calls: CallCount,
+    judge_answers: CallCount,
     moments: MomentCounts,
     candidates: Vec<Candidate>,
     decided: Decided,
@@ -227,6 +231,7 @@ impl PolicySums {
             judge_calls: CallCount::default(),
             second_looks: 0,
             reply_calls: CallCount::default(),
+            judge_answers: CallCount::default(),
             moments: MomentCounts::default(),
             candidates: Vec::new(),
             decided: Decided::new(name),
@@ -238,6 +243,7 @@ impl PolicySums {
         self.judge_calls.add(moments.judge_calls);
         self.second_looks += moments.second_looks;
         self.reply_calls.add(moments.reply_calls);
+        self.judge_answers.add(moments.judge_answers);
         self.observed += channel.observed;
         self.answered_mentions += channel.answered_mentions;
         self.reacted += channel.reacted;
@@ -310,13 +316,18 @@ impl PolicySums {
                 judge_calls_per_day: per_day(self.judge_calls.calls as f64),
             },
             costs: options.costs.costs(self.judge_calls, self.reply_calls, days),
-            spent: self.spent.map(|total| Spent {
+            spent: self.spent(options).map(|total| Spent {
                 total,
                 per_month: per_day(total).map(|daily| daily * DAYS_OF_MONTH),
             }),
             moments: self.moments,
             stories: choose(&told),
         }
+    }
+
+    /// What was spent: as the ledger has it, or for the answers of the model that judged.
+    fn spent(&self, options: &ReportOptions) -> Option<f64> {
+        self.spent.or_else(|| options.judge.as_ref()?.cost(self.judge_answers))
     }
 
     /// A judge that always says no tells nothing about a silence that no gate explains.

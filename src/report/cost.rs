@@ -24,6 +24,21 @@ pub struct CostBasis {
     pub configured: Vec<String>,
 }
 
+/// The model that judged a replay, and its prices.
+#[derive(Clone, Debug)]
+pub struct PricedModel {
+    pub model: String,
+    pub prices: Prices,
+}
+
+impl PricedModel {
+    /// What its answers cost. `None` if there are none, or if its price is not known.
+    pub fn cost(&self, answers: CallCount) -> Option<f64> {
+        let price = self.prices.cost(&self.model, answers.usage)?;
+        (answers.calls > 0).then_some(price.micros as f64 / 1e6)
+    }
+}
+
 impl CostBasis {
     /// The costs of a month with two or three models; `None` where they cannot be known.
     pub fn costs(&self, judge: CallCount, reply: CallCount, days: f64) -> Vec<ModelCost> {
@@ -61,6 +76,17 @@ fn with_answers(count: CallCount, length: u64) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_cost_what_they_used() {
+        let (model, prices) = ("openai/gpt-5-mini".to_owned(), Prices::list());
+        let judge = PricedModel { model, prices: prices.clone() };
+        let usage = Usage { input_tokens: 400_000, output_tokens: 50_000, ..Usage::default() };
+        assert_eq!(judge.cost(CallCount { calls: 7, usage }), Some(0.2));
+        assert_eq!(judge.cost(CallCount::default()), None);
+        let unpriced = PricedModel { model: "ollama/qwen3".to_owned(), prices };
+        assert_eq!(unpriced.cost(CallCount { calls: 7, usage }), None);
+    }
 
     #[test]
     fn a_month_follows_from_the_days() {

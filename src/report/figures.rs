@@ -105,7 +105,8 @@ pub struct PolicyFigures {
     pub timing: Option<Timing>,
     pub calls: CallFigures,
     pub costs: Vec<ModelCost>,
-    /// What the models really cost, as the ledger has it.
+    /// What the models really cost, as the ledger has it. In a replay with a model, what the answers of the judge cost, those
+    /// that were kept included.
     pub spent: Option<Spent>,
     pub moments: MomentCounts,
     pub stories: Vec<Story>,

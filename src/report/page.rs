@@ -287,7 +287,8 @@ impl<'a> View<'a> {
             note,
             is_warning: false,
         };
-        let spent = self.policy.spent.filter(|spent| spent.total > 0.0);
+        // What a judge spent in a replay leaves out the replies.
+        let spent = self.policy.spent.filter(|spent| spent.total > 0.0 && self.is_ledger());
         if let Some(month) = spent.and_then(|spent| spent.per_month) {
             return tile(self.money(month), texts::figure_cost_spent(l).to_owned());
         }
@@ -491,7 +492,11 @@ impl<'a> View<'a> {
     fn cost_real(&self) -> Option<String> {
         let spent = self.policy.spent.filter(|spent| spent.total > 0.0)?;
         let month = spent.per_month.map_or(words::UNKNOWN.to_owned(), |month| self.money(month));
-        Some(texts::cost_real(self.language, &self.money(spent.total), &month))
+        let (total, l) = (self.money(spent.total), self.language);
+        Some(match self.is_ledger() {
+            true => texts::cost_real(l, &total, &month),
+            false => texts::cost_judged(l, &total, &month),
+        })
     }
 
     fn costs(&self) -> Vec<(String, String)> {

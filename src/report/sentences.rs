@@ -87,10 +87,30 @@ fn ledger_headline(
 /// What that costs.
 pub fn cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
     let money = |amount: f64| words::money(amount, &report.currency, language);
-    if let Some(spent) = policy.spent.filter(|spent| spent.total > 0.0) {
-        let month = spent.per_month.map_or(words::UNKNOWN.to_owned(), money);
-        return texts::cost_spent(language, &money(spent.total), &month);
+    let spent = policy.spent.filter(|spent| spent.total > 0.0);
+    let month = spent.and_then(|spent| spent.per_month);
+    let month = month.map_or(words::UNKNOWN.to_owned(), money);
+    match (spent, report.source) {
+        (None, _) => estimated_cost_sentence(report, policy, language),
+        (Some(spent), ReportSource::Ledger) => {
+            texts::cost_spent(language, &money(spent.total), &month)
+        }
+        (
+            Some(spent),
+            ReportSource::Builtin
+            | ReportSource::AlwaysSilent
+            | ReportSource::AlwaysSpeak
+            | ReportSource::Model,
+        ) => {
+            let judged = texts::cost_judged(language, &money(spent.total), &month);
+            let estimated = estimated_cost_sentence(report, policy, language);
+            texts::two_sentences(language, &estimated, &judged)
+        }
     }
+}
+
+fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
+    let money = |amount: f64| words::money(amount, &report.currency, language);
     match (policy.known_cost(), report.source) {
         (None, ReportSource::Builtin) if report.period.days < 1.0 => {
             texts::cost_free_in_short_time(language).to_owned()

@@ -82,7 +82,12 @@ async fn a_model_is_asked_once_and_within_its_cap() {
         (&judge["model"], &judge["counts"]["calls"]),
         (&json!("openai/gpt-4o-mini"), &json!(calls))
     );
-    assert!(judge["counts"]["cost_micros"].as_u64().unwrap() > 0, "{judge}");
+    let micros = judge["counts"]["cost_micros"].as_f64().unwrap();
+    assert!(micros > 0.0, "{judge}");
+    let spent = |replayed: &Value| replayed["report"]["policies"][0]["spent"].clone();
+    let total = spent(&first)["total"].as_f64().unwrap();
+    // Each call is rounded to a millionth by itself.
+    assert!((total * 1e6 - micros).abs() <= calls as f64, "{total} {judge}");
     assert_eq!(score(&first)["judge_calls"], calls, "{first}");
 
     // The second run is free, and the same, in whatever order the rooms are taken.
@@ -90,6 +95,7 @@ async fn a_model_is_asked_once_and_within_its_cap() {
     let (_, second, stderr) = replay(folder.path(), &again).await;
     assert_eq!(server.requests().len(), calls);
     assert!(stderr.contains(&format!("all {calls} answers are in ")), "{stderr}");
+    assert_eq!(spent(&second), spent(&first), "what the answers cost does not change");
     assert_eq!(second["judge"]["counts"]["from_cache"], calls);
     assert_eq!(score(&second), score(&first));
     let events = |name: &str| std::fs::read(folder.path().join(name)).unwrap();

@@ -300,6 +300,11 @@ texts! {
     cost_nothing: "free" / "無料";
     cost_less(money: &str): "less than {money}" / "{money} 未満";
     cost_real(money: &str, month: &str): "Actually spent in this period: {money}, or {month} a month." / "この期間に実際にかかった費用：{money}（月に {month}）。";
+    /// In a replay with a model.
+    cost_judged(money: &str, month: &str):
+        "The answers of the judge in this replay cost {money}, or {month} a month, without the replies."
+        / "この再生での判断役の回答には {money} かかりました（月に {month}。返信の費用は含みません）。";
+    two_sentences(one: &str, other: &str): "{one} {other}" / "{one}{other}";
     cost_no_tokens: "not known: no tokens were counted" / "不明（トークン数の記録がありません）";
     cost_no_price: "not known: no price is configured" / "不明（価格の設定がありません）";
     cost_no_calls: "no model was asked" / "モデルには問い合わせていません";
