@@ -8,10 +8,12 @@ pub mod verdict;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::replay::history::{ChannelSource, History, RecordedChannel};
+use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::{Policy, Replay, ReplaySettings};
 use crate::tune::figures::{Day, Figures, day_of};
 
@@ -67,14 +69,19 @@ impl Split {
     }
 }
 
-/// Replays the channels, and sums up each day.
+/// Replays the channels, and sums up each day. `answers` judge in the place of the judge that the settings name.
 pub fn measure(
     channels: &dyn ChannelSource,
     policy: &Policy,
     settings: &ReplaySettings,
+    answers: Option<&Arc<RecordedAnswers>>,
 ) -> anyhow::Result<BTreeMap<Day, Figures>> {
     let mut days = BTreeMap::new();
-    Replay::new(policy, *settings)?.run(channels, 0, None, &mut |_, channel, record| {
+    let mut replay = Replay::new(policy, *settings)?;
+    if let Some(answers) = answers {
+        replay = replay.judged_by(answers.clone());
+    }
+    replay.run(channels, 0, None, &mut |_, channel, record| {
         figures::add(&mut days, channel, record);
         Ok(())
     })?;

@@ -177,7 +177,8 @@ impl JudgeArgs {
     }
 }
 
-fn open_answers(file: &Path) -> anyhow::Result<Arc<RecordedAnswers>> {
+/// Names the lines that cannot be read.
+pub fn open_answers(file: &Path) -> anyhow::Result<Arc<RecordedAnswers>> {
     const MAX_NAMED: usize = 10;
     let answers = RecordedAnswers::open(file)?;
     for (line, problem) in answers.bad_lines.iter().take(MAX_NAMED) {

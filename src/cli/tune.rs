@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum, value_parser};
@@ -12,9 +14,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
+use crate::cli::judge::open_answers;
 use crate::cli::recording::RecordingArgs;
 use crate::cli::{log, print};
 use crate::config::source::ConfigSource;
+use crate::replay::judge::recorded::{RecordedAnswers, RecordedCounts};
 use crate::replay::{Policy, ReplayJudge, ReplaySettings};
 use crate::tune::figures::{Day, Figures};
 use crate::tune::knobs::Knob;
@@ -32,8 +36,9 @@ pub struct TuneArgs {
     /// What to optimize for.
     #[arg(long, value_enum, default_value_t = GoalArg::Balanced)]
     goal: GoalArg,
-    /// Who judges: the built-in rules, or a judge that always joins in.
-    #[arg(long, value_enum, default_value_t = TuneJudge::Builtin)]
+    /// Who judges: `builtin`, the built-in rules; `speak`, a judge that always joins in; or a file with recorded answers, as for
+    /// `replay --judge`, with one for nearly every message.
+    #[arg(long, value_name = "JUDGE", default_value = "builtin")]
     judge: TuneJudge,
     /// The median duration of a simulated model call, in milliseconds of simulated time; at most one day.
     #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
@@ -56,14 +61,33 @@ enum GoalArg {
     Helpful,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum TuneJudge {
-    /// As the built-in rules decide.
     Builtin,
-    /// Always join in.
     Speak,
+    Recorded(PathBuf),
 }
 
+impl FromStr for TuneJudge {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "builtin" => Ok(TuneJudge::Builtin),
+            "speak" => Ok(TuneJudge::Speak),
+            "silent" => Err("a judge that never joins in cannot show which settings are better"),
+            "model" => Err(
+                "a search would ask a model at other moments in each of dozens of replays; it must be builtin, speak, or a \
+                 file with answers",
+            ),
+            file if file.contains(['.', '/']) => Ok(TuneJudge::Recorded(file.into())),
+            _ => Err("it must be builtin, speak, or a file with answers"),
+        }
+    }
+}
+
+/// The share of the judgments that recorded answers may lack.
+const MAX_UNKNOWN: f64 = 0.05;
 /// Days with fewer questions that nobody answered say nothing about what is worth more.
 const MIN_COARSE_QUESTIONS: u64 = 12;
 /// The exit code where nothing is recommended.
@@ -97,10 +121,14 @@ impl TuneArgs {
             (None, Some(config)) => Policy::open(&config)?,
             (Some(_), Some(_)) => anyhow::bail!("--config and --policy cannot be used together"),
         };
+        let answers = match &self.judge {
+            TuneJudge::Builtin | TuneJudge::Speak => None,
+            TuneJudge::Recorded(file) => Some(open_answers(file)?),
+        };
         let recording = self.recording.open(source, base.config.language.own())?;
         let bar = progress_bar(max_replays() + 2);
         let split = Split::new(&recording)?.context("the input holds no messages")?;
-        let outcome = self.tune(&recording, &base, split, &bar)?;
+        let outcome = self.tune(&recording, &base, split, answers.as_ref(), &bar)?;
         bar.finish_and_clear();
         print(&if self.json { self.to_json(&outcome)? } else { self.describe(&outcome) })?;
         Ok(match outcome.advice {
@@ -114,6 +142,7 @@ impl TuneArgs {
         recording: &crate::replay::input::Recording,
         base: &Policy,
         split: Split,
+        answers: Option<&Arc<RecordedAnswers>>,
         bar: &ProgressBar,
     ) -> anyhow::Result<Outcome> {
         let settings = self.settings();
@@ -121,7 +150,7 @@ impl TuneArgs {
         let part = |begin: Day, end: Day| Part { channels: recording, begin, end };
         // The check begins earlier, so that the tempo of the channels is known when its days begin.
         let measure_checked = |policy: &Policy| -> anyhow::Result<BTreeMap<Day, Figures>> {
-            let mut days = measure(&part(begin, end), policy, &settings)?;
+            let mut days = measure(&part(begin, end), policy, &settings, answers)?;
             bar.inc(1);
             days.retain(|day, _| *day >= middle);
             Ok(days)
@@ -134,7 +163,7 @@ impl TuneArgs {
                 Grain::Coarse => &newest,
                 Grain::Whole => &whole,
             };
-            measure(channels, policy, &settings)
+            measure(channels, policy, &settings, answers)
         };
         let learned = Figures::sum(measure_learned(base, Grain::Whole)?.values());
         let before = measure_checked(base)?;
@@ -143,6 +172,10 @@ impl TuneArgs {
         if let Some(why) = lack(&learned, &Figures::sum(before.values())) {
             return Ok(refused(0, format!("The history is too short to tell: {why}.")));
         }
+        let lacking = || answers.and_then(|answers| lack_of_answers(answers.counts()));
+        if let Some(why) = lacking() {
+            return Ok(refused(0, why));
+        }
         let is_coarse = |few: &Figures| coarse > begin && few.questions >= MIN_COARSE_QUESTIONS;
         let first = match coarse > begin {
             true => Figures::sum(measure_learned(base, Grain::Coarse)?.values()),
@@ -150,6 +183,10 @@ impl TuneArgs {
         };
         let first = if is_coarse(&first) { Grain::Coarse } else { Grain::Whole };
         let found = search(base, self.goal.into(), first, &mut measure_learned)?;
+        // Other settings lead to judgments at other moments.
+        if let Some(why) = lacking() {
+            return Ok(refused(found.tried, why));
+        }
         if found.changed.is_empty() {
             let why = format!("None of {} other settings did better.", found.tried - 1);
             return Ok(refused(found.tried, why));
@@ -176,6 +213,7 @@ impl TuneArgs {
         let judge = match self.judge {
             TuneJudge::Builtin => ReplayJudge::Builtin,
             TuneJudge::Speak => ReplayJudge::Speak,
+            TuneJudge::Recorded(_) => ReplayJudge::Model,
         };
         ReplaySettings { judge, latency_ms: self.latency, seed: self.seed }
     }
@@ -201,6 +239,7 @@ impl TuneArgs {
                 "Judged by the built-in rules: a model would say yes at other moments."
             }
             TuneJudge::Speak => "Judged by a judge that always says yes.",
+            TuneJudge::Recorded(_) => "Judged by recorded answers.",
         };
         let mut text = format!("# Goal: {goal}. {period}\n# {judge}\n");
         let Advice { policy, changed, before, after, gain } = match &outcome.advice {
@@ -267,6 +306,18 @@ impl From<GoalArg> for Goal {
     }
 }
 
+/// Why recorded answers cannot tell what is better, if they cannot.
+fn lack_of_answers(counts: RecordedCounts) -> Option<String> {
+    let RecordedCounts { answered, unknown } = counts;
+    let judgments = answered + unknown;
+    (unknown as f64 > MAX_UNKNOWN * judgments as f64).then(|| {
+        format!(
+            "The data cannot tell: the file has no answer to {unknown} of the {judgments} judgments that the settings \
+             tried led to."
+        )
+    })
+}
+
 /// A figure, or – where it is not known.
 fn number(figure: Option<f64>) -> String {
     figure.map_or("–".to_owned(), |figure| match figure {
@@ -287,4 +338,26 @@ fn progress_bar(replays: u64) -> ProgressBar {
     }
     let style = ProgressStyle::with_template("{wide_bar} {pos} of at most {len} replays, {eta}");
     ProgressBar::new(replays).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_takes_no_judge_that_it_cannot_ask_often() {
+        assert_eq!("speak".parse::<TuneJudge>(), Ok(TuneJudge::Speak));
+        assert_eq!("a.jsonl".parse::<TuneJudge>(), Ok(TuneJudge::Recorded("a.jsonl".into())));
+        let refused = |judge: &str| judge.parse::<TuneJudge>().unwrap_err();
+        assert!(refused("model").contains("dozens of replays"));
+        assert!(refused("silent").contains("never joins in"));
+        assert!(refused("loud").starts_with("it must be"));
+    }
+
+    #[test]
+    fn answers_that_lack_many_moments_cannot_tell() {
+        let why = |answered, unknown| lack_of_answers(RecordedCounts { answered, unknown });
+        assert_eq!((why(0, 0), why(95, 5)), (None, None));
+        assert!(why(94, 6).is_some_and(|why| why.contains("no answer to 6 of the 100 judgments")));
+    }
 }

@@ -15,7 +15,7 @@ const REACHABLE_SHARE: f64 = 0.5;
 ///
 /// The search leaves out what a replay cannot tell. The gates `spoke_last` and `unchanged` settle only what holds nothing
 /// new, and in a replay a new message is all that leads to a judgment: nobody edits or deletes there, and no judge of a
-/// search asks for a second look. How a post feels, which is what `timing` is for, is in no figure.
+/// search asks for a second look, unless a recorded answer does. How a post feels, which is what `timing` is for, is in no figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knob {
     MinWait,
@@ -195,6 +195,14 @@ impl Knob {
     }
 }
 
+/// Puts the gates that are on where `base` has them: to turn one off and on again may have moved it.
+pub fn restore_gate_order(policy: &mut Policy, base: &Policy) {
+    let (gates, before) = (&mut policy.config.response.gates, &base.config.response.gates);
+    let kept = before.iter().copied().filter(|gate| gates.contains(gate)).collect();
+    let found = std::mem::replace(gates, kept);
+    found.into_iter().for_each(|gate| turn_on(gates, gate));
+}
+
 /// Puts a gate where the default list has it.
 fn turn_on(gates: &mut Vec<JudgeGate>, gate: JudgeGate) {
     if gates.contains(&gate) {
@@ -261,6 +269,21 @@ mod tests {
             Knob::Gate(gate).set(&mut policy, 1.0);
             assert_eq!(policy.config.response.gates, expected, "{gates:?} {gate:?}");
         }
+    }
+
+    #[test]
+    fn an_order_of_ones_own_stays() {
+        use JudgeGate::{Cooldown, Directed, NothingOpen, Share};
+        let mut base = Policy::default_settings();
+        base.config.response.gates = vec![Share, Directed, NothingOpen];
+        let mut found = base.clone();
+        for (gate, value) in [(Directed, 0.0), (Directed, 1.0), (Cooldown, 1.0), (NothingOpen, 0.0)]
+        {
+            Knob::Gate(gate).set(&mut found, value);
+        }
+        assert_eq!(found.config.response.gates, [Directed, Cooldown, Share]);
+        restore_gate_order(&mut found, &base);
+        assert_eq!(found.config.response.gates, [Cooldown, Share, Directed]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::replay::Policy;
 use crate::tune::figures::{Day, Figures, share};
-use crate::tune::knobs::Knob;
+use crate::tune::knobs::{Knob, restore_gate_order};
 
 /// How often all settings are gone through.
 const MAX_ROUNDS: usize = 2;
@@ -165,7 +165,8 @@ pub fn search(
             break;
         }
     }
-    let policy = measured.without_needless(&best, base)?;
+    let mut policy = measured.without_needless(&best, base)?;
+    restore_gate_order(&mut policy, base);
     let is_changed = |knob: &Knob| {
         // Where only the seconds of a fixed wait differ, another setting says so.
         knob.value(&policy) != knob.value(base) && knob.to_yaml(&policy) != knob.to_yaml(base)

@@ -136,6 +136,19 @@ fn the_wait_strategy_is_turned() {
     assert!(printed.ends_with("\nresponse:\n  wait: adaptive\n"), "{printed}");
 }
 
+/// Each run of a search judges at other moments.
+#[test]
+fn recorded_answers_must_be_there_for_nearly_all_moments() {
+    let folder = folder(17);
+    let answer = json!({ "room": "porch", "message": "m0001", "should_respond": true });
+    std::fs::write(folder.path().join("one.jsonl"), answer.to_string()).unwrap();
+    let (code, printed, stderr) =
+        run(folder.path(), &["tune", "porch.jsonl", "--judge", "one.jsonl"]);
+    assert_eq!(code, Some(2), "{printed}{stderr}");
+    assert!(printed.contains("# Judged by recorded answers.\n"), "{printed}");
+    assert!(printed.contains("The data cannot tell: the file has no answer to "), "{printed}");
+}
+
 #[test]
 fn gates_are_turned_and_printed_as_one_list() {
     let folder = folder(17);
