@@ -19,6 +19,8 @@ use aizuchi_harness::harness::{
 const SHORT: &str = "is anyone there?";
 const LONG: &str =
     "does anyone know where the ladder went that stood behind the shed, next to the apple tree?";
+/// The judge wants to look once more, if nobody writes until then.
+const LATER: &str = r#"{"should_respond": false, "reason": "not yet", "confidence": 0.8, "delay_seconds": null, "look_again_seconds": 120}"#;
 /// Long enough that no other gate closes.
 const PAUSE: i64 = 4000;
 
@@ -181,18 +183,24 @@ async fn a_judge_that_changes_its_mind_is_asked_again() {
 
 #[tokio::test]
 async fn a_verdict_is_that_of_the_model_that_gave_it() {
-    let mut story = Story::new(TestStore::volatile()).await;
-    let fallback: Option<Arc<dyn Llm>> = Some(Arc::new(BuiltinMind));
-    let options = HarnessOptions { fallback, ..story.harness.options.clone() };
-    story.harness = story.harness.with_options(options);
-    story.says(SHORT).await;
-    let refusal = LlmError::Refused("not today".to_owned());
-    story.harness.mind.script.push(PromptVerb::Judge, Err(refusal));
-    story.says(SHORT).await;
-    story.says(SHORT).await;
-    let moments = story.harness.store.archive.judged_moments(&workspace(), 10).await.unwrap();
-    let judges: Vec<&str> = moments.iter().map(|judged| &*judged.moment.judge).collect();
-    assert_eq!(judges, ["scripted", "builtin", "scripted"]);
+    for store in [TestStore::volatile(), TestStore::sqlite().await] {
+        let mut story = Story::new(store).await;
+        let fallback: Option<Arc<dyn Llm>> = Some(Arc::new(BuiltinMind));
+        let options = HarnessOptions { fallback, ..story.harness.options.clone() };
+        story.harness = story.harness.with_options(options);
+        story.says(SHORT).await;
+        let refusal = || Err(LlmError::Refused("not today".to_owned()));
+        story.harness.mind.script.push(PromptVerb::Judge, refusal());
+        story.says(SHORT).await;
+        story.says(SHORT).await;
+        // Also if it was another one that asked for a second look.
+        story.harness.mind.script.push(PromptVerb::Judge, Ok(LATER));
+        story.harness.mind.script.push(PromptVerb::Judge, refusal());
+        story.says(SHORT).await;
+        let moments = story.harness.store.archive.judged_moments(&workspace(), 10).await.unwrap();
+        let judges: Vec<&str> = moments.iter().map(|judged| &*judged.moment.judge).collect();
+        assert_eq!(judges, ["scripted", "builtin", "scripted", "builtin"]);
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use crate::chat::{
     UserId, Visibility, WorkspaceId,
 };
 use crate::context::StateHash;
-use crate::decision::learned::JudgedMoment;
+use crate::decision::learned::{JudgedMoment, MomentFeatures};
 use crate::decision::{
     Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, Evaluation, FirstReply,
     Judgment, ModelExchange, Price, PromptOmission, Usage,
@@ -222,11 +222,13 @@ fn evaluation_from_row(row: &Row) -> RowResult<Option<Evaluation>> {
 
 pub fn judged_moment_from_row(row: &Row) -> RowResult<JudgedMoment> {
     let judgment: Judgment = parse_json(&column::<String>(row, "judgment")?)?;
-    Ok(JudgedMoment {
-        decision: DecisionId(column(row, "id")?),
-        moment: parse_json(&column::<String>(row, "moment")?)?,
-        is_yes: judgment.is_yes(),
-    })
+    let mut moment: MomentFeatures = parse_json(&column::<String>(row, "moment")?)?;
+    // After a second look, another model than that of the first may have had the last word.
+    if let Some(judge) = column::<Option<String>>(row, "judge")? {
+        moment.judge = judge.into();
+    }
+    let decision = DecisionId(column(row, "id")?);
+    Ok(JudgedMoment { decision, moment, is_yes: judgment.is_yes() })
 }
 
 fn answered_from_row(row: &Row) -> RowResult<Option<FirstReply>> {

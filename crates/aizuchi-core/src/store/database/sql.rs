@@ -859,8 +859,13 @@ statements! {
         ORDER BY d.id DESC
         LIMIT +?3");
     DECISIONS_SINCE = decisions!("WHERE d.workspace = ?1 AND d.revision > ?2 ORDER BY d.revision LIMIT +?3");
-    JUDGED_MOMENTS = concat!("SELECT id, moment, judgment FROM decisions WHERE ", judged_moments!(), "
-        ORDER BY id DESC LIMIT +?2");
+    JUDGED_MOMENTS = concat!("
+        SELECT d.id, d.moment, d.judgment,
+            (SELECT a.model FROM attempts AS a
+             WHERE a.decision = d.id AND a.verb = 'judge' AND a.result = 'kept'
+             ORDER BY a.id DESC LIMIT 1) AS judge
+        FROM decisions AS d WHERE ", judged_moments!(), "
+        ORDER BY d.id DESC LIMIT +?2");
     COUNT_JUDGED_MOMENTS = concat!("SELECT count(*) AS n FROM decisions WHERE ", judged_moments!());
     EXCHANGES = "
         SELECT nullif(e.prompt, '') AS prompt, e.answer, e.packed,

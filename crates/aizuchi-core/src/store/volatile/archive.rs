@@ -14,7 +14,8 @@ use crate::context::links::MessageLinks;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{
-    Decision, DecisionFollowUp, DecisionId, DecisionResult, FirstReply, ModelExchange,
+    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, FirstReply,
+    ModelExchange,
 };
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -542,8 +543,14 @@ impl VolatileState {
         let closed = self.decisions.values().filter(move |decision| {
             decision.conversation.workspace == *workspace && decision.closed.is_some()
         });
-        closed.filter_map(|decision| {
-            let moment = decision.evaluation.as_ref()?.moment.clone()?;
+        let has_judged =
+            |attempt: &&Attempt| &*attempt.verb == "judge" && attempt.result == AttemptResult::Kept;
+        closed.filter_map(move |decision| {
+            let mut moment = decision.evaluation.as_ref()?.moment.clone()?;
+            // After a second look, another model than that of the first may have had the last word.
+            if let Some(attempt) = decision.attempts.iter().rev().find(has_judged) {
+                moment.judge = attempt.model.clone();
+            }
             let is_yes = decision.judgment.as_ref()?.is_yes();
             Some(JudgedMoment { decision: decision.id, moment, is_yes })
         })
