@@ -66,8 +66,10 @@ use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Mode;
 use aizuchi_core::texts;
+use aizuchi_core::texts::counted::Counted;
 
 /// A companion that lives in a team's chat as a member and decides by itself when to speak.
 #[derive(Debug, Parser)]
@@ -371,6 +373,11 @@ fn strip_control_characters(text: &str) -> String {
         .chars()
         .map(|character| if character.is_control() { ' ' } else { character })
         .collect()
+}
+
+/// A number of things, in English as the whole command line.
+fn number_of(things: Counted, number: u64) -> String {
+    things(Language::En, usize::try_from(number).unwrap_or(usize::MAX), &number.to_string())
 }
 
 /// The beginning of a message's text, as one line.

@@ -16,8 +16,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::cli::export::everything::Export;
-use crate::cli::print;
 use crate::cli::user::find_one;
+use crate::cli::{number_of, print};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::eval::decide::from_marks;
@@ -27,6 +27,7 @@ use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Archive as _, DecisionQuery};
+use aizuchi_core::texts::counted;
 
 /// Export everything, what is known about one person, or marked decisions.
 ///
@@ -75,13 +76,15 @@ impl ExportArgs {
             None if self.marks => {
                 let count = self.export_marks(&store, workspaces, only, language).await?;
                 if let Some(file) = &self.file {
-                    print(&format!("{} holds {count} cases", file.display()))?;
+                    let cases = number_of(counted::cases, count as u64);
+                    print(&format!("{} holds {cases}", file.display()))?;
                 }
             }
             None => {
                 let count = self.export_all(&store, workspaces, only).await?;
                 if let Some(file) = &self.file {
-                    print(&format!("{} holds {count} messages", file.display()))?;
+                    let messages = number_of(counted::messages, count as u64);
+                    print(&format!("{} holds {messages}", file.display()))?;
                 }
             }
             Some(user) => self.export_user(&store, &workspaces, user).await?,

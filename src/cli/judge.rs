@@ -11,7 +11,7 @@ use clap::{Args, value_parser};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::cli::strip_control_characters;
+use crate::cli::{number_of, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use crate::models;
@@ -24,6 +24,7 @@ use crate::report::cost::PricedModel;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::llm::Llm;
 use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::texts::counted;
 
 #[derive(Debug, Args)]
 pub struct JudgeArgs {
@@ -322,7 +323,10 @@ impl PreparedModel {
     fn describe_estimate(&self, estimate: &CallCounts) -> String {
         let (model, file) = (self.llm.model(), self.cache_file.display());
         if estimate.calls == 0 {
-            return format!("{model}: all {} answers are in {file}", estimate.from_cache);
+            return match estimate.from_cache {
+                1 => format!("{model}: its only answer is in {file}"),
+                all => format!("{model}: all {all} answers are in {file}"),
+            };
         }
         let is_priced = self.limits.prices.cost(model, Default::default()).is_some();
         let cost = match is_priced {
@@ -334,9 +338,14 @@ impl PreparedModel {
             false => "at a price that is not known".to_owned(),
         };
         let most = self.limits.max_calls.map_or(String::new(), |most| format!(" ({most} at most)"));
+        let times = number_of(counted::times, estimate.calls);
+        let kept = match estimate.from_cache {
+            1 => "1 answer is".to_owned(),
+            kept => format!("{kept} answers are"),
+        };
         format!(
-            "{model} would be asked about {} times{most}, with {} tokens in and {} out: {cost}; {} answers are in {file}",
-            estimate.calls, estimate.input_tokens, estimate.output_tokens, estimate.from_cache
+            "{model} would be asked about {times}{most}, with {} tokens in and {} out: {cost}; {kept} in {file}",
+            estimate.input_tokens, estimate.output_tokens
         )
     }
 
@@ -348,10 +357,9 @@ impl PreparedModel {
             true => self.money(counts.cost_micros),
             false => "an unknown price".to_owned(),
         };
-        eprintln!(
-            "{}: {calls} calls for {cost}, {from_cache} answers from the cache",
-            self.llm.model()
-        );
+        let calls = number_of(counted::calls, calls);
+        let kept = number_of(counted::answers, from_cache);
+        eprintln!("{}: {calls} for {cost}, {kept} from the cache", self.llm.model());
         if let Some(failure) = &counts.failure {
             eprintln!("a call failed: {}", strip_control_characters(failure));
         }
@@ -368,12 +376,15 @@ impl PreparedModel {
 }
 
 fn report_unknown(unknown: u64, why: &str) {
-    if unknown > 0 {
-        eprintln!(
-            "{unknown} judgments are unknown, because {why}: they are among the decisions that failed, and what \
-             would have been said there is not known"
-        );
-    }
+    let (judgments, they_are) = match unknown {
+        0 => return,
+        1 => ("1 judgment is".to_owned(), "it is"),
+        _ => (format!("{unknown} judgments are"), "they are"),
+    };
+    eprintln!(
+        "{judgments} unknown, because {why}: {they_are} among the decisions that failed, and what would have been \
+         said there is not known"
+    );
 }
 
 fn is_agreed() -> anyhow::Result<bool> {

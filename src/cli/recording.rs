@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::cli::strip_control_characters;
+use crate::cli::{number_of, strip_control_characters};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::config::storage::StorageUrl;
@@ -18,6 +18,7 @@ use crate::replay::history::ChannelSource;
 use crate::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::texts::counted;
 
 #[derive(Debug, Args)]
 pub struct RecordingArgs {
@@ -92,8 +93,9 @@ impl RecordingArgs {
             return;
         }
         let (channels, messages) = (recording.channel_count(), recording.messages());
-        let is_one = if channels == 1 { "channel" } else { "channels" };
-        eprintln!("{}: {messages} messages in {channels} {is_one}", recording.format.describe());
+        let messages = number_of(counted::messages, messages);
+        let channels = number_of(counted::channels, channels as u64);
+        eprintln!("{}: {messages} in {channels}", recording.format.describe());
         if !left_out.is_empty() {
             eprintln!("left out: {}", left_out.join(", "));
         }

@@ -9,7 +9,9 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::fallback::Models;
+use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
+use aizuchi_core::texts::counted;
 
 /// One call, with its repetitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,7 +107,8 @@ impl CallReport {
 
     pub fn to_text(&self, currency: &str) -> String {
         let failed: usize = self.failures.iter().map(|(_, count)| count).sum();
-        let mut lines = vec![format!("{} calls, of which {failed} failed", self.calls)];
+        let calls = counted::calls(Language::En, self.calls, &self.calls.to_string());
+        let mut lines = vec![format!("{calls}, of which {failed} failed")];
         lines.extend(self.failures.iter().map(|(why, count)| format!("{count} × {why}")));
         let Usage { input_tokens, cached_tokens, output_tokens, is_estimated, .. } = self.usage;
         let about = if is_estimated { "about " } else { "" };
@@ -171,7 +174,7 @@ mod tests {
     #[test]
     fn nothing_is_made_up_where_no_call_was_answered() {
         let report = CallReport::new(&[call(1, Some("no"))], |_| None);
-        let text = "1 calls, of which 1 failed\n1 × no\ntokens: 100 in (60 of them cached), 5 out; \
+        let text = "1 call, of which 1 failed\n1 × no\ntokens: 100 in (60 of them cached), 5 out; \
                     cost: unknown, for want of a price in models.prices";
         assert_eq!(report.to_text("USD"), text);
         assert_eq!(report.to_json("USD")["latency_seconds"], json!({ "p50": null, "p95": null }));

@@ -76,6 +76,19 @@ pub fn replies(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_reply, many_replies)
 }
 
+/// Calls of a model.
+pub fn calls(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_call, many_calls)
+}
+
+pub fn answers(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_answer, many_answers)
+}
+
+pub fn cases(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_case, many_cases)
+}
+
 /// The text for one, or that for any other number.
 fn counted(
     language: Language,
@@ -136,6 +149,12 @@ texts! {
         / "使わない発言（コマンドや、オプトアウトした人のもの）{messages} 件";
     one_judge_call: "1 judge call" / "判断 1 回";
     many_judge_calls(calls: &str): "{calls} judge calls" / "判断 {calls} 回";
+    one_call: "1 call" / "1 回の呼び出し";
+    many_calls(calls: &str): "{calls} calls" / "{calls} 回の呼び出し";
+    one_answer: "1 answer" / "1 件の回答";
+    many_answers(answers: &str): "{answers} answers" / "{answers} 件の回答";
+    one_case: "1 case" / "1 件";
+    many_cases(cases: &str): "{cases} cases" / "{cases} 件";
     one_reply: "1 reply" / "返答 1 回";
     many_replies(replies: &str): "{replies} replies" / "返答 {replies} 回";
 }
@@ -146,11 +165,14 @@ mod tests {
 
     #[test]
     fn one_thing_is_no_plural() {
-        let texts: [(Counted, &str, &str); 4] = [
+        let texts: [(Counted, &str, &str); 7] = [
             (times, "once", "0 times"),
             (people, "1 person", "0 people"),
             (messages, "1 message", "0 messages"),
             (replies, "1 reply", "0 replies"),
+            (calls, "1 call", "0 calls"),
+            (answers, "1 answer", "0 answers"),
+            (cases, "1 case", "0 cases"),
         ];
         for (text, one, none) in texts {
             assert_eq!(text(Language::En, 1, "1"), one);
