@@ -41,6 +41,10 @@ texts! {
     unknown_here(name: Name<'_>):
         "I don’t know that one, {name}. Does anyone else know?"
         / "{name:#}、私にはわかりませんでした。どなたかわかりますか？";
+    /// The same where it asked somebody to do something.
+    cannot_help_here(name: Name<'_>):
+        "I can’t take that on, {name}. Could anyone else help?"
+        / "{name:#}、私にはできません。どなたかお願いできますか？";
     /// Where others have written since the question.
     question_open(name: Name<'_>, quote: &str):
         "{name}’s question hasn’t been answered yet: “{quote}” Can anyone help?"

@@ -415,6 +415,8 @@ mod tests {
             let unknown = texts::builtin::unknown_here(Language::En, Name("ida"));
             assert!(told_of(&[question, ("Aizuchi", &unknown), ("otto", "hm")], 0), "{text}");
             assert!(!told_of(&[question, ("otto", "hm"), ("Aizuchi", &unknown)], 0), "{text}");
+            let cannot = texts::builtin::cannot_help_here(Language::En, Name("ida"));
+            assert!(told_of(&[question, ("Aizuchi", &cannot), ("otto", "hm")], 0), "{text}");
             // Somebody else's words, what came before, and another question tell nothing.
             assert!(!told_of(&[question, ("otto", &told)], 0), "{text}");
             assert!(!told_of(&[("Aizuchi", &told), question], 1), "{text}");

@@ -115,6 +115,41 @@ impl Request {
     }
 }
 
+/// Whether a text asks whoever reads it to do something rather than to tell something: "can somebody help me carry this?",
+/// 「手伝ってくれる人はいますか？」. Who only tells of a trouble asks for that, too.
+pub fn asks_for_a_hand(text: &str) -> bool {
+    const MODALS: [&str; 4] = ["can", "could", "would", "will"];
+    const SOMEBODY: [&str; 4] = ["someone", "somebody", "anyone", "anybody"];
+    const TELLING: [&str; 13] = [
+        "tell",
+        "explain",
+        "say",
+        "know",
+        "remember",
+        "recall",
+        "remind",
+        "point",
+        "recommend",
+        "suggest",
+        "confirm",
+        "clarify",
+        "answer",
+    ];
+    const IN_JAPANESE: [&str; 7] =
+        ["手伝", "手を貸", "助けて", "貸して", "代わって", "てくれる人", "てくれる方"];
+    if !Cues::of(text).intersects(Cues::ASKS | Cues::QUESTION_WORD) {
+        return true;
+    }
+    let lower = normalize(text);
+    let words = lower.split(|letter: char| !letter.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty() && *word != "please").collect();
+    let does = |words: &[&str]| {
+        MODALS.contains(&words[0]) && SOMEBODY.contains(&words[1]) && !TELLING.contains(&words[2])
+    };
+    let in_japanese = IN_JAPANESE.iter().any(|phrase| lower.contains(phrase));
+    words.windows(3).any(does) || in_japanese && !lower.contains("教えて")
+}
+
 /// Whether it is told or politely asked to do something: "write me a poem", "could you book a room?", 「詩を書いて」.
 fn orders(lower: &str) -> bool {
     const POLITE: [&str; 7] =
@@ -520,6 +555,24 @@ mod tests {
             let is_plain =
                 matches!(request, Request::Statement | Request::Question(_) | Request::Order(_));
             assert!(is_plain, "{text}: {request:?}");
+        }
+    }
+
+    #[test]
+    fn a_hand_is_something_else_than_an_answer() {
+        for (text, expected) in [
+            ("can somebody help me carry the mast?", true),
+            ("The school asks for a tour on Friday. Could anyone please take it?", true),
+            ("I am stuck, the printer in room 4 won't print", true),
+            ("土曜日に手伝ってくれる人はいますか？", true),
+            ("誰かはさみを貸してもらえませんか？", true),
+            ("can anybody please tell me where the mast is?", false),
+            ("which varnish do we use, does anyone remember?", false),
+            ("where is the key", false),
+            ("予約表のリンクを知っている人はいますか？", false),
+            ("はしごの場所を教えてくれる人はいますか？", false),
+        ] {
+            assert_eq!(asks_for_a_hand(text), expected, "{text}");
         }
     }
 }
