@@ -165,7 +165,8 @@ impl ImportArgs {
         }
         if !recorded.history.channels.is_empty() {
             let workspace = self.workspace(config).await?;
-            data.push(to_import::from_history(&recorded.history, &workspace, persona));
+            let channels = std::mem::take(&mut recorded.history.channels);
+            data.push(to_import::from_channels(channels, &workspace, persona));
         }
         if let Some(last) = data.last_mut() {
             last.skipped.extend(recorded.skipped());

@@ -8,8 +8,10 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key};
-use crate::replay::history::{BadLine, DUPLICATE_PROBLEM, History, RecordedMessage, epoch_seconds};
-use crate::replay::json_lines::read_lines;
+use crate::replay::history::{
+    BadLine, DUPLICATE_PROBLEM, History, RecordedChannel, RecordedMessage, epoch_seconds,
+};
+use crate::replay::json_lines::{holds, read_lines};
 use aizuchi_core::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
     ReactionChange, Role, User, UserId, Visibility, WorkspaceId,
@@ -75,7 +77,11 @@ impl RecordedData {
             LineKind::Message => {}
         }
         let message = RecordedMessage::parse(line)?;
-        let keys = serde_json::from_slice::<Value>(line).unwrap_or_default();
+        // The lines of other recordings are parsed once.
+        let keys = match holds(line, "\"workspace\"") {
+            true => serde_json::from_slice::<Value>(line).unwrap_or_default(),
+            false => Value::Null,
+        };
         if !keys["workspace"].is_string() {
             let id = (message.room.clone(), message.id.clone());
             if !self.recorded_ids.insert(id) {
@@ -143,9 +149,9 @@ impl RecordedData {
     }
 }
 
-/// Converts a recording. `persona` is the author whose messages count as the persona's own.
-pub fn from_history(
-    history: &History,
+/// Converts the channels of a recording. `persona` is the author whose messages count as the persona's own.
+pub fn from_channels(
+    recorded: Vec<RecordedChannel>,
     workspace: &WorkspaceId,
     persona: Option<&UserId>,
 ) -> ImportData {
@@ -154,9 +160,17 @@ pub fn from_history(
         (_, true) => AuthorKind::Bot,
         (_, false) => AuthorKind::Human,
     };
+    let channel = |recorded: &RecordedChannel| Channel {
+        workspace: workspace.clone(),
+        id: ChannelId::new(recorded.name.as_str()),
+        name: recorded.name.as_str().into(),
+        visibility: Visibility::Private,
+    };
+    let channels = recorded.iter().map(channel).collect();
     let mut users = BTreeMap::new();
     let mut messages = Vec::new();
-    for channel in &history.channels {
+    // Each channel is dropped as soon as it is converted, so that no long one is there twice.
+    for channel in recorded {
         for message in &channel.messages {
             let name = message.name.as_deref().unwrap_or(&message.author);
             let user = User {
@@ -170,14 +184,8 @@ pub fn from_history(
             users.insert(user.id.clone(), user);
         }
     }
-    let channels = history.channels.iter().map(|channel| Channel {
-        workspace: workspace.clone(),
-        id: ChannelId::new(channel.name.as_str()),
-        name: channel.name.as_str().into(),
-        visibility: Visibility::Private,
-    });
     ImportData {
-        channels: channels.collect(),
+        channels,
         users: users.into_values().collect(),
         messages,
         ..ImportData::new(workspace.clone())
