@@ -1,5 +1,7 @@
 //! A decision as text: the messages it considered, the gates it passed, the judgment, the result and what happened
-//! next. The page of a decision and `aizuchi why` show the same values.
+//! next. The page of a decision, `aizuchi why` and the tool of the same name show the same values.
+
+pub mod reference;
 
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission, Usage};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::{Archive, StoreError, StoredMessage};
+use aizuchi_core::store::{Archive, DecisionQuery, StoreError, StoredMessage};
 use aizuchi_core::texts::{self, Name};
 
 /// A decision with the messages that it refers to.
@@ -29,6 +31,13 @@ pub struct DecisionDetails {
     pub answer: Option<StoredMessage>,
     /// What people marked it as.
     pub mark: Option<DecisionMark>,
+}
+
+/// A message with every decision that covers it or that it resulted from.
+pub struct MessageDecisions {
+    pub message: StoredMessage,
+    /// The newest last.
+    pub decisions: Vec<DecisionDetails>,
 }
 
 /// One labeled value of a decision or a model call.
@@ -51,6 +60,22 @@ impl LabeledValue {
 
 pub fn format_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+impl MessageDecisions {
+    pub async fn load(archive: &dyn Archive, message: StoredMessage) -> Result<Self, StoreError> {
+        let conversation = &message.message.conversation;
+        let query = DecisionQuery::Messages {
+            workspace: conversation.workspace.clone(),
+            channel: conversation.channel.clone(),
+            messages: vec![message.message.id.clone()],
+        };
+        let mut decisions = Vec::new();
+        for decision in archive.decisions(query).await? {
+            decisions.push(DecisionDetails::load(archive, decision).await?);
+        }
+        Ok(Self { message, decisions })
+    }
 }
 
 impl DecisionDetails {
@@ -118,6 +143,12 @@ impl DecisionDetails {
         let decision = &self.decision;
         let gone = decision.is_expired.then(|| texts::ledger::reason_expired(language));
         decision.why.as_deref().filter(|why| !why.is_empty()).or(gone)
+    }
+
+    /// How it ended, and why.
+    pub fn ended(&self, language: Language) -> String {
+        let ended = texts::ledger::decision_result(language, self.decision.ended);
+        self.why(language).map_or(ended.to_owned(), |why| format!("{ended} — {why}"))
     }
 
     /// What the judge found, and what became of it.

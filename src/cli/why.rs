@@ -1,8 +1,6 @@
 //! `aizuchi why`: explains why Aizuchi spoke or stayed silent. It opens the database read-only, so it also works while an
 //! Aizuchi is running.
 
-mod reference;
-
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,12 +11,12 @@ use serde_json::{Value, json};
 use crate::app::PAGE_STREAM;
 use crate::cli::locale::environment_language;
 use crate::cli::run::LanguageArg;
-use crate::cli::why::reference::Reference;
 use crate::cli::{excerpt, print, strip_control_characters};
 use crate::config::language::LanguageSetting;
 use crate::config::source::ConfigSource;
 use crate::config::{LoadedConfig, ModelSelection};
-use crate::ledger::{self, DecisionDetails};
+use crate::ledger::reference::Reference;
+use crate::ledger::{self, DecisionDetails, MessageDecisions};
 use crate::web::views;
 use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
@@ -53,12 +51,6 @@ pub struct WhyArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// A message with every decision that covers it or that it resulted from.
-struct MessageDecisions {
-    message: StoredMessage,
-    decisions: Vec<DecisionDetails>,
 }
 
 /// What was asked about: messages with their decisions, or decisions alone.
@@ -134,8 +126,7 @@ impl WhyArgs {
         let mut messages = Vec::new();
         for (workspace, channel) in channels {
             if let Some(message) = archive.message(&workspace, &channel, id).await? {
-                let decisions = load_decisions(archive, &message).await?;
-                messages.push(MessageDecisions { decisions, message });
+                messages.push(MessageDecisions::load(archive, message).await?);
             }
         }
         let shown = strip_control_characters(id.as_str());
@@ -236,24 +227,6 @@ async fn find_decision(
     Ok(Found { messages: Vec::new(), decisions })
 }
 
-/// Loads the decisions on a message, newest last.
-async fn load_decisions(
-    archive: &DatabaseStore,
-    message: &StoredMessage,
-) -> anyhow::Result<Vec<DecisionDetails>> {
-    let conversation = &message.message.conversation;
-    let query = DecisionQuery::Messages {
-        workspace: conversation.workspace.clone(),
-        channel: conversation.channel.clone(),
-        messages: vec![message.message.id.clone()],
-    };
-    let mut decisions = Vec::new();
-    for decision in archive.decisions(query).await? {
-        decisions.push(DecisionDetails::load(archive, decision).await?);
-    }
-    Ok(decisions)
-}
-
 impl Found {
     fn to_json(&self) -> Value {
         let messages = self.messages.iter();
@@ -316,9 +289,7 @@ impl Format<'_> {
         lines.extend(values.iter().map(|value| format_value(value.name, &value.value, language)));
         let calls = decision.attempts.iter();
         lines.extend(calls.map(|attempt| call(attempt, language, currency)));
-        let ended = texts::ledger::decision_result(language, decision.ended);
-        let why = details.why(language);
-        let ended = why.map_or(ended.to_owned(), |why| format!("{ended} — {why}"));
+        let ended = details.ended(language);
         lines.push(format_value(texts::command_line::ended(language), &ended, language));
         let posted_name = texts::command_line::said(language);
         lines.extend(details.posted_messages.iter().map(|message| {

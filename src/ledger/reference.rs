@@ -1,4 +1,4 @@
-//! What `aizuchi why` was asked about: a message, by its id or by the link that people copy from their chat, or a decision,
+//! What somebody asks about: a message, by its id or by the link that people copy from their chat, or a decision,
 //! by the address of its page.
 
 use aizuchi_core::chat::{ChannelId, MessageId};
