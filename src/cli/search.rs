@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, value_parser};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::{excerpt, print, strip_control_characters};
 use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
+use crate::web::views;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::database::location::DatabaseLocation;
@@ -37,7 +38,7 @@ impl SearchArgs {
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         let found = runtime.block_on(self.search(&config.database_address()))?;
         if self.json {
-            let results: Vec<Value> = found.iter().map(to_json).collect();
+            let results: Vec<_> = found.iter().map(views::found_message).collect();
             print(&serde_json::to_string_pretty(&json!({ "results": results }))?)?;
         } else if found.is_empty() {
             print("Nothing was found.")?;
@@ -90,21 +91,6 @@ fn format_result(found: &RecalledMessage) -> String {
     let (name, text) = (strip_control_characters(&found.author_name), excerpt(&found.message.text));
     let id = strip_control_characters(found.message.id.as_str());
     format!("{id}  {at}  #{channel}  {name}: {text}")
-}
-
-fn to_json(found: &RecalledMessage) -> Value {
-    let message = &found.message;
-    json!({
-        "id": message.id,
-        "channel": message.conversation.channel,
-        "channel_name": found.channel_name,
-        "ts": message.at.as_millisecond() as f64 / 1000.0,
-        "user": message.author.id,
-        "name": found.author_name,
-        "text": message.text,
-        "thread": message.conversation.thread,
-        "score": found.score,
-    })
 }
 
 fn strip_hash(channel: &str) -> &str {

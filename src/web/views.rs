@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::web::markdown;
-use aizuchi_core::chat::{AuthorKind, Channel, ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_core::chat::{
+    AuthorKind, Channel, ChannelId, MessageId, UserId, Visibility, WorkspaceId,
+};
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::decision::gate::{BudgetStatus, Gate};
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
@@ -19,6 +21,7 @@ use aizuchi_core::decision::{
 use aizuchi_core::event::step::Step;
 use aizuchi_core::event::{DeadLetter, Event};
 use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
+use aizuchi_core::recall::RecalledMessage;
 use aizuchi_core::rules::{BudgetLimits, Mode, Rulebook};
 use aizuchi_core::store::{ReactionGroup, Spending, StoredMessage};
 
@@ -223,6 +226,38 @@ fn reaction_group(reaction: &ReactionGroup) -> ReactionView {
         emoji: reaction.emoji.clone(),
         users: reaction.users.iter().map(|user| user.name.clone()).collect(),
         own: reaction.users.iter().any(|user| user.kind == AuthorKind::Persona),
+    }
+}
+
+/// A message that a search found.
+#[derive(Clone, Debug, Serialize)]
+pub struct FoundMessageView {
+    id: MessageId,
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    channel_name: Arc<str>,
+    ts: f64,
+    user: UserId,
+    name: Arc<str>,
+    text: Arc<str>,
+    thread: Option<MessageId>,
+    /// Only comparable within one list.
+    score: f64,
+}
+
+pub fn found_message(found: &RecalledMessage) -> FoundMessageView {
+    let message = &found.message;
+    FoundMessageView {
+        id: message.id.clone(),
+        workspace: message.conversation.workspace.clone(),
+        channel: message.conversation.channel.clone(),
+        channel_name: found.channel_name.clone(),
+        ts: seconds(message.at),
+        user: message.author.id.clone(),
+        name: found.author_name.clone(),
+        text: message.text.clone(),
+        thread: message.conversation.thread.clone(),
+        score: found.score,
     }
 }
 

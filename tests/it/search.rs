@@ -69,7 +69,7 @@ async fn json_output_works_while_the_program_runs() {
     assert!(result.remove("ts").unwrap().as_f64().unwrap() > 1e9);
     assert!(result.remove("user").unwrap().is_string());
     let expected = json!({
-        "id": id, "channel": "general", "channel_name": "general", "name": "Carol",
+        "id": id, "workspace": "local", "channel": "general", "channel_name": "general", "name": "Carol",
         "text": "a canary sings", "thread": null,
     });
     assert_eq!(found, json!({ "results": [expected] }));
