@@ -190,7 +190,7 @@ async fn message_page(web: &Web, query: MessageQuery) -> Result<MessagePage, Api
 }
 
 /// The messages as this visitor may read them. Reads of private ones are recorded.
-async fn message_views(
+pub async fn message_views(
     web: &Web,
     access: &Access,
     stored: &[StoredMessage],
@@ -220,7 +220,7 @@ async fn decisions_about(
 }
 
 /// The decisions as this visitor may read them. Reads of those in private channels are recorded.
-async fn decision_views(
+pub async fn decision_views(
     web: &Web,
     access: &Access,
     workspace: &WorkspaceId,
@@ -524,7 +524,7 @@ pub async fn decisions(
         }
         (None, Some(channel)) => {
             let channel = known_channel(&web, &workspace, channel).await?;
-            decision_page(&web, channel, before).await?
+            decision_page(&web, channel, before, PAGE).await?
         }
         (None, None) => return Err(Refusal::OfWhat.into()),
     };
@@ -532,11 +532,12 @@ pub async fn decisions(
     Ok(Json(DecisionsAnswer { decisions, older, revision }))
 }
 
-/// The newest decisions of a channel before one of them, and the first of them if there are some before it.
-async fn decision_page(
+/// The `most` newest decisions of a channel before one of them, and the first of them if there are some before it.
+pub async fn decision_page(
     web: &Web,
     channel: Channel,
     before: Option<DecisionId>,
+    most: usize,
 ) -> Result<(Vec<Decision>, Option<DecisionId>), ApiProblem> {
     // One more tells whether there is a page before this one.
     let query = DecisionQuery::Filtered {
@@ -546,10 +547,10 @@ async fn decision_page(
         gate: None,
         messages: MessageFilter::default(),
         before,
-        limit: PAGE + 1,
+        limit: most + 1,
     };
     let mut decisions = web.archive.decisions(query).await?;
-    let surplus = decisions.len().saturating_sub(PAGE);
+    let surplus = decisions.len().saturating_sub(most);
     decisions.drain(..surplus);
     let older = decisions.first().filter(|_| surplus > 0).map(|decision| decision.id);
     Ok((decisions, older))

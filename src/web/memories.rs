@@ -27,6 +27,7 @@ use aizuchi_core::memory::change::{JournalEntry, JournalKind, MemoEdit, MemoryCh
 use aizuchi_core::memory::{
     Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
+use aizuchi_core::recall::terms::{extract_terms, search_terms};
 use aizuchi_core::store::{Order, StoreError};
 
 /// The most threads of a channel whose memories are shown.
@@ -37,6 +38,8 @@ const MAX_SEARCHED_THREADS: usize = 10_000;
 const MAX_ENTRY_LENGTH: usize = 1000;
 /// The longest detail of a memo.
 const MAX_DETAIL_LENGTH: usize = 10_000;
+/// So many words of a subject are looked for.
+const MAX_SUBJECT_TERMS: usize = 12;
 /// The letters of an entry's id.
 const ID_LENGTH: usize = 16;
 /// How many changes are on one page.
@@ -426,6 +429,27 @@ pub struct MemoAnswer {
     ts: f64,
 }
 
+impl MemoriesAnswer {
+    /// Keeps what holds now, and of that only what shares a word with `about`, if that has words.
+    pub fn retain_about(&mut self, about: &str) {
+        let wanted = search_terms(about, MAX_SUBJECT_TERMS);
+        let is_about = |text: &str| {
+            let terms = extract_terms(text);
+            wanted.is_empty() || wanted.iter().any(|term| term.is_match(&terms))
+        };
+        for memory in &mut self.memories {
+            memory.removed.clear();
+            memory.entries.retain(|entry| is_about(&entry.text));
+        }
+        self.memories.retain(|memory| !memory.entries.is_empty() || memory.hidden > 0);
+        self.memos.retain(|memo| {
+            let detail = memo.detail.as_deref().unwrap_or_default();
+            let texts = [memo.name.as_str(), memo.content.as_str(), detail].into_iter();
+            texts.chain(memo.tags.iter().map(String::as_str)).any(is_about)
+        });
+    }
+}
+
 /// `GET /api/memories`: of a workspace, or of one of its channels with its threads.
 pub async fn list(
     State(web): State<Arc<Web>>,
@@ -434,10 +458,20 @@ pub async fn list(
 ) -> ApiResult<MemoriesAnswer> {
     let Query(query) = query.map_err(invalid_query)?;
     let (workspace, channel) = place(&web, &query).await?;
-    let access = &visitor.access;
-    let CurrentMemories { memories, is_cut } = read(&web, &workspace, channel.as_ref()).await?;
-    workspaces::record_look(&web, access, &workspace, Shown::Memories(&memories)).await?;
-    let memos = read_memos(&web, access, &workspace, channel.as_ref()).await?;
+    Ok(Json(read_as(&web, &visitor.access, &workspace, channel.as_ref()).await?))
+}
+
+/// What is remembered of a workspace, or of one of its channels, as this visitor may read it. Looks at what is private are
+/// recorded.
+pub async fn read_as(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    channel: Option<&ChannelId>,
+) -> Result<MemoriesAnswer, ApiProblem> {
+    let CurrentMemories { memories, is_cut } = read(web, workspace, channel).await?;
+    workspaces::record_look(web, access, workspace, Shown::Memories(&memories)).await?;
+    let memos = read_memos(web, access, workspace, channel).await?;
     let entry = |entry: &MemoryEntry| EntryAnswer {
         id: entry_id(entry),
         date: entry.date.to_string(),
@@ -448,7 +482,7 @@ pub async fn list(
     };
     let memory = |memory: &Memory| {
         let readable = |entries: &[MemoryEntry]| -> Vec<EntryAnswer> {
-            let readable = entries.iter().filter(|it| may_read(access, &workspace, it));
+            let readable = entries.iter().filter(|it| may_read(access, workspace, it));
             readable.map(entry).collect()
         };
         let entries = readable(&memory.entries);
@@ -473,11 +507,11 @@ pub async fn list(
         said_by: memo.said_by.clone(),
         ts: views::seconds(memo.updated),
     };
-    Ok(Json(MemoriesAnswer {
+    Ok(MemoriesAnswer {
         memories: memories.iter().map(memory).collect(),
         truncated: is_cut,
         memos: memos.iter().map(memo).collect(),
-    }))
+    })
 }
 
 fn key_view(key: &MemoryKey) -> KeyAnswer {

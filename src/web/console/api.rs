@@ -8,12 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::status::Status;
-use crate::web::access::Visitor;
+use crate::web::access::{Access, Visitor};
 use crate::web::console::health::Health;
 use crate::web::console::{health, snapshot};
 use crate::web::models::ProblemView;
 use crate::web::workspaces::FilterParameter;
-use crate::web::{ApiResult, Web, models, workspaces};
+use crate::web::{ApiProblem, ApiResult, Web, models, workspaces};
+use aizuchi_core::chat::WorkspaceId;
 
 /// How every workspace stands.
 #[derive(Serialize, JsonSchema)]
@@ -31,9 +32,18 @@ pub async fn status(
     filter: FilterParameter,
 ) -> ApiResult<StatusAnswer> {
     let only = workspaces::only(&web, filter).await?;
+    Ok(Json(read_status(&web, &visitor.access, only.as_ref()).await?))
+}
+
+/// How all workspaces stand, or one, as this visitor may know it.
+pub async fn read_status(
+    web: &Web,
+    access: &Access,
+    only: Option<&WorkspaceId>,
+) -> Result<StatusAnswer, ApiProblem> {
     let revision = *web.revisions.borrow();
-    let status = snapshot::read(&web, &visitor.access, only.as_ref()).await?;
-    Ok(Json(StatusAnswer { status, revision, currency: web.currency.clone() }))
+    let status = snapshot::read(web, access, only).await?;
+    Ok(StatusAnswer { status, revision, currency: web.currency.clone() })
 }
 
 /// How the program is. Only the steps that wait are those of one workspace, if one was named.
