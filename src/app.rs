@@ -316,6 +316,7 @@ impl App {
             authenticator,
             zone: config.time_zone_or(TimeZone::system()),
             database: config.database_address().to_string(),
+            serves_mcp: config.http.mcp,
             event_streams: Arc::new(EventStreams::within(page_limits.connections())),
             health_status: HealthStatus::default(),
             shutdown: shutdown.clone(),

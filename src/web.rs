@@ -1,5 +1,5 @@
-//! The local room in a browser, the console of all workspaces, their JSON API, health checks and web hooks. Without a
-//! token, pages and API answer only requests from this machine.
+//! The local room in a browser, the console of all workspaces, their JSON API, a server of the Model Context Protocol,
+//! health checks and web hooks. Without a token, pages, API and that server answer only requests from this machine.
 
 pub mod peer;
 pub mod server;
@@ -38,6 +38,7 @@ mod judge_again;
 mod page;
 pub mod health;
 mod console;
+mod mcp;
 mod api_routes;
 mod openapi;
 mod api_page;
@@ -119,6 +120,8 @@ pub struct Web {
     pub shadow_answers: RecentAnswers,
     /// What the figures of days that are over came to.
     pub kept_days: KeptDays,
+    /// Whether programs may ask by the Model Context Protocol.
+    pub serves_mcp: bool,
     /// The open event streams.
     pub event_streams: Arc<EventStreams>,
     /// What the health port says.
@@ -250,6 +253,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/live", get(health::live))
         .route("/ready", get(health::ready))
         .route("/metrics", get(health::metrics))
+        .merge(mcp::router(&web))
         .method_not_allowed_fallback(|| async { ApiProblem::from(Refusal::WrongMethod) })
         .fallback(|| async { ApiProblem::from(Refusal::NothingHere) })
         .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))

@@ -133,8 +133,8 @@ fn is_allowed(metadata: &Metadata<'_>) -> bool {
     let (crate_name, module) =
         metadata.target().split_once("::").unwrap_or((metadata.target(), ""));
     let is_own = crate_name == "aizuchi" || crate_name.starts_with("aizuchi_");
-    // `genai` and `hyper` write parts of requests and responses even into warnings.
-    let is_silent = crate_name == "genai" || crate_name == "hyper";
+    // These write parts of requests and responses even into warnings.
+    let is_silent = ["genai", "hyper", "rmcp"].contains(&crate_name);
     let most_verbose = match (crate_name, module) {
         // Statements, which are constants. Their parameters are not logged.
         ("sqlx", "query") => Level::DEBUG,

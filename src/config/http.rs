@@ -27,6 +27,9 @@ pub struct HttpConfig {
     /// Proxies whose `X-Forwarded-For` header is trusted: addresses, or networks like 10.0.0.0/8. From any other peer,
     /// the header is ignored.
     pub trusted_proxies: Vec<Network>,
+    /// Whether programs that speak the Model Context Protocol may look things up at `/mcp`: the same that the API answers
+    /// to their token, and nothing that changes anything.
+    pub mcp: bool,
 }
 
 impl HttpConfig {
@@ -208,6 +211,8 @@ impl Default for HttpConfig {
             tokens: Vec::new(),
             proxy_sign_in: None,
             trusted_proxies: Vec::new(),
+            // It shows nobody more than the API does, behind the same door.
+            mcp: true,
         }
     }
 }

@@ -130,7 +130,8 @@ fn is_for_viewers(method: &Method, path: &str) -> bool {
     let is_page = path.starts_with("/console/") || path.starts_with("/decisions/");
     match *method {
         Method::GET | Method::HEAD => READ.contains(&path) || is_page,
-        Method::POST => path == "/logout",
+        // What is looked up there only reads.
+        Method::POST => ["/logout", "/mcp"].contains(&path),
         _ => false,
     }
 }
@@ -182,6 +183,8 @@ mod tests {
             (Method::GET, "/console/queue", true),
             (Method::GET, "/api/spending", true),
             (Method::POST, "/logout", true),
+            (Method::POST, "/mcp", true),
+            (Method::GET, "/mcp", false),
             (Method::GET, "/", false),
             (Method::GET, "/events", false),
             (Method::GET, "/api/messages", false),

@@ -130,10 +130,15 @@ pub fn require_readable(access: &Access, channel: &Channel) -> Result<(), ApiPro
     if access.may_read(&channel.workspace, channel.visibility) {
         return Ok(());
     }
-    Err(match access {
+    Err(withheld(access))
+}
+
+/// Why a visitor does not read what was said somewhere.
+pub fn withheld(access: &Access) -> ApiProblem {
+    match access {
         Access::ThisMachine => Refusal::SignInToRead.into(),
         Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
-    })
+    }
 }
 
 /// What a visitor is about to be shown, all of one workspace.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
 use crate::command::aizuchi;
+use crate::mcp;
 use crate::program::{Home, Program};
 use crate::slack::harness::SlackHarness;
 use aizuchi_fakes::slack::fault::Fault;
@@ -157,7 +158,8 @@ async fn a_private_channels_words_reach_no_page_of_another_role() {
     let program = harness.start().await;
     harness.will_say(&[CANARY, "the tea is hot"]);
     harness.slack.inject_fault("chat.postMessage", Fault::error("restricted_action"));
-    harness.post_mention(&harness.attic, &harness.mio, &format!("what is the {CANARY}?"));
+    let asked = format!("what is the {CANARY}?");
+    let private = harness.post_mention(&harness.attic, &harness.mio, &asked);
     harness.until_kept("SELECT count(*) FROM dead_letters WHERE text IS NOT NULL", 1).await;
     harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
     harness.wait_for_posts(1).await;
@@ -185,6 +187,35 @@ async fn a_private_channels_words_reach_no_page_of_another_role() {
     }
     assert!(seen >= 5, "the admin sees it on {seen} pages");
     assert!(public >= 3, "the operator reads public channels on {public} pages");
+
+    // Nor any tool that programs call.
+    let attic = json!(harness.attic);
+    for (tool, arguments) in [
+        ("search_messages", json!({ "query": CANARY })),
+        ("search_messages", json!({ "query": CANARY, "workspace": workspace })),
+        ("search_messages", json!({ "query": CANARY, "channel": attic })),
+        ("recall", json!({ "workspace": workspace })),
+        ("recall", json!({ "channel": attic })),
+        ("why", json!({ "decision": 1 })),
+        ("why", json!({ "message": private.to_string() })),
+        ("decisions", json!({ "channel": attic })),
+        ("status", json!({})),
+    ] {
+        for token in [OPERATOR, VIEWER] {
+            let answer = mcp::call(&program, Some(token), tool, arguments.clone()).await;
+            let answer = answer.to_string();
+            assert!(!answer.contains(CANARY), "{tool} {arguments}: {answer}");
+            assert!(!answer.contains(SECRET_NAME), "{tool} {arguments}: {answer}");
+        }
+    }
+    let found = async |token: &str, query: &str| {
+        mcp::call(&program, Some(token), "search_messages", json!({ "query": query })).await
+    };
+    let public = found(OPERATOR, "tea ready").await;
+    assert!(public["messages"][0]["text"].as_str().unwrap().contains("tea ready"), "{public}");
+    let withheld = "your role does not read what was said in this channel";
+    assert_eq!(found(VIEWER, "tea ready").await, withheld);
+    assert_eq!(found(ADMIN, CANARY).await["messages"][0]["channel"], attic);
 
     // Each of the admin's reads of the private channel is on record, and nobody else's.
     let reads = json_of(get(&program, Some(ADMIN), "/api/private-reads").await).await;

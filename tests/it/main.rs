@@ -35,6 +35,7 @@ mod golden_reports;
 mod import;
 mod language;
 mod log;
+mod mcp;
 mod metrics;
 mod persistence;
 mod model_settings;

@@ -47,6 +47,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper", &["aizuchi-core/llm", "aizuchi/web"]),
     ("hyper_util", &["aizuchi-core/llm", "aizuchi/web"]),
     ("http_body", &["aizuchi/web"]),
+    ("rmcp", &["aizuchi/web"]),
     ("getrandom", &["aizuchi/web"]),
     ("rustix", &["aizuchi/app"]),
     ("rust_embed", &["aizuchi/web"]),

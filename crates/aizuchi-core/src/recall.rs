@@ -43,6 +43,13 @@ pub struct RecallQuery {
     pub limit: usize,
 }
 
+impl RecallQuery {
+    /// Where only what is public is visible from: no channel has this id.
+    pub fn outside() -> ChannelId {
+        ChannelId::new("")
+    }
+}
+
 /// A message that was found, as it stands now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecalledMessage {

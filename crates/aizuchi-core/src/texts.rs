@@ -58,6 +58,7 @@ pub mod memories;
 pub mod what_if;
 pub mod shadow;
 pub mod api;
+pub mod mcp;
 pub mod refusals;
 pub mod counted;
 pub mod report;

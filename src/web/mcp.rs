@@ -1,0 +1,120 @@
+//! Aizuchi as a server of the Model Context Protocol: assistants and other programs look up what was said, remembered and
+//! decided. Nothing is changed this way, and each of them reads what the API would show to its token.
+
+mod tool;
+mod size;
+mod lookup;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::request::Parts;
+use axum::routing::post_service;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{RoleServer, ServerHandler};
+
+use crate::web::access::Visitor;
+use crate::web::language::language_of;
+use crate::web::mcp::lookup::Lookup;
+use crate::web::mcp::tool::LookupTool;
+use crate::web::{MAX_TEXT_BYTES, Web};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
+
+/// Where it is served.
+pub const PATH: &str = "/mcp";
+
+/// Its route, unless it is turned off.
+pub fn router(web: &Arc<Web>) -> Router<Arc<Web>> {
+    if !web.serves_mcp {
+        return Router::new();
+    }
+    let web = web.clone();
+    // `auth` has checked `Host` and `Origin`. No session is kept: each request stands for itself, with its own token.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(MAX_TEXT_BYTES)
+        .disable_allowed_hosts();
+    let sessions = Arc::new(NeverSessionManager::default());
+    let server = move || Ok(LookupServer { web: web.clone() });
+    let service = StreamableHttpService::new(server, sessions, config);
+    Router::new().route(PATH, post_service(service))
+}
+
+/// Answers one request.
+struct LookupServer {
+    web: Arc<Web>,
+}
+
+impl LookupServer {
+    /// Who asks, and the language of the answer.
+    fn asker(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(Visitor, Language), ErrorData> {
+        let parts = context.extensions.get::<Parts>();
+        let visitor = parts.and_then(|parts| parts.extensions.get::<Visitor>());
+        let (Some(parts), Some(visitor)) = (parts, visitor) else {
+            return Err(ErrorData::internal_error("it is not known who asks", None));
+        };
+        let language = language_of(&parts.headers).unwrap_or(self.web.persona.language);
+        Ok((visitor.clone(), language))
+    }
+}
+
+impl ServerHandler for LookupServer {
+    fn get_info(&self) -> ServerConfig {
+        let persona = &self.web.persona;
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("aizuchi", env!("CARGO_PKG_VERSION")))
+            .with_instructions(texts::mcp::instructions(persona.language, &persona.name))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let (_, language) = self.asker(&context)?;
+        let tools = LookupTool::ALL.map(|tool| tool.definition(language));
+        Ok(ListToolsResult::with_all_items(tools.into()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let (visitor, language) = self.asker(&context)?;
+        let lookup = Lookup { web: &self.web, access: &visitor.access };
+        let arguments = request.arguments.unwrap_or_default();
+        let answer = match LookupTool::from_name(&request.name) {
+            Some(tool) => lookup.answer(tool, arguments, language).await,
+            None => {
+                let tools = LookupTool::ALL.map(LookupTool::name).join(", ");
+                let problem = texts::mcp::no_tool(language, &request.name, &tools);
+                return Err(ErrorData::invalid_params(problem, None));
+            }
+        };
+        let result = match answer {
+            Ok(answer) => CallToolResult::structured(size::fit(answer, size::MAX_BYTES)),
+            Err(problem) => {
+                CallToolResult::error(vec![ContentBlock::text(problem.describe(language))])
+            }
+        };
+        Ok(result.into())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        LookupTool::from_name(name).map(|tool| tool.definition(self.web.persona.language))
+    }
+}
