@@ -539,6 +539,7 @@ pub fn build_agent(
         tools: Some(ToolSettings {
             zone: config.time_zone_or(TimeZone::system()),
             web: config.web_tools().context("cannot prepare the web tools")?,
+            external: None,
         }),
         settings: agent::AgentSettings {
             rulebook,

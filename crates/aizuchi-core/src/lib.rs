@@ -35,8 +35,9 @@ pub mod platform;
 pub mod prompt;
 pub mod llm;
 
-// What a reply looks up on the web.
+// What a reply looks up on the web, and what an operator lends it.
 pub mod web_access;
+pub mod external_tools;
 
 // Judge, reply and post, and what drives them.
 pub mod agent;

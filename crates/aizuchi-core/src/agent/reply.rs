@@ -455,7 +455,7 @@ impl Agent {
             };
             let max_tokens = self.settings.budget.max_tokens;
             let tokens_left = max_tokens.saturating_sub(prompt.total_tokens());
-            // Something on the web may take long.
+            // Something on the web, or a tool of the operator's, may take long.
             let round = toolbox.run_calls(answer, self.now(), tokens_left);
             prompt.tool_rounds.push(unless_superseded(calls.superseded, round).await?);
             let is_late = self.now() >= began + limit;

@@ -1,11 +1,14 @@
-//! The tools of a reply: search, memos and the web. A model's tool calls are untrusted input. Each call gets
-//! a result, and no call can do more than the tools allow.
+//! The tools of a reply: search, memos, the web and those that the operator lends. A model's tool calls are untrusted
+//! input. Each call gets a result, and no call can do more than the tools allow.
 
 mod notebook;
+mod quoting;
 mod search;
 mod spec;
 mod web;
+mod external;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -17,12 +20,14 @@ use tracing::warn;
 
 use crate::agent::Agent;
 use crate::agent::admission::is_fact;
+use crate::agent::tools::external::ExternalSession;
 use crate::agent::tools::notebook::{MemoOrigin, Notebook};
 use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref};
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
 use crate::chat::{ConversationId, Message, UserId, to_single_line};
 use crate::context::Context;
+use crate::external_tools::{ExternalTools, ReplyPlace};
 use crate::llm::LlmResponse;
 use crate::memo::{MemoChange, MemoUpdate, NewMemo};
 use crate::memory::{Lineage, MessageRef};
@@ -41,6 +46,8 @@ use crate::web_access::{OfferedWebTools, WebTools};
 const MAX_CALLS: usize = 8;
 /// The maximum length of an error about arguments, in characters.
 const MAX_PROBLEM_CHARS: usize = 200;
+/// The descriptions of the operator's tools take no more than this part of a prompt.
+const EXTERNAL_DIVISOR: u64 = 4;
 
 /// Settings of the tools.
 #[derive(Clone)]
@@ -48,12 +55,14 @@ pub struct ToolSettings {
     /// The time zone of the dates on memos.
     pub zone: TimeZone,
     pub web: WebTools,
+    /// What the operator lends.
+    pub external: Option<Arc<dyn ExternalTools>>,
 }
 
 impl ToolSettings {
     /// Search and memos.
     pub fn new(zone: TimeZone) -> Self {
-        Self { zone, web: WebTools::default() }
+        Self { zone, web: WebTools::default(), external: None }
     }
 
     /// The definitions of the tools that every model gets.
@@ -88,12 +97,27 @@ impl Agent {
             visibility: context.visibility,
             said_by: asking,
         };
+        let external = match &tools.external {
+            Some(external) => ExternalSession::new(
+                external.clone(),
+                ReplyPlace {
+                    channel: &conversation.channel,
+                    channel_name: &context.conversation_history.channel_name,
+                    visibility: context.visibility,
+                },
+                (language, self.settings.budget.max_tokens / EXTERNAL_DIVISOR),
+                self.clock.clone(),
+                deadline,
+            ),
+            None => ExternalSession::none(self.clock.clone()),
+        };
         let mut known_urls = self.known_urls(context);
         let visible = memos.iter().filter(|(_, memo)| memo.is_visible_from(&conversation.channel));
         visible.for_each(|(_, memo)| known_urls.add_memo(memo));
         Ok(Some(Toolbox {
             notebook: Notebook::new(origin, memos, language, tools.zone.clone()),
             web,
+            external,
             store: self.store.clone(),
             conversation,
             began,
@@ -121,6 +145,7 @@ fn requesting_user(context: &Context) -> Option<UserId> {
 pub(super) struct Toolbox {
     notebook: Notebook,
     web: WebSession,
+    external: ExternalSession,
     store: Arc<dyn Store>,
     conversation: ConversationId,
     /// When the reply was begun. Search does not find newer messages: if one were deleted, there
@@ -130,8 +155,8 @@ pub(super) struct Toolbox {
     prompt_messages: Vec<MessageRef>,
     /// Those messages, and the search results.
     seen_messages: Vec<Arc<Message>>,
-    /// The URLs of the prompt, of visible memos, of search results and of what was found and read on the web. Other results
-    /// may repeat what the model asked for.
+    /// The URLs of the prompt, of visible memos, of search results, of what was found and read on the web and of what external
+    /// tools answered. Other results may repeat what the model asked for.
     known_urls: KnownUrls,
     secrets: SecretScanner,
     language: Language,
@@ -166,7 +191,9 @@ struct ListMemoArguments {
 
 impl Toolbox {
     pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        ToolSettings::specs_with(self.language, self.web.offered())
+        let mut specs = ToolSettings::specs_with(self.language, self.web.offered());
+        specs.extend_from_slice(self.external.specs());
+        specs
     }
 
     /// Runs the calls of a response in order, while their results fit into `tokens_left`.
@@ -225,7 +252,8 @@ impl Toolbox {
         let result = match self.dispatch(call, now, tokens_left, &mut messages).await {
             Ok(result) => result,
             Err(ToolCallError::UnknownTool) => {
-                let names: Vec<&str> = self.specs().into_iter().map(|tool| tool.name).collect();
+                let names: Vec<Cow<'_, str>> =
+                    self.specs().into_iter().map(|tool| tool.name).collect();
                 texts::tools::unknown_tool(self.language, &names.join(", "))
             }
             Err(ToolCallError::InvalidArguments(problem)) => {
@@ -244,6 +272,9 @@ impl Toolbox {
         tokens_left: u64,
         messages: &mut Vec<MessageRef>,
     ) -> Result<String, ToolCallError> {
+        if self.external.has(&call.name) {
+            return self.call_external(call, tokens_left).await;
+        }
         let tool = Tool::from_name(&call.name).filter(|tool| tool.is_offered(self.web.offered()));
         let tool = tool.ok_or(ToolCallError::UnknownTool)?;
         let arguments = &call.arguments;
@@ -331,13 +362,7 @@ impl Toolbox {
 /// Parses arguments as models write them: an object, perhaps encoded as a string, with integers
 /// that may be strings or floats.
 fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolCallError> {
-    let object = match arguments {
-        Value::Object(object) => object.clone(),
-        Value::Null => Map::new(),
-        Value::String(text) => serde_json::from_str(text).map_err(|_| not_an_object())?,
-        Value::Array(_) | Value::Bool(_) | Value::Number(_) => return Err(not_an_object()),
-    };
-    let normalized = object.into_iter().map(|(key, value)| {
+    let normalized = arguments_object(arguments)?.into_iter().map(|(key, value)| {
         let value = if ["priority", "offset", "limit"].contains(&key.as_str()) {
             normalize_integer(value)
         } else {
@@ -349,6 +374,15 @@ fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolCall
         let problem = to_single_line(&error.to_string());
         ToolCallError::InvalidArguments(problem.chars().take(MAX_PROBLEM_CHARS).collect())
     })
+}
+
+fn arguments_object(arguments: &Value) -> Result<Map<String, Value>, ToolCallError> {
+    match arguments {
+        Value::Object(object) => Ok(object.clone()),
+        Value::Null => Ok(Map::new()),
+        Value::String(text) => serde_json::from_str(text).map_err(|_| not_an_object()),
+        Value::Array(_) | Value::Bool(_) | Value::Number(_) => Err(not_an_object()),
+    }
 }
 
 fn normalize_integer(value: Value) -> Value {
@@ -384,6 +418,7 @@ mod tests {
         let clock = Clock::manual(now());
         Toolbox {
             notebook: Notebook::new(origin, Vec::new(), Language::En, TimeZone::UTC),
+            external: ExternalSession::none(clock.clone()),
             web: WebSession::new(WebTools::default(), clock, now(), None),
             store: Arc::new(VolatileStore::new()),
             began: now(),

@@ -19,8 +19,8 @@ use crate::texts;
 /// A tool as described to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpec {
-    pub name: &'static str,
-    pub description: &'static str,
+    pub name: Cow<'static, str>,
+    pub description: Cow<'static, str>,
     /// The JSON schema of its arguments object.
     pub parameters: Value,
 }

@@ -72,6 +72,13 @@ texts! {
     found_in_prompt:
         "Everything that was found stands in the conversation above."
         / "見つかった発言は、すべて上の会話に含まれています。";
+    tool_timed_out: "The tool did not answer in time." / "ツールが時間内に応答しませんでした。";
+    tool_unavailable:
+        "The tool cannot be reached right now. Answer with what you have."
+        / "いまはこのツールを使えません。いまある情報で答えてください。";
+    tool_said_nothing: "The tool has nothing to say to that." / "ツールの結果は空でした。";
+    tool_failed: "The tool says that it failed:" / "ツールがエラーを返しました:";
+    answer_cut: "(The rest is left out.)" / "（以下は省略しました）";
     nothing_found: "Nothing was found." / "検索結果が見つかりませんでした";
 
     // Answers of the web tools.

@@ -18,6 +18,7 @@ mod cost;
 mod crash;
 mod deciding;
 mod defects;
+mod external_tools;
 mod facts;
 mod fence;
 mod host;

@@ -24,10 +24,10 @@ fn specs() -> Vec<ToolSpec> {
         "required": ["name"],
     });
     vec![
-        ToolSpec { name: "get_memo", description: "Reads a memo.", parameters },
+        ToolSpec { name: "get_memo".into(), description: "Reads a memo.".into(), parameters },
         ToolSpec {
-            name: "list_memo",
-            description: "Lists memos.",
+            name: "list_memo".into(),
+            description: "Lists memos.".into(),
             parameters: json!({ "type": "object", "properties": {} }),
         },
     ]

@@ -64,8 +64,8 @@ impl Tool {
 
     pub fn spec(self, language: Language) -> ToolSpec {
         ToolSpec {
-            name: self.name(),
-            description: self.description(language),
+            name: self.name().into(),
+            description: self.description(language).into(),
             parameters: self.parameters(language),
         }
     }

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use tracing::{info, warn};
 
 use crate::agent::tools::Toolbox;
+use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
 use crate::chat::{is_line_break, to_single_line};
 use crate::clock::Clock;
 use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
-use crate::prompt::tokens::estimate;
 use crate::texts;
 use crate::web_access::usage::Person;
 use crate::web_access::{
@@ -22,8 +22,6 @@ use crate::web_access::{
 
 /// How many sources are named beneath an answer.
 const MAX_SOURCES: usize = 3;
-/// The tokens that are kept for the note that a result was cut, with some to spare.
-const NOTE_TOKENS: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct WebSearchArguments {
@@ -275,43 +273,9 @@ fn shorten(text: &str, most: usize) -> String {
     }
 }
 
-fn write_quoted(text: &mut String, indent: &str, quoted: &str) {
-    for line in quoted.trim().split(is_line_break) {
-        let _ = writeln!(text, "{indent}> {line}");
-    }
-}
-
-/// The beginning of a text that takes no more than these tokens.
-fn fit(text: &str, tokens: u64) -> &str {
-    let mut fitting = text;
-    loop {
-        let size = estimate(fitting);
-        if size <= tokens {
-            return fitting;
-        }
-        // A little less than its share, because the letters of a text are not all alike.
-        let share = tokens as f64 / size as f64 * 0.95;
-        let keep = (fitting.len() as f64 * share) as usize;
-        let end = fitting.char_indices().rfind(|(at, _)| *at <= keep);
-        fitting = &fitting[..end.map_or(0, |(at, _)| at)];
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_text_is_cut_to_its_tokens() {
-        let text = "the roses bloom 薔薇が咲いた。".repeat(100);
-        assert_eq!(fit(&text, 1_000_000), text);
-        assert_eq!(fit(&text, 0), "");
-        for tokens in [1, 10, 100, 500] {
-            let fitting = fit(&text, tokens);
-            assert!(text.starts_with(fitting) && estimate(fitting) <= tokens, "{tokens}");
-            assert!(tokens < 100 || estimate(fitting) > tokens / 2, "{tokens}");
-        }
-    }
 
     #[test]
     fn only_whole_addresses_are_web_addresses() {

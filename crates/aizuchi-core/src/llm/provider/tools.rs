@@ -23,7 +23,8 @@ const UNKNOWN_TOOL_NAME: &str = "unknown";
 pub fn to_genai_tools(tools: &[ToolSpec]) -> Vec<Tool> {
     let offered = tools.iter().map(|tool| {
         let schema = tool.parameters.clone();
-        Tool::new(tool.name).with_description(tool.description).with_schema(schema)
+        let (name, description) = (&*tool.name, &*tool.description);
+        Tool::new(name).with_description(description).with_schema(schema)
     });
     offered.collect()
 }

@@ -1,0 +1,194 @@
+//! The operator's own tools, as one reply may use them. What they answer is quoted and cut to fit, and the secrets of this
+//! installation are not sent to them.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+
+use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
+use crate::agent::tools::{ToolCallError, Toolbox, arguments_object};
+use crate::clock::Clock;
+use crate::external_tools::{
+    ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
+};
+use crate::persona::Language;
+use crate::prompt::inert::{to_inert_line, to_inert_text};
+use crate::prompt::tool::{ToolCall, ToolSpec, spec_tokens};
+use crate::texts;
+
+/// The tools outside the store, as one reply may use them.
+pub struct ExternalSession {
+    tools: Option<Arc<dyn ExternalTools>>,
+    offered: Vec<ToolSpec>,
+    clock: Clock,
+    /// When the last call has to end: the rest of the time is for the model's answer.
+    deadline: Timestamp,
+}
+
+impl ExternalSession {
+    /// Without any tool.
+    pub fn none(clock: Clock) -> Self {
+        Self { tools: None, offered: Vec::new(), clock, deadline: Timestamp::UNIX_EPOCH }
+    }
+
+    /// The tools for a reply in this place, as many as fit into `most_tokens`.
+    pub fn new(
+        tools: Arc<dyn ExternalTools>,
+        place: ReplyPlace<'_>,
+        (language, most_tokens): (Language, u64),
+        clock: Clock,
+        deadline: Timestamp,
+    ) -> Self {
+        let mut offered = Vec::new();
+        for tool in tools.offered(place) {
+            offered.push(to_spec(&tool));
+            if spec_tokens(&offered, language) > most_tokens {
+                offered.pop();
+            }
+        }
+        Self { tools: Some(tools), offered, clock, deadline }
+    }
+
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.offered
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.offered.iter().any(|tool| tool.name == name)
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<ExternalAnswer, ExternalToolError> {
+        let tools = self.tools.as_ref().ok_or(ExternalToolError::Unavailable)?;
+        let left = self.deadline.duration_since(self.clock.now());
+        if left <= SignedDuration::ZERO {
+            return Err(ExternalToolError::TimedOut);
+        }
+        let call = tools.call(name, arguments);
+        self.clock.timeout(left, call).await.unwrap_or(Err(ExternalToolError::TimedOut))
+    }
+}
+
+/// The descriptions of a server stand beside instructions, so they are made inert.
+fn to_spec(tool: &ExternalTool) -> ToolSpec {
+    ToolSpec {
+        name: tool.name.to_string().into(),
+        description: to_inert_line(&tool.description).into(),
+        parameters: to_inert_value(&tool.parameters),
+    }
+}
+
+fn to_inert_value(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::String(text) => Value::String(to_inert_line(text)),
+        Value::Array(list) => list.iter().map(to_inert_value).collect(),
+        Value::Object(fields) => {
+            let inert = fields.iter().map(|(name, value)| (name.clone(), to_inert_value(value)));
+            Value::Object(inert.collect())
+        }
+    }
+}
+
+impl Toolbox {
+    pub(super) async fn call_external(
+        &mut self,
+        call: &ToolCall,
+        tokens_left: u64,
+    ) -> Result<String, ToolCallError> {
+        let language = self.language;
+        let arguments = arguments_object(&call.arguments)?;
+        if self.secrets.has_secret(&call.arguments.to_string()) {
+            return Ok(texts::tools::secret_not_sent(language).to_owned());
+        }
+        let answer = match self.external.call(&call.name, arguments).await {
+            Ok(answer) => answer,
+            Err(ExternalToolError::TimedOut) => {
+                return Ok(texts::tools::tool_timed_out(language).to_owned());
+            }
+            Err(ExternalToolError::Unavailable) => {
+                return Ok(texts::tools::tool_unavailable(language).to_owned());
+            }
+        };
+        if answer.text.trim().is_empty() {
+            return Ok(texts::tools::tool_said_nothing(language).to_owned());
+        }
+        let mut quoted = String::new();
+        write_quoted(&mut quoted, "", &to_inert_text(&answer.text));
+        let quoted = quoted.trim_end();
+        let fitting = fit(quoted, tokens_left.saturating_sub(NOTE_TOKENS));
+        let is_cut = answer.is_cut || fitting.len() < quoted.len();
+        // Only what the model has seen may become a link.
+        self.known_urls.add(fitting);
+        let head = answer.is_failure.then(|| texts::tools::tool_failed(language));
+        let tail = is_cut.then(|| texts::tools::answer_cut(language));
+        let parts = head.into_iter().chain([fitting]).chain(tail);
+        Ok(parts.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use async_trait::async_trait;
+    use futures_util::FutureExt;
+    use serde_json::json;
+
+    use super::*;
+    use crate::chat::{ChannelId, Visibility};
+
+    /// Its tools are many, and never answer.
+    struct Hanging;
+
+    #[async_trait]
+    impl ExternalTools for Hanging {
+        fn offered(&self, _: ReplyPlace<'_>) -> Vec<ExternalTool> {
+            let tool = |number: usize| ExternalTool {
+                name: format!("a__{number}").into(),
+                description: "roses ".repeat(if number == 1 { 1000 } else { 10 }).into(),
+                parameters: Arc::new(json!({ "type": "object" })),
+            };
+            (0..50).map(tool).collect()
+        }
+
+        async fn call(
+            &self,
+            _: &str,
+            _: Map<String, Value>,
+        ) -> Result<ExternalAnswer, ExternalToolError> {
+            std::future::pending().await
+        }
+    }
+
+    #[test]
+    fn a_reply_waits_no_longer_and_is_offered_no_more_than_it_has_room_for() {
+        let began = Timestamp::from_second(1_800_000_000).unwrap();
+        let clock = Clock::manual(began);
+        let deadline = began + SignedDuration::from_secs(60);
+        let channel = ChannelId::new("garden");
+        let place = ReplyPlace {
+            channel: &channel,
+            channel_name: "garden",
+            visibility: Visibility::Public,
+        };
+        let room = (Language::En, 500);
+        let session = ExternalSession::new(Arc::new(Hanging), place, room, clock.clone(), deadline);
+        assert!(spec_tokens(session.specs(), Language::En) <= 500);
+        // What is too long by itself leaves room for others.
+        assert!(session.has("a__0") && !session.has("a__1") && session.has("a__2"));
+        assert!(!session.has("a__49"));
+        {
+            let mut call = pin!(session.call("a__0", Map::new()));
+            assert_eq!(call.as_mut().now_or_never(), None);
+            clock.advance_to(deadline);
+            assert_eq!(call.now_or_never(), Some(Err(ExternalToolError::TimedOut)));
+        }
+        let late = session.call("a__0", Map::new()).now_or_never();
+        assert_eq!(late, Some(Err(ExternalToolError::TimedOut)));
+    }
+}
