@@ -23,6 +23,7 @@ use crate::config::budget::describe_limits;
 use crate::config::http::page_address;
 use crate::config::values::Port;
 use crate::demo::Demo;
+use crate::mcp_servers::McpServers;
 use crate::models::prompts::load_prompts_in;
 use crate::models::{ModelsInUse, build_minds};
 use crate::web::auth::Authenticator;
@@ -45,6 +46,7 @@ use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::current::Current;
+use aizuchi_core::external_tools::ExternalTools;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
@@ -89,6 +91,7 @@ pub struct App {
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
+    mcp_servers: Option<Arc<McpServers>>,
     /// Where this process listens.
     own_addresses: Vec<SocketAddr>,
     shutdown: CancellationToken,
@@ -217,6 +220,7 @@ impl App {
             named_remotes.push((connector.platform(), remote));
         }
         let remotes: Vec<_> = named_remotes.iter().map(|(_, remote)| remote.clone()).collect();
+        let mcp_servers = McpServers::new(config, &clock, &metrics).map(Arc::new);
         let agent = build_agent(
             config,
             (store.clone(), command_replies),
@@ -224,6 +228,7 @@ impl App {
             clock.clone(),
             metrics.clone(),
             seed,
+            mcp_servers.clone().map(|servers| servers as Arc<dyn ExternalTools>),
         )?;
         store.put_cursor(page_cursor(address)).await.context("cannot store the page's address")?;
         let link_secret = match config.http.has_sign_in_links() {
@@ -350,6 +355,7 @@ impl App {
             room,
             demo,
             remotes,
+            mcp_servers,
             own_addresses: own_addresses.into_iter().flatten().collect(),
             shutdown,
         })
@@ -392,6 +398,7 @@ impl App {
             room,
             demo,
             remotes,
+            mcp_servers,
             pages,
             health,
             own_addresses,
@@ -436,6 +443,10 @@ impl App {
             let remote_stop = shutdown.clone();
             let name = format!("connection to {}", remote.account().platform);
             tasks.spawn(async move { (name, remote.run(remote_stop).await) });
+        }
+        if let Some(servers) = mcp_servers {
+            let servers_stop = shutdown.clone();
+            tasks.spawn(async move { ("MCP servers".to_owned(), servers.run(servers_stop).await) });
         }
         // They only look: they neither delay the start nor end anything.
         let mut looks = JoinSet::new();
@@ -519,6 +530,7 @@ pub fn build_agent(
     clock: Clock,
     metrics: Arc<Metrics>,
     seed: u64,
+    external_tools: Option<Arc<dyn ExternalTools>>,
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
     let rulebook = command_replies.rulebook.clone();
@@ -539,7 +551,7 @@ pub fn build_agent(
         tools: Some(ToolSettings {
             zone: config.time_zone_or(TimeZone::system()),
             web: config.web_tools().context("cannot prepare the web tools")?,
-            external: None,
+            external: external_tools,
         }),
         settings: agent::AgentSettings {
             rulebook,

@@ -23,6 +23,7 @@ pub mod storage;
 mod guessing;
 pub mod http;
 pub mod logging;
+pub mod mcp;
 pub mod tools;
 pub mod chosen;
 pub mod minds;

@@ -9,6 +9,9 @@ pub mod config;
 // The models that the config names, and how another is chosen.
 pub mod models;
 
+// The operator's MCP servers, whose tools replies may use.
+pub mod mcp_servers;
+
 // What could be known when a decision was made.
 pub mod past_moment;
 

@@ -10,12 +10,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::app;
-use crate::cli::print;
+use crate::cli::{print, strip_control_characters};
 use crate::config::budget::describe_limits;
 use crate::config::exposure;
 use crate::config::minds::ResolvedModel;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::mcp_servers;
 use crate::models::prompts::load_prompts;
 use crate::models::short_context;
 use aizuchi_core::clock::Clock;
@@ -79,6 +80,7 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     }
     results.extend(check_platforms(&config).await);
     results.extend(check_web_tools(&config).await);
+    results.extend(check_mcp_servers(&config).await);
     for (model, agents) in configured_models(&config) {
         let (result, note) = check_model(&config, &model, &agents).await;
         results.push(check("model", result));
@@ -119,6 +121,17 @@ async fn check_web_tools(config: &Config) -> Vec<CheckResult> {
     }
     if let (Some(reader), Some(fetch)) = (&tools.reader, &config.tools.web_fetch) {
         results.push(check(describe_web_tool(fetch.describe(), reader.check().await)));
+    }
+    results
+}
+
+/// The operator's MCP servers: whether each answers, and which of its tools may be used.
+async fn check_mcp_servers(config: &Config) -> Vec<CheckResult> {
+    let mut results = Vec::new();
+    for (name, server) in config.tools.mcp.used() {
+        let checked = mcp_servers::check(name, server, &config.folder).await;
+        let shown = |text: String| strip_control_characters(&text);
+        results.push(CheckResult { subject: "mcp", result: checked.map(shown).map_err(shown) });
     }
     results
 }

@@ -76,6 +76,8 @@ impl PromptArgs {
             clock,
             metrics,
             0,
+            // The servers of these are not asked.
+            None,
         )?;
         let verb = match self.question {
             PromptKind::Judge => PromptVerb::Judge,

@@ -22,6 +22,7 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         return Err(ConfigProblem::for_file(Some(location), sentence));
     }
     check_http(config, tree)?;
+    check_mcp(config, tree)?;
     check_slack(config, tree)?;
     check_discord(config, tree)?;
     let book = config.rulebook();
@@ -51,6 +52,18 @@ fn check_http(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
             tree.location_of(&["http", "proxy_sign_in"]),
             sentence,
         ));
+    }
+    Ok(())
+}
+
+fn check_mcp(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
+    for (name, server) in &config.tools.mcp.servers {
+        let Some((key, problem)) = server.problem() else { continue };
+        let path = ["tools", "mcp", "servers", &name.0, key];
+        let path = if key.is_empty() { &path[..4] } else { &path[..] };
+        let location = tree.find(path).map(|entry| entry.key_location);
+        let sentence = format!("tools.mcp.servers.{}{problem}", name.0);
+        return Err(ConfigProblem::for_file(location, sentence));
     }
     Ok(())
 }

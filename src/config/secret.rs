@@ -13,8 +13,17 @@ use serde::Deserialize;
 pub struct Secret(SecretString);
 
 /// The keys whose values, and everything below them, are secret.
-const SECRET_KEYS: [&str; 7] =
-    ["api_key", "app_token", "bot_token", "extra_headers", "signing_secret", "token", "secret"];
+const SECRET_KEYS: [&str; 9] = [
+    "api_key",
+    "app_token",
+    "bot_token",
+    "env",
+    "extra_headers",
+    "headers",
+    "signing_secret",
+    "token",
+    "secret",
+];
 
 /// The prefixes of API keys and tokens.
 const SECRET_PREFIXES: [&str; 9] =

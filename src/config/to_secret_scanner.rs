@@ -22,7 +22,8 @@ impl Config {
         let named = self.http.tokens.iter().map(|named| &named.token.0);
         let http = self.http.token.iter().map(|token| &token.0).chain(named);
         let search = self.tools.web_search.iter().flat_map(|search| &search.api_key);
-        slack.chain(discord).chain(http).chain(search).chain(self.minds.keys())
+        let mcp = self.tools.mcp.secrets();
+        slack.chain(discord).chain(http).chain(search).chain(mcp).chain(self.minds.keys())
     }
 }
 

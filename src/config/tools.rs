@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::budget::LimitSetting;
+use crate::config::mcp::McpConfig;
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, Port, WebUrl};
 use aizuchi_core::network::Network;
 
-/// What it may look up on the web while it writes an answer. A tool whose section is omitted is off.
+/// What it may use while it writes an answer: the web, and tools of the operator's. A tool whose section is omitted is off.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsConfig {
@@ -22,6 +23,7 @@ pub struct ToolsConfig {
     pub web_calls_per_person_per_day: LimitSetting,
     /// How often all answers together may search or read within 24 hours.
     pub web_calls_per_day: LimitSetting,
+    pub mcp: McpConfig,
 }
 
 /// Reads a page.
@@ -93,6 +95,7 @@ impl Default for ToolsConfig {
             web_calls_per_answer: LimitSetting::Most(6),
             web_calls_per_person_per_day: LimitSetting::Most(60),
             web_calls_per_day: LimitSetting::Most(300),
+            mcp: McpConfig::default(),
         }
     }
 }

@@ -73,6 +73,7 @@ fn the_local_room_posts_immediately_by_default() {
             clock,
             Arc::default(),
             0,
+            None,
         );
         let settings = agent.unwrap().settings;
         (settings.workspace_timings[&local::workspace_id()], settings.timing)

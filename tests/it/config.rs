@@ -140,6 +140,47 @@ fn tokens_have_names_and_roles_of_their_own() {
 }
 
 #[test]
+fn an_mcp_server_is_a_command_or_an_address() {
+    let with = |server: &str| format!("tools:\n  mcp:\n    servers:\n      tracker: {server}\n");
+    for server in [
+        "{command: tracker-mcp, args: [-v], env: {KEY: hunter2}}",
+        "{url: 'https://tracker.example/mcp', headers: {X-Key: hunter2}, channels: ['#a', C1], tools: []}",
+    ] {
+        let config = Config::parse(&with(server)).unwrap();
+        let (name, server) = config.tools.mcp.used().next().unwrap();
+        assert_eq!((name, server.timeout_seconds.0), ("tracker", 20));
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+    assert_eq!(
+        Config::parse(&with("{enabled: false, command: a}")).unwrap().tools.mcp.used().count(),
+        0
+    );
+    for (server, expected) in [
+        ("{enabled: true}", "tools.mcp.servers.tracker needs a command or a url"),
+        ("{command: a, url: 'http://a'}", "tools.mcp.servers.tracker has a command and a url"),
+        ("{command: ' '}", "tools.mcp.servers.tracker.command must name a program"),
+        ("{command: a, headers: {X-A: b}}", "tools.mcp.servers.tracker.headers are sent to a url"),
+        ("{url: 'http://a', args: [b]}", "tools.mcp.servers.tracker.args are for a command"),
+        ("{url: 'http://a', env: {A: b}}", "tools.mcp.servers.tracker.env is for a command"),
+        ("{url: 'http://a', headers: {'a b': c}}", ".headers has one that cannot be sent"),
+        ("{url: 'http://a', headers: {X-A: 茶}}", ".headers has one that cannot be sent"),
+        ("{url: 'http://a', headers: {Host: b}}", ".headers has one that cannot be sent"),
+        ("{url: 'ftp://a'}", "tools.mcp.servers.tracker.url is \"ftp://a\", but it must"),
+        ("{command: a, timeout_seconds: 0}", "it must be a whole number from 1 to 600"),
+        ("{command: a, tool: [b]}", "unknown key \"tool\" in tools.mcp.servers.tracker"),
+    ] {
+        let found = Config::parse(&with(server)).unwrap_err().to_string();
+        assert!(found.contains(expected), "{server}: {found}");
+    }
+    let misnamed = with("{command: a}").replace("tracker:", "my_tracker:");
+    let found = Config::parse(&misnamed).unwrap_err().to_string();
+    assert!(
+        found.contains("it must be a name of 1 to 20 small letters, digits and hyphens"),
+        "{found}"
+    );
+}
+
+#[test]
 fn two_keys_name_the_database() {
     let database = |text: &str| Config::parse(text).unwrap().database_address();
     let file = |path: &str| DatabaseLocation::Sqlite(path.into());

@@ -84,7 +84,8 @@ impl Room {
         let platforms = Platforms(HashMap::from([(workspace_id(), platform)]));
         let answers = app::build_command_answers(&config, store.clone(), store.clone());
         let parts = (store.clone() as Arc<dyn Store>, answers);
-        let agent = app::build_agent(&config, parts, platforms, clock.clone(), metrics, 7).unwrap();
+        let agent =
+            app::build_agent(&config, parts, platforms, clock.clone(), metrics, 7, None).unwrap();
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings());
         let runner = runner.unwrap();
         let mut pool = LocalPool::new();

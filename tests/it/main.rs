@@ -36,6 +36,7 @@ mod import;
 mod language;
 mod log;
 mod mcp;
+mod mcp_servers;
 mod metrics;
 mod persistence;
 mod model_settings;

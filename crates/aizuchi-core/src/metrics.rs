@@ -41,6 +41,7 @@ pub struct Metrics {
     posts: Family<PostLabels, Counter>,
     malformed_input: Family<MalformedInputLabels, Counter>,
     panics: Family<PanicLabels, Counter>,
+    external_tool_calls: Family<ExternalToolLabels, Counter>,
     mention_answer_seconds: Histogram,
     unsolicited_delay_seconds: Histogram,
     /// Unsolicited posts within five seconds after a message they had not seen.
@@ -189,6 +190,12 @@ struct MalformedInputLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ExternalToolLabels {
+    server: String,
+    end: LabelValue,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PanicLabels {
     platform: LabelValue,
     task: LabelValue,
@@ -213,6 +220,27 @@ impl MalformedInput {
             MalformedInput::Event => "event",
             MalformedInput::Command => "command",
             MalformedInput::Response => "response",
+        }
+    }
+}
+
+/// How a call of one of the operator's tools ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExternalCallEnd {
+    Answered,
+    /// The tool answered that it failed.
+    Failed,
+    TimedOut,
+    Unavailable,
+}
+
+impl ExternalCallEnd {
+    pub fn name(self) -> &'static str {
+        match self {
+            ExternalCallEnd::Answered => "answered",
+            ExternalCallEnd::Failed => "failed",
+            ExternalCallEnd::TimedOut => "timed_out",
+            ExternalCallEnd::Unavailable => "unavailable",
         }
     }
 }
@@ -322,6 +350,12 @@ impl Metrics {
     pub fn record_malformed(&self, platform: &'static str, input: MalformedInput) {
         let (platform, kind) = (LabelValue(platform), LabelValue(input.name()));
         self.malformed_input.get_or_create(&MalformedInputLabels { platform, kind }).inc();
+    }
+
+    /// A tool of one of the operator's servers, by its name in the settings, was called.
+    pub fn record_external_call(&self, server: &str, end: ExternalCallEnd) {
+        let (server, end) = (server.to_owned(), LabelValue(end.name()));
+        self.external_tool_calls.get_or_create(&ExternalToolLabels { server, end }).inc();
     }
 
     /// A task of a platform had a defect.
@@ -497,6 +531,7 @@ impl Default for Metrics {
             posts: Family::default(),
             malformed_input: Family::default(),
             panics: Family::default(),
+            external_tool_calls: Family::default(),
             mention_answer_seconds: human_histogram(),
             unsolicited_delay_seconds: human_histogram(),
             unsolicited_soon_after_unseen: Counter::default(),
@@ -551,6 +586,11 @@ impl Metrics {
             &self.malformed_input,
         );
         counts("panics", "Defects of the program that ended a piece of work", &self.panics);
+        counts(
+            "external_tool_calls",
+            "Calls of the operator's tools, by server and by how they ended",
+            &self.external_tool_calls,
+        );
         counts(
             "unsolicited_soon_after_unseen",
             "Unsolicited posts that landed within 5 s after a line they had not seen",

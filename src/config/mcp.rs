@@ -1,0 +1,204 @@
+//! The `tools.mcp` section: the operator's servers of the Model Context Protocol.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::channels::ChannelKey;
+use crate::config::secret::Secret;
+use crate::config::values::{BoundedInteger, WebUrl};
+use aizuchi_core::chat::Visibility;
+use aizuchi_core::external_tools::ReplyPlace;
+
+/// Parts of the names of variables that hold keys.
+const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+/// The headers that the protocol sets itself.
+const OWN_HEADERS: [&str; 6] =
+    ["accept", "content-length", "content-type", "host", "last-event-id", "mcp-session-id"];
+
+/// Servers of the Model Context Protocol (MCP) whose tools answers may use.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpConfig {
+    /// The servers, each by a name that its tools' names begin with.
+    #[schemars(with = "BTreeMap<String, McpServerConfig>")]
+    pub servers: BTreeMap<ServerName, McpServerConfig>,
+}
+
+/// A server: a program that is started here, or an address.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpServerConfig {
+    /// Whether it is used.
+    pub enabled: bool,
+    /// A program that speaks the protocol on its standard input and output. It is started in the config's folder.
+    pub command: Option<String>,
+    /// The program's arguments.
+    pub args: Vec<String>,
+    /// The program's environment variables. Besides these it gets only ones like `PATH`, `HOME` and `LANG`.
+    pub env: BTreeMap<String, Secret>,
+    /// The address of a server that speaks the protocol over HTTP.
+    pub url: Option<WebUrl>,
+    /// Sent to the address with every request.
+    pub headers: BTreeMap<String, Secret>,
+    /// The channels whose answers may use its tools, by `"#name"` or by id. If omitted: all public channels. What is said in
+    /// a private one or in direct messages may reach the server only if its channel stands here.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub channels: Option<Vec<ChannelKey>>,
+    /// The tools that may be used, by the server's names for them. If omitted: those that the server marks as read-only.
+    pub tools: Option<Vec<String>>,
+    /// The longest that a call may take.
+    pub timeout_seconds: BoundedInteger<1, 600>,
+    /// The longest answer of a tool, in characters; the rest is cut off.
+    pub max_output_chars: BoundedInteger<1, 1_000_000>,
+}
+
+/// The name of a server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ServerName(pub String);
+
+impl McpConfig {
+    /// Those that are used, by their names.
+    pub fn used(&self) -> impl Iterator<Item = (&str, &McpServerConfig)> {
+        let used = self.servers.iter().filter(|(_, server)| server.enabled);
+        used.map(|(name, server)| (name.0.as_str(), server))
+    }
+
+    /// All headers, and the variables whose names say that they hold a key.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        self.servers.values().flat_map(|server| {
+            let is_key = |name: &str| {
+                let name = name.to_ascii_uppercase();
+                SECRET_NAMES.iter().any(|part| name.contains(part))
+            };
+            let keys = server.env.iter().filter(move |(name, _)| is_key(name));
+            server.headers.values().chain(keys.map(|(_, value)| value))
+        })
+    }
+}
+
+impl McpServerConfig {
+    /// What is wrong with the settings together: the key, and a sentence that continues the server's path.
+    pub fn problem(&self) -> Option<(&'static str, &'static str)> {
+        match (&self.command, &self.url) {
+            (None, None) => return Some(("", " needs a command or a url")),
+            (Some(_), Some(_)) => {
+                return Some(("url", " has a command and a url; keep one of them"));
+            }
+            (Some(command), None) if command.trim().is_empty() => {
+                return Some(("command", ".command must name a program"));
+            }
+            (Some(_), None) if !self.headers.is_empty() => {
+                return Some((
+                    "headers",
+                    ".headers are sent to a url, and this server is a command",
+                ));
+            }
+            (None, Some(_)) if !self.args.is_empty() => {
+                return Some(("args", ".args are for a command, and this server is a url"));
+            }
+            (None, Some(_)) if !self.env.is_empty() => {
+                return Some(("env", ".env is for a command, and this server is a url"));
+            }
+            (Some(_), None) | (None, Some(_)) => {}
+        }
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        let are_sendable = self.headers.iter().all(|(name, value)| {
+            let is_own = OWN_HEADERS.iter().any(|own| name.eq_ignore_ascii_case(own));
+            let is_visible = |byte: u8| (b' '..=b'~').contains(&byte);
+            let is_named = !name.is_empty() && name.chars().all(is_name);
+            is_named && !is_own && value.expose().bytes().all(is_visible)
+        });
+        (!are_sendable).then_some((
+            "headers",
+            ".headers has one that cannot be sent: names are letters, digits and hyphens, values ASCII, and the \
+             protocol's own are not set",
+        ))
+    }
+
+    /// Whether a reply in this place may use its tools.
+    pub fn is_for(&self, place: ReplyPlace<'_>) -> bool {
+        match &self.channels {
+            Some(channels) => channels.iter().any(|key| {
+                key.0 == place.channel.as_str()
+                    || key.0.strip_prefix('#') == Some(place.channel_name)
+            }),
+            None => place.visibility == Visibility::Public,
+        }
+    }
+}
+
+impl Default for McpServerConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            command: None,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            url: None,
+            headers: BTreeMap::new(),
+            channels: None,
+            tools: None,
+            timeout_seconds: BoundedInteger(20),
+            max_output_chars: BoundedInteger(20_000),
+        }
+    }
+}
+
+impl TryFrom<String> for ServerName {
+    type Error = &'static str;
+
+    /// Without an underscore, two of which stand between it and the name of a tool.
+    fn try_from(value: String) -> Result<Self, &'static str> {
+        let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+        let is_valid = (1..=20).contains(&value.len()) && value.bytes().all(is_part);
+        is_valid
+            .then_some(Self(value))
+            .ok_or("it must be a name of 1 to 20 small letters, digits and hyphens")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::chat::ChannelId;
+
+    #[test]
+    fn a_private_channel_has_to_be_named() {
+        let named = |channels: &[&str]| {
+            let channels = channels.iter().map(|key| ChannelKey((*key).to_owned()));
+            McpServerConfig { channels: Some(channels.collect()), ..Default::default() }
+        };
+        let is_for = |server: &McpServerConfig, visibility| {
+            let channel = ChannelId::new("C1");
+            server.is_for(ReplyPlace { channel: &channel, channel_name: "garden", visibility })
+        };
+        for (server, expected) in [
+            (McpServerConfig::default(), [true, false, false]),
+            (named(&["#garden"]), [true; 3]),
+            (named(&["C1"]), [true; 3]),
+            (named(&["garden", "#C1", "C2"]), [false; 3]),
+            (named(&[]), [false; 3]),
+        ] {
+            let places = [Visibility::Public, Visibility::Private, Visibility::Direct];
+            assert_eq!(places.map(|place| is_for(&server, place)), expected, "{server:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_servers_cannot_be_confused_with_those_of_tools() {
+        for (name, expected) in [
+            ("tracker", true),
+            ("my-tracker-2", true),
+            ("", false),
+            ("my_tracker", false),
+            ("Tracker", false),
+            ("a name", false),
+            ("123456789012345678901", false),
+        ] {
+            assert_eq!(ServerName::try_from(name.to_owned()).is_ok(), expected, "{name}");
+        }
+    }
+}

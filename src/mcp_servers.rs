@@ -1,0 +1,252 @@
+//! The operator's servers of the Model Context Protocol, whose tools replies may use. Each is connected in the background, and
+//! again after it has gone. No reply waits for a server longer than that server's time limit.
+
+pub mod tool_list;
+mod answer;
+pub mod connection;
+
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use jiff::SignedDuration;
+use parking_lot::RwLock;
+use rmcp::RoleClient;
+use rmcp::model::{CallToolRequestParams, ErrorData};
+use rmcp::service::{Peer, ServiceError};
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::config::Config;
+use crate::config::mcp::McpServerConfig;
+use crate::mcp_servers::connection::{ConnectError, Connector};
+use crate::mcp_servers::tool_list::{AllowedTool, ToolList};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::external_tools::{
+    ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
+};
+use aizuchi_core::metrics::{ExternalCallEnd, Metrics};
+
+/// How often the tools are listed, for servers that do not say when they change.
+const RELIST_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
+/// The first and the longest wait before a server is connected again.
+const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(2);
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
+/// How long a server may take to start and to answer for the first time, at least: a program may have to be loaded first.
+const START_LIMIT: SignedDuration = SignedDuration::from_mins(1);
+/// How long a server may take to end: its input is closed first, and it is killed at last.
+const STOP_LIMIT: SignedDuration = SignedDuration::from_secs(8);
+
+/// All servers that are used.
+pub struct McpServers {
+    servers: Vec<McpServer>,
+}
+
+/// A server, connected or not.
+struct McpServer {
+    name: String,
+    config: McpServerConfig,
+    connector: Connector,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+    /// Rings when the server says that its tools have changed.
+    changed: Arc<Notify>,
+    current: RwLock<Connected>,
+}
+
+/// What is there of a server while it is connected.
+#[derive(Default)]
+struct Connected {
+    peer: Option<Peer<RoleClient>>,
+    tools: Vec<AllowedTool>,
+}
+
+impl McpServers {
+    /// `None` if no server is used.
+    pub fn new(config: &Config, clock: &Clock, metrics: &Arc<Metrics>) -> Option<Self> {
+        let servers = config.tools.mcp.used().map(|(name, server)| {
+            let changed = Arc::new(Notify::new());
+            McpServer {
+                name: name.to_owned(),
+                config: server.clone(),
+                connector: Connector::new(server, &config.folder, changed.clone()),
+                clock: clock.clone(),
+                metrics: metrics.clone(),
+                changed,
+                current: RwLock::default(),
+            }
+        });
+        let servers: Vec<McpServer> = servers.collect();
+        (!servers.is_empty()).then_some(Self { servers })
+    }
+
+    /// Keeps the servers connected until `shutdown`, and ends those that were started here.
+    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        let mut running = Vec::new();
+        for server in &self.servers {
+            running.push(server.run(&shutdown));
+        }
+        join_all(running).await;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ExternalTools for McpServers {
+    fn offered(&self, place: ReplyPlace<'_>) -> Vec<ExternalTool> {
+        let servers = self.servers.iter().filter(|server| server.config.is_for(place));
+        servers.flat_map(McpServer::offered).collect()
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<ExternalAnswer, ExternalToolError> {
+        let mut servers = self.servers.iter();
+        let found = servers.find_map(|server| Some((server, server.find(name)?)));
+        // A server that has gone has taken its tools along.
+        let (server, (peer, tool)) = found.ok_or(ExternalToolError::Unavailable)?;
+        server.call(&peer, tool, arguments).await
+    }
+}
+
+/// Connects to a server once, and says which of its tools may be used.
+pub async fn check(name: &str, config: &McpServerConfig, folder: &Path) -> Result<String, String> {
+    let look = async {
+        let mut connection = Connector::new(config, folder, Arc::default()).connect().await?;
+        let tools = connection::list_tools(connection.peer()).await;
+        // A process that does not end by itself is killed then.
+        let _ = connection.close_with_timeout(STOP_LIMIT.unsigned_abs()).await;
+        Ok::<_, ConnectError>(ToolList::new(name, tools?, config.tools.as_deref()))
+    };
+    let limit = START_LIMIT.max(limit(config));
+    let looked = Clock::system().timeout(limit, look).await;
+    let list = looked.unwrap_or(Err(ConnectError::TimedOut));
+    let list = list.map_err(|error| format!("{name}: {error}"))?;
+    let described = format!("{name}: {}", list.describe());
+    if list.missing.is_empty() { Ok(described) } else { Err(described) }
+}
+
+/// How long a call may take.
+fn limit(config: &McpServerConfig) -> SignedDuration {
+    SignedDuration::from_secs(i64::try_from(config.timeout_seconds.0).unwrap_or(i64::MAX))
+}
+
+impl McpServer {
+    fn offered(&self) -> Vec<ExternalTool> {
+        self.current.read().tools.iter().map(|tool| tool.offered.clone()).collect()
+    }
+
+    /// The connection and the server's own name of one of its tools, by the name under which it is offered.
+    fn find(&self, name: &str) -> Option<(Peer<RoleClient>, String)> {
+        let current = self.current.read();
+        let tool = current.tools.iter().find(|tool| *tool.offered.name == *name)?;
+        Some((current.peer.clone()?, tool.name.clone()))
+    }
+
+    async fn call(
+        &self,
+        peer: &Peer<RoleClient>,
+        tool: String,
+        arguments: Map<String, Value>,
+    ) -> Result<ExternalAnswer, ExternalToolError> {
+        let most = usize::try_from(self.config.max_output_chars.0).unwrap_or(usize::MAX);
+        let request = CallToolRequestParams::new(tool.clone()).with_arguments(arguments);
+        let called = self.clock.timeout(limit(&self.config), peer.call_tool(request)).await;
+        let answer = match called {
+            Ok(Ok(result)) => Ok(answer::read(result, most)),
+            Ok(Err(ServiceError::McpError(ErrorData { message, .. }))) => {
+                Ok(ExternalAnswer { is_failure: true, ..answer::shorten(&message, most) })
+            }
+            Ok(Err(_)) => Err(ExternalToolError::Unavailable),
+            Err(_timed_out) => Err(ExternalToolError::TimedOut),
+        };
+        let end = match &answer {
+            Ok(answer) if answer.is_failure => ExternalCallEnd::Failed,
+            Ok(_) => ExternalCallEnd::Answered,
+            Err(ExternalToolError::TimedOut) => ExternalCallEnd::TimedOut,
+            Err(ExternalToolError::Unavailable) => ExternalCallEnd::Unavailable,
+        };
+        self.metrics.record_external_call(&self.name, end);
+        // What a server says in an error may repeat what it was asked.
+        if end != ExternalCallEnd::Answered {
+            warn!(server = %self.name, tool, end = end.name(), "a tool of an MCP server did not do its work");
+        }
+        answer
+    }
+
+    /// Stays connected until `shutdown`.
+    async fn run(&self, shutdown: &CancellationToken) {
+        let mut wait = FIRST_WAIT;
+        loop {
+            let began = self.clock.now();
+            let ended = self.stay_connected(shutdown).await;
+            *self.current.write() = Connected::default();
+            let Err(error) = ended else { return };
+            // What has worked for a while begins anew.
+            if self.clock.now().duration_since(began) > LONGEST_WAIT {
+                wait = FIRST_WAIT;
+            }
+            warn!(server = %self.name, error = %error, wait = ?wait, "an MCP server is not connected; trying again");
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = self.clock.sleep_until(self.clock.now() + wait) => {}
+            }
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+    }
+
+    /// Connects, and lists the tools whenever they may have changed. Ends at `shutdown`, or with the reason why it is not
+    /// connected any more.
+    async fn stay_connected(&self, shutdown: &CancellationToken) -> Result<(), ConnectError> {
+        let start_limit = START_LIMIT.max(limit(&self.config));
+        let connecting = self.clock.timeout(start_limit, self.connector.connect());
+        let connected = tokio::select! {
+            () = shutdown.cancelled() => return Ok(()),
+            connected = connecting => connected,
+        };
+        let connection = connected.map_err(|_timed_out| ConnectError::TimedOut)??;
+        let (peer, stop) = (connection.peer().clone(), connection.cancellation_token());
+        let mut end = pin!(connection.waiting());
+        let ended = loop {
+            tokio::select! {
+                () = shutdown.cancelled() => break Ok(()),
+                _ = &mut end => return Err(ConnectError::Gone),
+                listed = self.list(&peer) => if let Err(error) = listed {
+                    break Err(error);
+                },
+            }
+            tokio::select! {
+                () = shutdown.cancelled() => break Ok(()),
+                _ = &mut end => return Err(ConnectError::Gone),
+                () = self.changed.notified() => {}
+                () = self.clock.sleep_until(self.clock.now() + RELIST_INTERVAL) => {}
+            }
+        };
+        stop.cancel();
+        // A process that does not end by itself is killed then.
+        let _ = self.clock.timeout(STOP_LIMIT, end).await;
+        ended
+    }
+
+    /// Lists the tools anew.
+    async fn list(&self, peer: &Peer<RoleClient>) -> Result<(), ConnectError> {
+        let listing = connection::list_tools(peer);
+        let listed = self.clock.timeout(limit(&self.config), listing).await;
+        let tools = listed.map_err(|_timed_out| ConnectError::TimedOut)??;
+        let list = ToolList::new(&self.name, tools, self.config.tools.as_deref());
+        let mut current = self.current.write();
+        let is_new = current.peer.is_none() || current.tools != list.allowed;
+        if is_new {
+            let (offered, left_out) = (list.allowed.len(), list.left_out.len());
+            info!(server = %self.name, offered, left_out, "an MCP server is connected");
+        }
+        *current = Connected { peer: Some(peer.clone()), tools: list.allowed };
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+//! One connection to a server: started or reached, and greeted.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, ProtocolVersion, Tool,
+};
+use rmcp::service::{
+    ClientInitializeError, NotificationContext, Peer, RunningService, ServiceError,
+};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use rmcp::{ClientHandler, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
+use tokio::process::Command;
+use tokio::sync::Notify;
+
+use crate::config::mcp::McpServerConfig;
+use crate::config::values::WebUrl;
+use aizuchi_core::llm::provider::http_client;
+
+/// The variables of ours that a program gets besides its own. Others may hold keys.
+const PASSED_ON: [&str; 10] =
+    ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+const CONNECT_TIMEOUT: SignedDuration = SignedDuration::from_secs(10);
+/// The largest message of a server that is read, in bytes.
+const MAX_MESSAGE_BYTES: usize = 8 << 20;
+/// Further pages of a list are not asked for.
+const MAX_PAGES: usize = 20;
+
+/// A connection that is open.
+pub type Connection = RunningService<RoleClient, Listener>;
+
+/// Connects to one server.
+pub struct Connector {
+    config: McpServerConfig,
+    /// Where a program is started.
+    folder: PathBuf,
+    listener: Listener,
+}
+
+/// Our side of a connection. It offers the server nothing, and notes when its tools change.
+#[derive(Clone)]
+pub struct Listener {
+    changed: Arc<Notify>,
+}
+
+/// Why there is no connection. It says nothing of what the server has sent.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("neither a command nor a url is set")]
+    NothingNamed,
+    #[error("the program cannot be started: {0}")]
+    NotStarted(std::io::Error),
+    #[error("no HTTP client can be made: {0}")]
+    NoClient(String),
+    #[error("a header cannot be sent")]
+    Header,
+    #[error("no answer in time")]
+    TimedOut,
+    #[error("it cannot be reached")]
+    Unreachable,
+    #[error("it refuses access; see headers")]
+    AccessRefused,
+    #[error("it does not speak the Model Context Protocol as we do")]
+    NotUnderstood,
+    #[error("it does not list its tools")]
+    NoTools,
+    #[error("it has ended, or closed the connection")]
+    Gone,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientConfig {
+        let client = Implementation::new("aizuchi", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), client)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+}
+
+impl Connector {
+    /// `changed` rings when the server says that its tools have changed.
+    pub fn new(config: &McpServerConfig, folder: &Path, changed: Arc<Notify>) -> Self {
+        let (config, folder) = (config.clone(), folder.to_owned());
+        Self { config, folder, listener: Listener { changed } }
+    }
+
+    /// Greets the server as most know it, or else as those do that know only the newest revision of the protocol.
+    pub async fn connect(&self) -> Result<Connection, ConnectError> {
+        match self.greet(ClientLifecycleMode::Initialize).await {
+            Err(ConnectError::NotUnderstood) => {
+                let preferred_versions = vec![ProtocolVersion::LATEST];
+                self.greet(ClientLifecycleMode::Discover { preferred_versions }).await
+            }
+            connected => connected,
+        }
+    }
+
+    async fn greet(&self, how: ClientLifecycleMode) -> Result<Connection, ConnectError> {
+        let listener = self.listener.clone();
+        let connected = match (&self.config.command, &self.config.url) {
+            (Some(command), _) => {
+                let program = self.start(command).map_err(ConnectError::NotStarted)?;
+                serve_client_with_lifecycle(listener, program, how).await
+            }
+            (None, Some(url)) => {
+                let transport = self.transport(url)?;
+                serve_client_with_lifecycle(listener, transport, how).await
+            }
+            (None, None) => return Err(ConnectError::NothingNamed),
+        };
+        connected.map_err(ConnectError::from)
+    }
+
+    fn start(&self, program: &str) -> std::io::Result<TokioChildProcess> {
+        let mut command = Command::new(program);
+        command.args(&self.config.args).env_clear();
+        let passed_on = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
+        command.envs(passed_on);
+        command.envs(self.config.env.iter().map(|(name, value)| (name, value.expose())));
+        if !self.folder.as_os_str().is_empty() {
+            command.current_dir(&self.folder);
+        }
+        // A Ctrl-C in a terminal is for us: we end it in order. If we are killed, its input ends, and so does it.
+        #[cfg(unix)]
+        command.process_group(0);
+        command.kill_on_drop(true);
+        // What it writes there may repeat what it was asked.
+        let (program, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn()?;
+        Ok(program)
+    }
+
+    fn transport(
+        &self,
+        url: &WebUrl,
+    ) -> Result<StreamableHttpClientTransport<reqwest::Client>, ConnectError> {
+        let client = http_client(CONNECT_TIMEOUT)
+            .map_err(|error| ConnectError::NoClient(format!("{error:#}")))?;
+        let mut headers = HashMap::new();
+        for (name, value) in &self.config.headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| ConnectError::Header)?;
+            let mut value =
+                HeaderValue::from_str(value.expose()).map_err(|_| ConnectError::Header)?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let config = StreamableHttpClientTransportConfig::with_uri(url.0.as_str())
+            .custom_headers(headers)
+            .max_json_response_size(MAX_MESSAGE_BYTES)
+            .max_sse_event_size(MAX_MESSAGE_BYTES);
+        Ok(StreamableHttpClientTransport::with_client(client, config))
+    }
+}
+
+/// All tools of a server.
+pub async fn list_tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, ConnectError> {
+    let (mut tools, mut cursor) = (Vec::new(), None);
+    for _ in 0..MAX_PAGES {
+        let params = PaginatedRequestParams::default().with_cursor(cursor);
+        let page = peer.list_tools(Some(params)).await?;
+        tools.extend(page.tools);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(tools)
+}
+
+impl From<ClientInitializeError> for ConnectError {
+    fn from(error: ClientInitializeError) -> Self {
+        if error.is_authorization_required() {
+            return ConnectError::AccessRefused;
+        }
+        match error {
+            ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::Cancelled => {
+                ConnectError::Gone
+            }
+            ClientInitializeError::TransportError { .. } => ConnectError::Unreachable,
+            // The library may have more reasons one day.
+            _ => ConnectError::NotUnderstood,
+        }
+    }
+}
+
+impl From<ServiceError> for ConnectError {
+    fn from(error: ServiceError) -> Self {
+        if error.is_authorization_required() {
+            return ConnectError::AccessRefused;
+        }
+        match error {
+            ServiceError::McpError(_) | ServiceError::UnexpectedResponse => ConnectError::NoTools,
+            // The library may have more reasons one day.
+            _ => ConnectError::Gone,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Which of a server's tools replies may use, and under which names. A tool runs only if the server marks it as read-only, or
+//! if the operator names it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use rmcp::model::Tool;
+use serde_json::{Value, json};
+
+use aizuchi_core::external_tools::ExternalTool;
+
+/// The longest name that all providers take.
+const MAX_NAME: usize = 64;
+/// Longer descriptions are cut off, in characters.
+const MAX_DESCRIPTION: usize = 1000;
+/// The longest description of a tool's arguments, in bytes.
+const MAX_SCHEMA_BYTES: usize = 8 * 1024;
+
+/// What becomes of a server's tools.
+#[derive(Debug, Default, PartialEq)]
+pub struct ToolList {
+    pub allowed: Vec<AllowedTool>,
+    pub left_out: Vec<(String, LeftOut)>,
+    /// Names in the settings that the server has no tool for.
+    pub missing: Vec<String>,
+}
+
+/// A tool that may be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AllowedTool {
+    /// The server's own name for it.
+    pub name: String,
+    pub offered: ExternalTool,
+}
+
+/// Why a tool may not be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The server does not mark it as read-only, and the settings name no tools.
+    MayWrite,
+    /// The settings name others.
+    NotNamed,
+    /// Its name is too long, or like that of another one.
+    Name,
+    /// The description of its arguments is too long.
+    Schema,
+}
+
+impl ToolList {
+    /// `named` are the tools that the settings name.
+    pub fn new(server: &str, tools: Vec<Tool>, named: Option<&[String]>) -> Self {
+        let mut list = Self::default();
+        let known: BTreeSet<String> = tools.iter().map(|tool| tool.name.to_string()).collect();
+        let missing = named.into_iter().flatten().filter(|name| !known.contains(*name));
+        list.missing.extend(missing.cloned());
+        for tool in tools {
+            let name = tool.name.to_string();
+            match list.admit(server, tool, named) {
+                Ok(offered) => list.allowed.push(AllowedTool { name, offered }),
+                Err(why) => list.left_out.push((name, why)),
+            }
+        }
+        list
+    }
+
+    /// What may be used, and what not and why.
+    pub fn describe(&self) -> String {
+        let allowed: Vec<&str> = self.allowed.iter().map(|tool| tool.name.as_str()).collect();
+        let mut text = match allowed.is_empty() {
+            true => "none of its tools may be used".to_owned(),
+            false => format!("it answers, and has {}", allowed.join(", ")),
+        };
+        for why in [LeftOut::MayWrite, LeftOut::NotNamed, LeftOut::Name, LeftOut::Schema] {
+            let left_out = self.left_out.iter().filter(|(_, reason)| *reason == why);
+            let left_out: Vec<&str> = left_out.map(|(name, _)| name.as_str()).collect();
+            if !left_out.is_empty() {
+                // Writing to a string does not fail.
+                let _ = write!(text, "; {}: {}", why.describe(), left_out.join(", "));
+            }
+        }
+        if !self.missing.is_empty() {
+            let _ = write!(
+                text,
+                "; tools names some that it does not have: {}",
+                self.missing.join(", ")
+            );
+        }
+        text
+    }
+
+    fn admit(
+        &self,
+        server: &str,
+        tool: Tool,
+        named: Option<&[String]>,
+    ) -> Result<ExternalTool, LeftOut> {
+        let is_read_only =
+            tool.annotations.as_ref().is_some_and(|hints| hints.read_only_hint == Some(true));
+        match named {
+            Some(named) if !named.iter().any(|name| *name == tool.name) => {
+                return Err(LeftOut::NotNamed);
+            }
+            None if !is_read_only => return Err(LeftOut::MayWrite),
+            Some(_) | None => {}
+        }
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+        let plain = |letter: char| if is_plain(letter) { letter } else { '_' };
+        let own: String = tool.name.chars().map(plain).collect();
+        let name: Arc<str> = format!("{server}__{own}").into();
+        let is_taken = self.allowed.iter().any(|allowed| allowed.offered.name == name);
+        if name.len() > MAX_NAME || own.is_empty() || is_taken {
+            return Err(LeftOut::Name);
+        }
+        let mut schema = (*tool.input_schema).clone();
+        // Not all providers know the key.
+        schema.remove("$schema");
+        schema.entry("type").or_insert_with(|| json!("object"));
+        let parameters = Value::Object(schema);
+        if parameters.to_string().len() > MAX_SCHEMA_BYTES {
+            return Err(LeftOut::Schema);
+        }
+        let description = tool.description.as_deref().or(tool.title.as_deref());
+        let description = description.unwrap_or(&own);
+        let description: String = description.chars().take(MAX_DESCRIPTION).collect();
+        Ok(ExternalTool { name, description: description.into(), parameters: parameters.into() })
+    }
+}
+
+impl LeftOut {
+    fn describe(self) -> &'static str {
+        match self {
+            LeftOut::MayWrite => "not marked as read-only, and not named in tools",
+            LeftOut::NotNamed => "not named in tools",
+            LeftOut::Name => "with names that models cannot be given",
+            LeftOut::Schema => "with arguments that are described at too great length",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ToolAnnotations;
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    fn tool(name: &'static str, is_read_only: bool) -> Tool {
+        let schema = Map::from_iter([
+            ("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema")),
+            ("type".to_owned(), json!("object")),
+        ]);
+        Tool::new(name, "does something", schema)
+            .with_annotations(ToolAnnotations::new().read_only(is_read_only))
+    }
+
+    fn names(list: &ToolList) -> Vec<(&str, &str)> {
+        let allowed = list.allowed.iter();
+        allowed.map(|tool| (tool.name.as_str(), &*tool.offered.name)).collect()
+    }
+
+    #[test]
+    fn only_tools_that_read_or_are_named_are_allowed() {
+        let tools = || {
+            let unmarked = Tool::new("unmarked", "does something", Map::new());
+            vec![tool("find", true), tool("delete", false), unmarked]
+        };
+        let list = ToolList::new("tracker", tools(), None);
+        assert_eq!(names(&list), [("find", "tracker__find")]);
+        let left_out = ["delete", "unmarked"].map(|name| (name.to_owned(), LeftOut::MayWrite));
+        assert_eq!(list.left_out, left_out);
+        let described = "it answers, and has find; not marked as read-only, and not named in tools: delete, unmarked";
+        assert_eq!(list.describe(), described);
+        let offered = &list.allowed[0].offered;
+        assert_eq!(*offered.parameters, json!({ "type": "object" }));
+
+        let named = ["delete".to_owned(), "drop".to_owned()];
+        let list = ToolList::new("tracker", tools(), Some(&named));
+        assert_eq!(names(&list), [("delete", "tracker__delete")]);
+        assert_eq!(list.left_out.len(), 2);
+        assert_eq!(list.left_out[0].1, LeftOut::NotNamed);
+        assert_eq!(list.missing, ["drop"]);
+        assert_eq!(
+            list.describe(),
+            "it answers, and has delete; not named in tools: find, unmarked; tools names some that it does not have: drop"
+        );
+        assert_eq!(ToolList::new("tracker", tools(), Some(&[])).allowed, []);
+    }
+
+    #[test]
+    fn names_are_such_as_providers_take_and_never_the_same() {
+        let long = "a-name-of-a-tool-that-is-longer-than-any-provider-takes-it-to-be";
+        let tools = vec![
+            tool("issues.find", true),
+            tool("issues/find", true),
+            tool("検索", true),
+            tool(long, true),
+            tool("", true),
+        ];
+        let list = ToolList::new("tracker", tools, None);
+        let expected = [("issues.find", "tracker__issues_find"), ("検索", "tracker____")];
+        assert_eq!(names(&list), expected);
+        let left_out = ["issues/find", long, ""].map(|name| (name.to_owned(), LeftOut::Name));
+        assert_eq!(list.left_out, left_out);
+    }
+
+    #[test]
+    fn what_a_server_says_of_its_tools_is_no_longer_than_it_may_be() {
+        let long = Tool::new("long", "a ".repeat(10_000), Map::new());
+        let schema = Map::from_iter([("description".to_owned(), json!("a ".repeat(10_000)))]);
+        let wide = Tool::new("wide", "does something", schema);
+        let named = ["long".to_owned(), "wide".to_owned()];
+        let list = ToolList::new("tracker", vec![long, wide], Some(&named));
+        assert_eq!(list.allowed[0].offered.description.chars().count(), MAX_DESCRIPTION);
+        assert_eq!(list.left_out, [("wide".to_owned(), LeftOut::Schema)]);
+    }
+}
