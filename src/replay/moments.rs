@@ -73,7 +73,7 @@ pub struct Moments {
     pub judge_answers: CallCount,
     /// The judgments that led to a reply. None is left when a channel is done.
     #[serde(skip)]
-    joined: HashMap<ConversationId, Judgment>,
+    pub joined: HashMap<ConversationId, Judgment>,
 }
 
 impl CallCount {

@@ -541,7 +541,7 @@ mod tests {
             ("I don’t know that one, Mia. Does anyone else know?", true),
             ("健太さん、私にはわかりませんでした。どなたかわかりますか？", true),
             ("I can’t take that on, Mia. Could anyone else help?", true),
-            ("健太さん、私にはできません。どなたかお願いできますか？", true),
+            ("健太さん、私にはできません。どなたか引き受けてもらえませんか？", true),
             ("Does anybody know this?", true),
             ("Mia, perhaps this helps. Ken said at 08:00: “on the hook”", false),
             ("Restart it with `x`. Does anyone know a better way?", false),

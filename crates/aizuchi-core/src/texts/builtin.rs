@@ -44,7 +44,7 @@ texts! {
     /// The same where it asked somebody to do something.
     cannot_help_here(name: Name<'_>):
         "I can’t take that on, {name}. Could anyone else help?"
-        / "{name:#}、私にはできません。どなたかお願いできますか？";
+        / "{name:#}、私にはできません。どなたか引き受けてもらえませんか？";
     /// Where others have written since the question.
     question_open(name: Name<'_>, quote: &str):
         "{name}’s question hasn’t been answered yet: “{quote}” Can anyone help?"
