@@ -44,6 +44,7 @@ fn entry(number: u64) -> InboxEntry {
         author: Author { id: UserId::new(format!("u{}", number % 17)), kind: AuthorKind::Human },
         text: "a line of the usual length, neither short nor long, about nothing much".into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     };
     let due = at + SignedDuration::from_secs(300);

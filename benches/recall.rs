@@ -115,6 +115,7 @@ fn message(number: u64) -> Message {
         author: Author { id: UserId::new(format!("u{}", number % 17)), kind: AuthorKind::Human },
         text: text(number, 4 + mixed(number) % 16, 1.0).into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     }
 }

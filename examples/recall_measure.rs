@@ -171,6 +171,7 @@ fn message(recorded: &RecordedMessage) -> Message {
         author: Author { id: UserId::new(recorded.author.as_str()), kind: kind(recorded) },
         text: recorded.text.as_str().into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     }
 }

@@ -214,7 +214,7 @@ pub fn message_text(message: &StoredMessage, language: Language) -> String {
     match (message.is_expired, message.is_deleted) {
         (true, _) => texts::ledger::expired(language).to_owned(),
         (false, true) => texts::ledger::deleted(language).to_owned(),
-        (false, false) => message.message.text.to_string(),
+        (false, false) => texts::files::shown_text(language, &message.message),
     }
 }
 

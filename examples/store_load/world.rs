@@ -72,6 +72,7 @@ pub fn entry(id: String, number: usize, user: &str, text: String) -> InboxEntry 
         author: Author { id: UserId::new(user), kind },
         text: text.into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     };
     let heard = Heard::Message(message, Arrival::Backfilled);

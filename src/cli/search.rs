@@ -12,9 +12,11 @@ use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::web::views;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::persona::Language;
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
+use aizuchi_core::texts::files::shown_text;
 
 #[derive(Debug, Args)]
 pub struct SearchArgs {
@@ -88,7 +90,8 @@ impl SearchArgs {
 fn format_result(found: &RecalledMessage) -> String {
     let at = found.message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
     let channel = strip_control_characters(strip_hash(&found.channel_name));
-    let (name, text) = (strip_control_characters(&found.author_name), excerpt(&found.message.text));
+    let name = strip_control_characters(&found.author_name);
+    let text = excerpt(&shown_text(Language::En, &found.message));
     let id = strip_control_characters(found.message.id.as_str());
     format!("{id}  {at}  #{channel}  {name}: {text}")
 }

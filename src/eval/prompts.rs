@@ -77,6 +77,7 @@ impl CasePrompts {
                 author: Author { id: UserId::new(&*message.user), kind },
                 text: message.text.as_str().into(),
                 mentions: Vec::new(),
+                attachments: Vec::new(),
                 edits: 0,
             })
         });

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::replay::json_lines::holds;
+use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
     AuthorKind, ChannelId, ConversationId, Mention, MessageId, Role, UserId, Visibility,
     WorkspaceId,
@@ -43,6 +44,9 @@ pub struct MessageLine {
     pub text: Arc<str>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mentions: Vec<Mention>,
+    /// What is known of its files, without the files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// In the order of their first reaction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reactions: Vec<ReactionLine>,
@@ -181,6 +185,7 @@ impl MessageLine {
             persona: message.author.kind == AuthorKind::Persona,
             text: message.text.clone(),
             mentions: message.mentions.clone(),
+            attachments: message.attachments.clone(),
             reactions: reactions.collect(),
             withheld: false,
         }

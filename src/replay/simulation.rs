@@ -313,6 +313,7 @@ impl Simulation<'_> {
             author,
             mentions: self.users.mentions(&recorded.text, persona),
             text: recorded.text.as_str().into(),
+            attachments: Vec::new(),
             edits: 0,
             conversation,
         };

@@ -208,6 +208,7 @@ fn to_imported_message(
         author: Author { id: UserId::new(message.author.as_str()), kind },
         text: message.text.as_str().into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     };
     ImportedMessage { message, has_platform_id: true }
@@ -288,6 +289,7 @@ fn take_message(
         author: Author { id: line.author, kind },
         text: line.text,
         mentions: line.mentions,
+        attachments: line.attachments,
         edits: 0,
     };
     let message = ImportedMessage { message, has_platform_id: true };

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::web::markdown;
+use aizuchi_core::chat::attachment::{Attachment, AttachmentContent, AttachmentKind};
 use aizuchi_core::chat::{
     AuthorKind, Channel, ChannelId, MessageId, UserId, Visibility, WorkspaceId,
 };
@@ -170,12 +171,43 @@ pub struct MessageView {
     text: Option<Arc<str>>,
     /// Of the persona's messages; those of users are shown as they were written.
     html: Option<String>,
+    /// The files that were sent with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<FileView>,
     edited: bool,
     deleted: bool,
     /// The rule that settled it when it was heard.
     gate: Option<Gate>,
     reactions: Vec<ReactionView>,
     revision: u64,
+}
+
+/// A file, without what is in it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FileView {
+    /// Empty if the platform does not tell.
+    name: Arc<str>,
+    kind: AttachmentKind,
+    media_type: Arc<str>,
+    size_bytes: u64,
+    /// What its sender says of it.
+    alt_text: Option<Arc<str>>,
+    /// What a model saw in it, once somebody needed that.
+    description: Option<Arc<str>>,
+}
+
+fn file(attachment: &Attachment) -> FileView {
+    FileView {
+        name: attachment.name.clone(),
+        kind: attachment.kind(),
+        media_type: attachment.media_type.clone(),
+        size_bytes: attachment.size_bytes,
+        alt_text: attachment.alt_text.clone(),
+        description: match &attachment.content {
+            Some(AttachmentContent::Description(text)) => Some(text.clone()),
+            Some(AttachmentContent::Excerpt(_) | AttachmentContent::Unreadable) | None => None,
+        },
+    }
 }
 
 /// Everyone who reacted to a message with one emoji.
@@ -194,6 +226,7 @@ pub fn message(stored: &StoredMessage) -> MessageView {
         user: Some(stored.author_name.clone()),
         text: Some(message.text.clone()),
         html: is_own.then(|| markdown::html(&message.text)),
+        files: message.attachments.iter().map(file).collect(),
         reactions: stored.reactions.iter().map(reaction_group).collect(),
         ..message_without_text(stored)
     }
@@ -213,6 +246,7 @@ pub fn message_without_text(stored: &StoredMessage) -> MessageView {
         persona: kind == AuthorKind::Persona,
         text: None,
         html: None,
+        files: Vec::new(),
         edited: message.edits > 0,
         deleted: stored.is_deleted,
         gate: stored.gate,

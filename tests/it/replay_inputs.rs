@@ -311,6 +311,7 @@ fn message_in(channel: &str, id: &str, text: &str) -> Message {
         author: Author { id: UserId::new("u1"), kind: AuthorKind::Human },
         text: text.into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     }
 }

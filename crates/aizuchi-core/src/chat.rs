@@ -1,11 +1,16 @@
 //! Chat on any platform: who wrote what, where and when. Plain data. Ids are opaque strings minted by the
 //! platform's adapter, and nothing here knows Slack or Discord.
 
+pub mod attachment;
+
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+
+use crate::chat::attachment::{Attachment, after_edit, are_same, searched_names};
 
 macro_rules! opaque_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -183,8 +188,11 @@ pub struct Message {
     /// The platform's timestamp, to the millisecond.
     pub at: Timestamp,
     pub author: Author,
+    /// Without the names of its files.
     pub text: Arc<str>,
     pub mentions: Vec<Mention>,
+    /// The files that were sent with it.
+    pub attachments: Vec<Attachment>,
     /// How often the text was edited.
     pub edits: u32,
 }
@@ -206,6 +214,46 @@ impl Message {
     /// Whether a human mentions the persona. Such a message is owed an answer (invariant 3).
     pub fn is_addressed(&self) -> bool {
         self.is_human() && self.mentions.contains(&Mention::Persona)
+    }
+
+    /// What search looks at: the text, and the names of the files.
+    pub fn searched_text(&self) -> Cow<'_, str> {
+        match self.attachments.is_empty() {
+            true => Cow::Borrowed(&self.text),
+            false => format!("{} {}", self.text, searched_names(&self.attachments)).into(),
+        }
+    }
+
+    /// Whether an edit changes anything about it.
+    pub fn is_changed_by(&self, edit: &Edit) -> bool {
+        let files = edit.attachments.as_deref();
+        self.text != edit.text || files.is_some_and(|files| !are_same(&self.attachments, files))
+    }
+
+    /// The message as an edit leaves it.
+    pub fn edited(&self, edit: &Edit) -> Self {
+        let files = edit.attachments.as_deref();
+        Self {
+            text: edit.text.clone(),
+            mentions: edit.mentions.clone(),
+            attachments: files.map_or_else(
+                || self.attachments.clone(),
+                |files| after_edit(&self.attachments, files),
+            ),
+            edits: self.edits + 1,
+            ..self.clone()
+        }
+    }
+
+    /// Whether nothing of it is left that somebody said or sent.
+    pub fn is_erased(&self) -> bool {
+        self.text.is_empty() && self.attachments.is_empty()
+    }
+
+    /// The message without anything that somebody said or sent.
+    pub fn erased(&self) -> Self {
+        let (text, mentions, attachments) = ("".into(), Vec::new(), Vec::new());
+        Self { text, mentions, attachments, ..self.clone() }
     }
 }
 
@@ -249,6 +297,8 @@ pub struct Edit {
     pub at: Timestamp,
     pub text: Arc<str>,
     pub mentions: Vec<Mention>,
+    /// The files that it has now. `None`: those that it had.
+    pub attachments: Option<Vec<Attachment>>,
 }
 
 /// A message was deleted. Its text is dropped; a tombstone stays.

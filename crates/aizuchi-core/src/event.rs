@@ -136,6 +136,7 @@ impl OutboxItem {
             author: Author { id: posted.author.clone(), kind: AuthorKind::Persona },
             text: self.text.clone(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         }
     }

@@ -249,6 +249,7 @@ impl Inbox {
             author: Author { id: persona, kind: AuthorKind::Persona },
             text: "".into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         };
         let heard = Heard::Message(joining, Arrival::Live);
@@ -396,8 +397,7 @@ impl Inbox {
             // A command must stay readable to be answered.
             (heard, _) if disposition.gate() == Some(Gate::Command) => heard,
             (Heard::Message(message, arrival), Redaction::Drop) if disposition.is_redacted() => {
-                let (text, mentions) = ("".into(), Vec::new());
-                Heard::Message(Message { text, mentions, ..message }, arrival)
+                Heard::Message(message.erased(), arrival)
             }
             (heard, Redaction::Drop | Redaction::Keep) => heard,
         }

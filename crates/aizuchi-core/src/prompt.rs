@@ -10,6 +10,7 @@ pub mod fence;
 pub mod tokens;
 pub mod speakers;
 mod shorten;
+pub mod attachment_text;
 pub mod memory_input;
 pub mod view;
 mod render_cache;

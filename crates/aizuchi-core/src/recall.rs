@@ -137,7 +137,7 @@ impl RecallScorer {
     /// The best `limit` of some messages, best first. Messages without any of the terms are left out.
     pub fn rank(&self, messages: Vec<RecalledMessage>, limit: usize) -> Vec<RecalledMessage> {
         let matches = messages.into_iter().map(|message| {
-            let terms = extract_terms(&message.message.text);
+            let terms = extract_terms(&message.message.searched_text());
             let is_found = |term: usize| self.search_terms[term].is_match(&terms);
             let found = FoundTerms::new(self.search_terms.len(), is_found);
             RecallMatch { message, length: terms.len(), found }

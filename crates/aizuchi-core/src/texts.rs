@@ -46,6 +46,7 @@ pub mod judging;
 pub mod replies;
 pub mod models;
 pub mod prompts;
+pub mod files;
 pub mod tools;
 pub mod memos;
 pub mod builtin;

@@ -10,6 +10,7 @@ use tracing::{Instrument as _, debug, info_span, warn};
 
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
+use crate::files::parse_files;
 use crate::from_discord::message::{ChannelRef, DiscordMessage, is_thread_starter};
 use crate::from_discord::user::{DiscordUser, parse_user};
 use crate::from_discord::{self, DiscordEvent, parse_event};
@@ -238,9 +239,10 @@ impl DiscordPlatform {
         at: Timestamp,
         cursor: &mut PendingCursor,
     ) -> Result<(), StoreError> {
-        let Message { conversation, id: message, text, mentions, .. } =
+        let Message { conversation, id: message, text, mentions, attachments, .. } =
             self.to_message(message, location);
-        let edit = Edit { conversation, message, at, text, mentions };
+        let attachments = Some(attachments);
+        let edit = Edit { conversation, message, at, text, mentions, attachments };
         self.hear_with_cursor(Heard::Edit(edit), cursor).await.map(|_| ())
     }
 
@@ -287,6 +289,7 @@ impl DiscordPlatform {
                     author: unknown,
                     text: "".into(),
                     mentions: Vec::new(),
+                    attachments: Vec::new(),
                     edits: 0,
                 };
                 self.inbox.hear(Heard::Message(tombstone, Arrival::BackfilledAnswered)).await?;
@@ -505,6 +508,7 @@ impl DiscordPlatform {
             author: Author { id: message.author.id.clone(), kind },
             text,
             mentions,
+            attachments: parse_files(&message.raw),
             edits: 0,
         }
     }

@@ -29,6 +29,7 @@ mod sync;
 mod threads;
 mod post;
 mod react;
+pub mod files;
 mod command;
 
 pub mod invite;

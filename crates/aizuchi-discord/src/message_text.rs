@@ -1,5 +1,5 @@
-//! The text of a whole message: its content, and a line for everything else that users see: forwarded messages,
-//! files, stickers, polls and their results, embeds of bots. A part of an unexpected shape is skipped.
+//! The text of a whole message: its content, and a line for everything else that users see but its files: forwarded
+//! messages, stickers, polls and their results, embeds of bots. A part of an unexpected shape is skipped.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub fn read_message_text(
     let poll = Some(&message["poll"]).filter(|poll| poll.is_object());
     let forwarded = array_at(message, "message_snapshots").map(|snapshot| &snapshot["message"]);
     let extras = embeds
-        .chain(reader.attachments(message))
+        .chain(reader.stickers(message))
         .chain(poll.map(|poll| reader.poll(poll)))
         .chain(forwarded.map(|forwarded| reader.forwarded(forwarded)));
     ParsedText { text: join_non_empty([content.clone()].into_iter().chain(extras), "\n"), mentions }
@@ -98,25 +98,8 @@ impl MessageReader<'_> {
         self.text(text, &mut Vec::new())
     }
 
-    fn attachments<'a>(&'a self, message: &'a Value) -> impl Iterator<Item = String> + 'a {
-        let files = array_at(message, "attachments").map(|file| self.file(file));
-        files.chain(array_at(message, "sticker_items").map(|sticker| self.sticker(sticker)))
-    }
-
-    /// `[file: plan.pdf, application/pdf: what its sender says of it]`
-    fn file(&self, file: &Value) -> String {
-        let is_voice = file["waveform"].is_string();
-        let kind = match is_voice {
-            true => texts::discord::voice_message(self.language),
-            false => texts::discord::file(self.language),
-        };
-        let name = [str_at(file, "title"), str_at(file, "filename")];
-        let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
-        let details = [name, str_at(file, "content_type")].map(to_single_line);
-        let separator = texts::discord::list_separator(self.language);
-        let details = if is_voice { String::new() } else { join_non_empty(details, separator) };
-        let description = to_single_line(str_at(file, "description"));
-        format!("[{}]", join_non_empty([kind.to_owned(), details, description], ": "))
+    fn stickers<'a>(&'a self, message: &'a Value) -> impl Iterator<Item = String> + 'a {
+        array_at(message, "sticker_items").map(|sticker| self.sticker(sticker))
     }
 
     fn sticker(&self, sticker: &Value) -> String {
@@ -142,10 +125,8 @@ impl MessageReader<'_> {
     fn forwarded(&self, message: &Value) -> String {
         let content = self.text_without_mentions(str_at(message, "content"));
         let embeds = array_at(message, "embeds").map(|embed| self.embed(embed));
-        let all = join_non_empty(
-            [content].into_iter().chain(embeds).chain(self.attachments(message)),
-            "\n",
-        );
+        let all =
+            join_non_empty([content].into_iter().chain(embeds).chain(self.stickers(message)), "\n");
         let quoted = all.lines().map(|line| format!("> {line}"));
         let forwarded = texts::discord::forwarded(self.language).to_owned();
         join_non_empty([forwarded].into_iter().chain(quoted), "\n")
@@ -210,27 +191,20 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_users_see_becomes_text() {
+    fn what_users_see_beside_files_becomes_text() {
         let message = json!({
             "content": "see <@900>\n",
-            "attachments": [
-                file(json!({"content_type": "application/pdf", "description": "our plan\nfor May"})),
-                file(json!({"waveform": "AAA", "content_type": "audio/ogg"})),
-            ],
+            "attachments": [file(json!({"content_type": "application/pdf"}))],
             "sticker_items": [{"format_type": 1, "id": "5", "name": "Wave"}],
             "embeds": [{"type": "link", "title": "a preview of the link"}],
         });
         let read = read_text(message, Language::En);
-        assert_eq!(
-            read.text,
-            "see @Aizuchi\n[file: plan.pdf, application/pdf: our plan for May]\n[voice message]\n\
-             [sticker: Wave]"
-        );
+        assert_eq!(read.text, "see @Aizuchi\n[sticker: Wave]");
         assert_eq!(read.mentions, [Mention::Persona]);
         let message = json!({"attachments": [file(json!({}))]});
-        assert_eq!(read_text(message, Language::Ja).text, "[ファイル: plan.pdf]");
+        assert_eq!(read_text(message, Language::Ja).text, "");
         let odd = json!({"content": 5, "attachments": [1], "sticker_items": [{}], "embeds": "x", "poll": []});
-        assert_eq!(read_text(odd, Language::En).text, "[file]\n[sticker]");
+        assert_eq!(read_text(odd, Language::En).text, "[sticker]");
     }
 
     #[test]
@@ -260,7 +234,7 @@ mod tests {
             }}],
         });
         let read = read_text(message, Language::En);
-        assert_eq!(read.text, "[forwarded]\n> old words @Aizuchi\n> more\n> [file: plan.pdf]");
+        assert_eq!(read.text, "[forwarded]\n> old words @Aizuchi\n> more");
         assert_eq!(read.mentions, []);
     }
 

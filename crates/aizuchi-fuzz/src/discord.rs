@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aizuchi_core::chat::UserId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::split::utf16_length;
+use aizuchi_discord::files::parse_files;
 use aizuchi_discord::from_discord::message::{
     parse_channel_ref, parse_history_message, parse_message,
 };
@@ -70,6 +71,7 @@ pub fn events(bytes: &[u8]) {
         parse_history_message(&channel_ref, data.clone());
     }
     parse_message(data);
+    parse_files(data);
     for language in [Language::En, Language::Ja] {
         with_names(|names| read_message_text(data, names, language));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aizuchi_core::chat::{ChannelId, UserId};
-use aizuchi_core::persona::Language;
+use aizuchi_slack::files::parse_files;
 use aizuchi_slack::from_slack::{self, SlackEvent};
 use aizuchi_slack::mrkdwn::message::read_message;
 use aizuchi_slack::mrkdwn::read::parse_mrkdwn;
@@ -38,9 +38,8 @@ pub fn events(bytes: &[u8]) {
         from_slack::parse_channel_id(part);
         from_slack::parse_user(part);
         from_slack::parse_channel(part);
-        for language in [Language::En, Language::Ja] {
-            with_names(|names| read_message(part, names, language));
-        }
+        parse_files(part);
+        with_names(|names| read_message(part, names));
     }
     if let Some(at) = from_slack::parse_ts(&value["event_ts"]) {
         from_slack::format_ts(at);

@@ -479,6 +479,7 @@ impl Harness {
             at: self.clock.now(),
             text: text.into(),
             mentions: mentions(text),
+            attachments: None,
         };
         self.inbox.hear(Heard::Edit(edit)).await.unwrap();
     }
@@ -779,6 +780,7 @@ pub fn message(
         author: Author { id: UserId::new(format!("u-{name}")), kind },
         text: text.into(),
         mentions: mentions(text),
+        attachments: Vec::new(),
         edits: 0,
     }
 }

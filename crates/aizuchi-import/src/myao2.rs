@@ -179,6 +179,7 @@ impl Myao2Converter<'_> {
             },
             text: text.into(),
             mentions,
+            attachments: Vec::new(),
             edits: 0,
         };
         Some(ImportedMessage { message, has_platform_id: sent_at.is_some() })

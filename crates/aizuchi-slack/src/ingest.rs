@@ -9,6 +9,7 @@ use tracing::{Instrument as _, info_span, warn};
 
 use crate::api::SlackApiError;
 use crate::cache::{CachedChannel, Membership};
+use crate::files::parse_files;
 use crate::from_slack::{self, SlackEvent, SlackMessage, SlackUser, non_empty_str, parse_event};
 use crate::mrkdwn::NameLookup;
 use crate::mrkdwn::message::read_message;
@@ -172,8 +173,10 @@ impl SlackPlatform {
         message: &SlackMessage,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let Message { conversation, id: message, text, mentions, .. } = self.to_message(message);
-        let edit = Edit { conversation, message, at, text, mentions };
+        let Message { conversation, id: message, text, mentions, attachments, .. } =
+            self.to_message(message);
+        let attachments = Some(attachments);
+        let edit = Edit { conversation, message, at, text, mentions, attachments };
         self.inbox.hear(Heard::Edit(edit)).await.map(|_| ())
     }
 
@@ -191,7 +194,7 @@ impl SlackPlatform {
             None => {
                 self.ensure_channel(&message.channel, message.visibility).await?;
                 let message = self.to_message(message);
-                let message = Message { text: "".into(), mentions: Vec::new(), ..message };
+                let message = message.erased();
                 let conversation = message.conversation.clone();
                 self.inbox.hear(Heard::Message(message, Arrival::BackfilledAnswered)).await?;
                 conversation
@@ -411,6 +414,7 @@ impl SlackPlatform {
             author: Author { id: message.author.clone(), kind },
             text,
             mentions,
+            attachments: parse_files(&message.raw),
             edits: 0,
         }
     }
@@ -430,7 +434,7 @@ impl SlackPlatform {
             channel: &channel,
             group: &|id| self.cache.group_name(id),
         };
-        let read = read_message(&message.raw, &names, self.persona.language);
+        let read = read_message(&message.raw, &names);
         (read.text.into(), read.mentions)
     }
 }

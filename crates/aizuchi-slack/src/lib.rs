@@ -23,6 +23,7 @@ pub mod mrkdwn;
 
 mod post;
 mod post_lookup;
+pub mod files;
 
 mod credentials;
 

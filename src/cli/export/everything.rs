@@ -194,6 +194,7 @@ mod tests {
             author: Author { id: UserId::new("U1"), kind: AuthorKind::Human },
             text: "the key".into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         };
         let kept = StoredMessage {

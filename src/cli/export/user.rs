@@ -9,6 +9,8 @@ use crate::cli::strip_control_characters;
 use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_core::decision::Decision;
 use aizuchi_core::memory::{Memory, MessageRef};
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::attachment_text::with_files;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::{Archive as _, Store as _, StoredMessage};
 
@@ -60,6 +62,7 @@ pub async fn write_user(
             let channel = &message.conversation.channel;
             theirs.insert(MessageRef(channel.clone(), message.id.clone()));
             let at = message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
+            let message = with_files(message, Language::En);
             let text = indented(&message.text);
             writeln!(output, "- {at} #{}: {text}", channel_name(channel))?;
         }

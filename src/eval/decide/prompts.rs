@@ -78,6 +78,7 @@ pub fn item_context(item: &DecisionItem) -> Context {
                 .map(|replied| Mention::User(author(replied)))
                 .into_iter()
                 .collect(),
+            attachments: Vec::new(),
             edits: 0,
         })
     });

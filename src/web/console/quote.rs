@@ -41,7 +41,7 @@ pub fn kept_text(stored: &StoredMessage, language: Language) -> String {
     match (stored.is_expired, stored.is_deleted) {
         (true, _) => texts::console::expired(language).to_owned(),
         (false, true) => texts::console::deleted(language).to_owned(),
-        (false, false) => stored.message.text.to_string(),
+        (false, false) => texts::files::shown_text(language, &stored.message),
     }
 }
 
@@ -52,6 +52,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use aizuchi_core::chat::attachment::Attachment;
     use aizuchi_core::chat::{
         Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, Visibility,
     };
@@ -70,6 +71,7 @@ mod tests {
             author: Author { id: UserId::new("mia"), kind: AuthorKind::Human },
             text: "the kettle is old".into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         };
         let kept = StoredMessage {
@@ -83,11 +85,21 @@ mod tests {
             reactions: Vec::new(),
             revision: 1,
         };
+        let sent = Message {
+            attachments: vec![Attachment::new("F1", "plan.png", "image/png", 7)],
+            ..message.clone()
+        };
+        let sent = StoredMessage { message: Arc::new(sent), ..kept.clone() };
         let erased = Arc::new(Message { text: "".into(), ..message });
         let deleted = StoredMessage { message: erased, is_deleted: true, ..kept.clone() };
         let expired = StoredMessage { is_expired: true, ..deleted.clone() };
         for (stored, english, japanese) in [
             (&kept, "the kettle is old", "the kettle is old"),
+            (
+                &sent,
+                "the kettle is old\n[picture: plan.png]",
+                "the kettle is old\n[画像: plan.png]",
+            ),
             (&deleted, "(deleted)", "（削除済み）"),
             (&expired, "(expired)", "（保存期間終了）"),
         ] {

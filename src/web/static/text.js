@@ -1,5 +1,6 @@
 /** What was said, on the page: people's lines as text with links and mentions, the persona's with its markup. */
 
+import { say } from "./i18n.js";
 import { findMentions } from "./mentions.js";
 
 // Japanese brackets and stops end an address, because no space follows them.
@@ -17,11 +18,25 @@ export function showText(element, { text, html }, cast) {
 
 /**
  * What was said, in words only, for labels and announcements.
- * @param {{text: string, html: ?string}} message
+ * @param {{text: string, html: ?string, files: ?Object[]}} message
  */
-export function plainText({ text, html }) {
+export function plainText(message) {
+  return [words(message), ...fileNames(message)].filter((part) => part !== "").join(" ");
+}
+
+function words({ text, html }) {
   if (typeof html !== "string") return text;
   return new DOMParser().parseFromString(html, "text/html").body.textContent.trim();
+}
+
+const FILE_WORDS = { picture: "file_picture", audio: "file_audio", video: "file_video" };
+
+/**
+ * What the files of a message are called. The page shows no more of them.
+ * @param {{files: ?Object[]}} message
+ */
+export function fileNames({ files = [] }) {
+  return files.map(({ kind, name }) => say(FILE_WORDS[kind] ?? "file_other", { name: name || "?" }));
 }
 
 /**

@@ -172,6 +172,7 @@ impl PostHarness {
             author: Author { id: UserId::new(self.mio.to_string()), kind: AuthorKind::Human },
             text: text.into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         };
         let id = message.id.clone();

@@ -201,9 +201,9 @@ async fn shards_share_the_servers() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Attachments become text, and bots and webhooks are recognized.
+/// Stickers become text, files are known by their names, and bots and webhooks are recognized.
 #[tokio::test]
-async fn files_and_stickers_are_described_and_bots_get_no_answer() {
+async fn files_and_stickers_are_known_and_bots_get_no_answer() {
     let harness = DiscordHarness::new().await;
     let program = harness.start().await;
     let weather =
@@ -227,8 +227,9 @@ async fn files_and_stickers_are_described_and_bots_get_no_answer() {
     harness.until_line("that is all").await;
     let lines = harness.lines(harness.tea).await;
     assert_eq!(lines[..2], ["@Aizuchi look", "@Aizuchi look"]);
-    assert!(lines[2].starts_with("the beds\n[file: plan.pdf"), "{lines:?}");
-    assert!(lines[2].ends_with("[sticker: Wave]"), "{lines:?}");
+    assert_eq!(lines[2], "the beds\n[sticker: Wave]");
+    let known = "SELECT count(*) FROM messages WHERE file_names = 'plan.pdf'";
+    assert_eq!(harness.count(known).await, 1);
     let kinds = "SELECT count(*) FROM users WHERE kind = 'bot' AND name IN ('Weather', 'deploys')";
     assert_eq!(harness.count(kinds).await, 2);
     let named = "SELECT count(*) FROM users WHERE name = 'Ren of the roses'";

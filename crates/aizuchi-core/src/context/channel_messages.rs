@@ -128,6 +128,7 @@ mod tests {
             author: Author { id: UserId::new("u"), kind: AuthorKind::Human },
             text: id.into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         })
     }

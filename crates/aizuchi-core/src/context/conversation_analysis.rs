@@ -403,6 +403,7 @@ mod tests {
                 author: Author { id: UserId::new(*author), kind: kind(author) },
                 text: (*text).into(),
                 mentions: Vec::new(),
+                attachments: Vec::new(),
                 edits: 0,
             })
         });

@@ -568,6 +568,7 @@ mod tests {
                 author: Author { id: UserId::new(users[number % 3]), kind: AuthorKind::Human },
                 text: texts[number % 4].into(),
                 mentions: Vec::new(),
+                attachments: Vec::new(),
                 edits: 0,
             })
         };

@@ -426,6 +426,7 @@ mod tests {
                 author: Author { id: UserId::new(*author), kind: AuthorKind::Human },
                 text: (*text).into(),
                 mentions: Vec::new(),
+                attachments: Vec::new(),
                 edits: 0,
             })
         });

@@ -442,6 +442,7 @@ mod tests {
                 author: Author { id: UserId::new(*who), kind: AuthorKind::Human },
                 text: (*text).into(),
                 mentions: Vec::new(),
+                attachments: Vec::new(),
                 edits: 0,
             };
             let conversations = &cache.conversations;

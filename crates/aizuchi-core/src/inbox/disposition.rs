@@ -183,6 +183,7 @@ mod tests {
             author: Author { id: UserId::new("u"), kind },
             text: "hello".into(),
             mentions,
+            attachments: Vec::new(),
             edits: 0,
         }
     }

@@ -21,6 +21,7 @@ mod questions;
 mod judge;
 mod answer;
 mod lookup;
+mod files;
 mod reply;
 mod memory;
 

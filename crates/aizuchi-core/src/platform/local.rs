@@ -178,6 +178,7 @@ impl LocalRoom {
             author: Author { id: user, kind: AuthorKind::Human },
             mentions: parse_mentions(&text, &self.persona_name, &self.user_names()),
             text: text.into(),
+            attachments: Vec::new(),
             edits: 0,
         };
         let receipt = self.inbox.hear(Heard::Message(message.clone(), Arrival::Live)).await?;
@@ -202,6 +203,7 @@ impl LocalRoom {
             at: self.clock.now(),
             mentions: parse_mentions(&text, &self.persona_name, &self.user_names()),
             text: text.into(),
+            attachments: None,
         };
         self.inbox.hear(Heard::Edit(edit)).await?;
         Ok(message.at)

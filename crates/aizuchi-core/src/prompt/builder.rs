@@ -35,6 +35,9 @@ const STATE_MAX_TOKENS: u32 = 20;
 /// For headings that are printed only if something stands below them.
 const HEADINGS_TOKENS: u64 = 120;
 
+/// For the sentence on files that nobody has opened.
+const UNREAD_FILES_TOKENS: u64 = 120;
+
 /// The conversation analysis may take one divided by this of what the instructions leave.
 const FLOOR_DIVISOR: u64 = 4;
 
@@ -270,6 +273,7 @@ impl PromptBuilder {
         let task: u64 = task.map(|message| estimate(message) + 2).sum();
         let intervention = view.intervention.iter().flat_map(|intervention| &intervention.messages);
         let task = task + intervention.map(|message| message.tokens).sum::<u64>();
+        let task = task + if view.has_unread_files { UNREAD_FILES_TOKENS } else { 0 };
         let fixed = self.fixed_tokens(verb, &view.persona.system_prompt) + task;
         if let Some(floor) = &mut view.floor {
             floor.fit(budget.max_tokens.saturating_sub(fixed) / FLOOR_DIVISOR);

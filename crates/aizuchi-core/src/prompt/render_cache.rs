@@ -106,6 +106,7 @@ mod tests {
             author: Author { id: UserId::new("u"), kind: AuthorKind::Human },
             text: text.into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         }
     }

@@ -257,6 +257,7 @@ mod tests {
             author: Author { id: UserId::new(user), kind },
             text: "".into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         }
     }

@@ -73,6 +73,8 @@ pub struct ContextView {
     pub intervention: Option<InterventionView>,
     /// For a judge: who is talking with whom.
     pub floor: Option<FloorView>,
+    /// For a reply: the target has files of which nobody knows what is in them.
+    pub has_unread_files: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]

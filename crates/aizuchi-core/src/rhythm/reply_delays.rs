@@ -209,6 +209,7 @@ mod tests {
             author: Author { id: UserId::new(author), kind },
             text: "so it goes".into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         }
     }

@@ -48,6 +48,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (26, "figures", include_str!("../../migrations/postgres/0026_figures.sql")),
     (27, "orders", include_str!("../../migrations/postgres/0027_orders.sql")),
     (28, "cache", include_str!("../../migrations/postgres/0028_cache.sql")),
+    (31, "files", include_str!("../../migrations/postgres/0031_files.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

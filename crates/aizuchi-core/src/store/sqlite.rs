@@ -60,6 +60,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (37, "figures", include_str!("../../migrations/sqlite/0037_figures.sql")),
     (38, "orders", include_str!("../../migrations/sqlite/0038_orders.sql")),
     (39, "cache", include_str!("../../migrations/sqlite/0039_cache.sql")),
+    (42, "files", include_str!("../../migrations/sqlite/0042_files.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -109,6 +109,13 @@ texts! {
     /// Somebody has died.
     condolences(name: Name<'_>): "I’m so sorry, {name}." / "{name:#}、そうでしたか……。おつらいですね。";
 
+    sees_no_pictures(name: Name<'_>):
+        "I can’t see pictures, {name}; I only know what’s written here. Tell me what it shows, and I can quote you later."
+        / "{name:#}、画像は見られません。わかるのは書かれたことだけです。何が写っているか書いてもらえれば、あとでお伝えできます。";
+    opens_no_files(name: Name<'_>):
+        "I can’t open files, {name}; I only know what’s written here. Tell me what’s in it, and I can quote you later."
+        / "{name:#}、ファイルは開けません。わかるのは書かれたことだけです。中身を書いてもらえれば、あとでお伝えできます。";
+
     // About itself.
     identity(persona: &str):
         "I’m {persona}, a companion in this chat: a program, not a person. I listen, remember what’s said here, and answer when "

@@ -13,11 +13,8 @@ texts! {
     poll_ended: "the poll has ended" / "投票終了";
     no_winner_one_vote: "no winner, 1 vote" / "勝者なし、1 票";
     no_winner(votes: &str): "no winner, {votes} votes" / "勝者なし、{votes} 票";
-    file: "file" / "ファイル";
-    voice_message: "voice message" / "ボイスメッセージ";
     sticker: "sticker" / "スタンプ";
     forwarded: "[forwarded]" / "[転送]";
-    list_separator: ", " / "、";
 
     /// The name of a thread that is opened by a mention alone.
     unnamed_thread: "Conversation" / "会話";

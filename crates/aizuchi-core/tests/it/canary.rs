@@ -317,6 +317,7 @@ impl PrivacyHarness {
             at: self.harness.clock.now(),
             text: text.into(),
             mentions: Vec::new(),
+            attachments: None,
         };
         self.harness.inbox.hear(Heard::Edit(edit)).await.unwrap();
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
     Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange, Role,
     UserId, Visibility,
@@ -366,6 +367,9 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
             if *mention {
                 message.mentions = vec![Mention::Persona, Mention::User(UserId::new("u-bob"))];
             }
+            if number % 4 == 1 {
+                message.attachments = vec![Attachment::new("F1", "boat.png", "image/png", 7)];
+            }
             let follows = match (message.author.kind, message.is_addressed()) {
                 (AuthorKind::Human, _) if number % 11 == 7 => Disposition::Settled(Gate::OptedOut),
                 (AuthorKind::Human, true) => Disposition::Owe { due: at(second + 2) },
@@ -383,6 +387,8 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
                 at: at(second),
                 text: format!("edited in second {second}").into(),
                 mentions: if *mention { vec![Mention::Persona] } else { vec![] },
+                // Some edits take the files away, and the others leave them.
+                attachments: (second % 3 == 0).then(Vec::new),
             };
             InboxEntry::new(Heard::Edit(edit), Disposition::Judge(rest(*id)), at(0))
         }

@@ -93,6 +93,7 @@ fn said(position: usize, user: usize, text: &str) -> Arc<Message> {
         author: Author { id: UserId::new(format!("U{user}")), kind },
         text: text.into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     })
 }

@@ -27,6 +27,7 @@ mod links;
 mod flow;
 mod forgetting;
 mod expiry;
+mod files;
 mod memory;
 mod memory_changes;
 mod memos;

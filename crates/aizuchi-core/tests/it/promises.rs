@@ -1144,6 +1144,7 @@ fn edit(id: &str, second: i64) -> Heard {
         at: at(second),
         text: "other words".into(),
         mentions: Vec::new(),
+        attachments: None,
     })
 }
 

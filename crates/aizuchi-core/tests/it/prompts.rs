@@ -61,6 +61,7 @@ pub fn said(minute: i64, who: &str, text: &str, thread: Option<&str>) -> Arc<Mes
         author: Author { id: UserId::new(who), kind },
         text: text.into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     })
 }

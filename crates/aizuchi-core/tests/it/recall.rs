@@ -1,8 +1,9 @@
 //! Search, on every store.
 
+use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
-    Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, MessageId,
-    Role, User, UserId, Visibility,
+    Arrival, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard, Message,
+    MessageId, Role, User, UserId, Visibility,
 };
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::Disposition;
@@ -72,6 +73,39 @@ async fn messages_are_found_by_their_words() {
             expected.sort();
             assert_eq!(found, expected, "{query}");
         }
+    })
+    .await;
+}
+
+/// Also a message without a text is found by the names of its files, as long as it has them.
+#[tokio::test]
+async fn files_are_found_by_their_names() {
+    with_and_without_index(async |store, indexing| {
+        let file = |name: &str| vec![Attachment::new("F1", name, "image/png", 7)];
+        let sent = message(top_level("garden"), "1", at(1), "alice", "");
+        let sent = Message { attachments: file("hydrangea plan.png"), ..sent };
+        let disposition = Disposition::Settled(Gate::Backfilled);
+        let entry = InboxEntry::new(Heard::Message(sent, Arrival::Backfilled), disposition, at(0));
+        store.store.hear(entry).await.unwrap();
+        store.says(top_level("garden"), "2", "the roses").await;
+        store.index(indexing).await;
+        assert_eq!(store.finds("hydrangea").await, ["1"]);
+        let edit = Edit {
+            conversation: top_level("garden"),
+            message: MessageId::new("1"),
+            at: at(3),
+            text: "".into(),
+            mentions: Vec::new(),
+            attachments: Some(file("tulip plan.png")),
+        };
+        store.hear(Heard::Edit(edit)).await;
+        assert_eq!(store.finds("hydrangea").await, [""; 0]);
+        assert_eq!(store.finds("tulip").await, ["1"]);
+        store.index(indexing).await;
+        assert_eq!(store.finds("tulip").await, ["1"]);
+        store.deletes("1", 4).await;
+        assert_eq!(store.finds("tulip").await, [""; 0]);
+        assert_eq!(store.finds("roses").await, ["2"]);
     })
     .await;
 }
@@ -457,7 +491,9 @@ impl RecallExt for TestStore {
     async fn edits_in(&self, channel: &str, id: &str, second: i64, text: &str) {
         let (conversation, message) = (top_level(channel), MessageId::new(id));
         let (at, text, mentions) = (at(second), text.into(), Vec::new());
-        self.hear(Heard::Edit(Edit { conversation, message, at, text, mentions })).await;
+        let attachments = None;
+        let edit = Edit { conversation, message, at, text, mentions, attachments };
+        self.hear(Heard::Edit(edit)).await;
     }
 
     async fn deletes(&self, id: &str, second: i64) {

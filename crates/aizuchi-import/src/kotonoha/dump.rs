@@ -404,6 +404,7 @@ fn push_messages(
             author: Author { id, kind },
             text: parsed.text.into(),
             mentions: parsed.mentions,
+            attachments: Vec::new(),
             edits: 0,
         };
         data.messages.push(ImportedMessage { message, has_platform_id: false });

@@ -1,31 +1,16 @@
-//! Reads a whole message: its text, or its blocks and attachments if it has no text, and the names of its files. Parts
-//! of an unexpected shape are skipped.
+//! Reads a whole message: its text, or its blocks and attachments if it has no text. Parts of an unexpected shape are
+//! skipped.
 
 use serde_json::Value;
 
 use crate::mrkdwn::read::parse_mrkdwn;
 use crate::mrkdwn::{NameLookup, escape};
-use aizuchi_core::chat::to_single_line;
-use aizuchi_core::persona::Language;
 use aizuchi_core::platform::parsed_text::ParsedText;
-use aizuchi_core::texts;
 
-/// The text of a message, and one line for each file. Both may be missing.
-pub fn read_message(message: &Value, names: &NameLookup<'_>, language: Language) -> ParsedText {
+/// The text of a message, which may have none.
+pub fn read_message(message: &Value, names: &NameLookup<'_>) -> ParsedText {
     let body = parse_mrkdwn(&message_text(message), names);
-    let files = array_at(message, "files").map(|file| describe_file(file, language));
-    let text = join_non_empty([body.text.trim_end().to_owned()].into_iter().chain(files), "\n");
-    ParsedText { text, mentions: body.mentions }
-}
-
-/// `[file: plan.pdf, PDF]`
-fn describe_file(file: &Value, language: Language) -> String {
-    let name = first_non_empty(file, &["name", "title"]);
-    let kind = first_non_empty(file, &["pretty_type", "filetype", "mimetype"]);
-    let label =
-        join_non_empty([name, kind].map(to_single_line), texts::slack::list_separator(language));
-    let file = texts::slack::file(language);
-    if label.is_empty() { format!("[{file}]") } else { format!("[{file}: {label}]") }
+    ParsedText { text: body.text.trim_end().to_owned(), mentions: body.mentions }
 }
 
 /// The message as mrkdwn. Apps may put everything into blocks or attachments; in a user's message, blocks only repeat
@@ -168,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    fn parse(message: &Value, language: Language) -> ParsedText {
+    fn parse(message: &Value) -> ParsedText {
         let names = NameLookup {
             persona: &UserId::new("UBOT"),
             persona_name: "Aizuchi",
@@ -176,25 +161,20 @@ mod tests {
             channel: &|_| None,
             group: &|_| None,
         };
-        read_message(message, &names, language)
+        read_message(message, &names)
     }
 
     #[test]
-    fn files_follow_the_text() {
+    fn a_text_needs_nothing_beside_it() {
         let message = json!({
             "text": "see\n",
-            "files": [
-                {"name": "plan.pdf", "pretty_type": "PDF"},
-                {"title": "a\nb", "mimetype": "text/plain"},
-                {"mode": "tombstone"},
-            ],
+            "files": [{"name": "plan.pdf", "pretty_type": "PDF"}],
             "attachments": [{"text": "a preview"}],
             "blocks": [{"type": "header", "text": {"text": "the same"}}],
         });
-        let read = parse(&message, Language::En);
-        assert_eq!(read.text, "see\n[file: plan.pdf, PDF]\n[file: a b, text/plain]\n[file]");
+        assert_eq!(parse(&message).text, "see");
         let message = json!({"text": "", "files": [{"name": "計画.pdf", "pretty_type": "PDF"}]});
-        assert_eq!(parse(&message, Language::Ja).text, "[ファイル: 計画.pdf、PDF]");
+        assert_eq!(parse(&message).text, "");
     }
 
     #[test]
@@ -215,7 +195,7 @@ mod tests {
             ),
             (json!("odd"), ""),
         ] {
-            let read = parse(&json!({"attachments": [attachment]}), Language::En);
+            let read = parse(&json!({"attachments": [attachment]}));
             assert_eq!(read.text, expected);
         }
     }
@@ -244,7 +224,7 @@ mod tests {
                 {"type": "rich_text_preformatted", "elements": [text("let a = ':tada:';")]},
             ]},
         ]});
-        let read = parse(&message, Language::En);
+        let read = parse(&message);
         let expected = "A <b> & 🎉\n*x* #general\nf\nlogo y\n\
             hi @Aizuchi <!here> *bold*👋🏼plan (https://a.example)@here\n    1. one\n    2. two\n\
             > a\n> b\n```\nlet a = ':tada:';\n```";
@@ -275,7 +255,7 @@ mod tests {
 
         #[test]
         fn any_shape_can_be_read(message in any_value()) {
-            let read = parse(&message, Language::Ja);
+            let read = parse(&message);
             let has_control = read.text.contains(|letter: char| letter.is_control() && letter != '\n');
             prop_assert!(!has_control);
         }

@@ -265,7 +265,7 @@ impl ViewBuilder<'_> {
             Some(message) => SourceView {
                 by: self.user_name(&message.author.id),
                 at: Some(TimeView::new(message.at)),
-                text: message.text.to_string(),
+                text: texts::files::shown_text(language, message),
             },
             None => SourceView {
                 by: String::new(),

@@ -10,6 +10,7 @@ use crate::agent::tools::spec::MAX_RESULTS;
 use crate::chat::{AuthorKind, ConversationId, is_line_break, to_single_line};
 use crate::memory::MessageRef;
 use crate::persona::Language;
+use crate::prompt::attachment_text::with_files;
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::texts;
 
@@ -74,7 +75,8 @@ impl ResultFormatter<'_> {
                 (to_single_line(&result.channel_name), self.display_name(result, found));
             let at = result.message.at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S");
             let _ = writeln!(text, "**{at}** #{channel} {name}:");
-            for line in truncate_text(&result.message.text).split(is_line_break) {
+            let message = with_files(&result.message, self.language);
+            for line in truncate_text(&message.text).split(is_line_break) {
                 let _ = writeln!(text, "> {line}");
             }
         }
@@ -131,6 +133,7 @@ mod tests {
             author: Author { id: UserId::new("u1"), kind },
             text: text.into(),
             mentions: Vec::new(),
+            attachments: Vec::new(),
             edits: 0,
         });
         RecalledMessage {

@@ -385,6 +385,7 @@ mod tests {
                 },
                 text: (*text).into(),
                 mentions: Vec::new(),
+                attachments: Vec::new(),
                 edits: 0,
             })
         });

@@ -9,6 +9,7 @@ use crate::chat::{Message, to_single_line};
 use crate::decision::Usage;
 use crate::llm::LlmResponse;
 use crate::llm::builtin::answer::{Answer, request};
+use crate::llm::builtin::files::cannot_open;
 use crate::llm::builtin::keeping::{ADD_MEMO, can_keep, memo_name};
 use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::Topic;
@@ -36,13 +37,15 @@ pub fn reply(prompt: &Prompt) -> LlmResponse {
         return LlmResponse { tool_calls: calls, ..response(String::new()) };
     }
     if let [(message, request)] = &requests[..]
+        && cannot_open(prompt, message).is_none()
         && let Some(emoji) = nod(request, &Answer::new(prompt, message))
     {
         return response(emoji.to_owned());
     }
     let mut answers: Vec<String> = Vec::new();
     for (message, request) in &requests {
-        let answer = Answer::new(prompt, message).to(request);
+        let answer = cannot_open(prompt, message)
+            .unwrap_or_else(|| Answer::new(prompt, message).to(request));
         if !answers.contains(&answer) {
             answers.push(answer);
         }

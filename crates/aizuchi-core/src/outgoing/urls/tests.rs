@@ -148,6 +148,7 @@ fn the_persona_makes_no_url_known_by_a_code_block() {
         author: Author { id: UserId::new("u"), kind },
         text: "<https://a.example>\n```\nhttps://b.example\n```\nhttps://c.example".into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     };
     let urls = ["https://a.example", "https://b.example", "https://c.example"];

@@ -61,6 +61,7 @@ impl DemoChannel {
             author: Author { id: demo_user_id(name), kind: AuthorKind::Human },
             mentions: parse_mentions(text, &self.room.persona_name, &[]),
             text: text.into(),
+            attachments: Vec::new(),
             edits: 0,
         };
         let id = message.id.clone();

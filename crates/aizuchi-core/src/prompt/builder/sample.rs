@@ -81,6 +81,7 @@ fn message(id: &str, thread: Option<&str>, kind: AuthorKind) -> Arc<Message> {
         author: Author { id: UserId::new("alice"), kind },
         text: SAMPLE_TEXT.into(),
         mentions: Vec::new(),
+        attachments: Vec::new(),
         edits: 0,
     })
 }

@@ -6,10 +6,12 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::chat::attachment::AttachmentContent;
 use crate::chat::{Message, is_blank};
 use crate::context::{ChannelMemory, Context, Intervention, ThreadMemory};
 use crate::memo::Memo;
 use crate::persona::{Language, Persona};
+use crate::prompt::attachment_text::with_files;
 use crate::prompt::fence::{escape_quotes, fence};
 use crate::prompt::inert::to_inert_line;
 use crate::prompt::render_cache::RenderCache;
@@ -52,6 +54,8 @@ impl MessageRenderer<'_> {
 
     /// Renders a message with at most `max_text_tokens` of text.
     pub fn message(&self, message: &Message, max_text_tokens: u64) -> Arc<MessageView> {
+        let shown = with_files(message, self.language);
+        let message: &Message = &shown;
         let name = self.speakers.name(&message.author);
         let render = || self.render(message, name.clone(), max_text_tokens);
         match self.cache {
@@ -136,6 +140,7 @@ impl ContextView {
             reactions: Vec::new(),
             intervention: None,
             floor: None,
+            has_unread_files: false,
         };
         match verb {
             // The state depends on the messages alone.
@@ -189,6 +194,10 @@ impl ContextView {
             |message: &Arc<Message>| escape_quotes(&renderer.speakers.message_label(message));
         let owed = context.owed.iter().filter_map(|id| context.target_message(id));
         self.owed = owed.map(label).collect();
+        self.has_unread_files = context.target_messages().iter().any(|message| {
+            let mut contents = message.attachments.iter().map(|attachment| &attachment.content);
+            contents.any(|content| matches!(content, None | Some(AttachmentContent::Unreadable)))
+        });
         if let Some(intent) = &context.intent {
             self.conversation_state = intent.conversation_state.map(|state| state.name());
             // A model wrote this after reading chat text, so it is untrusted, too.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use crate::chat::attachment::Attachment;
 use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId,
 };
@@ -203,6 +204,7 @@ struct ContextMessageRow {
     author_kind: AuthorKind,
     text: Arc<str>,
     mentions: Vec<Mention>,
+    attachments: Vec<Attachment>,
     edits: u32,
     heard: u64,
     is_shared: u8,
@@ -248,6 +250,7 @@ impl ContextMessageRow {
             author: Author { id: self.author, kind: self.author_kind },
             text: self.text,
             mentions: self.mentions,
+            attachments: self.attachments,
             edits: self.edits,
         })
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::chat::attachment::searched_names;
 use crate::chat::{
     Channel, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction, ReactionChange,
     User, Visibility,
@@ -211,22 +212,17 @@ pub async fn hear_edit(
         // A command was carried out as it was first written; what it is edited to is ignored.
         EditEligibility::Command => return Ok(counters.unchanged_receipt()),
         // Where the text was withheld, the edited text is withheld, too.
-        EditEligibility::Redacted if before.text.is_empty() => {
+        EditEligibility::Redacted if before.is_erased() => {
             return Ok(counters.unchanged_receipt());
         }
         EditEligibility::Redacted => Edit { mentions: Vec::new(), ..edit.clone() },
     };
     let is_old = edited_ms.is_some_and(|edited_ms| edited_ms >= edit.at.as_millisecond());
-    if before.text == edit.text || is_old {
+    if !before.is_changed_by(edit) || is_old {
         return Ok(counters.unchanged_receipt());
     }
     counters.revision += 1;
-    let after = Message {
-        text: edit.text.clone(),
-        mentions: edit.mentions.clone(),
-        edits: before.edits + 1,
-        ..before.clone()
-    };
+    let after = before.edited(edit);
     let mut pending_states =
         PendingStates::read(connection, &HashSet::from([&edit.conversation])).await?;
     let pending_state = pending_states.entry(&edit.conversation);
@@ -263,6 +259,8 @@ pub async fn hear_edit(
         .bind(counters.revision as i64)
         .bind(decision)
         .bind(edit.at.as_millisecond())
+        .bind(json!(after.attachments).to_string())
+        .bind(searched_names(&after.attachments))
         .execute(&mut *connection)
         .await?;
     effects.write(connection).await?;
@@ -523,6 +521,8 @@ fn message_values(
         revision,
         i64::from(disposition.is_redacted()),
         client_message_id,
+        json!(message.attachments).to_string(),
+        searched_names(&message.attachments),
     ])
 }
 

@@ -59,6 +59,7 @@ pub fn message_from_row(row: &Row) -> RowResult<Message> {
         },
         text: column::<String>(row, "text")?.into(),
         mentions: parse_json(&column::<String>(row, "mentions")?)?,
+        attachments: parse_json(&column::<String>(row, "attachments")?)?,
         edits: column(row, "edits")?,
     })
 }
@@ -431,6 +432,7 @@ struct RecalledRow {
     author_kind: AuthorKind,
     text: Arc<str>,
     mentions: String,
+    attachments: String,
     edits: u32,
     name: Option<Arc<str>>,
     channel_name: Option<Arc<str>>,
@@ -447,6 +449,7 @@ impl RecalledRow {
             author: Author { id: self.author, kind: self.author_kind },
             text: self.text,
             mentions: parse_json(&self.mentions)?,
+            attachments: parse_json(&self.attachments)?,
             edits: self.edits,
         };
         Ok(RecalledMessage {

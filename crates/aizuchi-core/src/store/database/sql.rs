@@ -49,6 +49,7 @@ macro_rules! messages {
             "SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind,
                 CASE WHEN m.deleted_ms IS NULL THEN m.text ELSE '' END AS text,
                 m.mentions, m.edits, m.deleted_ms, m.is_expired, m.withheld, m.gate, m.visibility,
+                CASE WHEN m.deleted_ms IS NULL THEN m.attachments ELSE '[]' END AS attachments,
                 max(m.revision, coalesce(m.reacted, 0)) AS revision, u.name,
                 CASE WHEN m.reacted IS NULL THEN '[]' ELSE
                     (SELECT json_group_array(json_array(emoji, user_id, kind, name)) FROM
@@ -312,7 +313,7 @@ statements! {
     PUT_MESSAGES = "
         INSERT INTO messages
             (workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, visibility,
-             gate, decision, heard, revision, withheld, sent_as, reacted)
+             gate, decision, heard, revision, withheld, sent_as, attachments, file_names, reacted)
         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, CAST(value ->> 4 AS BIGINT), value ->> 5,
             value ->> 6, value ->> 7, value ->> 8,
             coalesce((SELECT visibility FROM channels
@@ -322,7 +323,7 @@ statements! {
             CASE WHEN EXISTS (SELECT 1 FROM resets
                 WHERE workspace = value ->> 0 AND channel = value ->> 1 AND thread = value ->> 3
                     AND until_ms > CAST(value ->> 4 AS BIGINT)) THEN 1 ELSE CAST(value ->> 12 AS BIGINT) END,
-            value ->> 13,
+            value ->> 13, value ->> 14, value ->> 15,
             CASE WHEN EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early WHERE is_early = 1)
                 AND EXISTS (SELECT 1 FROM reactions INDEXED BY reactions_early
                 WHERE workspace = value ->> 0 AND message = value ->> 2 AND channel = value ->> 1
@@ -341,7 +342,7 @@ statements! {
         WHERE true
         ON CONFLICT DO NOTHING";
     UNDELETED_MESSAGE = "
-        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, edits, edited_ms,
+        SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, attachments, edits, edited_ms,
             CASE WHEN gate IS NOT DISTINCT FROM 'command' THEN 2 ELSE withheld END AS attention
         FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND thread = ?4 AND deleted_ms IS NULL";
@@ -357,10 +358,11 @@ statements! {
     EDIT_MESSAGE = "
         UPDATE messages
         SET text = ?4, mentions = ?5, edits = edits + 1, revision = ?6, decision = coalesce(?7, decision),
-            edited_ms = ?8
+            edited_ms = ?8, attachments = ?9, file_names = ?10
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     DELETE_MESSAGE = "
-        UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?4, revision = ?5, sent_as = NULL
+        UPDATE messages
+        SET text = '', mentions = '[]', attachments = '[]', file_names = '', deleted_ms = ?4, revision = ?5, sent_as = NULL
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     PUT_CHANNEL = "
         INSERT INTO channels (workspace, id, name, visibility) VALUES (?1, ?2, ?3, ?4)
@@ -761,8 +763,8 @@ statements! {
 
     /// Those of the messages ?2, listed as [channel, id], that still exist.
     SOURCE_MESSAGES = "
-        SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions, m.edits,
-            m.visibility
+        SELECT m.workspace, m.channel, m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text, m.mentions,
+            m.attachments, m.edits, m.visibility
         FROM json_each(?2) AS j
         CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0
         WHERE m.deleted_ms IS NULL AND m.withheld = 0

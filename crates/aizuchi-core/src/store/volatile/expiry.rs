@@ -107,7 +107,7 @@ impl VolatileState {
         (record.is_deleted, record.is_expired) = (true, true);
         record.reactions.clear();
         record.revision = revision;
-        let erased = Message { text: "".into(), mentions: Vec::new(), ..(*record.message).clone() };
+        let erased = record.message.erased();
         record.message = Arc::new(erased);
         record.terms.take();
         self.last_change = revision;

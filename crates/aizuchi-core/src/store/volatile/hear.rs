@@ -88,7 +88,7 @@ impl VolatileState {
             return self.receipt(None);
         }
         let withheld =
-            stored.filter(|record| record.is_redacted).map(|record| record.message.text.is_empty());
+            stored.filter(|record| record.is_redacted).map(|record| record.message.is_erased());
         let edit = &match withheld {
             // Where the text was withheld, the edited text is withheld, too.
             Some(true) => return self.receipt(None),
@@ -163,8 +163,7 @@ impl VolatileState {
         record.reactions.clear();
         record.revision = revision;
         let before = record.message.clone();
-        let erased = Message { text: "".into(), mentions: Vec::new(), ..(*record.message).clone() };
-        record.message = Arc::new(erased);
+        record.message = Arc::new(record.message.erased());
         record.terms.take();
         (self.revision, self.last_change) = (revision, revision);
         self.drop_outdated_links(conversation, &deletion.message);
@@ -307,16 +306,11 @@ impl VolatileState {
             .message_mut(&edit.conversation, &edit.message)
             .filter(|record| !record.is_deleted)?;
         let before = record.message.clone();
-        if before.text == edit.text || record.edited.is_some_and(|edited| edited >= edit.at) {
+        if !before.is_changed_by(edit) || record.edited.is_some_and(|edited| edited >= edit.at) {
             return None;
         }
         record.edited = Some(edit.at);
-        record.message = Arc::new(Message {
-            text: edit.text.clone(),
-            mentions: edit.mentions.clone(),
-            edits: before.edits + 1,
-            ..(*before).clone()
-        });
+        record.message = Arc::new(before.edited(edit));
         record.terms.take();
         record.revision = revision;
         let after = record.message.clone();

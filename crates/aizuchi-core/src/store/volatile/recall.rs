@@ -81,6 +81,6 @@ impl VolatileState {
 impl MessageRecord {
     /// What search compares. It is made when it is first needed: hardly any replay searches.
     fn terms(&self) -> &TermHashes {
-        self.terms.get_or_init(|| TermHashes::new(&self.message.text))
+        self.terms.get_or_init(|| TermHashes::new(&self.message.searched_text()))
     }
 }

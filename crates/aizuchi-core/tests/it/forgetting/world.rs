@@ -241,6 +241,7 @@ impl World {
                 },
                 text: sent.text.as_str().into(),
                 mentions,
+                attachments: Vec::new(),
                 edits: 0,
             }
         });

@@ -334,7 +334,8 @@ impl World {
                 Heard::Message(Message { id, ..shown.written }, Arrival::Live)
             }
             EventKind::Edit { text, mentions, .. } => {
-                Heard::Edit(Edit { conversation, message, at, text: text.into(), mentions })
+                let (text, attachments) = (text.into(), None);
+                Heard::Edit(Edit { conversation, message, at, text, mentions, attachments })
             }
             EventKind::Deletion(_) => Heard::Deletion(Deletion { conversation, message, at }),
             EventKind::Reaction(_, user) => Heard::Reaction(Reaction {

@@ -4,7 +4,7 @@
 macro_rules! message_json {
     () => {
         "json_array(m.id, m.thread, m.at_ms, m.author, m.author_kind, m.text,
-            json(m.mentions), m.edits, m.heard, CASE m.visibility WHEN 'public' THEN 1 ELSE 0 END, u.name,
+            json(m.mentions), json(m.attachments), m.edits, m.heard, CASE m.visibility WHEN 'public' THEN 1 ELSE 0 END, u.name,
             CASE m.mentions WHEN '[]' THEN NULL ELSE
                 (SELECT json_group_object(n.id, n.name) FROM
                     (SELECT CASE type WHEN 'object' THEN value ->> 'user' END AS person

@@ -112,7 +112,7 @@ statements! {
     /// ?1 lists [workspace, channel, id, revision]: each has a revision of its own, so that a reader that pages through
     /// revisions misses none. The author stays, so that a user who is forgotten later is forgotten here, too.
     EXPIRE_MESSAGES = concat!("
-        UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?2, is_expired = 1, revision = n.new_revision
+        UPDATE messages SET text = '', mentions = '[]', attachments = '[]', file_names = '', deleted_ms = ?2, is_expired = 1, revision = n.new_revision
         FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 3 AS BIGINT) AS new_revision
             FROM ", listed_messages!(), "
             WHERE m.deleted_ms IS NULL) AS n

@@ -227,13 +227,13 @@ statements! {
     /// Turns messages into anonymous tombstones. They keep their ids, so that a message that is sent once more stays
     /// forgotten.
     ERASE_MESSAGES = concat!("
-        UPDATE messages SET author = ?3, text = '', mentions = '[]',
+        UPDATE messages SET author = ?3, text = '', mentions = '[]', attachments = '[]', file_names = '',
             deleted_ms = coalesce(deleted_ms, ?4)
         WHERE rowid IN (", listed_messages!(), ")"
     );
     /// ?2 lists [channel, id, revision]. Only messages of the persona's are erased, whatever is listed.
     ERASE_OWN_MESSAGES = "
-        UPDATE messages SET text = '', mentions = '[]', deleted_ms = ?3, revision = n.new_revision
+        UPDATE messages SET text = '', mentions = '[]', attachments = '[]', file_names = '', deleted_ms = ?3, revision = n.new_revision
         FROM (SELECT DISTINCT m.rowid AS line, CAST(j.value ->> 2 AS BIGINT) AS new_revision
             FROM json_each(?2) AS j
             CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = j.value ->> 1 AND m.channel = j.value ->> 0

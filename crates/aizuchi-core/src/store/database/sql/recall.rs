@@ -25,7 +25,7 @@ macro_rules! recalled_messages {
             "SELECT json_group_array(json_object('workspace', m.workspace, 'channel', m.channel,
                 'id', m.id, 'thread', m.thread, 'at_ms', m.at_ms, 'author', m.author,
                 'author_kind', m.author_kind, 'text', m.text, 'mentions', m.mentions,
-                'edits', m.edits, 'name', u.name, 'channel_name', c.name)) AS lines
+                'attachments', m.attachments, 'edits', m.edits, 'name', u.name, 'channel_name', c.name)) AS lines
             FROM json_each(?5) AS j ",
             $which,
             " LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
@@ -49,7 +49,8 @@ statements! {
             UNION ALL
             SELECT (SELECT min(m.workspace) FROM messages AS m WHERE m.workspace > spaces.workspace)
             FROM spaces WHERE spaces.workspace IS NOT NULL)
-        SELECT json_group_array(json_array(m.workspace, m.channel, m.visibility, m.id, m.text,
+        SELECT json_group_array(json_array(m.workspace, m.channel, m.visibility, m.id,
+            m.text || ' ' || m.file_names,
             (SELECT l.number FROM recall_lines AS l
              CROSS JOIN recall_rooms AS r ON r.number = l.number >> 32
              WHERE l.id = m.id AND r.workspace = m.workspace AND r.channel = m.channel))) AS lines
@@ -135,7 +136,7 @@ statements! {
     /// The newest ?4 messages that are not indexed with their current text.
     NEWEST_UNINDEXED = concat!(
         "SELECT json_group_array(json_array(place, at_ms, text)) AS lines FROM
-            (SELECT m.rowid AS place, m.at_ms, m.text
+            (SELECT m.rowid AS place, m.at_ms, m.text || ' ' || m.file_names AS text
              FROM messages AS m INDEXED BY messages_by_revision
              LEFT JOIN channels AS c ON c.workspace = m.workspace AND c.id = m.channel
              WHERE m.workspace = ?1 AND m.revision > (SELECT revision FROM recall_watermark)

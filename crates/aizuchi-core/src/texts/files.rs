@@ -1,0 +1,79 @@
+//! The words for files that were sent with messages: in prompts, on pages, and in exports.
+
+use crate::chat::Message;
+use crate::chat::attachment::{Attachment, AttachmentKind};
+use crate::persona::Language;
+
+texts! {
+    picture: "picture" / "画像";
+    audio: "audio" / "音声";
+    video: "video" / "動画";
+    file: "file" / "ファイル";
+    /// In a prompt.
+    quoted(kind: &str, name: &str): "{kind} “{name}”" / "{kind}「{name}」";
+    alt_text(text: &str): "which its sender calls “{text}”" / "送った人の説明は「{text}」";
+    picture_unread: "nobody has described it yet" / "まだ誰も説明していません";
+    audio_unread: "nobody has listened to it yet" / "まだ誰も聞いていません";
+    video_unread: "nobody has watched it yet" / "まだ誰も見ていません";
+    file_unread: "nobody has opened it yet" / "まだ誰も開いていません";
+    unreadable: "it could not be opened" / "開けませんでした";
+    /// What it says follows, line by line.
+    begins: "it begins:" / "冒頭:";
+    list_separator: ", " / "、";
+}
+
+/// What a file is.
+pub fn kind(language: Language, kind: AttachmentKind) -> &'static str {
+    match kind {
+        AttachmentKind::Picture => picture(language),
+        AttachmentKind::Audio => audio(language),
+        AttachmentKind::Video => video(language),
+        AttachmentKind::Text | AttachmentKind::Other => file(language),
+    }
+}
+
+/// That nobody knows what is in it.
+pub fn unread(language: Language, kind: AttachmentKind) -> &'static str {
+    match kind {
+        AttachmentKind::Picture => picture_unread(language),
+        AttachmentKind::Audio => audio_unread(language),
+        AttachmentKind::Video => video_unread(language),
+        AttachmentKind::Text | AttachmentKind::Other => file_unread(language),
+    }
+}
+
+/// `[picture: plan.png]`
+pub fn label(language: Language, attachment: &Attachment) -> String {
+    let kind = kind(language, attachment.kind());
+    match attachment.name.is_empty() {
+        true => format!("[{kind}]"),
+        false => format!("[{kind}: {}]", attachment.name),
+    }
+}
+
+/// What people see of a message: its text, and a line for each of its files.
+pub fn shown_text(language: Language, message: &Message) -> String {
+    let labels = message.attachments.iter().map(|attachment| label(language, attachment));
+    let text = (!message.text.is_empty()).then(|| message.text.to_string());
+    text.into_iter().chain(labels).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_what_it_is() {
+        for (name, media_type, english, japanese) in [
+            ("plan.png", "image/png", "[picture: plan.png]", "[画像: plan.png]"),
+            ("", "audio/ogg", "[audio]", "[音声]"),
+            ("a.mov", "", "[video: a.mov]", "[動画: a.mov]"),
+            ("計画.pdf", "application/pdf", "[file: 計画.pdf]", "[ファイル: 計画.pdf]"),
+            ("a.log", "text/plain", "[file: a.log]", "[ファイル: a.log]"),
+        ] {
+            let attachment = Attachment::new("F1", name, media_type, 0);
+            assert_eq!(label(Language::En, &attachment), english);
+            assert_eq!(label(Language::Ja, &attachment), japanese);
+        }
+    }
+}

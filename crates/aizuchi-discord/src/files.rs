@@ -1,0 +1,68 @@
+//! The files of messages: what Discord tells of them.
+
+use serde_json::Value;
+
+use crate::json::{array_at, id_str, non_empty_str};
+use aizuchi_core::chat::attachment::Attachment;
+
+/// Users send at most ten at once, and may forward as many.
+const MAX_FILES: usize = 20;
+
+/// The files of a message and of those that it forwards. Parts of an unexpected shape are skipped.
+pub fn parse_files(message: &Value) -> Vec<Attachment> {
+    files_of(message).filter_map(parse_file).take(MAX_FILES).collect()
+}
+
+fn files_of(message: &Value) -> impl Iterator<Item = &Value> {
+    let forwarded = array_at(message, "message_snapshots");
+    let forwarded = forwarded.flat_map(|snapshot| array_at(&snapshot["message"], "attachments"));
+    array_at(message, "attachments").chain(forwarded)
+}
+
+fn parse_file(file: &Value) -> Option<Attachment> {
+    let id = id_str(&file["id"])?;
+    let text = |key: &str| non_empty_str(&file[key]).unwrap_or_default();
+    let name = [text("title"), text("filename")].into_iter().find(|name| !name.is_empty());
+    // Of a voice message Discord always tells the waveform.
+    let media_type = match (text("content_type"), file["waveform"].is_string()) {
+        ("", true) => "audio/ogg",
+        (media_type, _) => media_type,
+    };
+    let size_bytes = file["size"].as_u64().unwrap_or(0);
+    let attachment = Attachment::new(id, name.unwrap_or_default(), media_type, size_bytes);
+    Some(attachment.with_alt_text(text("description")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_discord_tells_of_a_file_is_kept_and_the_rest_is_skipped() {
+        let message = json!({"content": "see",
+            "attachments": [
+                {"id": "7", "filename": "plan.png", "content_type": "image/png", "size": 9,
+                    "description": "our\nplan", "url": "https://cdn.discordapp.com/attachments/1/7/plan.png?ex=1"},
+                {"id": "8", "filename": "voice-message.ogg", "waveform": "AAA"},
+                {"id": "9", "title": "the plan", "filename": "the_plan.pdf", "size": "big"},
+                {"filename": "without an id"},
+                1,
+            ],
+            "message_snapshots": [{"message": {"attachments": [{"id": "10", "filename": "old.log"}]}}, 5],
+        });
+        assert_eq!(
+            parse_files(&message),
+            [
+                Attachment::new("7", "plan.png", "image/png", 9).with_alt_text("our plan"),
+                Attachment::new("8", "voice-message.ogg", "audio/ogg", 0),
+                Attachment::new("9", "the plan", "", 0),
+                Attachment::new("10", "old.log", "", 0),
+            ]
+        );
+        for odd in [json!({"attachments": "none"}), json!({}), json!([]), json!("text")] {
+            assert_eq!(parse_files(&odd), []);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The files of messages: what Slack tells of them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::from_slack::{non_empty_str, parse_id};
+use aizuchi_core::chat::attachment::Attachment;
+
+/// Users send at most ten at once.
+const MAX_FILES: usize = 20;
+const MAX_URL_BYTES: usize = 2_000;
+
+/// The files of a message. Files that were deleted and parts of an unexpected shape are skipped.
+pub fn parse_files(message: &Value) -> Vec<Attachment> {
+    let files = message["files"].as_array().into_iter().flatten();
+    files.filter_map(parse_file).take(MAX_FILES).collect()
+}
+
+fn parse_file(file: &Value) -> Option<Attachment> {
+    let id = parse_id(&file["id"])?;
+    if file["mode"] == "tombstone" {
+        return None;
+    }
+    let text = |key: &str| non_empty_str(&file[key]).unwrap_or_default();
+    let name = [text("name"), text("title")].into_iter().find(|name| !name.is_empty());
+    let size_bytes = file["size"].as_u64().unwrap_or(0);
+    let attachment = Attachment::new(id, name.unwrap_or_default(), text("mimetype"), size_bytes);
+    let url = non_empty_str(&file["url_private"]).filter(|url| url.len() <= MAX_URL_BYTES);
+    Some(Attachment { url: url.map(Arc::from), ..attachment.with_alt_text(text("alt_txt")) })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_slack_tells_of_a_file_is_kept_and_the_rest_is_skipped() {
+        let message = json!({"text": "see", "files": [
+            {"id": "F1", "name": "plan.png", "mimetype": "image/png", "size": 7, "alt_txt": "our\nplan",
+                "url_private": "https://files.slack.com/files-pri/T1-F1/plan.png"},
+            {"id": "F2", "title": "notes", "mimetype": 5, "size": "big"},
+            {"id": "F3", "mode": "tombstone"},
+            {"name": "without an id"},
+            "odd",
+        ]});
+        let plan = Attachment {
+            url: Some("https://files.slack.com/files-pri/T1-F1/plan.png".into()),
+            ..Attachment::new("F1", "plan.png", "image/png", 7).with_alt_text("our plan")
+        };
+        assert_eq!(parse_files(&message), [plan, Attachment::new("F2", "notes", "", 0)]);
+        for odd in [json!({"files": "none"}), json!({}), json!([]), json!("text")] {
+            assert_eq!(parse_files(&odd), []);
+        }
+    }
+}
