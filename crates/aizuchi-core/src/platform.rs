@@ -30,7 +30,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{ConversationId, WorkspaceId};
+use crate::chat::attachment::Attachment;
+use crate::chat::{ConversationId, Message, WorkspaceId};
 use crate::command::reply::CommandReplies;
 use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
@@ -76,6 +77,16 @@ pub trait Platform: Send + Sync {
 
     /// Backfills the conversation before others, because a step waits for it.
     fn prioritize_backfill(&self, _conversation: &ConversationId) {}
+
+    /// Fetches the content of a message's file, if it has at most `max_bytes`. Only reads, so it may be repeated.
+    async fn fetch_file(
+        &self,
+        _message: &Message,
+        _attachment: &Attachment,
+        _max_bytes: usize,
+    ) -> Result<Vec<u8>, PlatformError> {
+        Err(PlatformError::Refused("this platform has no files".to_owned()))
+    }
 
     /// The maximum length of a post, as [`split::length`] counts.
     fn max_post_length(&self) -> usize;

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use jiff::SignedDuration;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, Response, StatusCode};
+use reqwest::{Client, Method, Response, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use crate::rate_limit::{RateLimitBucket, RateLimitRoute, RateLimiter};
 use crate::settings::DiscordSettings;
 use aizuchi_core::clock::{Clock, duration_from_seconds};
 use aizuchi_core::current::Current;
-use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
+use aizuchi_core::platform::http_body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 use aizuchi_core::platform::json::parse_json;
 use aizuchi_core::platform::log_sentence::to_log_sentence;
@@ -219,6 +219,47 @@ impl DiscordApi {
         parse_body(status, &body)
     }
 
+    /// Fetches a file of at most `max_bytes` from where Discord keeps files. Its address is all that is needed for it, so
+    /// nothing else is sent.
+    pub async fn fetch_file(
+        &self,
+        url: &str,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, DiscordApiError> {
+        let refused = |status: u16, message: &str| {
+            let message = message.to_owned();
+            DiscordApiError::Refused(DiscordRefusal { status, code: 0, message })
+        };
+        let Some(url) = self.file_url(url) else {
+            return Err(refused(0, "an address that is not Discord's"));
+        };
+        let response = self.client.get(url).send().await.map_err(|error| send_error(&error))?;
+        let status = response.status();
+        if status.is_redirection() || status.is_client_error() {
+            let reason = status.canonical_reason().unwrap_or("no");
+            return Err(refused(status.as_u16(), reason));
+        }
+        if !status.is_success() {
+            return Err(DiscordApiError::Unreachable(format!("it answers {status}")));
+        }
+        match read_body(response, max_bytes).await {
+            Ok(bytes) => Ok(bytes),
+            Err(error @ BodyError::TooLarge) => Err(refused(status.as_u16(), &error.to_string())),
+            Err(error @ BodyError::Broken(_)) => {
+                Err(DiscordApiError::Unreachable(error.to_string()))
+            }
+        }
+    }
+
+    /// The URL, if it belongs to Discord's store of files or to the host of the configured API.
+    fn file_url(&self, url: &str) -> Option<Url> {
+        const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
+        let url = Url::parse(url).ok()?;
+        let is_discord = url.scheme() == "https" && HOSTS.contains(&url.host_str()?);
+        let is_base = Url::parse(&self.base).is_ok_and(|base| base.origin() == url.origin());
+        (is_discord || is_base).then_some(url)
+    }
+
     fn update_bucket(&self, route: &RateLimitRoute, response: &Response) {
         let number = |name: &str| header(response, name)?.parse::<f64>().ok();
         let bucket = (|| {
@@ -334,6 +375,7 @@ fn send_error(error: &reqwest::Error) -> DiscordApiError {
 #[cfg(test)]
 mod tests {
     use aizuchi_harness::endless::{ENDLESS_BODIES, EndlessBody, EndlessServer};
+    use aizuchi_harness::recording::RecordingServer;
     use jiff::tz::TimeZone;
     use serde_json::json;
 
@@ -354,6 +396,45 @@ mod tests {
             let error = api.call(&ApiRequest::get("/users/@me")).await.unwrap_err();
             assert_eq!(error, expected, "{status} {body:?}");
             server.closed(1).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_is_fetched_from_discord_alone_and_without_the_token() {
+        let elsewhere = RecordingServer::start("200 OK", &[], "a boat").await;
+        let target = format!("{}/boat.png", elsewhere.base);
+        let files = RecordingServer::start("200 OK", &[("content-type", "image/png")], "PNG").await;
+        let api = DiscordApi::new(&settings(&files.base), Clock::system()).unwrap();
+        let own = format!("{}/attachments/1/7/boat.png?ex=1", files.base);
+        assert_eq!(api.fetch_file(&own, 3).await, Ok(b"PNG".to_vec()));
+        let error = api.fetch_file(&own, 2).await.unwrap_err();
+        assert_eq!(error.to_string(), "Discord says the answer is too large (200)");
+        assert!(files.heads().iter().all(|head| !head.to_lowercase().contains("authorization")));
+        let error = api.fetch_file(&target, 100).await.unwrap_err();
+        assert_eq!(error.to_string(), "Discord says an address that is not Discord's (0)");
+
+        let leading = RecordingServer::start("302 Found", &[("location", &*target)], "").await;
+        let api = DiscordApi::new(&settings(&leading.base), Clock::system()).unwrap();
+        let error = api.fetch_file(&format!("{}/7", leading.base), 100).await.unwrap_err();
+        assert_eq!(error.to_string(), "Discord says Found (302)");
+        assert_eq!((leading.heads().len(), elsewhere.heads()), (1, Vec::new()));
+    }
+
+    #[test]
+    fn files_are_at_discords_hosts() {
+        let api = DiscordApi::new(&settings("http://127.0.0.1:4000/api/v10"), Clock::system());
+        let api = api.unwrap();
+        for (url, is_allowed) in [
+            ("https://cdn.discordapp.com/attachments/1/7/a.png?ex=1&is=2&hm=3", true),
+            ("https://media.discordapp.net/attachments/1/7/a.png", true),
+            ("http://127.0.0.1:4000/attachments/1/7/a.png", true),
+            ("http://cdn.discordapp.com/attachments/1/7/a.png", false),
+            ("https://cdn.discordapp.com@evil.example/a.png", false),
+            ("https://cdn.discordapp.com.evil.example/a.png", false),
+            ("http://127.0.0.1:4001/a.png", false),
+            ("a.png", false),
+        ] {
+            assert_eq!(api.file_url(url).is_some(), is_allowed, "{url}");
         }
     }
 

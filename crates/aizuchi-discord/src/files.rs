@@ -1,9 +1,15 @@
-//! The files of messages: what Discord tells of them.
+//! The files of messages: what Discord tells of them, and how the content of one is fetched. Links to files expire after
+//! a day, so the message is asked for a new one.
 
 use serde_json::Value;
 
+use crate::DiscordPlatform;
+use crate::api::ApiRequest;
 use crate::json::{array_at, id_str, non_empty_str};
+use crate::post::{history_error, post_error};
+use aizuchi_core::chat::Message;
 use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::platform::PlatformError;
 
 /// Users send at most ten at once, and may forward as many.
 const MAX_FILES: usize = 20;
@@ -31,6 +37,31 @@ fn parse_file(file: &Value) -> Option<Attachment> {
     let size_bytes = file["size"].as_u64().unwrap_or(0);
     let attachment = Attachment::new(id, name.unwrap_or_default(), media_type, size_bytes);
     Some(attachment.with_alt_text(text("description")))
+}
+
+impl DiscordPlatform {
+    /// Fetches the content of a file, if it has at most `max_bytes`.
+    pub(super) async fn fetch_content(
+        &self,
+        message: &Message,
+        attachment: &Attachment,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, PlatformError> {
+        let asked = self
+            .call_on_message(
+                &message.conversation,
+                &message.id,
+                message.id.as_str(),
+                ApiRequest::get,
+            )
+            .await
+            .map_err(history_error)?;
+        let file = files_of(&asked).find(|file| file["id"] == *attachment.id);
+        let Some(url) = file.and_then(|file| non_empty_str(&file["url"])) else {
+            return Err(PlatformError::Refused("the message has this file no more".to_owned()));
+        };
+        self.api.fetch_file(url, max_bytes).await.map_err(post_error)
+    }
 }
 
 #[cfg(test)]

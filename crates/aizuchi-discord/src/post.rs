@@ -15,7 +15,8 @@ use crate::text::fuzzy_match::is_fuzzy_match;
 use crate::text::write::{
     MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown, to_markdown_without_names,
 };
-use aizuchi_core::chat::{ConversationId, MessageId};
+use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::chat::{ConversationId, Message, MessageId};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
@@ -115,6 +116,15 @@ impl Platform for DiscordPlatform {
 
     fn prioritize_backfill(&self, conversation: &ConversationId) {
         self.prioritize_conversation(conversation);
+    }
+
+    async fn fetch_file(
+        &self,
+        message: &Message,
+        attachment: &Attachment,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, PlatformError> {
+        self.fetch_content(message, attachment, max_bytes).await
     }
 
     fn max_post_length(&self) -> usize {

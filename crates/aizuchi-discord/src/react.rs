@@ -8,7 +8,7 @@ use crate::api::{ApiRequest, DiscordApiError};
 use crate::json::non_empty_str;
 use crate::post::{UNKNOWN_MESSAGE, discord_channel, history_error, post_error};
 use crate::text::emoji::GuildEmoji;
-use aizuchi_core::chat::MessageId;
+use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::PlatformError;
 
@@ -23,7 +23,8 @@ impl DiscordPlatform {
         };
         let path = format!("{message_id}/reactions/{emoji}/@me");
         let call = |path| ApiRequest::new(Method::PUT, path, None);
-        self.call_on_message(item, message_id, &path, call).await.map_err(post_error)?;
+        let conversation = &item.conversation;
+        self.call_on_message(conversation, message_id, &path, call).await.map_err(post_error)?;
         Ok(self.reaction_posted(item, message_id))
     }
 
@@ -33,7 +34,7 @@ impl DiscordPlatform {
         message_id: &MessageId,
     ) -> Result<Option<PostedMessage>, PlatformError> {
         let message = self
-            .call_on_message(item, message_id, message_id.as_str(), ApiRequest::get)
+            .call_on_message(&item.conversation, message_id, message_id.as_str(), ApiRequest::get)
             .await
             .map_err(history_error)?;
         let emoji = self.emoji_path_for(item);
@@ -57,15 +58,14 @@ impl DiscordPlatform {
     }
 
     /// Calls a path on a message. A thread's starter is in the parent channel, except in a forum.
-    async fn call_on_message(
+    pub(super) async fn call_on_message(
         &self,
-        item: &OutboxItem,
+        conversation: &ConversationId,
         message_id: &MessageId,
         path: &str,
         call: impl Fn(String) -> ApiRequest,
     ) -> Result<Value, DiscordApiError> {
         let at = |channel: &str| call(format!("/channels/{channel}/messages/{path}"));
-        let conversation = &item.conversation;
         let thread = conversation.thread.as_ref();
         if thread != Some(message_id) {
             return self.call(&at(discord_channel(conversation, thread))).await;

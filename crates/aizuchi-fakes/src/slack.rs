@@ -75,6 +75,7 @@ const DEFAULT_SCOPES: &[&str] = &[
     "chat:write",
     "commands",
     "emoji:read",
+    "files:read",
     "groups:history",
     "groups:read",
     "im:history",

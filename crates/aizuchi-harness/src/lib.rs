@@ -5,6 +5,7 @@ pub mod effort;
 pub mod net;
 pub mod random;
 pub mod endless;
+pub mod recording;
 pub mod postgres;
 pub mod providers;
 pub mod harness;

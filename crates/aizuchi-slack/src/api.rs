@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use jiff::SignedDuration;
-use reqwest::header::RETRY_AFTER;
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::from_slack::non_empty_str;
-use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
+use aizuchi_core::platform::http_body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 use aizuchi_core::platform::json::parse_json;
 use aizuchi_core::platform::log_sentence::to_log_sentence;
@@ -68,6 +68,17 @@ impl SlackApiError {
         ];
         PERMANENT.contains(&code)
     }
+}
+
+/// What Slack means when it asks to sign in.
+pub const NO_ACCESS: &str = "to sign in: the app lacks the scope files:read";
+
+/// A file of a message.
+#[derive(Debug)]
+pub struct SlackFile {
+    pub bytes: Vec<u8>,
+    /// Slack says that it is a web page.
+    pub is_page: bool,
 }
 
 pub struct SlackApiResponse {
@@ -144,6 +155,41 @@ impl SlackApi {
             }
             status if status.is_client_error() => Err(SlackApiError::Refused(status.to_string())),
             status => Err(SlackApiError::OutcomeUnknown(format!("it answers {status}"))),
+        }
+    }
+
+    /// Fetches a file of at most `max_bytes`. The token goes to Slack, and nowhere that Slack leads to.
+    pub async fn fetch_file(
+        &self,
+        token: &SecretString,
+        url: &str,
+        max_bytes: usize,
+    ) -> Result<SlackFile, SlackApiError> {
+        let Some(url) = self.allowed_url(url) else {
+            return Err(SlackApiError::Refused("an address that is not Slack's".to_owned()));
+        };
+        let call = self.client.get(url).bearer_auth(token.expose_secret());
+        let response = call.send().await.map_err(|error| send_error(&error))?;
+        match response.status() {
+            status if status.is_success() => {}
+            StatusCode::TOO_MANY_REQUESTS => {
+                let wait = retry_after(&response).unwrap_or(DEFAULT_RETRY_AFTER);
+                return Err(SlackApiError::RateLimited(wait));
+            }
+            status if status.is_redirection() => {
+                return Err(SlackApiError::Refused(NO_ACCESS.to_owned()));
+            }
+            status if status.is_client_error() => {
+                return Err(SlackApiError::Refused(status.to_string()));
+            }
+            status => return Err(SlackApiError::Unreachable(format!("it answers {status}"))),
+        }
+        let content_type = response.headers().get(CONTENT_TYPE);
+        let is_page = content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+        match read_body(response, max_bytes).await {
+            Ok(bytes) => Ok(SlackFile { bytes, is_page }),
+            Err(error @ BodyError::TooLarge) => Err(SlackApiError::Refused(error.to_string())),
+            Err(error @ BodyError::Broken(_)) => Err(SlackApiError::Unreachable(error.to_string())),
         }
     }
 
@@ -243,6 +289,7 @@ fn scopes(response: &Response) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use aizuchi_harness::endless::{ENDLESS_BODIES, EndlessBody, EndlessServer};
+    use aizuchi_harness::recording::RecordingServer;
     use serde_json::json;
 
     use super::*;
@@ -265,6 +312,32 @@ mod tests {
             "Slack's answer is not known: it answers 500 Internal Server Error"
         );
         server.closed(1).await;
+    }
+
+    #[tokio::test]
+    async fn a_file_is_fetched_with_the_token_from_slack_alone() {
+        let token = SecretString::from("xoxb-1");
+        let elsewhere = RecordingServer::start("200 OK", &[], "a boat").await;
+        let slack = RecordingServer::start("200 OK", &[("content-type", "image/png")], "PNG").await;
+        let api = SlackApi::new(&slack.base, Duration::from_secs(600)).unwrap();
+        let fetch = |url: String, max_bytes| {
+            let (api, token) = (&api, &token);
+            async move { api.fetch_file(token, &url, max_bytes).await.map(|file| file.bytes) }
+        };
+        let refused = |why: &str| Err(SlackApiError::Refused(why.to_owned()));
+        let own = format!("{}/files-pri/T1-F1/boat.png", slack.base);
+        assert_eq!(fetch(own.clone(), 3).await, Ok(b"PNG".to_vec()));
+        assert_eq!(fetch(own, 2).await, refused("the answer is too large"));
+        assert!(slack.heads().iter().all(|head| head.contains("authorization: Bearer xoxb-1")));
+
+        let leading = format!("{}/boat.png", elsewhere.base);
+        let leading = RecordingServer::start("302 Found", &[("location", &*leading)], "").await;
+        let api = SlackApi::new(&leading.base, Duration::from_secs(600)).unwrap();
+        let fetched = api.fetch_file(&token, &format!("{}/F1", leading.base), 100).await;
+        assert_eq!(fetched.map(|file| file.bytes), refused(NO_ACCESS));
+        let foreign = api.fetch_file(&token, &format!("{}/F1", elsewhere.base), 100).await;
+        assert_eq!(foreign.map(|file| file.bytes), refused("an address that is not Slack's"));
+        assert_eq!((leading.heads().len(), elsewhere.heads()), (1, Vec::new()));
     }
 
     #[test]

@@ -1,11 +1,15 @@
-//! The files of messages: what Slack tells of them.
+//! The files of messages: what Slack tells of them, and how the content of one is fetched.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::SlackPlatform;
+use crate::api::{NO_ACCESS, SlackApiError};
 use crate::from_slack::{non_empty_str, parse_id};
+use crate::post::post_error;
 use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::platform::PlatformError;
 
 /// Users send at most ten at once.
 const MAX_FILES: usize = 20;
@@ -28,6 +32,26 @@ fn parse_file(file: &Value) -> Option<Attachment> {
     let attachment = Attachment::new(id, name.unwrap_or_default(), text("mimetype"), size_bytes);
     let url = non_empty_str(&file["url_private"]).filter(|url| url.len() <= MAX_URL_BYTES);
     Some(Attachment { url: url.map(Arc::from), ..attachment.with_alt_text(text("alt_txt")) })
+}
+
+impl SlackPlatform {
+    /// Fetches the content of a file, if it has at most `max_bytes`.
+    pub(super) async fn fetch_content(
+        &self,
+        attachment: &Attachment,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, PlatformError> {
+        let Some(url) = &attachment.url else {
+            return Err(PlatformError::Refused("Slack does not say where the file is".to_owned()));
+        };
+        let token = self.settings.bot_token.read();
+        let file = self.api.fetch_file(&token, url, max_bytes).await.map_err(post_error)?;
+        // Instead of a file that the app may not read, Slack sends a page to sign in on.
+        if file.is_page && &*attachment.media_type != "text/html" {
+            return Err(post_error(SlackApiError::Refused(NO_ACCESS.to_owned())));
+        }
+        Ok(file.bytes)
+    }
 }
 
 #[cfg(test)]

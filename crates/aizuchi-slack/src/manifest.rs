@@ -10,13 +10,14 @@ pub struct SlackScope {
     pub reason: &'static str,
 }
 
-/// Every scope of the bot. Files and custom emoji appear only as their names in a message, so neither needs a scope.
+/// Every scope of the bot. Custom emoji appear only as their names in a message, so they need no scope.
 pub const SCOPES: &[SlackScope] = &[
     scope("app_mentions:read", "notice that somebody mentions it"),
     scope("channels:history", "hear public channels that it was invited to"),
     scope("channels:read", "know the public channels that it is in"),
     scope("chat:write", "speak"),
     scope("commands", "take the command /aizuchi"),
+    scope("files:read", "open the pictures and text files that an answer is about"),
     scope("groups:history", "hear private channels that it was invited to"),
     scope("groups:read", "know the private channels that it is in"),
     scope("im:history", "hear direct messages"),

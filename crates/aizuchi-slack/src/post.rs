@@ -18,7 +18,8 @@ use crate::mrkdwn::write::to_mrkdwn;
 use crate::post_lookup::read_error;
 use crate::settings::ReplyPlacement;
 use crate::{SlackPlatform, emoji};
-use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility};
+use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::backfill::BackfillProgress;
@@ -169,6 +170,15 @@ impl Platform for SlackPlatform {
             let target = (conversation.channel.clone(), conversation.thread.clone());
             self.backfill.prioritize(target);
         }
+    }
+
+    async fn fetch_file(
+        &self,
+        _message: &Message,
+        attachment: &Attachment,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, PlatformError> {
+        self.fetch_content(attachment, max_bytes).await
     }
 
     fn max_post_length(&self) -> usize {
@@ -364,7 +374,8 @@ fn metadata(item: &OutboxItem) -> Value {
     json!({ "event_type": METADATA_EVENT_TYPE, "event_payload": { "key": item.key } })
 }
 
-fn post_error(error: SlackApiError) -> PlatformError {
+/// What a failed call means for its caller.
+pub(super) fn post_error(error: SlackApiError) -> PlatformError {
     match error {
         SlackApiError::RateLimited(wait) => {
             PlatformError::Busy { why: error.to_string(), retry_after: Some(wait) }
