@@ -13,6 +13,7 @@ pub mod language;
 pub mod zone;
 pub mod agents;
 pub mod models;
+pub mod vision;
 pub mod facilitator;
 pub mod budget;
 pub mod platforms;
@@ -78,6 +79,7 @@ use crate::config::storage::{
 use crate::config::tools::ToolsConfig;
 use crate::config::tree::ConfigNode;
 use crate::config::values::{ConfiguredUserId, DisplayName, FilePath};
+use crate::config::vision::VisionConfig;
 use crate::config::zone::ZoneName;
 use aizuchi_core::agent::{self, remember};
 use aizuchi_core::chat::UserId;
@@ -124,6 +126,7 @@ pub struct Config {
     /// theirs while the built-in rules are used.
     pub discover: Discover,
     pub models: ModelsConfig,
+    pub vision: VisionConfig,
     pub response: ResponseConfig,
     pub decision: DecisionConfig,
     pub facilitator: FacilitatorConfig,
@@ -631,6 +634,7 @@ impl Config {
             budget: self.context.budget(),
             zone: self.time_zone_or(TimeZone::system()),
             memory: self.remember_settings(),
+            files: self.vision.settings(),
             timing: self.response.timing(),
             max_delay_seconds: self.response.max_delay_seconds.0,
             prices: self.prices(),

@@ -205,12 +205,12 @@ impl ModelsInUse {
     }
 
     fn all(&self) -> Vec<Arc<dyn Llm>> {
-        let Minds { response, judgment, memory, state } = &self.minds;
+        let Minds { response, judgment, memory, state, vision } = &self.minds;
         let state = match self.config.read().decision.state {
             StateCall::Fused => None,
             StateCall::Separate => Some(state),
         };
-        let minds = [response, judgment, memory].into_iter().chain(state);
+        let minds = [response, judgment, memory].into_iter().chain(state).chain(vision);
         minds.flat_map(|mind| mind.models.all()).collect()
     }
 
@@ -240,7 +240,7 @@ impl ModelsInUse {
     }
 
     fn replace_models(&self, resolved: &ResolvedMinds) -> anyhow::Result<()> {
-        let Minds { response, judgment, memory, state } = &self.minds;
+        let Minds { response, judgment, memory, state, vision } = &self.minds;
         let pairs = [
             (response, &resolved.response),
             (judgment, &resolved.judgment),
@@ -249,6 +249,7 @@ impl ModelsInUse {
         ];
         let built: Vec<_> = pairs
             .into_iter()
+            .chain(vision.as_ref().zip(resolved.vision.as_ref()))
             .map(|(mind, resolved)| Ok((mind, build_models(resolved, &self.clock)?)))
             .collect::<anyhow::Result<_>>()?;
         for key in resolved.keys() {
@@ -281,7 +282,17 @@ pub fn build_minds(config: &Config, clock: &Clock) -> anyhow::Result<Minds> {
         response: build_mind(&config.minds.response, &persona, clock)?,
         memory: build_mind(&config.minds.memory, &persona, clock)?,
         state: build_mind(&config.minds.state, &persona, clock)?,
+        vision: build_vision(config, clock)?,
     })
+}
+
+/// The mind that describes pictures. It plays no persona: what it says is seen by models only.
+fn build_vision(config: &Config, clock: &Clock) -> anyhow::Result<Option<Mind>> {
+    let Some(resolved) = &config.minds.vision else { return Ok(None) };
+    let system_prompt = resolved.system_prompt.clone().unwrap_or_default();
+    let persona = Arc::new(Persona { system_prompt, ..(*config.persona()).clone() });
+    let (primary, fallback) = build_models(resolved, clock)?;
+    Ok(Some(Mind { models: Arc::new(Models::new(primary, fallback)), persona }))
 }
 
 /// One verb's model with its fallback, and the persona that it plays.

@@ -251,7 +251,8 @@ fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&'static str>)>
     let memory = config.agents.memory.as_ref().map(|_| ("memory", &minds.memory));
     let state = config.agents.state.as_ref().map(|_| ("state", &minds.state));
     let agents = [("response", &minds.response), ("judgment", &minds.judgment)];
-    let agents = agents.into_iter().chain(memory).chain(state);
+    let vision = minds.vision.as_ref().map(|mind| ("vision", mind));
+    let agents = agents.into_iter().chain(memory).chain(state).chain(vision);
     let mut models: Vec<(ResolvedModel, Vec<&'static str>)> = Vec::new();
     for (agent, mind) in agents {
         for model in std::iter::once(&mind.model).chain(&mind.fallback) {

@@ -11,8 +11,8 @@ use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, CallSeconds, Ratio, Temperature, WebUrl};
 use aizuchi_core::llm::model::ModelId;
 
-/// The models, by what they do. An agent that is omitted uses the settings of `response`. Without any agent the
-/// built-in rules answer, without a model.
+/// The models, by what they do. An agent that is omitted, but for `vision`, uses the settings of `response`. Without any
+/// agent the built-in rules answer, without a model.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
@@ -26,6 +26,9 @@ pub struct AgentsConfig {
     /// `EAVESDROP_JUDGE_MODEL` names, else `anthropic/claude-haiku-4-5` if there is a key for it, else that of
     /// `judgment`.
     pub state: Option<AgentConfig>,
+    /// Describes the pictures that people send, when it is about to answer. If omitted: nobody sees them, and it says
+    /// so.
+    pub vision: Option<AgentConfig>,
 }
 
 /// One agent.
@@ -126,7 +129,7 @@ pub struct ClientArgs {
 }
 
 /// The keys of [`AgentsConfig`].
-pub const AGENTS: [&str; 4] = ["response", "judgment", "memory", "state"];
+pub const AGENTS: [&str; 5] = ["response", "judgment", "memory", "state", "vision"];
 
 /// The keys of [`ClientArgs`].
 pub const CLIENT_ARGS: [&str; 6] =

@@ -50,18 +50,23 @@ fn agents_without_access(agents: &AgentsConfig) -> AgentsConfig {
         let client_args = ClientArgs { timeout, max_retries, ..ClientArgs::default() };
         AgentConfig { client_args, ..agent.clone() }
     };
-    let AgentsConfig { response, judgment, memory, state } = agents;
+    let AgentsConfig { response, judgment, memory, state, vision } = agents;
     AgentsConfig {
         response: response.as_ref().map(without_access),
         judgment: judgment.as_ref().map(without_access),
         memory: memory.as_ref().map(without_access),
         state: state.as_ref().map(without_access),
+        // One with a model of its own has its access for that.
+        vision: vision.as_ref().map(|agent| match &agent.model_id {
+            Some(_) => agent.clone(),
+            None => without_access(agent),
+        }),
     }
 }
 
-/// Whether any agent has a model of its own.
+/// Whether any agent has a model of its own, besides the one that only sees pictures.
 pub fn names_model(agents: &AgentsConfig) -> bool {
-    let AgentsConfig { response, judgment, memory, state } = agents;
+    let AgentsConfig { response, judgment, memory, state, vision: _ } = agents;
     let mut agents = [response, judgment, memory, state].into_iter().flatten();
     agents.any(|agent: &AgentConfig| agent.model_id.is_some())
 }

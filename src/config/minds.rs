@@ -24,6 +24,8 @@ pub struct ResolvedMinds {
     pub judgment: ResolvedMind,
     pub memory: ResolvedMind,
     pub state: ResolvedMind,
+    /// The one that describes pictures, if there is one.
+    pub vision: Option<ResolvedMind>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +81,13 @@ impl Default for ResolvedMinds {
             endpoint: None,
         };
         let mind = ResolvedMind { system_prompt: None, model, fallback: None };
-        Self { response: mind.clone(), judgment: mind.clone(), memory: mind.clone(), state: mind }
+        Self {
+            response: mind.clone(),
+            judgment: mind.clone(),
+            memory: mind.clone(),
+            state: mind,
+            vision: None,
+        }
     }
 }
 
@@ -132,6 +140,10 @@ impl ResolvedMinds {
             judgment: self.judgment.with_keys_of(&newer.judgment),
             memory: self.memory.with_keys_of(&newer.memory),
             state: self.state.with_keys_of(&newer.state),
+            vision: self.vision.as_ref().map(|mind| match &newer.vision {
+                Some(newer) => mind.with_keys_of(newer),
+                None => mind.clone(),
+            }),
         }
     }
 
@@ -174,6 +186,9 @@ impl ResolvedMinds {
         let response = agents.response.clone().unwrap_or_default();
         let judgment = inherit_settings(agents.judgment.as_ref(), &response);
         let memory = inherit_settings(agents.memory.as_ref(), &response);
+        let vision = agents.vision.as_ref().map(|own| inherit_settings(Some(own), &response));
+        // The built-in mind sees nothing.
+        let sees = |mind: &ResolvedMind| mind.model.id != ModelId::Builtin;
         if let Some(model) = all {
             let state = inherit_settings(agents.state.as_ref(), &judgment);
             let mind = |agent: &AgentConfig, name: &str| {
@@ -185,14 +200,21 @@ impl ResolvedMinds {
                 judgment: mind(&judgment, "judgment")?,
                 memory: mind(&memory, "memory")?,
                 state: mind(&state, "state")?,
+                vision: vision.map(|agent| mind(&agent, "vision")).transpose()?.filter(sees),
             });
         }
         let (state, state_source) = resolver.state_agent(&judgment, source)?;
+        let vision_source = match agents.vision.as_ref().and_then(|own| own.model_id.as_ref()) {
+            Some(_) => ModelSource::Config,
+            None => source,
+        };
+        let vision = vision.map(|agent| resolver.resolve_mind(&agent, "vision", vision_source));
         Ok(Self {
             response: resolver.resolve_mind(&response, "response", source)?,
             judgment: resolver.resolve_mind(&judgment, "judgment", source)?,
             memory: resolver.resolve_mind(&memory, "memory", source)?,
             state: resolver.resolve_mind(&state, "state", state_source)?,
+            vision: vision.transpose()?.filter(sees),
         })
     }
 }
@@ -220,6 +242,7 @@ impl ResolvedMinds {
             StateCall::Separate => Some(&self.state),
         };
         let minds = [&self.response, &self.judgment, &self.memory].into_iter().chain(state_mind);
+        let minds = minds.chain(&self.vision);
         minds.flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback))
     }
 }
@@ -326,8 +349,8 @@ impl MindResolver<'_> {
 
     /// The client arguments of the first agent that has a key for this provider.
     fn client_args_for(&self, provider: Provider) -> ClientArgs {
-        let AgentsConfig { response, judgment, memory, state } = &self.config.agents;
-        let agents = [state, judgment, response, memory].into_iter().flatten();
+        let AgentsConfig { response, judgment, memory, state, vision } = &self.config.agents;
+        let agents = [state, judgment, response, memory, vision].into_iter().flatten();
         let is_of_provider = |agent: &&AgentConfig| match &agent.model_id {
             Some(ModelId::Hosted { provider: other, .. }) => *other == provider,
             Some(ModelId::Builtin) | None => false,

@@ -31,7 +31,7 @@ impl ResolvedMinds {
     /// The keys and headers of all models.
     pub fn keys(&self) -> impl Iterator<Item = &Secret> {
         let minds = [&self.response, &self.judgment, &self.memory, &self.state];
-        minds.into_iter().flat_map(model_secrets)
+        minds.into_iter().chain(&self.vision).flat_map(model_secrets)
     }
 }
 

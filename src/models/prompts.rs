@@ -26,6 +26,8 @@ pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<Pr
             }
             PromptVerb::Remember => (&minds.memory, Vec::new()),
             PromptVerb::State => (&minds.state, Vec::new()),
+            // It has no template.
+            PromptVerb::Describe => (&minds.response, Vec::new()),
         };
         prompts.min_budget_tokens(verb, &persona_of(mind, &config.persona()), &tools)
     });

@@ -11,6 +11,7 @@ mod post;
 mod timing;
 mod preview;
 pub mod remember;
+pub mod files;
 mod reply;
 pub mod state;
 pub mod tools;
@@ -28,8 +29,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::defer::Deferrals;
 use crate::agent::dispatches::Dispatches;
+use crate::agent::files::FileSettings;
 use crate::agent::state::StateCache;
 use crate::agent::tools::ToolSettings;
+use crate::chat::attachment::ReadAttachment;
 use crate::chat::{ConversationId, WorkspaceId};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
@@ -78,6 +81,7 @@ pub struct AgentSettings {
     /// The time zone that prompts and memos show.
     pub zone: TimeZone,
     pub memory: remember::MemorySettings,
+    pub files: FileSettings,
     /// How many relevant old messages are added to the context of a reply.
     pub recall_limit: usize,
     /// When the agent posts unasked, if the judge names no delay.
@@ -131,13 +135,13 @@ impl AgentSettings {
     }
 
     /// How long a step may take. A judge step makes up to two model calls, after one for the state
-    /// if that is separate. A reply that uses tools takes no longer.
+    /// if that is separate. A reply that uses tools takes no longer, besides the time for files.
     pub fn max_step_duration(&self) -> SignedDuration {
         let calls = match self.state {
             StateCall::Fused => 2,
             StateCall::Separate => 3,
         };
-        self.model_timeout * calls + self.post_timeout
+        self.model_timeout * calls + self.post_timeout + self.files.time_limit
     }
 }
 
@@ -152,6 +156,7 @@ impl Default for AgentSettings {
             budget: PromptBudget::default(),
             zone: TimeZone::UTC,
             memory: remember::MemorySettings::default(),
+            files: FileSettings::default(),
             recall_limit: 8,
             timing: PostTiming::Immediate,
             workspace_timings: BTreeMap::new(),
@@ -206,6 +211,8 @@ pub struct Minds {
     pub memory: Mind,
     /// Called only with [`StateCall::Separate`].
     pub state: Mind,
+    /// Describes pictures. Without it nobody sees them. Its persona has no more than what the operator adds to the request.
+    pub vision: Option<Mind>,
 }
 
 /// The models that answer for a verb, and the persona that they play.
@@ -232,7 +239,13 @@ impl Minds {
     /// Uses the same models for everything.
     pub fn from_models(models: Arc<Models>, persona: &Arc<Persona>) -> Self {
         let mind = Mind { models, persona: persona.clone() };
-        Self { judgment: mind.clone(), response: mind.clone(), memory: mind.clone(), state: mind }
+        Self {
+            judgment: mind.clone(),
+            response: mind.clone(),
+            memory: mind.clone(),
+            state: mind,
+            vision: None,
+        }
     }
 }
 
@@ -264,8 +277,13 @@ impl Agent {
         if let Some(result) = self.deferral(claim) {
             return Outcome::new(result);
         }
-        let mut trace =
-            StepTrace { attempts, evaluation: None, seen_revision: None, memo_changes: Vec::new() };
+        let mut trace = StepTrace {
+            attempts,
+            evaluation: None,
+            seen_revision: None,
+            memo_changes: Vec::new(),
+            read_attachments: Vec::new(),
+        };
         let handled = match &claim.event {
             Event::Judge(conversation) => {
                 self.judge(claim, conversation, superseded, &mut trace).await
@@ -281,8 +299,15 @@ impl Agent {
             evaluation.passed_gates.retain(|gate| Some(*gate) != closed);
         }
         let result = handled.unwrap_or_else(|error| self.handle_error(claim, error));
-        let StepTrace { evaluation, seen_revision, memo_changes, .. } = trace;
-        Outcome { attempts: Vec::new(), evaluation, seen_revision, memo_changes, result }
+        let StepTrace { evaluation, seen_revision, memo_changes, read_attachments, .. } = trace;
+        Outcome {
+            attempts: Vec::new(),
+            evaluation,
+            seen_revision,
+            memo_changes,
+            read_attachments,
+            result,
+        }
     }
 
     /// Retries what may pass. A permanent error ends the decision as failed, never as chosen
@@ -461,4 +486,5 @@ struct StepTrace<'a> {
     /// The revision of the store that was read.
     seen_revision: Option<u64>,
     memo_changes: Vec<MemoChange>,
+    read_attachments: Vec<ReadAttachment>,
 }

@@ -17,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::chat::attachment::ReadAttachment;
 use crate::chat::{
     AuthorKind, ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility,
 };
@@ -401,6 +402,16 @@ impl Context {
         let earlier = intervention.flat_map(|intervention| &intervention.messages_before);
         let earlier = earlier.filter(|message| !self.has_message(message));
         self.conversation_history.iter().chain(recalled).chain(earlier)
+    }
+
+    /// Adds what became known of a file to its message, wherever that stands.
+    pub fn add_read(&mut self, file: &ReadAttachment) {
+        let history = &mut self.conversation_history;
+        let threads = history.thread_messages.iter_mut().flat_map(|thread| &mut thread.messages);
+        let messages = history.top_level_messages.iter_mut().chain(threads);
+        for message in messages.filter(|message| message.id == file.message) {
+            file.add_to(&mut Arc::make_mut(message).attachments);
+        }
     }
 
     /// The same context with only the `most` newest messages of the target.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::chat::attachment::ReadAttachment;
 use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Message, MessageId, Reaction, ReactionChange,
     UserId,
@@ -297,6 +298,8 @@ pub struct Outcome {
     /// Changes of memos. They are written if the text is kept, and dropped with it otherwise, so that a
     /// repeated model call does not apply them twice.
     pub memo_changes: Vec<MemoChange>,
+    /// What became known of files. It is kept even if the text is not.
+    pub read_attachments: Vec<ReadAttachment>,
     pub result: StepResult,
 }
 
@@ -308,6 +311,7 @@ impl Outcome {
             evaluation: None,
             seen_revision: None,
             memo_changes: Vec::new(),
+            read_attachments: Vec::new(),
             result,
         }
     }

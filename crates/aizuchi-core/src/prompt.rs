@@ -11,6 +11,7 @@ pub mod tokens;
 pub mod speakers;
 mod shorten;
 pub mod attachment_text;
+pub mod picture;
 pub mod memory_input;
 pub mod view;
 mod render_cache;
@@ -32,6 +33,7 @@ use crate::persona::Persona;
 use crate::prompt::budget::TrimmedSection;
 use crate::prompt::builder::JudgeOptions;
 use crate::prompt::memory_input::MemoryInput;
+use crate::prompt::picture::{PICTURE_TOKENS, Picture};
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
@@ -49,9 +51,12 @@ pub enum PromptVerb {
     Remember,
     /// The state of a conversation. The response is one word.
     State,
+    /// What a picture shows. The response is plain text. It has no template.
+    Describe,
 }
 
 impl PromptVerb {
+    /// Those with a template.
     pub const ALL: [PromptVerb; 4] =
         [PromptVerb::Judge, PromptVerb::Reply, PromptVerb::Remember, PromptVerb::State];
 
@@ -88,6 +93,8 @@ pub struct Prompt {
     pub tools: Vec<ToolSpec>,
     /// The rounds of tool calls so far.
     pub tool_rounds: Vec<ToolRound>,
+    /// The picture that the request is about.
+    pub picture: Option<Picture>,
 }
 
 impl Prompt {
@@ -103,14 +110,15 @@ impl Prompt {
         match self.verb {
             PromptVerb::Judge => Some(schema::judgment_schema(self)),
             PromptVerb::Remember => Some(schema::memory_schema()),
-            PromptVerb::Reply | PromptVerb::State => None,
+            PromptVerb::Reply | PromptVerb::State | PromptVerb::Describe => None,
         }
     }
 
-    /// The estimated tokens of the whole request, tools included.
+    /// The estimated tokens of the whole request, with tools and picture.
     pub fn total_tokens(&self) -> u64 {
         let is_text_alone = self.tools.is_empty() && self.tool_rounds.is_empty();
-        if is_text_alone { self.tokens } else { estimate(&self.full_text()) }
+        let text = if is_text_alone { self.tokens } else { estimate(&self.full_text()) };
+        text + if self.picture.is_some() { PICTURE_TOKENS } else { 0 }
     }
 
     /// The first 16 hex digits of the SHA-256 of the whole request.

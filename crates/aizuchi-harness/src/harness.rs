@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, PostTiming, StateCall};
+use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, MessageId, Role, User, UserId, Visibility, WorkspaceId,
@@ -616,6 +617,8 @@ pub struct HarnessOptions {
     pub fallback: Option<Arc<dyn Llm>>,
     /// The model that names conversation states, where that is a call of its own.
     pub state: Option<Arc<dyn Llm>>,
+    /// The model that describes pictures.
+    pub vision: Option<Arc<dyn Llm>>,
     pub tools: Option<ToolSettings>,
     /// The gates that were learned.
     pub learned_gates: Arc<LearnedGates>,
@@ -637,6 +640,7 @@ impl Default for HarnessOptions {
             llm: None,
             fallback: None,
             state: None,
+            vision: None,
             tools: None,
             learned_gates: Arc::default(),
             memory: None,
@@ -727,6 +731,10 @@ pub fn build_parts_with(
         minds: Minds {
             memory: Mind::from_llm(options.memory.unwrap_or_else(|| llm.clone()), &persona),
             state: Mind::from_llm(options.state.unwrap_or_else(|| llm.clone()), &persona),
+            vision: options.vision.map(|llm| {
+                let persona = Persona { system_prompt: String::new(), ..(*persona).clone() };
+                Mind::from_llm(llm, &Arc::new(persona))
+            }),
             ..Minds::from_models(Arc::new(Models::new(llm, options.fallback)), &persona)
         },
         dispatches: Dispatches::new(clock.clone()),
@@ -898,6 +906,9 @@ pub struct TestPlatform {
     backfill_state: Mutex<BackfillState>,
     longest_post: Mutex<Option<usize>>,
     is_history_hidden: AtomicBool,
+    /// The contents of files, by id, and the ids of those that were asked for.
+    pub files: Mutex<HashMap<String, Vec<u8>>>,
+    pub fetched: Mutex<Vec<String>>,
 }
 
 impl TestPlatform {
@@ -1015,6 +1026,18 @@ impl Platform for TestPlatform {
 
     fn backfill_state(&self, _conversation: &ConversationId) -> BackfillState {
         *self.backfill_state.lock().unwrap()
+    }
+
+    async fn fetch_file(
+        &self,
+        _message: &Message,
+        attachment: &Attachment,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, PlatformError> {
+        self.fetched.lock().unwrap().push(attachment.id.to_string());
+        let found = self.files.lock().unwrap().get(&*attachment.id).cloned();
+        let found = found.filter(|bytes| bytes.len() <= max_bytes);
+        found.ok_or_else(|| PlatformError::Refused("there is no such file".to_owned()))
     }
 
     fn max_post_length(&self) -> usize {

@@ -42,7 +42,7 @@ impl Llm for LedgerJudge {
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         match prompt.verb {
             PromptVerb::Judge => {}
-            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State => {
+            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State | PromptVerb::Describe => {
                 return self.bystander.ask(prompt).await;
             }
         }

@@ -281,7 +281,9 @@ impl Llm for ModelJudge {
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         match prompt.verb {
             PromptVerb::Judge | PromptVerb::State => {}
-            PromptVerb::Reply | PromptVerb::Remember => return self.bystander.ask(prompt).await,
+            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::Describe => {
+                return self.bystander.ask(prompt).await;
+            }
         }
         match &self.asking {
             Asking::Live(runtime) => runtime.block_on(self.answer(prompt)),

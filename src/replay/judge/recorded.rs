@@ -218,7 +218,7 @@ impl Llm for RecordedAnswers {
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         match prompt.verb {
             PromptVerb::Judge => {}
-            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State => {
+            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State | PromptVerb::Describe => {
                 return self.bystander.ask(prompt).await;
             }
         }

@@ -30,6 +30,28 @@ fn each_agent_resolves_to_a_model() {
     assert_eq!(models(&minds(&state, &named)), [gpt, gpt, gpt, small]);
 }
 
+/// Nobody sees pictures unless the config says so: they may be private.
+#[test]
+fn only_a_configured_agent_sees_pictures() {
+    let vision = |text: &str| {
+        let environment = environment(&[("OPENAI_API_KEY", "o")], "");
+        let minds = Config::read(text, "config.yaml", &environment).unwrap().config.minds;
+        (minds.response.model.id.to_string(), minds.vision.map(|mind| mind.model.id.to_string()))
+    };
+    let expected =
+        |response: &str, vision: Option<&str>| (response.to_owned(), vision.map(str::to_owned));
+    let (gpt, eyes) = ("openai/gpt-4o", "ollama/eyes");
+    let one = format!("agents:\n  response:\n    model_id: {gpt}\n");
+    assert_eq!(vision(&one), expected(gpt, None));
+    assert_eq!(vision(&format!("{one}  vision: {{}}\n")), expected(gpt, Some(gpt)));
+    let own = format!("{one}  vision:\n    model_id: {eyes}\n");
+    assert_eq!(vision(&own), expected(gpt, Some(eyes)));
+    // The built-in mind sees nothing.
+    assert_eq!(vision("agents:\n  vision: {}\n"), expected("builtin", None));
+    let alone = format!("agents:\n  vision:\n    model_id: {eyes}\n");
+    assert_eq!(vision(&alone), expected("builtin", Some(eyes)));
+}
+
 #[test]
 fn minds_resolve_to_endpoints_and_parameters() {
     let text = r#"

@@ -111,7 +111,8 @@ impl Agent {
         let ended = Attempt { latency, exchange, ..unfinished };
         let attempt = match &outcome {
             Ok(Ok(response)) => {
-                if !response.usage.is_estimated {
+                // What a picture takes says nothing of texts.
+                if !response.usage.is_estimated && prompt.picture.is_none() {
                     let reported = response.usage.input_tokens;
                     self.token_corrections.record(llm.model(), prompt.total_tokens(), reported);
                 }

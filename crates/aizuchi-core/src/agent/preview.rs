@@ -50,7 +50,7 @@ impl Agent {
                     &self.prompt_options(&minds.state),
                 )
             }
-            PromptVerb::Reply | PromptVerb::Remember => {
+            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::Describe => {
                 let mut context = self.load_context(conversation).await?;
                 context.recalled_messages = self.recall(&context).await;
                 self.reply_prompt(&Arc::new(context)).await?.0

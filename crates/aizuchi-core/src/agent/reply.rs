@@ -39,7 +39,7 @@ const MAX_REDRAFTS: u32 = 3;
 const MAX_TOOL_ROUNDS: usize = 5;
 
 /// The messages that the reply should answer.
-fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
+pub(super) fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
     let owed: Vec<&Arc<Message>> =
         context.owed.iter().filter_map(|id| context.target_message(id)).collect();
     if !owed.is_empty() {
@@ -121,9 +121,14 @@ impl Agent {
             return Ok(with_settled_messages(self.draft_apology(&context), settled));
         }
         context.recalled_messages = self.recall(&context).await;
-        let context = Arc::new(context);
         let owner = self.call_owner(claim, &context);
         let mut calls = Calls::new(owner, superseded, trace.attempts);
+        let reading = self.read_files(&mut context, &mut calls, &mut trace.read_attachments);
+        match claim.is_owed {
+            true => self.with_thinking_indicator(conversation, reading).await?,
+            false => reading.await?,
+        }
+        let context = Arc::new(context);
         let thinking = self.generate(&context, &mut calls);
         let generated = if claim.is_owed {
             self.with_thinking_indicator(conversation, thinking).await

@@ -51,6 +51,7 @@ impl Agent {
             response: mind(&self.minds.response),
             memory: mind(&self.minds.memory),
             state: mind(&self.minds.state),
+            vision: self.minds.vision.as_ref().map(&mind),
         };
         self.variant(minds, translate(&self.persona), prompts, self.learned_gates.clone())
     }

@@ -50,6 +50,8 @@ impl Llm for BuiltinMind {
             PromptVerb::Remember => text(memory::remember(prompt)),
             // The state is a judgment that keywords cannot make.
             PromptVerb::State => text("ACTIVE".to_owned()),
+            // It has no eyes.
+            PromptVerb::Describe => text(String::new()),
         };
         Ok(response)
     }

@@ -17,10 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, JsonSpec, ReasoningEffort,
-    Tool,
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponse, ContentPart, JsonSpec,
+    ReasoningEffort, Tool,
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
@@ -47,6 +49,7 @@ use crate::llm::provider::response::{ReportedResponse, parse_response};
 use crate::llm::provider::usage::{complete_usage, reported_usage};
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
+use crate::prompt::picture::Picture;
 use crate::prompt::tool::CallFields;
 
 /// The default of `max_tokens`. Some providers' own default is the model's whole capacity.
@@ -146,6 +149,7 @@ struct ModelRequest {
     /// Tool calls and their results.
     turns: Vec<ChatMessage>,
     call_fields: CallFields,
+    picture: Option<Picture>,
     /// An estimate.
     tokens: u64,
 }
@@ -330,6 +334,7 @@ impl ProviderMind {
             cache_marks: self.cache_marks(prompt.verb.name(), &system),
             system,
             schema: prompt.schema().map(|schema| JsonSpec::new(prompt.verb.name(), schema)),
+            picture: prompt.picture.clone(),
             tokens: prompt.total_tokens(),
             ..ModelRequest::default()
         };
@@ -353,6 +358,7 @@ impl ProviderMind {
             tools: tools::to_genai_tools(&prompt.tools),
             turns: tools::to_chat_messages(&prompt.tool_rounds, &self.model),
             call_fields: tools::call_fields(&prompt.tool_rounds, &self.model),
+            picture: prompt.picture.clone(),
             tokens: prompt.total_tokens(),
         }
     }
@@ -394,7 +400,9 @@ impl ProviderMind {
         let mut last_shape = None;
         for (number, shape) in REQUEST_SHAPES.iter().enumerate().skip(first) {
             let has_schema = shape.has_schema && model_request.schema.is_some();
-            let shape = RequestShape { has_schema, ..*shape };
+            // A picture is a user turn.
+            let has_user_turn = shape.has_user_turn || model_request.picture.is_some();
+            let shape = RequestShape { has_user_turn, has_schema };
             if last_shape.replace(shape) == Some(shape) {
                 continue;
             }
@@ -480,7 +488,9 @@ impl ProviderMind {
             [] => ChatRequest::default().with_system(system),
             marks => ChatRequest::from_messages(marked_parts(system, marks)),
         };
-        if shape.has_user_turn {
+        if let Some(picture) = &model_request.picture {
+            request = request.append_message(ChatMessage::user(picture_turn(picture)));
+        } else if shape.has_user_turn {
             request = request.append_message(ChatMessage::user(MINIMAL_USER_TURN));
         }
         if let Some(schema) = model_request.schema.clone().filter(|_| shape.has_schema) {
@@ -581,6 +591,13 @@ impl Llm for ProviderMind {
         let result = self.clock.timeout(timeout, self.ask_with_retries(prompt, timeout)).await;
         result.unwrap_or_else(|_timed_out| Err(self.timeout_error(timeout)))
     }
+}
+
+/// A user turn with a picture. Some providers want a text in each.
+fn picture_turn(picture: &Picture) -> Vec<ContentPart> {
+    let encoded = STANDARD.encode(&picture.bytes);
+    let picture = ContentPart::from_binary_base64(picture.media_type, encoded, None);
+    vec![picture, ContentPart::from_text(MINIMAL_USER_TURN)]
 }
 
 /// The base URL of the API, with a slash at the end.

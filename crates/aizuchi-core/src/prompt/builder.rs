@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{ChannelId, ConversationId, MessageId};
+use crate::chat::{ChannelId, ConversationId, Message, MessageId};
 use crate::context::Context;
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::state::ConversationState;
@@ -18,6 +18,7 @@ use crate::memory::MemoryScope;
 use crate::persona::{Language, Persona};
 use crate::prompt::budget::{self, PromptBudget, SECTIONS, TrimmedSection};
 use crate::prompt::memory_input::MemoryInput;
+use crate::prompt::picture::Picture;
 use crate::prompt::render_cache::{RenderCache, RenderCaches};
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
@@ -28,9 +29,13 @@ use crate::prompt::view::from_context::{MessageRenderer, context_speakers};
 use crate::prompt::view::{ContextView, MemoryInputView, MessageView, PromptView, RecalledView};
 use crate::prompt::{Prompt, PromptVerb};
 use crate::rules::Mode;
+use crate::texts;
 
 /// Room for the longest state name and the decoration that models put around it.
 const STATE_MAX_TOKENS: u32 = 20;
+
+/// Room for what is written in a picture.
+const DESCRIPTION_MAX_TOKENS: u32 = 500;
 
 /// For headings that are printed only if something stands below them.
 const HEADINGS_TOKENS: u64 = 120;
@@ -157,6 +162,45 @@ impl PromptBuilder {
         Prompt { max_tokens: Some(STATE_MAX_TOKENS), ..prompt }
     }
 
+    /// Asks what a picture of a message shows. Nothing that anybody said goes along.
+    pub fn describe(
+        &self,
+        persona: &Arc<Persona>,
+        context: &Context,
+        message: &Arc<Message>,
+        picture: Picture,
+        options: &PromptOptions,
+    ) -> Prompt {
+        let request = texts::prompts::describe_picture(self.language);
+        let text = match persona.system_prompt.trim() {
+            "" => request.to_owned(),
+            addition => format!("{addition}\n\n{request}"),
+        };
+        let history = &context.conversation_history;
+        let (channel, name) = (history.channel_id.clone(), history.channel_name.clone());
+        let alone = ChannelMessages::from_messages(channel, name, vec![message.clone()]);
+        let alone = Context::new(context.conversation.clone(), alone);
+        let names = BTreeMap::new();
+        let speakers = Speakers::new(persona, std::iter::once(&**message), &names, &options.zone);
+        Prompt {
+            verb: PromptVerb::Describe,
+            tokens: estimate(&text),
+            text,
+            context: Arc::new(Context { revision: context.revision, ..alone }),
+            judge_options: JudgeOptions::default(),
+            memory_input: None,
+            now: options.now.to_zoned(options.zone.clone()),
+            persona: persona.clone(),
+            speakers: Arc::new(speakers),
+            max_tokens: Some(DESCRIPTION_MAX_TOKENS),
+            sections: Vec::new(),
+            trimmed: Vec::new(),
+            tools: Vec::new(),
+            tool_rounds: Vec::new(),
+            picture: Some(picture),
+        }
+    }
+
     /// Ignores the budget of `options`: the caller decides how many sources to gather.
     pub fn remember(
         &self,
@@ -191,6 +235,7 @@ impl PromptBuilder {
             trimmed,
             tools: Vec::new(),
             tool_rounds: Vec::new(),
+            picture: None,
         }
     }
 
@@ -233,6 +278,7 @@ impl PromptBuilder {
             trimmed,
             tools: Vec::new(),
             tool_rounds: Vec::new(),
+            picture: None,
         }
     }
 

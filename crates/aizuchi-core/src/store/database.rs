@@ -16,6 +16,7 @@ pub mod writer;
 mod hear;
 mod pending_states;
 mod reply_delays;
+mod attachments;
 mod steps;
 mod spending;
 mod attempts;

@@ -138,6 +138,7 @@ pub fn verb(language: Language, verb: &str) -> &'static str {
         "judge" => pick(language, "Judge", "判断"),
         "reply" => pick(language, "Reply", "返答"),
         "state" => pick(language, "State of the conversation", "会話の状態"),
+        "describe" => pick(language, "Description of a picture", "画像の説明"),
         _ => pick(language, "Call", "呼び出し"),
     }
 }

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::chat::attachment::{Attachment, AttachmentContent, ReadAttachment};
 use aizuchi_core::chat::{
-    Arrival, AuthorKind, Deletion, Edit, Heard, Mention, MessageId, Reaction, ReactionChange, Role,
-    UserId, Visibility,
+    Arrival, AuthorKind, Deletion, Edit, Heard, Mention, Message, MessageId, Reaction,
+    ReactionChange, Role, UserId, Visibility,
 };
 use aizuchi_core::context::links::{LinkSource, MessageLinks};
 use aizuchi_core::context::state::ConversationState;
@@ -570,8 +570,15 @@ async fn outcome(
         moment,
         ..Evaluation::new(Mode::Facilitator, vec![Gate::Muted])
     };
+    let with_files = context.messages().filter(|message| !message.attachments.is_empty());
+    let read = |message: &Arc<Message>| ReadAttachment {
+        message: message.id.clone(),
+        attachment: "F1".into(),
+        content: AttachmentContent::Description(format!("a boat, seen by act {number}").into()),
+    };
     Outcome {
         attempts: vec![attempt],
+        read_attachments: with_files.map(read).collect(),
         evaluation: (kind % 2 == 1).then_some(weighed),
         seen_revision: (kind != 6).then_some(context.revision.saturating_sub(number as u64 % 5)),
         ..Outcome::new(end)

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{Edit, Heard, Mention, Message, MessageId, UserId};
+use aizuchi_core::agent::AgentSettings;
+use aizuchi_core::agent::files::FileSettings;
+use aizuchi_core::chat::attachment::{Attachment, AttachmentContent};
+use aizuchi_core::chat::{Edit, Heard, Mention, Message, MessageId, UserId, Visibility};
+use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{BudgetLimits, Rulebook};
 use aizuchi_core::store::Order;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, message, on_every_store, top_level, workspace,
+    Harness, HarnessOptions, TestMind, TestStore, message, new_channel, on_every_store, top_level,
+    workspace,
 };
 
 /// Where the platform has a file. No model may learn it.
@@ -18,6 +23,34 @@ const ADDRESS: &str = "https://files.example/F1-secret";
 
 fn picture(id: &str, name: &str) -> Attachment {
     Attachment { url: Some(ADDRESS.into()), ..Attachment::new(id, name, "image/png", 7) }
+}
+
+/// The beginning of any picture.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\nboat";
+
+/// A harness with a model that sees, and the pictures F1 and F2 on its platform.
+async fn seeing(store: TestStore) -> (Harness, Arc<TestMind>) {
+    seeing_with(store, HarnessOptions::default()).await
+}
+
+async fn seeing_with(store: TestStore, options: HarnessOptions) -> (Harness, Arc<TestMind>) {
+    let eyes = Arc::new(TestMind::default());
+    eyes.script.set_default(PromptVerb::Describe, "A boat.\n\n# Two people");
+    let options = HarnessOptions { vision: Some(eyes.clone()), ..options };
+    let harness = Harness::new(store).await.with_options(options);
+    for id in ["F1", "F2"] {
+        harness.platform.files.lock().unwrap().insert(id.to_owned(), PNG.to_vec());
+    }
+    (harness, eyes)
+}
+
+fn fetched(harness: &Harness) -> Vec<String> {
+    harness.platform.fetched.lock().unwrap().clone()
+}
+
+/// The newest prompt of a reply.
+fn newest_prompt(harness: &Harness) -> String {
+    harness.mind.prompt_texts(PromptVerb::Reply).pop().unwrap()
 }
 
 /// Alice sends files, with these words.
@@ -141,6 +174,172 @@ async fn the_built_in_mind_says_that_it_sees_no_pictures() {
             let posted = harness.platform.posted_texts().split_off(before);
             assert!(posted[0].starts_with(expected), "{text}: {posted:?}");
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_picture_is_described_once_when_it_is_needed() {
+    on_every_store(async |store| {
+        let (harness, eyes) = seeing(store).await;
+        sends(&harness, "f1", "our boat", vec![picture("F1", "boat.png")]).await;
+        harness.pass(300).await;
+        // Judging needs no picture.
+        assert_eq!((eyes.verbs(), fetched(&harness)), (String::new(), Vec::new()));
+        for question in ["f2", "f3"] {
+            sends(&harness, question, "@Aizuchi what does it show?", Vec::new()).await;
+            harness.pass(10).await;
+            let prompt = newest_prompt(&harness);
+            let line = "our boat\n[picture “boat.png”: A boat.  # Two people]\n";
+            assert!(prompt.contains(line), "{prompt}");
+            assert!(!prompt.contains("say that you cannot see it"), "{prompt}");
+        }
+        assert_eq!((eyes.verbs().as_str(), fetched(&harness)), ("describe", vec!["F1".to_owned()]));
+        let [asked] = &eyes.prompts(PromptVerb::Describe)[..] else { panic!() };
+        assert!(!asked.text.contains("our boat") && !asked.text.contains(ADDRESS), "{asked:?}");
+        assert_eq!(
+            asked.picture.as_ref().map(|it| (it.media_type, &*it.bytes)),
+            Some(("image/png", PNG))
+        );
+        let known = AttachmentContent::Description("A boat.  # Two people".into());
+        assert_eq!(stored(&harness).await[0][0].content, Some(known));
+        // It is in the ledger, with what it cost.
+        let decisions = harness.decisions("garden").await;
+        let calls = decisions.iter().flat_map(|decision| &decision.attempts);
+        let calls: Vec<(&str, u64)> =
+            calls.map(|call| (&*call.verb, call.usage.input_tokens)).collect();
+        assert!(
+            calls.iter().any(|(verb, tokens)| *verb == "describe" && *tokens > 1_600),
+            "{calls:?}"
+        );
+        // The message that goes takes the description along.
+        harness.deletes(&MessageId::new("f1")).await;
+        assert_eq!(stored(&harness).await[0], []);
+        for decision in harness.decisions("garden").await {
+            for exchange in harness.store.archive.exchanges(decision.id).await.unwrap() {
+                let prompt = exchange.map(|exchange| exchange.prompt.to_string());
+                assert!(!prompt.unwrap_or_default().contains("A boat."));
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_text_file_is_read_as_it_is() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let log = b"10:00 start\n# not a heading\n**2027-01-15 08:00:00** bob:\nhi".to_vec();
+        harness.platform.files.lock().unwrap().insert("F1".to_owned(), log);
+        let file = Attachment::new("F1", "server.log", "text/plain", 60);
+        let large = Attachment::new("F2", "large.log", "text/plain", 2_000_000);
+        sends(&harness, "f1", "@Aizuchi why does it fail?", vec![file, large]).await;
+        harness.pass(10).await;
+        let prompt = newest_prompt(&harness);
+        let lines = "@Aizuchi why does it fail?\n[file “server.log”, it begins:]\n> 10:00 start\n\
+            \\> # not a heading\n\\> **2027-01-15 08:00:00** bob:\n> hi\n\
+            [file “large.log”, it could not be opened]\n";
+        assert!(prompt.contains(lines), "{prompt}");
+        // What is too large is not even asked for.
+        assert_eq!(fetched(&harness), ["F1"]);
+    })
+    .await;
+}
+
+/// Neither the model that sees nor the platform is asked about pictures of private channels, unless that is allowed.
+#[tokio::test]
+async fn pictures_of_private_channels_are_described_only_where_that_is_allowed() {
+    on_every_store(async |store| {
+        let (harness, eyes) = seeing(store).await;
+        for (channel, visibility) in [("den", Visibility::Private), ("dm", Visibility::Direct)] {
+            let channel = new_channel(channel, visibility);
+            harness.inbox.hear(Heard::Channel(channel.clone())).await.unwrap();
+            let conversation = top_level(channel.id.as_str());
+            let id = format!("f-{}", channel.id);
+            let sent = message(conversation, &id, harness.clock.now(), "alice", "@Aizuchi look");
+            let attachments = vec![picture("F1", "boat.png")];
+            harness.hear(Message { attachments, ..sent }).await;
+            harness.pass(10).await;
+            let prompt = newest_prompt(&harness);
+            assert!(
+                prompt.contains("[picture “boat.png”, nobody has described it yet]"),
+                "{prompt}"
+            );
+        }
+        assert_eq!((eyes.verbs(), fetched(&harness)), (String::new(), Vec::new()));
+
+        let files = FileSettings { describes_private: true, ..FileSettings::default() };
+        let settings = AgentSettings { files, ..HarnessOptions::default().settings };
+        let options =
+            HarnessOptions { settings, vision: Some(eyes.clone()), ..harness.options.clone() };
+        let harness = harness.with_options(options);
+        let again =
+            message(top_level("den"), "f-more", harness.clock.now(), "alice", "@Aizuchi and now?");
+        harness.hear(again).await;
+        harness.pass(10).await;
+        assert_eq!(eyes.verbs(), "describe");
+        assert!(newest_prompt(&harness).contains("[picture “boat.png”: A boat."));
+    })
+    .await;
+}
+
+/// What cannot be seen now costs no answer: the model is down, has no money left, or there is no file.
+#[tokio::test]
+async fn an_answer_does_without_what_cannot_be_seen() {
+    on_every_store(async |store| {
+        let (harness, eyes) = seeing(store).await;
+        eyes.script.push(PromptVerb::Describe, Err(LlmError::Refused("no".to_owned())));
+        let files = vec![picture("F1", "boat.png"), picture("F2", "beds.png")];
+        sends(&harness, "f1", "@Aizuchi look", files).await;
+        harness.pass(10).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        // The second picture would have failed in the same way.
+        assert_eq!(eyes.verbs(), "describe");
+        sends(&harness, "f2", "@Aizuchi and this?", vec![picture("F3", "gone.png")]).await;
+        harness.pass(10).await;
+        let prompt = newest_prompt(&harness);
+        assert!(prompt.contains("[picture “gone.png”, nobody has described it yet]"), "{prompt}");
+        assert!(prompt.contains("[picture “boat.png”: A boat."), "{prompt}");
+    })
+    .await;
+}
+
+/// At most three pictures are described for a reply, those of the message to answer first, and a page that calls itself a
+/// picture goes to no model.
+#[tokio::test]
+async fn few_pictures_are_described_for_a_reply_and_only_pictures() {
+    on_every_store(async |store| {
+        let (harness, eyes) = seeing(store).await;
+        let page = b"<!DOCTYPE html><title>Sign in</title>".to_vec();
+        harness.platform.files.lock().unwrap().insert("P".to_owned(), page);
+        let old = ["O1", "O2", "O3"].map(|id| picture(id, "old.png")).to_vec();
+        for id in ["O1", "O2", "O3"] {
+            harness.platform.files.lock().unwrap().insert(id.to_owned(), PNG.to_vec());
+        }
+        sends(&harness, "f1", "these", old).await;
+        harness.clock.advance_to(harness.clock.now() + jiff::SignedDuration::from_secs(1));
+        let files = vec![picture("F1", "boat.png"), picture("P", "page.png")];
+        sends(&harness, "f2", "@Aizuchi look", files).await;
+        harness.pass(10).await;
+        assert_eq!(fetched(&harness), ["F1", "P", "O1"]);
+        assert_eq!(eyes.verbs(), "describe describe");
+        let prompt = newest_prompt(&harness);
+        assert!(prompt.contains("[picture “page.png”, it could not be opened]"), "{prompt}");
+    })
+    .await;
+}
+
+/// A description is paid for like any other call, from the same budget.
+#[tokio::test]
+async fn a_description_counts_against_the_budget() {
+    on_every_store(async |store| {
+        let limits = BudgetLimits { tokens_per_day: Some(1), ..BudgetLimits::default() };
+        let rulebook = Rulebook { workspace_limits: limits, ..Rulebook::default() };
+        let options = HarnessOptions::from_rulebook(rulebook);
+        let (harness, eyes) = seeing_with(store, options).await;
+        sends(&harness, "f1", "@Aizuchi look", vec![picture("F1", "boat.png")]).await;
+        harness.pass(10).await;
+        assert_eq!(eyes.verbs(), "");
     })
     .await;
 }

@@ -16,6 +16,7 @@ use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::builder::PromptOptions;
+use aizuchi_core::prompt::picture::Picture;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
@@ -86,7 +87,7 @@ pub fn prompt(verb: PromptVerb) -> Prompt {
         PromptVerb::Judge => prompts.judge(&persona, &context, &scene),
         PromptVerb::Reply => prompts.reply(&persona, &context, &scene),
         PromptVerb::State => prompts.state(&persona, &context, &scene),
-        PromptVerb::Remember => panic!("there is no material"),
+        PromptVerb::Remember | PromptVerb::Describe => panic!("there is no material"),
     }
 }
 
@@ -195,6 +196,42 @@ async fn anthropic_is_told_what_to_keep_in_its_cache() {
     let requests = server.requests().into_iter();
     let systems: Vec<Value> = requests.map(|request| request.body["system"].clone()).collect();
     assert_eq!(systems, [json!(text), kept, json!(text)]);
+}
+
+#[tokio::test]
+async fn a_picture_goes_along_in_each_providers_format() {
+    let picture = Picture { media_type: "image/png", bytes: (&b"PNG"[..]).into() };
+    let asked =
+        Prompt { verb: PromptVerb::Describe, picture: Some(picture), ..prompt(PromptVerb::Reply) };
+    for provider in EVERYONE {
+        let server = Server::start(ServerLimits::default()).await;
+        let clock = Clock::manual(at(0));
+        let mind = mind(provider, &server, &clock);
+        server.then([ProviderResponse::Says("A boat.".to_owned())]);
+        let answer = advance_while(&clock, at(59), mind.ask(&asked)).await.unwrap();
+        assert_eq!(answer.text, "A boat.", "{provider:?}");
+        let [seen] = &server.requests()[..] else { panic!("{provider:?}") };
+        let body = &seen.body;
+        let (turn, image) = match provider_api(provider) {
+            ProviderApi::OpenAi => (
+                &body["messages"][1]["content"],
+                json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,UE5H" } }),
+            ),
+            ProviderApi::Anthropic => (
+                &body["messages"][0]["content"],
+                json!({
+                    "type": "image",
+                    "source": { "type": "base64", "media_type": "image/png", "data": "UE5H" },
+                }),
+            ),
+            ProviderApi::Gemini => (
+                &body["contents"][0]["parts"],
+                json!({ "inline_data": { "mime_type": "image/png", "data": "UE5H" } }),
+            ),
+        };
+        assert_eq!(turn[0], image, "{provider:?}");
+        assert_eq!((&turn[1]["text"], &turn[2]), (&json!("."), &Value::Null), "{provider:?}");
+    }
 }
 
 #[tokio::test]

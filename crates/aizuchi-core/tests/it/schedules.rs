@@ -586,9 +586,10 @@ impl Llm for Simulation {
             (PromptVerb::Judge, 4) => verdict(true, "45"),
             (PromptVerb::Judge, 5) => verdict(false, r#"null, "reaction": "👍""#),
             (PromptVerb::Judge, _) => verdict(false, "null"),
-            (PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State, _) => {
-                "Here I am.".to_owned()
-            }
+            (
+                PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State | PromptVerb::Describe,
+                _,
+            ) => "Here I am.".to_owned(),
         };
         Ok(LlmResponse::new(text, Default::default()))
     }

@@ -145,7 +145,7 @@ impl ContextView {
         match verb {
             // The state depends on the messages alone.
             PromptVerb::State => return view,
-            PromptVerb::Remember => {}
+            PromptVerb::Remember | PromptVerb::Describe => {}
             PromptVerb::Judge => view.add_judge_values(context, now, mode, renderer),
             PromptVerb::Reply => view.add_reply_values(context, renderer),
         }

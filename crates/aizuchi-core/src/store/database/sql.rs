@@ -341,6 +341,11 @@ statements! {
         FROM json_each(?1)
         WHERE true
         ON CONFLICT DO NOTHING";
+    ATTACHMENTS = "
+        SELECT attachments FROM messages
+        WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND deleted_ms IS NULL AND withheld = 0";
+    PUT_ATTACHMENTS = "
+        UPDATE messages SET attachments = ?4 WHERE workspace = ?1 AND channel = ?2 AND id = ?3";
     UNDELETED_MESSAGE = "
         SELECT workspace, channel, id, thread, at_ms, author, author_kind, text, mentions, attachments, edits, edited_ms,
             CASE WHEN gate IS NOT DISTINCT FROM 'command' THEN 2 ELSE withheld END AS attention

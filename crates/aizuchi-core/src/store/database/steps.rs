@@ -15,7 +15,7 @@ use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::{hear_reaction, put_own_message};
 use crate::store::database::lineage::has_changed_since;
 use crate::store::database::pending_states::PendingStates;
-use crate::store::database::{Counters, memos, reservations, rows, sql};
+use crate::store::database::{Counters, attachments, memos, reservations, rows, sql};
 use crate::store::{CompletionReceipt, StoreError};
 
 pub async fn claim(
@@ -86,6 +86,8 @@ pub async fn complete(
         )
         .await?;
     }
+    // The files were read, whatever becomes of the text.
+    attachments::keep_read(connection, conversation, &outcome.read_attachments).await?;
     // Of a superseded step only its model calls and its post are recorded: both have happened.
     if is_current {
         memos::apply_changes(connection, counters, claim, &mut outcome, now).await?;

@@ -1,8 +1,11 @@
 //! Claims due steps and applies their outcomes, in memory.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::ConversationId;
+use crate::chat::attachment::ReadAttachment;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, AttemptResult, DecisionId, DecisionResult};
 use crate::event::completion::{Completion, CompletionContext, UnsentOutcome};
@@ -76,6 +79,9 @@ impl VolatileState {
         });
         let mut outcome = if is_stale { outcome.without_text() } else { outcome };
         self.record_attempts(claim, std::mem::take(&mut outcome.attempts), is_current);
+        for file in std::mem::take(&mut outcome.read_attachments) {
+            self.keep_read_attachment(conversation, &file);
+        }
         if is_current
             && let Some(decision) = self.decisions.get_mut(&claim.decision)
             && let Some(evaluation) = outcome.evaluation.take()
@@ -107,6 +113,21 @@ impl VolatileState {
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
         receipt
+    }
+
+    /// Keeps what became known of a file, unless its message was deleted or withheld meanwhile.
+    fn keep_read_attachment(&mut self, conversation: &ConversationId, file: &ReadAttachment) {
+        let ConversationId { workspace, channel, .. } = conversation;
+        let key = (workspace.clone(), channel.clone(), file.message.clone());
+        let Some(conversation) = self.conversation_of.get(&key).cloned() else { return };
+        let record = self.message_mut(&conversation, &file.message);
+        let Some(record) = record.filter(|record| !record.is_deleted && !record.is_redacted) else {
+            return;
+        };
+        let mut message = (*record.message).clone();
+        if file.add_to(&mut message.attachments) {
+            record.message = Arc::new(message);
+        }
     }
 
     fn record_attempts(&mut self, claim: &Claim, attempts: Vec<Attempt>, is_current: bool) {

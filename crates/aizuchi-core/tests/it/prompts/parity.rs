@@ -98,7 +98,7 @@ fn questions() -> Vec<(Value, String)> {
                 let ours = match verb {
                     PromptVerb::Judge => prompts.judge(&persona, &context, &scene),
                     PromptVerb::Reply => prompts.reply(&persona, &context, &scene),
-                    PromptVerb::State | PromptVerb::Remember => {
+                    PromptVerb::State | PromptVerb::Remember | PromptVerb::Describe => {
                         prompts.state(&persona, &context, &scene)
                     }
                 };

@@ -1,0 +1,246 @@
+//! Before the persona speaks, it is found out what is in the files that its reply may be about, once for each file. A
+//! picture goes to a model that sees, a text file is read as it is. What became known travels in the outcome, and the store
+//! keeps it with the message.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tracing::debug;
+
+use crate::agent::model_call::unless_superseded;
+use crate::agent::reply::messages_to_answer;
+use crate::agent::reserve::Calls;
+use crate::agent::{Agent, StepError};
+use crate::chat::attachment::{
+    Attachment, AttachmentContent, AttachmentKind, ReadAttachment, picture_type,
+};
+use crate::chat::{AuthorKind, Message, Visibility, is_blank, to_single_line, to_visible_text};
+use crate::context::Context;
+use crate::prompt::picture::Picture;
+
+/// How many of the target's newest messages are looked through, besides those that are answered.
+const LOOKBACK: usize = 10;
+/// How many text files are opened for one reply.
+const MAX_TEXT_FILES: usize = 3;
+/// In letters.
+const MAX_DESCRIPTION_CHARS: usize = 1_500;
+const MAX_EXCERPT_CHARS: usize = 3_000;
+
+/// What is opened of the files that people send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSettings {
+    /// Whether the model that describes pictures gets those of private channels and direct messages.
+    pub describes_private: bool,
+    /// How many pictures are described for one reply.
+    pub max_pictures: usize,
+    pub max_picture_bytes: usize,
+    /// Text files that are larger are not opened.
+    pub max_text_bytes: usize,
+    /// How long all of this may delay a reply.
+    pub time_limit: SignedDuration,
+}
+
+impl Default for FileSettings {
+    fn default() -> Self {
+        Self {
+            describes_private: false,
+            max_pictures: 3,
+            max_picture_bytes: 5_000_000,
+            max_text_bytes: 1_000_000,
+            time_limit: SignedDuration::from_secs(30),
+        }
+    }
+}
+
+impl Agent {
+    /// Finds out what is in the files that a reply may be about, adds it to the context, and to `read`. What cannot be
+    /// found out now stays unknown, since the reply can do without it.
+    pub(super) async fn read_files(
+        &self,
+        context: &mut Context,
+        calls: &mut Calls<'_>,
+        read: &mut Vec<ReadAttachment>,
+    ) -> Result<(), StepError> {
+        let deadline = self.now() + self.settings.files.time_limit;
+        for (message, attachment) in self.files_to_read(context) {
+            let found = self.read_file(context, &message, &attachment, deadline, calls).await;
+            let content = match found {
+                Ok(Some(content)) => content,
+                Ok(None) => continue,
+                Err(StepError::Superseded) => return Err(StepError::Superseded),
+                // The call is in the ledger, and the next one would probably end in the same way.
+                Err(_) => return Ok(()),
+            };
+            let (message, attachment) = (message.id.clone(), attachment.id.clone());
+            let file = ReadAttachment { message, attachment, content };
+            context.add_read(&file);
+            read.push(file);
+        }
+        Ok(())
+    }
+
+    /// The files that nobody has looked into, those of the messages to answer first, then the newest.
+    fn files_to_read(&self, context: &Context) -> Vec<(Arc<Message>, Attachment)> {
+        let FileSettings { max_pictures, max_text_bytes, .. } = self.settings.files;
+        // The answer itself needs calls, too.
+        let spare_calls = self.rulebook().calls_per_decision.map(|most| most / 4);
+        let spare_calls = spare_calls.and_then(|calls| usize::try_from(calls).ok());
+        let max_pictures = max_pictures.min(spare_calls.unwrap_or(usize::MAX));
+        let target = context.target_messages();
+        let parent = context.conversation.thread.as_ref().and_then(|_| target.first());
+        let newest = target.iter().rev().take(LOOKBACK);
+        let messages = messages_to_answer(context).into_iter().chain(newest).chain(parent);
+        let (mut pictures, mut texts) = (0, 0);
+        let mut seen = HashSet::new();
+        let mut files = Vec::new();
+        for message in messages {
+            if message.author.kind == AuthorKind::Persona || !seen.insert(&message.id) {
+                continue;
+            }
+            for attachment in message.attachments.iter().filter(|file| file.is_unread()) {
+                let is_wanted = match attachment.kind() {
+                    AttachmentKind::Picture if self.may_describe(context, message) => {
+                        pictures += 1;
+                        pictures <= max_pictures
+                    }
+                    AttachmentKind::Text if max_text_bytes > 0 => {
+                        texts += 1;
+                        texts <= MAX_TEXT_FILES
+                    }
+                    AttachmentKind::Picture
+                    | AttachmentKind::Text
+                    | AttachmentKind::Audio
+                    | AttachmentKind::Video
+                    | AttachmentKind::Other => false,
+                };
+                if is_wanted {
+                    files.push((message.clone(), attachment.clone()));
+                }
+            }
+        }
+        files
+    }
+
+    /// Whether there is a model that may see the pictures of a message. What was heard in private stays private, also
+    /// where the channel is public now.
+    fn may_describe(&self, context: &Context, message: &Message) -> bool {
+        let is_public = context.visibility == Visibility::Public
+            && !context.restricted_messages.contains(&message.id);
+        self.minds.vision.is_some() && (is_public || self.settings.files.describes_private)
+    }
+
+    /// What is in a file. `None` if that cannot be found out now.
+    async fn read_file(
+        &self,
+        context: &Context,
+        message: &Arc<Message>,
+        attachment: &Attachment,
+        deadline: Timestamp,
+        calls: &mut Calls<'_>,
+    ) -> Result<Option<AttachmentContent>, StepError> {
+        let settings = &self.settings.files;
+        let is_picture = attachment.kind() == AttachmentKind::Picture;
+        let max_bytes =
+            if is_picture { settings.max_picture_bytes } else { settings.max_text_bytes };
+        if attachment.size_bytes > max_bytes as u64 {
+            return Ok(Some(AttachmentContent::Unreadable));
+        }
+        let fetched = self.fetch_file(message, attachment, max_bytes, deadline, calls).await?;
+        let Some(bytes) = fetched else { return Ok(None) };
+        if !is_picture {
+            let excerpt = excerpt(&bytes).map(|text| AttachmentContent::Excerpt(text.into()));
+            return Ok(Some(excerpt.unwrap_or(AttachmentContent::Unreadable)));
+        }
+        let Some(media_type) = picture_type(&bytes) else {
+            return Ok(Some(AttachmentContent::Unreadable));
+        };
+        let picture = Picture { media_type, bytes: bytes.into() };
+        self.describe(context, message, picture, deadline, calls).await
+    }
+
+    async fn fetch_file(
+        &self,
+        message: &Message,
+        attachment: &Attachment,
+        max_bytes: usize,
+        deadline: Timestamp,
+        calls: &Calls<'_>,
+    ) -> Result<Option<Vec<u8>>, StepError> {
+        let Ok(platform) = self.platforms.for_workspace(&message.conversation.workspace) else {
+            return Ok(None);
+        };
+        let left = deadline.duration_since(self.now()).min(self.settings.post_timeout);
+        if !left.is_positive() {
+            return Ok(None);
+        }
+        let fetching = platform.fetch_file(message, attachment, max_bytes);
+        let fetching = self.clock.timeout(left, fetching);
+        let fetched = unless_superseded(calls.superseded, fetching).await?;
+        let id = &*attachment.id;
+        match fetched {
+            Ok(Ok(bytes)) => return Ok(Some(bytes)),
+            Ok(Err(error)) => debug!(file = id, %error, "a file could not be fetched"),
+            Err(_timed_out) => debug!(file = id, "a file could not be fetched in time"),
+        }
+        Ok(None)
+    }
+
+    /// Asks the model that sees what a picture shows.
+    async fn describe(
+        &self,
+        context: &Context,
+        message: &Arc<Message>,
+        picture: Picture,
+        deadline: Timestamp,
+        calls: &mut Calls<'_>,
+    ) -> Result<Option<AttachmentContent>, StepError> {
+        let left = deadline.duration_since(self.now()).min(self.settings.model_timeout);
+        let Some(mind) = self.minds.vision.as_ref().filter(|_| left.is_positive()) else {
+            return Ok(None);
+        };
+        let options = self.prompt_options(mind);
+        let prompts = self.prompt_builder.read();
+        let prompt = prompts.describe(&mind.persona, context, message, picture, &options);
+        let answer = self.call_model_within(left, mind, &prompt, calls).await?;
+        let text = shorten(&to_single_line(&answer.text), MAX_DESCRIPTION_CHARS);
+        Ok(Some(match is_blank(&text) {
+            true => AttachmentContent::Unreadable,
+            false => AttachmentContent::Description(text.into()),
+        }))
+    }
+}
+
+/// The beginning of a text file. `None` if it is no text, or has none.
+fn excerpt(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
+    let text = to_visible_text(text.trim_start_matches('\u{feff}'));
+    (!is_blank(&text)).then(|| shorten(text.trim(), MAX_EXCERPT_CHARS))
+}
+
+fn shorten(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_the_beginning_of_a_text() {
+        let long = "あ".repeat(MAX_EXCERPT_CHARS + 1);
+        let shortened = format!("{}…", "あ".repeat(MAX_EXCERPT_CHARS));
+        for (bytes, expected) in [
+            ("\u{feff}a,b\r\n1,2\n\n".as_bytes(), Some("a,b\n1,2")),
+            (long.as_bytes(), Some(&*shortened)),
+            ("a\0b".as_bytes(), None),
+            (" \n\u{200b}".as_bytes(), None),
+            (&[0xff, 0xfe, 0x41][..], None),
+        ] {
+            assert_eq!(excerpt(bytes).as_deref(), expected);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Keeps what became known of the files of messages, with the messages.
+
+use serde_json::json;
+
+use crate::chat::ConversationId;
+use crate::chat::attachment::{Attachment, ReadAttachment};
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::{rows, sql};
+
+/// A message that was deleted or withheld meanwhile, or has lost the file, gets nothing back. The others are the same
+/// messages as before: what their files show changes no draft and no prompt that was made from them.
+pub async fn keep_read(
+    connection: &mut Connection,
+    conversation: &ConversationId,
+    read: &[ReadAttachment],
+) -> Result<(), StoreError> {
+    let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
+    for file in read {
+        let message = file.message.as_str();
+        let stored = query(sql::ATTACHMENTS).bind(workspace).bind(channel).bind(message);
+        let Some(row) = stored.fetch_optional(&mut *connection).await? else { continue };
+        let mut attachments: Vec<Attachment> =
+            rows::parse_json(&rows::column::<String>(&row, "attachments")?)?;
+        if file.add_to(&mut attachments) {
+            let put = query(sql::PUT_ATTACHMENTS).bind(workspace).bind(channel).bind(message);
+            put.bind(json!(attachments).to_string()).execute(&mut *connection).await?;
+        }
+    }
+    Ok(())
+}

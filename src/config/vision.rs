@@ -1,0 +1,58 @@
+//! The `vision` section.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::values::BoundedInteger;
+use aizuchi_core::agent::files::FileSettings;
+
+/// What it opens of the pictures and text files that people send, when it is about to answer. Pictures are described by
+/// the model `agents.vision`; without one, nobody sees them.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VisionConfig {
+    /// Whether `agents.vision` gets pictures of private channels and direct messages, too.
+    pub private_channels: bool,
+    /// How many pictures are described for one answer. The others stay known by their names.
+    pub max_pictures: BoundedInteger<0, 20>,
+    /// The largest picture that is described, in kilobytes.
+    pub max_picture_kilobytes: BoundedInteger<1, 20_000>,
+    /// The largest text file that is opened, in kilobytes. The beginning of it is read by the model that answers. 0 opens
+    /// none.
+    pub max_text_kilobytes: BoundedInteger<0, 10_000>,
+}
+
+impl Default for VisionConfig {
+    fn default() -> Self {
+        Self {
+            private_channels: false,
+            max_pictures: BoundedInteger(3),
+            max_picture_kilobytes: BoundedInteger(5_000),
+            max_text_kilobytes: BoundedInteger(1_000),
+        }
+    }
+}
+
+impl VisionConfig {
+    pub fn settings(&self) -> FileSettings {
+        // The bounds are far below what fits.
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        FileSettings {
+            describes_private: self.private_channels,
+            max_pictures: count(self.max_pictures.0),
+            max_picture_bytes: count(self.max_picture_kilobytes.0 * 1_000),
+            max_text_bytes: count(self.max_text_kilobytes.0 * 1_000),
+            ..FileSettings::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_agent() {
+        assert_eq!(VisionConfig::default().settings(), FileSettings::default());
+    }
+}
