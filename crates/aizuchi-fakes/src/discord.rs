@@ -26,6 +26,7 @@ pub mod session;
 pub mod state;
 mod protocol;
 pub mod driver;
+mod files;
 mod api;
 mod gateway;
 mod control;
@@ -175,6 +176,7 @@ fn router(context: ServerContext) -> Router {
     let page = crate::page::router(context.fake.clone());
     Router::new()
         .route("/api/v10/{*path}", any(api::handle_call))
+        .route("/attachments/{channel}/{id}/{name}", get(files::download))
         .route("/gateway", get(gateway::connect))
         .route("/gateway/", get(gateway::connect))
         .route("/control/state", get(control::state))

@@ -8,6 +8,7 @@ pub mod fault;
 mod shared_state;
 mod timers;
 mod control;
+pub mod file;
 mod page;
 pub mod slack;
 pub mod discord;

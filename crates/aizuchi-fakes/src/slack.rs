@@ -17,6 +17,7 @@ mod arguments;
 pub mod request_url;
 pub mod state;
 pub mod driver;
+mod files;
 mod api;
 mod socket;
 mod push;
@@ -197,6 +198,7 @@ fn router(context: ServerContext) -> Router {
     Router::new()
         .route("/api/{method}", any(api::handle_call))
         .route("/commands/{channel}/{user}", post(api::delayed_command_response))
+        .route("/files-pri/{key}/{name}", get(files::download))
         .route("/link", get(socket::connect))
         .route("/link/", get(socket::connect))
         .route("/control/state", get(control::state))

@@ -6,6 +6,7 @@ use aizuchi_fakes::discord::guild::NewUser;
 use aizuchi_fakes::discord::message::NewFakeMessage;
 use aizuchi_fakes::discord::permission::OverwriteTarget;
 use aizuchi_fakes::discord::thread::NewThread;
+use aizuchi_fakes::file::FakeFile;
 use jiff::Timestamp;
 use serde_json::json;
 use twilight_model::channel::ChannelType;
@@ -447,5 +448,27 @@ async fn custom_emoji_are_rendered() {
     assert_eq!(harness.posts(1).await[0].text, "Roses! <:parrot:77> `:parrot:`");
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
     assert_eq!(harness.lines(harness.tea).await.last().unwrap(), "Roses! :parrot: `:parrot:`");
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// The link of a picture that was sent earlier has expired, so the message is asked for a new one.
+#[tokio::test]
+async fn a_picture_is_described_when_somebody_asks_about_it() {
+    let setting = Setting { more: "  vision: {}\n", ..Setting::default() };
+    let harness = DiscordHarness::with(setting).await;
+    let program = harness.start().await;
+    let base = harness.api.trim_end_matches("/api/v10");
+    let png = FakeFile::new("plan.png", "image/png", b"\x89PNG\r\n\x1a\n");
+    let attachments = vec![harness.discord.upload_file(base, harness.tea, png)];
+    let message = NewFakeMessage::new(harness.tea, harness.mio, "our plan");
+    harness.says_so(NewFakeMessage { attachments, ..message });
+    harness.until_line("our plan").await;
+    harness.discord.expire_file_links();
+    harness.will_say(&["A boat with red sails.", "A fine boat."]);
+    harness.asks(harness.tea, harness.mio, "what does it show?");
+    assert_eq!(harness.posts(1).await.remove(0).text, "A fine boat.");
+    let prompt = harness.prompt();
+    let line = "our plan\n[picture “plan.png”: A boat with red sails.]";
+    assert!(prompt.contains(line), "{prompt}");
     assert_eq!(program.stop(), Some(0));
 }

@@ -1,6 +1,7 @@
 //! What users see in Slack.
 
 use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::file::FakeFile;
 use aizuchi_fakes::slack::channel::{ChannelKind, NewChannel};
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
@@ -292,5 +293,41 @@ async fn replies_may_go_into_threads() {
     harness.until_kept(&format!("SELECT count(*) FROM messages WHERE thread = '{asked}'"), 1).await;
     harness.post_message(&direct, &harness.mio, "and here?");
     assert_eq!(harness.wait_for_posts(2).await[1].thread, None);
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// The picture is fetched with the token, described once, and part of the prompt. One of a private channel is neither
+/// fetched nor described.
+#[tokio::test]
+async fn a_picture_is_described_when_somebody_asks_about_it() {
+    let options = SlackOptions { more: "  vision: {}\n", ..SlackOptions::default() };
+    let harness = SlackHarness::with(options).await;
+    let program = harness.start().await;
+    let shows = |channel: &str, text: &str| {
+        let png = FakeFile::new("plan.png", "image/png", b"\x89PNG\r\n\x1a\n");
+        let files = vec![harness.slack.upload_file(png)];
+        let text = format!("<@{}> {text}", harness.bot);
+        let message = NewFakeMessage::new(channel, &harness.mio, &text);
+        harness.slack.send_message_with(NewFakeMessage { files, ..message }).unwrap();
+    };
+    shows(&harness.attic, "what is this?");
+    harness.wait_for_posts(1).await;
+    let prompt = harness.prompt();
+    assert!(prompt.contains("[picture “plan.png”, nobody has described it yet]"), "{prompt}");
+    assert_eq!(harness.slack.downloads(), Vec::<String>::new());
+    harness.will_say(&["A boat with red sails.", "A fine boat."]);
+    shows(&harness.tea, "and this?");
+    assert_eq!(harness.wait_for_posts(2).await.remove(1).text, "A fine boat.");
+    let prompt = harness.prompt();
+    assert!(prompt.contains("[picture “plan.png”: A boat with red sails.]"), "{prompt}");
+    assert_eq!(harness.slack.downloads(), ["F00000002"]);
+    let requests = harness.model.requests();
+    let mut images =
+        requests.iter().map(|it| &it.body["messages"][1]["content"][0]["image_url"]["url"]);
+    assert!(images.any(|url| url == "data:image/png;base64,iVBORw0KGgo="));
+    let told = requests.iter().any(|it| it.body.to_string().contains("files-pri"));
+    assert!(!told, "no model learns where a file is");
+    let kept = "SELECT count(*) FROM messages WHERE attachments LIKE '%red sails%'";
+    harness.until_kept(kept, 1).await;
     assert_eq!(program.stop(), Some(0));
 }

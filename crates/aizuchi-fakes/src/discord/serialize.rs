@@ -52,6 +52,7 @@ impl World {
     ) -> Value {
         let mentions = message.mentions.iter();
         let mentions = mentions.filter_map(|user| self.mention_json(channel, *user, transport));
+        let attachments = message.attachments.iter().map(|file| self.with_fresh_link(file));
         let mut object = json!({
             "id": message.id,
             "channel_id": channel.id,
@@ -65,7 +66,7 @@ impl World {
             "mention_everyone": message.mention_everyone,
             "mentions": mentions.collect::<Vec<_>>(),
             "mention_roles": message.mention_roles,
-            "attachments": message.attachments,
+            "attachments": attachments.collect::<Vec<_>>(),
             "embeds": message.embeds,
             "components": message.components,
             "flags": message.flags.bits(),
@@ -82,6 +83,16 @@ impl World {
             }
         }
         object
+    }
+
+    /// What is told of a file, with a link that has not expired.
+    fn with_fresh_link(&self, file: &Value) -> Value {
+        let mut file = file.clone();
+        let link = file["url"].as_str().and_then(|url| url.split_once("?ex="));
+        if let Some(fresh) = link.map(|(url, _)| format!("{url}?ex={}", self.link_age)) {
+            file["url"] = json!(fresh);
+        }
+        file
     }
 
     /// The fields that not every message has.

@@ -19,6 +19,7 @@ use crate::discord::id::{
 };
 use crate::discord::message::FakeMessage;
 use crate::discord::nonce::NonceCache;
+use crate::file::FakeFile;
 use aizuchi_core::clock::Clock;
 
 pub struct World {
@@ -27,6 +28,10 @@ pub struct World {
     pub users: BTreeMap<UserId, FakeUser>,
     pub guilds: BTreeMap<GuildId, FakeGuild>,
     pub channels: BTreeMap<ChannelId, FakeChannel>,
+    /// The files that were uploaded, by id.
+    pub files: BTreeMap<String, FakeFile>,
+    /// Rises when the links to files expire.
+    pub link_age: u32,
     pub commands: CommandRegistry,
     pub nonces: NonceCache,
     /// The privileged intents that are enabled for the app.
@@ -124,6 +129,8 @@ impl World {
             users: BTreeMap::from([(bot_user, user)]),
             guilds: BTreeMap::new(),
             channels: BTreeMap::new(),
+            files: BTreeMap::new(),
+            link_age: 0,
             commands: CommandRegistry::default(),
             nonces: NonceCache::default(),
             enabled_privileged_intents: privileged_intents(),

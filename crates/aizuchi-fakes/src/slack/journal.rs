@@ -30,4 +30,6 @@ pub struct RecordedPost {
 pub struct Journal {
     pub calls: Vec<RecordedCall>,
     pub posts: Vec<RecordedPost>,
+    /// The ids of the files that the app has downloaded.
+    pub downloads: Vec<String>,
 }

@@ -1,9 +1,12 @@
 //! The whole state of a fake Slack, and its timers.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::file::FakeFile;
 use crate::slack::FakeSlackSettings;
 use crate::slack::arguments::Arguments;
 use crate::slack::delivery::{DeliveryAttempt, Dispatcher, PayloadKind, event_callback};
@@ -26,6 +29,8 @@ pub struct FakeSlackState {
     pub request_url: Option<RequestUrl>,
     /// The host by which the app has last reached the fake.
     pub host: String,
+    /// The files that were uploaded, by id.
+    pub files: BTreeMap<String, FakeFile>,
     /// Requests to make.
     pub pending_pushes: Vec<PushRequest>,
     timers: Timers<TimerTask>,
@@ -74,6 +79,7 @@ impl FakeSlackState {
             app_token: settings.app_token.clone(),
             request_url: None,
             host: "127.0.0.1".to_owned(),
+            files: BTreeMap::new(),
             pending_pushes: Vec::new(),
             timers: Timers::default(),
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aizuchi_core::clock::Clock;
 use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::file::FakeFile;
 use aizuchi_fakes::slack::channel::{ChannelKind, NewChannel};
 use aizuchi_fakes::slack::delivery::{AckStatus, ConnectBehavior, PayloadKind};
 use aizuchi_fakes::slack::driver::{AfterDisconnect, ConnectionCounts, DisconnectReason};
@@ -634,4 +635,18 @@ async fn a_mention_in_a_direct_message_has_one_event() {
     assert_eq!(next_frame(&mut socket).await["payload"]["event"]["channel_type"], "im");
     harness.slack.send_message(&direct, &harness.mio, "are you there?").unwrap();
     assert_eq!(next_frame(&mut socket).await["payload"]["event"]["text"], "are you there?");
+}
+
+#[tokio::test]
+async fn a_file_is_shown_to_the_app_alone() {
+    let harness = Harness::new().await;
+    harness.call("auth.test", json!({})).await;
+    let file = harness.slack.upload_file(FakeFile::new("tea.png", "image/png", b"PNG"));
+    let get = |token: &str| {
+        let request = harness.http.get(file["url_private"].as_str().unwrap()).bearer_auth(token);
+        async move { request.send().await.unwrap().text().await.unwrap() }
+    };
+    assert_eq!(get("xoxb-dev").await, "PNG");
+    assert!(get("xoxb-other").await.contains("Sign in"));
+    assert_eq!(harness.slack.downloads(), [file["id"].as_str().unwrap()]);
 }

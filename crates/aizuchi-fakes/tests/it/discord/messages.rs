@@ -7,6 +7,7 @@ use aizuchi_fakes::discord::id::ChannelId;
 use aizuchi_fakes::discord::message::{EventDelivery, NewFakeMessage};
 use aizuchi_fakes::discord::method::Method;
 use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::file::FakeFile;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use twilight_model::gateway::Intents;
@@ -280,4 +281,26 @@ async fn users_get_direct_messages_unless_they_close_them() {
     assert_eq!(harness.request("POST", &path, json!({ "content": "hello" })).await.0, 200);
     harness.discord.close_direct_messages(harness.mio).unwrap();
     assert_eq!(harness.request("POST", &path, json!({ "content": "?" })).await.1["code"], 50007);
+}
+
+#[tokio::test]
+async fn the_link_to_a_file_expires_and_the_message_has_a_new_one() {
+    let harness = Harness::new().await;
+    let base = format!("http://{}", harness.address);
+    let file = FakeFile::new("tea.png", "image/png", b"PNG");
+    let attachments = vec![harness.discord.upload_file(&base, harness.tea, file)];
+    let old = attachments[0]["url"].as_str().unwrap().to_owned();
+    let message = NewFakeMessage::new(harness.tea, harness.mio, "look");
+    let sent = NewFakeMessage { attachments, ..message };
+    let id = harness.discord.send_message_with(sent).unwrap();
+    let get = async |url: &str| {
+        let response = harness.http.get(url).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    assert_eq!(get(&old).await, (200, "PNG".to_owned()));
+    harness.discord.expire_file_links();
+    assert_eq!(get(&old).await.0, 404);
+    let (_, message) = harness.get(&format!("channels/{}/messages/{id}", harness.tea)).await;
+    let new = message["attachments"][0]["url"].as_str().unwrap();
+    assert_eq!(get(new).await.0, 200);
 }
