@@ -24,7 +24,9 @@ use serde::Serialize;
 use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
 use crate::replay::input::room_names::{Audience, ParsedLine, RoomNames};
 use crate::replay::input::spool::{Spool, SpoolWriter};
+use aizuchi_core::chat::to_single_line;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
 
 /// What of an input is taken.
 #[derive(Clone, Copy, Debug)]
@@ -235,6 +237,15 @@ impl<'a> InputWriter<'a> {
     }
 
     /// Whether a channel is read. One that is not is counted.
+    /// A text, and a line for each file that was sent with it.
+    fn with_files<'n>(&self, text: &str, names: impl Iterator<Item = &'n str>) -> String {
+        let word = texts::slack::file(self.options.language);
+        let files = names.map(|name| format!("[{word}: {}]", to_single_line(name)));
+        let lines = [text.to_owned()].into_iter().chain(files);
+        let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
+        lines.join("\n")
+    }
+
     fn takes_channel(&mut self, is_private: bool) -> bool {
         let takes = !is_private || self.options.private == PrivateChannels::Taken;
         self.left_out.private_channels += u64::from(!takes);

@@ -261,24 +261,24 @@ impl FileReader<'_, '_> {
             role: &|_| None,
             time_zone: &TimeZone::UTC,
         };
-        read_message_text(&to_api(message), &names, self.writer.options.language).text
+        let language = self.writer.options.language;
+        let text = read_message_text(&to_api(message), &names, language).text;
+        let forwarded = &message["forwardedMessage"];
+        let files =
+            [message, forwarded].into_iter().filter_map(|from| from["attachments"].as_array());
+        self.writer.with_files(&text, files.flatten().map(|file| str_at(file, "fileName")))
     }
 }
 
 /// The parts of a message that make its text, as Discord's own API names them.
 fn to_api(message: &Value) -> Value {
     let parts = |key: &str| message[key].as_array().into_iter().flatten();
-    let attachments = |holder: &Value| -> Vec<Value> {
-        let files = holder["attachments"].as_array().into_iter().flatten();
-        files.map(|file| json!({ "filename": file["fileName"] })).collect()
-    };
     let forwarded = &message["forwardedMessage"];
     let snapshots: Vec<Value> = forwarded
         .is_object()
         .then(|| {
             json!({"message": {
                 "content": forwarded["content"],
-                "attachments": attachments(forwarded),
                 "embeds": forwarded["embeds"],
             }})
         })
@@ -287,7 +287,6 @@ fn to_api(message: &Value) -> Value {
     json!({
         "content": message["content"],
         "author": { "bot": message["author"]["isBot"] },
-        "attachments": attachments(message),
         "sticker_items": parts("stickers").map(|sticker| json!({ "name": sticker["name"] })).collect::<Vec<_>>(),
         "embeds": message["embeds"],
         "message_snapshots": snapshots,

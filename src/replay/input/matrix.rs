@@ -13,7 +13,6 @@ use crate::replay::input::document::{
     DocumentError, DocumentReader, ElementsWanted, read_document,
 };
 use aizuchi_core::chat::to_single_line;
-use aizuchi_core::texts;
 
 /// Reads a room. `label` is put before the number of a record.
 pub fn read(
@@ -134,8 +133,7 @@ impl RoomReader<'_, '_> {
             "m.file" | "m.image" | "m.video" | "m.audio" => {
                 let name = [str_at(content, "filename"), body];
                 let name = name.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
-                let file = texts::slack::file(self.writer.options.language);
-                format!("[{file}: {}]", to_single_line(name))
+                self.writer.with_files("", [name].into_iter())
             }
             _ if content["m.relates_to"]["m.in_reply_to"].is_object() => {
                 self.with_mentions(strip_quote(body), content)

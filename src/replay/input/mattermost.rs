@@ -11,7 +11,6 @@ use crate::replay::history::{RecordedMessage, describe_json_error};
 use crate::replay::input::InputWriter;
 use crate::replay::json_lines::read_lines;
 use aizuchi_core::chat::to_single_line;
-use aizuchi_core::texts;
 
 /// Reads a file. `label` is put before the number of a line.
 pub fn read(
@@ -165,14 +164,9 @@ impl BulkReader<'_, '_> {
     }
 
     fn text(&self, post: &Value) -> String {
-        let files = post["attachments"].as_array().into_iter().flatten().map(|file| {
-            let name = str_at(file, "path").rsplit('/').next().unwrap_or_default();
-            let word = texts::slack::file(self.writer.options.language);
-            format!("[{word}: {}]", to_single_line(name))
-        });
-        let lines = [str_at(post, "message").to_owned()].into_iter().chain(files);
-        let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
-        lines.join("\n")
+        let files = post["attachments"].as_array().into_iter().flatten();
+        let name = |file| str_at(file, "path").rsplit('/').next().unwrap_or_default();
+        self.writer.with_files(str_at(post, "message"), files.map(name))
     }
 }
 

@@ -150,8 +150,14 @@ impl Directory {
             channel: &|channel| self.channels.get(channel).cloned(),
             group: &|_| None,
         };
-        read_message(raw, &names, writer.options.language).text
+        let files = raw["files"].as_array().into_iter().flatten();
+        writer.with_files(&read_message(raw, &names).text, files.map(file_name))
     }
+}
+
+fn file_name(file: &Value) -> &str {
+    let mut names = ["name", "title"].into_iter().filter_map(|key| file[key].as_str());
+    names.find(|name| !name.is_empty()).unwrap_or_default()
 }
 
 /// Reads a file with an array.

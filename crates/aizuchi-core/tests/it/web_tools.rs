@@ -58,7 +58,7 @@ async fn harness(server: &WebServer, options: HarnessOptions, limits: WebLimits)
         limits,
         usage: Arc::default(),
     };
-    let tools = Some(ToolSettings { zone: TimeZone::UTC, web });
+    let tools = Some(ToolSettings { web, ..ToolSettings::new(TimeZone::UTC) });
     Harness::new(TestStore::volatile()).await.with_options(HarnessOptions { tools, ..options })
 }
 
