@@ -12,7 +12,7 @@ use aizuchi_core::event::step::Step;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::figures::{CallSum, Period};
-use aizuchi_core::store::{Archive, ChannelActivity, StandingOrders, StoreError};
+use aizuchi_core::store::{Archive, ChannelActivity, OrdersInForce, StoreError};
 use aizuchi_core::texts;
 
 const PUBLIC: &str = "public";
@@ -108,7 +108,7 @@ type OutcomeCounts = BTreeMap<&'static str, usize>;
 
 /// What was read of a workspace.
 struct WorkspaceData<'a> {
-    orders: &'a StandingOrders,
+    orders: &'a OrdersInForce,
     /// What was spent today, by channel.
     spent: HashMap<Option<ChannelId>, Spent>,
     steps: &'a [Step],
@@ -145,7 +145,7 @@ impl StatusReader<'_> {
     pub async fn workspace(
         &self,
         workspace: &WorkspaceId,
-        orders: &StandingOrders,
+        orders: &OrdersInForce,
     ) -> Result<WorkspaceStatus, StoreError> {
         let spending = self.archive.spending(workspace, self.now).await?;
         let mut whole = Spent::default();
@@ -208,7 +208,7 @@ impl StatusReader<'_> {
         }
     }
 
-    fn mode(&self, channel: &Channel, orders: &StandingOrders) -> Mode {
+    fn mode(&self, channel: &Channel, orders: &OrdersInForce) -> Mode {
         let ordered = orders.modes.iter().find(|(ordered, _)| *ordered == channel.id);
         let configured = || self.rulebook.channel_rules(&channel.id, &channel.name).mode;
         ordered.map_or_else(configured, |(_, mode)| *mode)
@@ -299,7 +299,7 @@ mod tests {
             zone: &zone,
             now: at("2027-01-15T20:00:00Z"),
         };
-        let status = reader.workspace(&workspace(), &StandingOrders::default()).await.unwrap();
+        let status = reader.workspace(&workspace(), &OrdersInForce::default()).await.unwrap();
         assert_eq!((status.tokens_today, status.money_today), (20, 1.0));
         assert_eq!(status.money_this_month, 2.0);
     }

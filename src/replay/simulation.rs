@@ -52,7 +52,7 @@ use aizuchi_core::runner::Runner;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{
-    CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
+    CompletionReceipt, HearReceipt, InboxEntry, Order, OrdersInForce, Store, StoreError,
 };
 
 /// The standard deviation of the logarithm of a model's latency. With a median of 4 s, 80 of 100 calls take
@@ -470,7 +470,7 @@ impl Store for RecordingStore {
         self.inner.has_heard(workspace, channel, message, client_message_id).await
     }
 
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
         self.inner.orders(workspace).await
     }
 

@@ -50,7 +50,7 @@ pub struct Intent {
     pub seen_revision: u64,
 }
 
-/// The circumstances of a conversation: standing orders, recent posts, and spending.
+/// The circumstances of a conversation: orders in force, recent posts, and spending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelStatus {
     /// The persona is muted until then, in this channel or everywhere.

@@ -131,7 +131,7 @@ impl Inbox {
         self.ingest(delivery).instrument(span).await
     }
 
-    /// Loads a workspace's channels, users and standing orders into the channel cache, before its first event.
+    /// Loads a workspace's channels, users and orders in force into the channel cache, before its first event.
     pub async fn load_workspace(
         &self,
         archive: &dyn Archive,

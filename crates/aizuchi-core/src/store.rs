@@ -194,8 +194,8 @@ pub trait Store: Send + Sync {
     /// Stores a user's order (invariant 5: one of the few ways in which anything is written).
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError>;
 
-    /// The standing orders of a workspace.
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError>;
+    /// The orders in force in a workspace.
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError>;
 
     /// Claims up to `most` memory jobs that are ready at `now`, as [`Store::claim`] does steps.
     async fn claim_memory_jobs(
@@ -737,7 +737,7 @@ impl Order {
 
 /// The orders in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StandingOrders {
+pub struct OrdersInForce {
     /// The mutes of a channel, or of all channels (`None`): one for each role that may order it.
     pub mutes: Vec<(Option<ChannelId>, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
@@ -753,7 +753,7 @@ pub struct Mute {
     pub by: Role,
 }
 
-impl StandingOrders {
+impl OrdersInForce {
     /// The longest mute of all channels at `now`, if any.
     pub fn workspace_mute(&self, now: Timestamp) -> Option<Mute> {
         self.active_mutes(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()

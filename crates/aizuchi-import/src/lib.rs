@@ -21,7 +21,7 @@ use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey};
 use aizuchi_core::store::{
-    Archive, MessageQuery, MessageRange, Mute, Order, StandingOrders, StoreError,
+    Archive, MessageQuery, MessageRange, Mute, Order, OrdersInForce, StoreError,
 };
 
 /// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
@@ -289,7 +289,7 @@ async fn hear_private(
 }
 
 /// Whether the same holds already.
-fn is_in_force(order: &Order, standing: &StandingOrders) -> bool {
+fn is_in_force(order: &Order, standing: &OrdersInForce) -> bool {
     match order {
         Order::OptOut { user, .. } => standing.opted_out.contains(user),
         Order::Mute { channel, until, by, .. } => {

@@ -13,7 +13,7 @@ use crate::replay::export_lines::{MessageLine, OtherLine};
 use aizuchi_core::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
 use aizuchi_core::memory::MessageRef;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{Archive as _, Mute, StandingOrders, Store as _, StoredMessage};
+use aizuchi_core::store::{Archive as _, Mute, OrdersInForce, Store as _, StoredMessage};
 
 /// More threads than any channel has.
 const MAX_THREADS: usize = i32::MAX as usize;
@@ -113,7 +113,7 @@ impl Export<'_> {
     }
 
     async fn write_orders(&mut self, workspace: &WorkspaceId) -> anyhow::Result<()> {
-        let StandingOrders { mutes, modes, opted_out, .. } = self.store.orders(workspace).await?;
+        let OrdersInForce { mutes, modes, opted_out, .. } = self.store.orders(workspace).await?;
         let now = Timestamp::now();
         for (room, Mute { until, by }) in mutes.into_iter().filter(|(_, mute)| now < mute.until) {
             let is_wanted = match &room {

@@ -19,7 +19,7 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::{Language, Persona};
 use crate::rules::{LanguageRule, Mode, Rulebook};
 use crate::spoken_language::{language_rule, written_language};
-use crate::store::{Archive, DecisionQuery, StandingOrders, Store, StoreError};
+use crate::store::{Archive, DecisionQuery, OrdersInForce, Store, StoreError};
 use crate::texts;
 
 /// How many of a channel's newest decisions are searched for the one in question.
@@ -188,7 +188,7 @@ impl CommandReplies {
     /// not change it.
     fn mute_text(
         &self,
-        orders: &StandingOrders,
+        orders: &OrdersInForce,
         request: &CommandRequest,
         renderer: &ReplyRenderer<'_>,
     ) -> Option<String> {
@@ -215,7 +215,7 @@ impl CommandReplies {
 
     fn opt_out_text(
         &self,
-        orders: &StandingOrders,
+        orders: &OrdersInForce,
         request: &CommandRequest,
         language: Language,
     ) -> String {
@@ -225,7 +225,7 @@ impl CommandReplies {
         }
     }
 
-    fn has_opted_out(&self, orders: &StandingOrders, request: &CommandRequest) -> bool {
+    fn has_opted_out(&self, orders: &OrdersInForce, request: &CommandRequest) -> bool {
         self.rulebook.read().opted_out.contains(&request.user)
             || orders.opted_out.contains(&request.user)
     }
@@ -234,7 +234,7 @@ impl CommandReplies {
     async fn effective_mode(
         &self,
         request: &CommandRequest,
-        orders: &StandingOrders,
+        orders: &OrdersInForce,
     ) -> Result<Mode, StoreError> {
         let channel = &request.conversation.channel;
         if let Some((_, mode)) = orders.modes.iter().find(|(ordered, _)| ordered == channel) {
@@ -248,7 +248,7 @@ impl CommandReplies {
 }
 
 /// Whether the user had been forgotten so shortly before this request that nothing was done.
-fn was_forgotten_before(orders: &StandingOrders, request: &CommandRequest) -> bool {
+fn was_forgotten_before(orders: &OrdersInForce, request: &CommandRequest) -> bool {
     let last = orders.forgotten.iter().find(|(user, _)| *user == request.user);
     last.is_some_and(|(_, asked)| asked.as_millisecond() != request.at.as_millisecond())
 }

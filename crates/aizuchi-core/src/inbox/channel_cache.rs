@@ -15,7 +15,7 @@ use crate::context::readings::Readings;
 use crate::current::Current;
 use crate::inbox::conversation_cache::ConversationCache;
 use crate::rules::{FacilitationRules, Mode, Rulebook};
-use crate::store::{Order, StandingOrders};
+use crate::store::{Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
 
 /// Filled from what is heard and ordered.
@@ -93,8 +93,8 @@ impl ChannelCache {
         now.duration_since(message.at)
     }
 
-    /// Replaces all standing orders of a workspace.
-    pub fn replace_orders(&self, workspace: &WorkspaceId, orders: &StandingOrders) {
+    /// Replaces all orders in force in a workspace.
+    pub fn replace_orders(&self, workspace: &WorkspaceId, orders: &OrdersInForce) {
         self.write(|state| {
             state.modes.retain(|(other, _), _| other != workspace);
             state.opted_out.retain(|(other, _)| other != workspace);

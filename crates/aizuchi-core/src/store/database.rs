@@ -70,7 +70,7 @@ use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership, WriteHealth};
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::{
-    CompletionReceipt, Cursors, HearReceipt, InboxEntry, LostSpan, Order, StandingOrders, Store,
+    CompletionReceipt, Cursors, HearReceipt, InboxEntry, LostSpan, Order, OrdersInForce, Store,
     StoreError,
 };
 
@@ -484,7 +484,7 @@ impl Store for DatabaseStore {
         Ok(row?.is_some())
     }
 
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
         orders::read(&self.readers, workspace).await
     }
 

@@ -52,7 +52,7 @@ use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
-    PrivateReads, StandingOrders, Store, StoreError,
+    OrdersInForce, PrivateReads, Store, StoreError,
 };
 use aizuchi_structure::links::WINDOW;
 
@@ -291,7 +291,7 @@ impl Store for VolatileStore {
         Ok(is_resent || state.conversation_of.contains_key(&key))
     }
 
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
         Ok(self.lock().orders.get(workspace).cloned().unwrap_or_default())
     }
 
@@ -377,7 +377,7 @@ struct VolatileState {
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
     /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
-    orders: HashMap<WorkspaceId, StandingOrders>,
+    orders: HashMap<WorkspaceId, OrdersInForce>,
     /// Reactions to messages that are not known yet.
     early_reactions: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<ReactionRecord>>,
     /// Until when conversations were reset.

@@ -21,7 +21,7 @@ use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::{
-    CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
+    CompletionReceipt, HearReceipt, InboxEntry, Order, OrdersInForce, Store, StoreError,
 };
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -352,7 +352,7 @@ impl Store for CrashingPort<dyn Store> {
         self.inner.has_heard(workspace, channel, message, client_message_id).await
     }
 
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
         self.inner.orders(workspace).await
     }
 

@@ -13,7 +13,7 @@ use crate::store::database::{
     sql,
 };
 use crate::store::{
-    LOOK, Mute, Order, PRIVATE_READ_RETENTION, PrivateRead, StandingOrders, StoreError,
+    LOOK, Mute, Order, OrdersInForce, PRIVATE_READ_RETENTION, PrivateRead, StoreError,
 };
 
 /// Carries out an order. One that is signed is recorded with it.
@@ -237,12 +237,9 @@ async fn reset_conversation(
     Ok(())
 }
 
-pub async fn read(
-    readers: &Readers,
-    workspace: &WorkspaceId,
-) -> Result<StandingOrders, StoreError> {
+pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
     let query = query(sql::ORDERS).bind(workspace.as_str());
-    let mut orders = StandingOrders::default();
+    let mut orders = OrdersInForce::default();
     for row in query.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;
         let target: String = rows::column(&row, "whom")?;

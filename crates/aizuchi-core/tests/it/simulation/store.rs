@@ -17,7 +17,7 @@ use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::{
-    CompletionReceipt, HearReceipt, InboxEntry, Order, StandingOrders, Store, StoreError,
+    CompletionReceipt, HearReceipt, InboxEntry, Order, OrdersInForce, Store, StoreError,
 };
 use aizuchi_harness::random::Random;
 use async_trait::async_trait;
@@ -258,7 +258,7 @@ impl Store for SimulatedStore {
         self.call(self.inner.has_heard(workspace, channel, message, client_message_id)).await
     }
 
-    async fn orders(&self, workspace: &WorkspaceId) -> Result<StandingOrders, StoreError> {
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
         self.call(self.inner.orders(workspace)).await
     }
 
