@@ -17,6 +17,7 @@ pub mod vision;
 pub mod facilitator;
 pub mod budget;
 pub mod platforms;
+pub mod channel_overrides;
 pub mod channels;
 pub mod response;
 pub mod context;

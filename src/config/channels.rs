@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::budget::ChannelBudget;
+use crate::config::channel_overrides::{ChannelPersona, ChannelTools};
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::language::LanguageSetting;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
-use crate::config::values::{EmojiName, QuietHoursSetting, Ratio, Seconds};
+use crate::config::values::{EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting};
 use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_core::rules::{ChannelRules, MemoryRule, Mode, TimingRules, ToolRule};
 
 /// The settings of one channel. What is omitted is as in `response`, `facilitator` and `budget`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -37,6 +38,42 @@ pub struct ChannelConfig {
     pub language: Option<LanguageSetting>,
     /// The limits there: a section of them, or the most money in 30 days.
     pub budget: Option<ChannelBudget>,
+    /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
+    pub persona: Option<ChannelPersona>,
+    /// Whether replies may use tools there, or a list of those that they may use.
+    pub tools: Option<ChannelTools>,
+    /// Whether what is said there is remembered. With `off`, nothing that is remembered is in prompts there either.
+    pub memory: Option<MemorySetting>,
+    /// When it posts unasked, if the judge names no moment.
+    pub timing: Option<TimingSetting>,
+    /// An adaptive wait is no shorter than this.
+    pub min_wait_floor_seconds: Option<Seconds>,
+    /// How long a conversation must rest before it is judged; the longest adaptive wait.
+    pub min_wait_seconds: Option<Seconds>,
+    /// The longest that new messages wait to be judged, even while people keep talking.
+    pub max_wait_seconds: Option<Seconds>,
+    /// Whether it says once there that it joins what it hears and stores.
+    pub announce: Option<bool>,
+}
+
+/// Whether a channel is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum MemorySetting {
+    /// Kept, and shown.
+    On,
+    /// Neither kept nor shown.
+    Off,
+}
+
+impl MemorySetting {
+    fn rule(self) -> MemoryRule {
+        match self {
+            MemorySetting::On => MemoryRule::On,
+            MemorySetting::Off => MemoryRule::Off,
+        }
+    }
 }
 
 /// A channel's id, or `#` and its name.
@@ -64,6 +101,20 @@ impl ChannelConfig {
                 .budget
                 .as_ref()
                 .map_or(defaults.budget_limits, |budget| budget.limits(&defaults.budget_limits)),
+            persona: self.persona.as_ref().map(ChannelPersona::rule),
+            tools: self.tools.as_ref().map_or(ToolRule::All, ChannelTools::rule),
+            memory: self.memory.map_or(MemoryRule::On, MemorySetting::rule),
+            timing: self.timing_rules(),
+            announces: self.announce,
+        }
+    }
+
+    fn timing_rules(&self) -> TimingRules {
+        TimingRules {
+            min_wait_floor_seconds: self.min_wait_floor_seconds.map(|wait| wait.0),
+            min_wait_seconds: self.min_wait_seconds.map(|wait| wait.0),
+            max_wait_seconds: self.max_wait_seconds.map(|wait| wait.0),
+            post_timing: self.timing.map(TimingSetting::rule),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use crate::config::Config;
+use crate::config::channel_overrides::{ChannelTools, ToolName};
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::displayable;
 use crate::config::tree::ConfigNode;
@@ -20,6 +21,15 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         let sentence = "response.max_wait_seconds must be at least response.min_wait_seconds, for \
                         how long the talk rests before it is judged";
         return Err(ConfigProblem::for_file(Some(location), sentence));
+    }
+    for (key, channel) in &config.channels {
+        let (min, max) = (channel.min_wait_seconds, channel.max_wait_seconds);
+        if min.zip(max).is_some_and(|(min, max)| max.0 < min.0) {
+            let path = ["channels", &key.0, "max_wait_seconds"];
+            let sentence = "max_wait_seconds of a channel must be at least its min_wait_seconds, for how long the talk \
+                            rests before it is judged";
+            return Err(ConfigProblem::for_file(tree.location_of(&path), sentence));
+        }
     }
     check_http(config, tree)?;
     check_mcp(config, tree)?;
@@ -64,6 +74,17 @@ fn check_mcp(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         let location = tree.find(path).map(|entry| entry.key_location);
         let sentence = format!("tools.mcp.servers.{}{problem}", name.0);
         return Err(ConfigProblem::for_file(location, sentence));
+    }
+    for (key, channel) in &config.channels {
+        let names = channel.tools.iter().flat_map(ChannelTools::names);
+        let mut servers = names.filter_map(ToolName::server);
+        let is_there = |name: &str| config.tools.mcp.servers.keys().any(|known| known.0 == name);
+        if servers.any(|name| !is_there(name)) {
+            let sentence =
+                "tools of a channel names a tool of an MCP server that is not in tools.mcp.servers";
+            let location = tree.location_of(&["channels", &key.0, "tools"]);
+            return Err(ConfigProblem::for_file(location, sentence));
+        }
     }
     Ok(())
 }

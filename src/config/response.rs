@@ -7,13 +7,14 @@ use crate::config::channels::emoji_names;
 use crate::config::schema;
 use crate::config::values::{
     BoundedInteger, EmojiName, HostName, IntervalSeconds, QuietHoursSetting, Ratio, Seconds,
+    TimingSetting,
 };
 use aizuchi_core::agent::{self, StateCall};
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode};
+use aizuchi_core::rules::{BudgetLimits, ChannelRules, FacilitationRules, Mode, PostTiming};
 
 /// When it speaks.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -91,17 +92,6 @@ pub struct DecisionConfig {
     pub state: StateCall,
 }
 
-/// When it posts unasked, if the judge names no moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum TimingSetting {
-    /// When a person of the channel would answer, after the time that typing takes.
-    Human,
-    /// At once.
-    Plain,
-}
-
 /// A gate that a setting may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -141,26 +131,22 @@ impl ResponseConfig {
     }
 
     /// The timing of unsolicited posts on chat platforms.
-    pub fn timing(&self) -> agent::PostTiming {
+    pub fn timing(&self) -> PostTiming {
         let default = match self.wait {
-            WaitStrategy::Adaptive => agent::PostTiming::HumanLike,
-            WaitStrategy::Fixed => agent::PostTiming::Immediate,
+            WaitStrategy::Adaptive => PostTiming::HumanLike,
+            WaitStrategy::Fixed => PostTiming::Immediate,
         };
         self.timing_or(default)
     }
 
     /// The timing of unsolicited posts in the local room. A user who tries the bot there watches the page and would
     /// mistake a humanlike delay for a fault, so the default is to post at once.
-    pub fn room_timing(&self) -> agent::PostTiming {
-        self.timing_or(agent::PostTiming::Immediate)
+    pub fn room_timing(&self) -> PostTiming {
+        self.timing_or(PostTiming::Immediate)
     }
 
-    fn timing_or(&self, default: agent::PostTiming) -> agent::PostTiming {
-        match self.timing {
-            Some(TimingSetting::Human) => agent::PostTiming::HumanLike,
-            Some(TimingSetting::Plain) => agent::PostTiming::Immediate,
-            None => default,
-        }
+    fn timing_or(&self, default: PostTiming) -> PostTiming {
+        self.timing.map_or(default, TimingSetting::rule)
     }
 
     /// The rules of channels without settings of their own.
@@ -179,7 +165,7 @@ impl ResponseConfig {
             cooldown: duration_from_seconds(self.cooldown_seconds.0),
             max_share: self.max_share.0,
             budget_limits,
-            language: None,
+            ..ChannelRules::default()
         }
     }
 }

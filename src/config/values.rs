@@ -6,7 +6,7 @@ use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use aizuchi_core::rules::QuietHours;
+use aizuchi_core::rules::{PostTiming, QuietHours};
 
 /// A number of seconds, from none to a year.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -77,6 +77,17 @@ pub struct ConfiguredUserId(pub String);
 #[schemars(with = "String", inline, extend("pattern" = "^(none|[0-2][0-9]:[0-5][0-9]-[0-2][0-9]:[0-5][0-9])$"))]
 pub struct QuietHoursSetting(pub Option<QuietHours>);
 
+/// When it posts unasked, if the judge names no moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum TimingSetting {
+    /// When a person of the channel would answer, after the time that typing takes.
+    Human,
+    /// At once.
+    Plain,
+}
+
 /// A folder or a file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
@@ -100,6 +111,15 @@ pub struct WebSocketUrl(pub String);
 #[serde(try_from = "String")]
 #[schemars(inline, extend("minLength" = 1))]
 pub struct HostName(pub String);
+
+impl TimingSetting {
+    pub fn rule(self) -> PostTiming {
+        match self {
+            TimingSetting::Human => PostTiming::HumanLike,
+            TimingSetting::Plain => PostTiming::Immediate,
+        }
+    }
+}
 
 impl WebUrl {
     /// With a slash at its end, so that a path can follow.

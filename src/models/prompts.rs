@@ -16,6 +16,7 @@ pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
 /// The same in one of the languages of a bilingual config.
 pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<PromptBuilder> {
     let prompts = PromptBuilder::load(language, config.prompts_dir().as_deref())?;
+    let rulebook = config.rulebook();
     let required = PromptVerb::ALL.map(|verb| {
         let minds = &config.minds;
         let (mind, tools) = match verb {
@@ -29,7 +30,13 @@ pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<Pr
             // It has no template.
             PromptVerb::Describe => (&minds.response, Vec::new()),
         };
-        prompts.min_budget_tokens(verb, &persona_of(mind, &config.persona()), &tools)
+        let everywhere = config.persona();
+        let agent = persona_of(mind, &everywhere);
+        let here = rulebook.channels.values().filter_map(|rules| rules.persona.as_ref());
+        let here = here.map(|rule| rule.apply_to(&everywhere, &agent));
+        let personas = here.chain([(*agent).clone()]);
+        let required = personas.map(|it| prompts.min_budget_tokens(verb, &it, &tools));
+        required.max().unwrap_or(0)
     });
     let required = required.into_iter().max().unwrap_or(0);
     let available = config.context.budget().max_tokens;

@@ -316,7 +316,7 @@ impl Case<'_> {
     /// As it would be posted, on one page.
     fn screen(&self, text: &str, secrets: &SecretScanner) -> String {
         let mut known = KnownUrls::in_context(self.context);
-        known.add(self.prompts.system_prompt());
+        known.add(&self.prompts.system_prompt(self.context));
         let language = self.prompts.language();
         let text = outgoing::screen(text, &known, CodeBlocks::KeepUrls, secrets, language);
         if is_blank(&text) { String::new() } else { text }

@@ -23,6 +23,7 @@ use aizuchi_core::store::{Archive, StoreError};
 /// Builds prompts with one persona in one language.
 pub struct PastPrompts {
     builder: PromptBuilder,
+    everywhere: Arc<Persona>,
     judging: Arc<Persona>,
     speaking: Arc<Persona>,
     config: Config,
@@ -37,6 +38,7 @@ impl PastPrompts {
             builder,
             judging: persona_of(&config.minds.judgment, &persona),
             speaking: persona_of(&config.minds.response, &persona),
+            everywhere: persona,
             config: config.clone(),
         })
     }
@@ -49,7 +51,7 @@ impl PastPrompts {
             },
             ..self.options(at)
         };
-        self.builder.judge(&self.judging, context, &options)
+        self.builder.judge(&self.persona_in(&self.judging, context), context, &options)
     }
 
     /// Without tools: they would look at the present.
@@ -59,7 +61,7 @@ impl PastPrompts {
             ..JudgeOptions::default()
         };
         let options = PromptOptions { judge_options, ..self.options(at) };
-        self.builder.reply(&self.speaking, context, &options)
+        self.builder.reply(&self.persona_in(&self.speaking, context), context, &options)
     }
 
     /// What holds in the channel now.
@@ -75,8 +77,16 @@ impl PastPrompts {
     }
 
     /// The URLs in it may be links.
-    pub fn system_prompt(&self) -> &str {
-        &self.speaking.system_prompt
+    pub fn system_prompt(&self, context: &Context) -> String {
+        self.persona_in(&self.speaking, context).system_prompt.clone()
+    }
+
+    /// The persona that an agent plays in the channel.
+    fn persona_in(&self, agent: &Arc<Persona>, context: &Context) -> Arc<Persona> {
+        match self.rules(context).persona {
+            None => agent.clone(),
+            Some(rule) => Arc::new(rule.apply_to(&self.everywhere, agent)),
+        }
     }
 
     pub fn language(&self) -> Language {

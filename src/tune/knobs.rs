@@ -3,8 +3,8 @@
 use crate::config::response::{JudgeGate, ResponseConfig};
 use crate::config::values::{Ratio, Seconds};
 use crate::replay::Policy;
-use aizuchi_core::agent::PostTiming;
 use aizuchi_core::rhythm::WaitStrategy;
+use aizuchi_core::rules::PostTiming;
 
 /// The value of [`Knob::Wait`] where the wait is not fixed. A fixed wait may be 0.
 pub const ADAPTIVE: f64 = -1.0;
@@ -218,7 +218,7 @@ fn turn_on(gates: &mut Vec<JudgeGate>, gate: JudgeGate) {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::config::response::TimingSetting;
+    use crate::config::values::TimingSetting;
 
     fn policy(config: &str) -> Policy {
         let config = Config::parse(config).unwrap();

@@ -2,13 +2,13 @@
 
 use crate::config::Config;
 use crate::config::channels::{ChannelConfig, ChannelKey};
-use crate::config::response::{JudgeGate, TimingSetting};
-use crate::config::values::{Ratio, Seconds};
+use crate::config::response::JudgeGate;
+use crate::config::values::{Ratio, Seconds, TimingSetting};
 use crate::replay::Policy;
 use crate::tune::knobs::Knob;
 use aizuchi_core::chat::Channel;
 use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::rules::Mode;
+use aizuchi_core::rules::{ChannelRules, Mode};
 
 /// Every gate that a setting may name.
 pub const GATES: [JudgeGate; 6] = [
@@ -51,15 +51,34 @@ impl TriedSettings {
         if let Some(cooldown) = own.cooldown_seconds {
             config.response.cooldown_seconds = cooldown;
         }
+        let waits = match channel.workspace == workspace_id() {
+            true => config.room_wait_settings(),
+            false => config.wait_settings(),
+        };
         if channel.workspace == workspace_id() {
-            let wait = config.room_wait_settings().min_wait_seconds;
-            config.response.min_wait_seconds = Some(Seconds(wait));
+            config.response.min_wait_seconds = Some(Seconds(waits.min_wait_seconds));
             config.response.timing.get_or_insert(TimingSetting::Plain);
         }
+        let own_waits = [own.min_wait_floor_seconds, own.min_wait_seconds, own.max_wait_seconds];
+        if own_waits.iter().any(Option::is_some) {
+            let waits = waits.in_channel(&own.apply_to(&ChannelRules::default()).timing);
+            config.response.min_wait_floor_seconds = Seconds(waits.min_wait_floor_seconds);
+            config.response.min_wait_seconds = Some(Seconds(waits.min_wait_seconds));
+            config.response.max_wait_seconds = Seconds(waits.max_wait_seconds);
+        }
+        config.response.timing = own.timing.or(config.response.timing);
         // What a gate has learned is not part of a replay.
         config.response.learned_gate = None;
-        let (min_confidence, cooldown_seconds) = (None, None);
-        let kept = ChannelConfig { mode: Some(mode), min_confidence, cooldown_seconds, ..own };
+        let kept = ChannelConfig {
+            mode: Some(mode),
+            min_confidence: None,
+            cooldown_seconds: None,
+            min_wait_floor_seconds: None,
+            min_wait_seconds: None,
+            max_wait_seconds: None,
+            timing: None,
+            ..own
+        };
         config.channels.insert(ChannelKey(channel.id.to_string()), kept);
         let mut present = Policy { name: "present".to_owned(), config };
         present.add_judgment_prompt();
@@ -118,7 +137,14 @@ impl TriedSettings {
     /// The part of a config that sets what is changed: for the channel alone where the config can. `None`: nothing is.
     pub fn patch(&self) -> Option<String> {
         let changed = self.changed();
-        let is_own = |knob: &Knob| matches!(knob, Knob::MinConfidence | Knob::Cooldown);
+        let is_own = |knob: &Knob| match knob {
+            Knob::MinConfidence
+            | Knob::Cooldown
+            | Knob::MinWait
+            | Knob::MinWaitFloor
+            | Knob::MaxWait => true,
+            Knob::Wait | Knob::Jitter | Knob::MaxDelay | Knob::Gate(_) => false,
+        };
         let (own, common): (Vec<Knob>, Vec<Knob>) = changed.into_iter().partition(is_own);
         let mut patch = String::new();
         if !common.is_empty() {
@@ -182,5 +208,18 @@ mod tests {
         assert_eq!(tried.patch().as_deref(), Some(expected));
         let book = tried.policy.config.rulebook();
         assert_eq!(book.channel_rules(&ChannelId::new("C1"), "C1").min_confidence, 0.5);
+    }
+
+    #[test]
+    fn the_waits_of_a_channel_are_those_in_force() {
+        let mut config = Config::default();
+        let own = ChannelConfig { max_wait_seconds: Some(Seconds(60.0)), ..Default::default() };
+        config.channels.insert(ChannelKey("#tea".to_owned()), own);
+        let mut tried = TriedSettings::new(&config, &channel(), Mode::Companion);
+        let present = |knob: Knob| knob.value(&tried.present);
+        assert_eq!((present(Knob::MinWait), present(Knob::MaxWait)), (60.0, 60.0));
+        tried.set(Knob::MinWait, 30.0).unwrap();
+        let expected = "channels:\n  \"#tea\":\n    min_wait_seconds: 30\n";
+        assert_eq!(tried.patch().as_deref(), Some(expected));
     }
 }

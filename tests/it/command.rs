@@ -58,8 +58,8 @@ fn the_local_room_has_a_short_wait_by_default() {
 #[test]
 fn the_local_room_posts_immediately_by_default() {
     use aizuchi::config::Config;
-    use aizuchi_core::agent::PostTiming;
     use aizuchi_core::platform::{Platforms, local};
+    use aizuchi_core::rules::PostTiming;
     let timings = |config: &str| {
         let config = Config::parse(config).unwrap();
         let store = Arc::new(aizuchi_core::store::volatile::VolatileStore::new());

@@ -58,7 +58,7 @@ use crate::prompt::budget::PromptBudget;
 use crate::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use crate::prompt::tokens::TokenCorrections;
 use crate::rhythm::WaitStrategy;
-use crate::rules::Rulebook;
+use crate::rules::{ChannelRules, PostTiming, Rulebook};
 use crate::store::{Store, StoreError};
 use crate::texts;
 
@@ -119,19 +119,11 @@ pub enum StateCall {
     Separate,
 }
 
-/// When the agent posts unasked, if the judge names no delay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PostTiming {
-    /// At once.
-    #[default]
-    Immediate,
-    /// After a delay drawn from the channel's own reply times, plus typing time.
-    HumanLike,
-}
-
 impl AgentSettings {
-    fn post_timing(&self, workspace: &WorkspaceId) -> PostTiming {
-        self.workspace_timings.get(workspace).copied().unwrap_or(self.timing)
+    fn post_timing(&self, workspace: &WorkspaceId, rules: &ChannelRules) -> PostTiming {
+        let here = rules.timing.post_timing;
+        let here = here.or_else(|| self.workspace_timings.get(workspace).copied());
+        here.unwrap_or(self.timing)
     }
 
     /// How long a step may take. A judge step makes up to two model calls, after one for the state
@@ -374,9 +366,33 @@ impl Agent {
         let intervention_messages = self.rulebook().max_compare_window();
         let window =
             ContextWindow { intervention_messages, ..self.settings.limits.window(self.now()) };
-        let context = self.store.context(conversation, &window).await?;
+        let mut context = self.store.context(conversation, &window).await?;
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
+        self.leave_out_memories(&mut context);
         Ok(context)
+    }
+
+    /// Takes out what is remembered, where the channel is to know nothing of it, and what was remembered of other such
+    /// channels.
+    fn leave_out_memories(&self, context: &mut Context) {
+        let rulebook = self.rulebook();
+        let name = &context.conversation_history.channel_name;
+        if !rulebook.remembers(&context.conversation.channel, name) {
+            context.leave_out_memories();
+        }
+        for channel in &mut context.channel_memories {
+            if !rulebook.remembers(&channel.channel_id, &channel.channel_name) {
+                (channel.long_term_memory, channel.short_term_memory) = (None, None);
+            }
+        }
+    }
+
+    /// The persona that a mind plays in a channel.
+    fn persona_in(&self, mind: &Mind, rules: &ChannelRules) -> Arc<Persona> {
+        match &rules.persona {
+            None => mind.persona.clone(),
+            Some(rule) => Arc::new(rule.apply_to(&self.persona, &mind.persona)),
+        }
     }
 
     /// What a prompt for this mind depends on besides its context.

@@ -380,6 +380,19 @@ impl Context {
         self.conversation.thread.is_none() && thread.iter().any(is_decided)
     }
 
+    /// Takes out everything that is remembered. The channels stay known by name.
+    pub fn leave_out_memories(&mut self) {
+        self.workspace_long_term_memory = None;
+        self.workspace_short_term_memory = None;
+        for channel in &mut self.channel_memories {
+            (channel.long_term_memory, channel.short_term_memory) = (None, None);
+        }
+        self.thread_memories.clear();
+        self.important_memos.clear();
+        self.recent_memos.clear();
+        self.memory_ids.clear();
+    }
+
     /// The lineage of a text that is made from this context.
     pub fn lineage(&self) -> Lineage {
         let to_ref = |message: &Arc<Message>| {

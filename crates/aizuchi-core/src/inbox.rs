@@ -29,6 +29,7 @@ use crate::inbox::in_flight::InFlight;
 use crate::memory::asker;
 use crate::metrics::Metrics;
 use crate::rhythm::{WaitBounds, WaitStrategy};
+use crate::rules::{MemoryRule, TimingRules};
 use crate::store::{Archive, HearReceipt, InboxEntry, Order, Store, StoreError};
 
 /// How long a conversation must rest before it is judged.
@@ -61,6 +62,20 @@ impl Default for WaitSettings {
 }
 
 impl WaitSettings {
+    /// The same with what is different in a channel. Where that sets only one of them, the wait while users talk is at
+    /// least as long as the rest.
+    pub fn in_channel(self, rules: &TimingRules) -> Self {
+        let TimingRules { min_wait_floor_seconds, min_wait_seconds, max_wait_seconds, .. } = *rules;
+        let most = max_wait_seconds.unwrap_or(f64::INFINITY);
+        let min_wait = min_wait_seconds.unwrap_or(self.min_wait_seconds.min(most));
+        Self {
+            min_wait_floor_seconds: min_wait_floor_seconds.unwrap_or(self.min_wait_floor_seconds),
+            min_wait_seconds: min_wait,
+            max_wait_seconds: max_wait_seconds.unwrap_or(self.max_wait_seconds).max(min_wait),
+            ..self
+        }
+    }
+
     /// The bounds of an adaptive wait.
     pub fn bounds(&self) -> WaitBounds {
         WaitBounds {
@@ -187,7 +202,8 @@ impl Inbox {
         let reread = conversations.drop_unless_kept(changed_conversations(&heard));
         let began = Instant::now();
         let now = self.clock.now();
-        let remember = self.remember_delay.map(|interval| now + interval);
+        let interval = self.remember_delay.filter(|_| self.is_remembered(&heard));
+        let remember = interval.map(|interval| now + interval);
         let entry = InboxEntry {
             heard,
             client_message_id,
@@ -235,7 +251,8 @@ impl Inbox {
         let (workspace, channel) = (conversation.workspace.clone(), conversation.channel.clone());
         let id = MessageId::join();
         let is_silent = self.channel_cache.mode(&workspace, &channel).is_silent();
-        if !self.is_announcing
+        let is_announcing = self.channel_cache.announces(&workspace, &channel);
+        if !is_announcing.unwrap_or(self.is_announcing)
             || is_silent
             || self.store.has_heard(&workspace, &channel, &id, None).await?
         {
@@ -390,6 +407,13 @@ impl Inbox {
             | Heard::Channel(_)
             | Heard::User(_)) => heard,
         }
+    }
+
+    /// Whether what was heard belongs to a channel that is remembered.
+    fn is_remembered(&self, heard: &Heard) -> bool {
+        conversation_of(heard).is_none_or(|ConversationId { workspace, channel, .. }| {
+            self.channel_cache.memory(workspace, channel) == MemoryRule::On
+        })
     }
 
     fn redact(&self, heard: Heard, disposition: Disposition) -> Heard {

@@ -2,13 +2,14 @@
 //! made from settings and orders.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, UserId};
-use crate::persona::Language;
+use crate::persona::{Language, Persona};
 
 /// How the persona takes part in a channel.
 #[derive(
@@ -137,6 +138,64 @@ pub struct ChannelRules {
     pub budget_limits: BudgetLimits,
     /// The language there. `None`: the persona's.
     pub language: Option<LanguageRule>,
+    /// What of the persona's prompt is different there. `None`: nothing.
+    pub persona: Option<PersonaRule>,
+    /// The tools that replies may use there.
+    pub tools: ToolRule,
+    pub memory: MemoryRule,
+    pub timing: TimingRules,
+    /// Whether the persona says there that it has joined. `None`: as everywhere.
+    pub announces: Option<bool>,
+}
+
+/// What becomes of the persona's prompt in a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PersonaRule {
+    /// This is added to it.
+    Addition(Arc<str>),
+    /// This takes its place.
+    Replacement(Arc<str>),
+}
+
+/// The tools that replies may use in a channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolRule {
+    #[default]
+    All,
+    /// Those of these names.
+    Only(Vec<String>),
+}
+
+/// Whether a channel is remembered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryRule {
+    #[default]
+    On,
+    /// Nothing is remembered of what is said there, and nothing that is remembered is in its prompts.
+    Off,
+}
+
+/// When a channel's conversations are judged and answered, where that is not as everywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TimingRules {
+    /// The shortest adaptive wait before a judgment.
+    pub min_wait_floor_seconds: Option<f64>,
+    /// The mean of a fixed wait, and the longest adaptive wait.
+    pub min_wait_seconds: Option<f64>,
+    /// The longest wait while users talk.
+    pub max_wait_seconds: Option<f64>,
+    /// When an unsolicited post is made, if the judge names no delay.
+    pub post_timing: Option<PostTiming>,
+}
+
+/// When the agent posts unasked, if the judge names no delay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PostTiming {
+    /// At once.
+    #[default]
+    Immediate,
+    /// After a delay drawn from the channel's own reply times, plus typing time.
+    HumanLike,
 }
 
 /// The language that the companion speaks in a channel.
@@ -162,6 +221,42 @@ impl Default for ChannelRules {
                 ..BudgetLimits::default()
             },
             language: None,
+            persona: None,
+            tools: ToolRule::All,
+            memory: MemoryRule::On,
+            timing: TimingRules::default(),
+            announces: None,
+        }
+    }
+}
+
+impl PersonaRule {
+    /// The persona in the channel. `own` is the persona everywhere, and `agent` the same with what an agent adds to its
+    /// prompt, which stays.
+    pub fn apply_to(&self, own: &Persona, agent: &Persona) -> Persona {
+        let system_prompt = match self {
+            PersonaRule::Addition(text) => join_prompts(&agent.system_prompt, text),
+            PersonaRule::Replacement(text) => {
+                let addition = agent.system_prompt.strip_prefix(&*own.system_prompt);
+                join_prompts(text, addition.unwrap_or_default())
+            }
+        };
+        Persona { system_prompt, ..agent.clone() }
+    }
+}
+
+/// Two parts of a prompt, the second in a paragraph of its own.
+fn join_prompts(first: &str, second: &str) -> String {
+    let parts = [first.trim(), second.trim()];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+impl ToolRule {
+    pub fn allows(&self, name: &str) -> bool {
+        match self {
+            ToolRule::All => true,
+            ToolRule::Only(names) => names.iter().any(|allowed| allowed == name),
         }
     }
 }
@@ -233,6 +328,11 @@ impl Rulebook {
         rules.any(|rules| rules.language.is_some())
     }
 
+    /// Whether what is said in a channel is remembered.
+    pub fn remembers(&self, channel: &ChannelId, name: &str) -> bool {
+        self.channel_rules(channel, name).memory == MemoryRule::On
+    }
+
     pub fn channel_rules(&self, channel: &ChannelId, name: &str) -> &ChannelRules {
         let by_id = self.channels.get(channel.as_str());
         let named = || self.channels.get(format!("#{name}").as_str());
@@ -260,6 +360,33 @@ mod tests {
             (noon, 13, 0, false),
         ] {
             assert_eq!(hours.contains(time(hour, minute)), quiet, "{hour}:{minute}");
+        }
+    }
+
+    #[test]
+    fn a_persona_is_added_to_or_replaced() {
+        let persona = |prompt: &str| Persona {
+            name: "Aizuchi".to_owned(),
+            system_prompt: prompt.to_owned(),
+            language: Language::En,
+        };
+        let added = PersonaRule::Addition("Speak of plants.".into());
+        let replaced = PersonaRule::Replacement("You are a gardener.".into());
+        for (rule, own, agent, expected) in [
+            (&added, "Be kind.", "Be kind.", "Be kind.\n\nSpeak of plants."),
+            (&added, "", "", "Speak of plants."),
+            (
+                &added,
+                "Be kind.",
+                "Be kind.\n\nBe brief.",
+                "Be kind.\n\nBe brief.\n\nSpeak of plants.",
+            ),
+            (&replaced, "Be kind.", "Be kind.", "You are a gardener."),
+            (&replaced, "Be kind.", "Be kind.\n\nBe brief.", "You are a gardener.\n\nBe brief."),
+            (&replaced, "", "Be brief.", "You are a gardener.\n\nBe brief."),
+        ] {
+            let here = rule.apply_to(&persona(own), &persona(agent));
+            assert_eq!(here, persona(expected), "{rule:?} {agent}");
         }
     }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, PostTiming, StateCall};
+use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, StateCall};
 use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
@@ -40,7 +40,7 @@ use aizuchi_core::platform::{BackfillState, Platform, PlatformError, Platforms};
 use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{ChannelRules, Rulebook};
+use aizuchi_core::rules::{ChannelRules, PostTiming, Rulebook};
 use aizuchi_core::runner::{self, Runner};
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::connection::{Connection, query};

@@ -420,6 +420,30 @@ const BAD: &[(&str, &str)] = &[
         "3:21: channels.C1.min_confidence is 50, but it must be from 0 to 1",
     ),
     (
+        "channels:\n  C1:\n    persona: {xyzzy: x}\n",
+        "3:15: unknown key \"xyzzy\" in channels.C1.persona; known keys are system_prompt",
+    ),
+    (
+        "channels:\n  C1:\n    tools: [add_memo, rm]\n",
+        "3:23: channels.C1.tools is \"rm\", but it must be the name of a tool: add_memo, edit_memo, remove_memo, list_memo, get_memo, list_memo_tags, search_messages, web_search, web_fetch, or SERVER__TOOL for one of an MCP server",
+    ),
+    (
+        "channels:\n  C1:\n    tools: [add_memo, tracker__find]\n",
+        "3:12: tools of a channel names a tool of an MCP server that is not in tools.mcp.servers",
+    ),
+    (
+        "channels:\n  C1:\n    tools: some\n",
+        "3:12: channels.C1.tools is \"some\", but it must be true, false, or a list of the tools that may be used",
+    ),
+    (
+        "channels:\n  C1:\n    memory: forget\n",
+        "3:13: channels.C1.memory is \"forget\", but it must be on or off",
+    ),
+    (
+        "channels:\n  C1: {min_wait_seconds: 90, max_wait_seconds: 60}\n",
+        "2:49: max_wait_seconds of a channel must be at least its min_wait_seconds, for how long the talk rests before it is judged",
+    ),
+    (
         "channels:\n  C1:\n    facilitator: {min_messages: none}\n",
         "3:33: channels.C1.facilitator.min_messages is \"none\", but it must be a whole number",
     ),

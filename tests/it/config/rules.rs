@@ -2,12 +2,13 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::budget::ModelCosts;
-use aizuchi_core::agent::{PostTiming, StateCall};
+use aizuchi_core::agent::StateCall;
 use aizuchi_core::chat::UserId;
 use aizuchi_core::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::rules::{
-    BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, Mode, QuietHours, Rulebook,
+    BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, PersonaRule,
+    PostTiming, QuietHours, Rulebook, TimingRules, ToolRule,
 };
 use jiff::SignedDuration;
 use jiff::civil::time;
@@ -54,6 +55,14 @@ channels:
     reactions: []
     cooldown_seconds: 0.5
     language: auto
+    persona: Speak of plants.
+    tools: [search_messages]
+    memory: off
+    timing: plain
+    min_wait_floor_seconds: 5
+    min_wait_seconds: 20
+    max_wait_seconds: 300
+    announce: false
     facilitator:
       rest_seconds: 8
       max_rest_seconds: 80
@@ -69,6 +78,8 @@ channels:
   C1:
     budget: 5
     facilitator: {rest_seconds: 6}
+    persona: {system_prompt: You are a gardener.}
+    tools: false
   123456789012345678:
     budget: ${BUDGET}
   C2: {}
@@ -97,7 +108,7 @@ fn the_rulebook_has_every_setting() {
         cooldown: SignedDuration::from_secs(90),
         max_share: 0.25,
         budget_limits: BudgetLimits { posts_per_hour: Some(7), ..BudgetLimits::default() },
-        language: None,
+        ..ChannelRules::default()
     };
     let garden = ChannelRules {
         mode: Mode::Facilitator,
@@ -121,12 +132,24 @@ fn the_rulebook_has_every_setting() {
             posts_per_hour: Some(0),
         },
         language: Some(LanguageRule::AsWritten),
+        persona: Some(PersonaRule::Addition("Speak of plants.".into())),
+        tools: ToolRule::Only(vec!["search_messages".to_owned()]),
+        memory: MemoryRule::Off,
+        timing: TimingRules {
+            min_wait_floor_seconds: Some(5.0),
+            min_wait_seconds: Some(20.0),
+            max_wait_seconds: Some(300.0),
+            post_timing: Some(PostTiming::Immediate),
+        },
+        announces: Some(false),
     };
     let monthly =
         |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };
     let first = ChannelRules {
         budget_limits: monthly(5_000_000),
         facilitation: FacilitationRules { rest_seconds: 6.0, ..facilitation },
+        persona: Some(PersonaRule::Replacement("You are a gardener.".into())),
+        tools: ToolRule::Only(Vec::new()),
         ..defaults.clone()
     };
     let numbered = ChannelRules { budget_limits: monthly(2_500_000), ..defaults.clone() };

@@ -269,7 +269,8 @@ impl Agent {
         calls: &mut Calls<'_>,
     ) -> Result<Judgment, StepError> {
         let mind = &self.minds.judgment;
-        let mut prompt = self.prompt_builder.read().judge(&mind.persona, context, options);
+        let persona = self.persona_in(mind, self.gate_input(context, &self.rulebook()).rules);
+        let mut prompt = self.prompt_builder.read().judge(&persona, context, options);
         let mut problem = String::new();
         for _ in 0..2 {
             let response = self.call_model(mind, &prompt, calls).await?;

@@ -40,15 +40,18 @@ impl Agent {
         Ok(vec![match verb {
             PromptVerb::Judge => {
                 let (context, options) = self.load_judge_context(conversation).await?;
-                self.prompt_builder.read().judge(&minds.judgment.persona, &context, &options)
+                let rulebook = self.rulebook();
+                let rules = self.gate_input(&context, &rulebook).rules;
+                let persona = self.persona_in(&minds.judgment, rules);
+                self.prompt_builder.read().judge(&persona, &context, &options)
             }
             PromptVerb::State => {
                 let (context, _) = self.load_judge_context(conversation).await?;
-                self.prompt_builder.read().state(
-                    &minds.state.persona,
-                    &context,
-                    &self.prompt_options(&minds.state),
-                )
+                let rulebook = self.rulebook();
+                let rules = self.gate_input(&context, &rulebook).rules;
+                let persona = self.persona_in(&minds.state, rules);
+                let options = self.prompt_options(&minds.state);
+                self.prompt_builder.read().state(&persona, &context, &options)
             }
             PromptVerb::Reply | PromptVerb::Remember | PromptVerb::Describe => {
                 let mut context = self.load_context(conversation).await?;

@@ -262,10 +262,13 @@ impl Agent {
             kept: kept.clone(),
             considered: gathered.seen_revision,
         });
-        (
-            self.prompt_builder.read().remember(&mind.persona, &input, &self.prompt_options(mind)),
-            input,
-        )
+        let rulebook = self.rulebook();
+        let rules = match key.channel() {
+            Some(channel) => rulebook.channel_rules(channel, &gathered.channel_name),
+            None => &rulebook.default_rules,
+        };
+        let persona = self.persona_in(mind, rules);
+        (self.prompt_builder.read().remember(&persona, &input, &self.prompt_options(mind)), input)
     }
 
     async fn request_entries(

@@ -28,7 +28,7 @@ use crate::platform::Platform;
 use crate::platform::split::{limit_posts, split};
 use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, RecalledMessage};
-use crate::rules::Mode;
+use crate::rules::{MemoryRule, Mode};
 use crate::store::StoreError;
 use crate::texts::{self, Name};
 use aizuchi_structure::cues::Cues;
@@ -364,7 +364,8 @@ impl Agent {
     pub(super) async fn recall(&self, context: &Context) -> Vec<RecalledMessage> {
         let limit = self.settings.recall_limit;
         let messages = messages_to_answer(context);
-        if limit == 0 || messages.is_empty() {
+        let memory = self.gate_input(context, &self.rulebook()).rules.memory;
+        if limit == 0 || messages.is_empty() || memory == MemoryRule::Off {
             return Vec::new();
         }
         let text = messages.iter().map(|message| &*message.text).collect::<Vec<_>>().join("\n");
@@ -385,7 +386,11 @@ impl Agent {
                 Vec::new()
             }
         };
-        found.retain(|found| !context.has_message(&found.message));
+        let rulebook = self.rulebook();
+        found.retain(|RecalledMessage { message, channel_name, .. }| {
+            let is_remembered = rulebook.remembers(&message.conversation.channel, channel_name);
+            is_remembered && !context.has_message(message)
+        });
         found.truncate(limit);
         found
     }
@@ -393,7 +398,9 @@ impl Agent {
     /// The URLs that a reply may show as links before it has used any tool.
     pub(super) fn known_urls(&self, context: &Context) -> KnownUrls {
         let mut known = KnownUrls::in_context(context);
-        known.add(&self.minds.response.persona.system_prompt);
+        let rulebook = self.rulebook();
+        let rules = self.gate_input(context, &rulebook).rules;
+        known.add(&self.persona_in(&self.minds.response, rules).system_prompt);
         known.allow_hosts(&self.settings.link_hosts);
         known
     }
@@ -406,14 +413,16 @@ impl Agent {
         let mind = &self.minds.response;
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
         let mut options = self.prompt_options(mind);
-        options.judge_options.reactions =
-            self.gate_input(context, &self.rulebook()).rules.reactions.clone();
+        let rulebook = self.rulebook();
+        let rules = self.gate_input(context, &rulebook).rules;
+        options.judge_options.reactions = rules.reactions.clone();
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         if !specs.is_empty() {
             let tools = tool::spec_tokens(&specs, mind.persona.language);
             options.budget = options.budget.reserve_for_tools(tools);
         }
-        let prompt = self.prompt_builder.read().reply(&mind.persona, context, &options);
+        let persona = self.persona_in(mind, rules);
+        let prompt = self.prompt_builder.read().reply(&persona, context, &options);
         Ok((prompt.with_tools(specs), toolbox))
     }
 

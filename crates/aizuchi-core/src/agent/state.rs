@@ -52,8 +52,9 @@ impl Agent {
             return Ok(state);
         }
         let mind = &self.minds.state;
-        let prompt =
-            self.prompt_builder.read().state(&mind.persona, context, &self.prompt_options(mind));
+        let persona = self.persona_in(mind, self.gate_input(context, &self.rulebook()).rules);
+        let options = self.prompt_options(mind);
+        let prompt = self.prompt_builder.read().state(&persona, context, &options);
         let answer = match self.call_model(mind, &prompt, calls).await {
             Ok(answer) => answer,
             Err(

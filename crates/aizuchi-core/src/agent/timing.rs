@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::{Agent, PostTiming};
+use crate::agent::Agent;
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::context::Context;
 use crate::decision::Judgment;
@@ -11,6 +11,7 @@ use crate::event::{Claim, OnNewMessage, StepResult};
 use crate::rhythm::reply_delays::YieldPolicy;
 use crate::rhythm::typing::typing_time;
 use crate::rhythm::visibility_window::time_until_scrolled_out;
+use crate::rules::PostTiming;
 
 /// How long before the planned time the reply is drafted: a model call takes seconds, and typing
 /// takes time.
@@ -21,7 +22,9 @@ impl Agent {
     /// `null`, the timing setting decides.
     pub(super) fn schedule_reply(&self, judgment: Judgment, context: &Context) -> StepResult {
         let (now, max_delay) = (self.now(), duration_from_seconds(self.settings.max_delay_seconds));
-        let timing = self.settings.post_timing(&context.conversation.workspace);
+        let rulebook = self.rulebook();
+        let rules = self.gate_input(context, &rulebook).rules;
+        let timing = self.settings.post_timing(&context.conversation.workspace, rules);
         let post_at = match (judgment.delay_seconds, timing) {
             (Some(_), _) | (None, PostTiming::Immediate) => None,
             (None, PostTiming::HumanLike) => {

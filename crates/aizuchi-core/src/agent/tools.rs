@@ -38,6 +38,7 @@ use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
+use crate::rules::{ChannelRules, MemoryRule, Rulebook};
 use crate::store::{Store, StoreError};
 use crate::texts;
 use crate::web_access::{OfferedWebTools, WebTools};
@@ -75,6 +76,11 @@ impl ToolSettings {
         let offered = TOOLS.into_iter().filter(|tool| tool.is_offered(web));
         offered.map(|tool| tool.spec(language)).collect()
     }
+
+    /// The names of all tools but the operator's.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        TOOLS.into_iter().map(Tool::name)
+    }
 }
 
 impl Agent {
@@ -86,17 +92,11 @@ impl Agent {
         began: Timestamp,
     ) -> Result<Option<Toolbox>, StoreError> {
         let Some(tools) = &self.tools else { return Ok(None) };
+        let rulebook = self.rulebook();
+        let rules = self.gate_input(context, &rulebook).rules;
+        let offered = offered_tools(rules, tools.web.offered());
         let conversation = context.conversation.clone();
-        let memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
-        let asking = requesting_user(context);
-        let person = asking.clone().map(|user| (conversation.workspace.clone(), user));
         let deadline = began + self.settings.model_timeout;
-        let web = WebSession::new(tools.web.clone(), self.clock.clone(), deadline, person);
-        let origin = MemoOrigin {
-            channel: conversation.channel.clone(),
-            visibility: context.visibility,
-            said_by: asking,
-        };
         let external = match &tools.external {
             Some(external) => ExternalSession::new(
                 external.clone(),
@@ -105,16 +105,31 @@ impl Agent {
                     channel_name: &context.conversation_history.channel_name,
                     visibility: context.visibility,
                 },
+                &rules.tools,
                 (language, self.settings.budget.max_tokens / EXTERNAL_DIVISOR),
                 self.clock.clone(),
                 deadline,
             ),
             None => ExternalSession::none(self.clock.clone()),
         };
+        if offered.is_empty() && external.specs().is_empty() {
+            return Ok(None);
+        }
+        let memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
+        let asking = requesting_user(context);
+        let person = asking.clone().map(|user| (conversation.workspace.clone(), user));
+        let web = WebSession::new(tools.web.clone(), self.clock.clone(), deadline, person);
+        let origin = MemoOrigin {
+            channel: conversation.channel.clone(),
+            visibility: context.visibility,
+            said_by: asking,
+        };
         let mut known_urls = self.known_urls(context);
         let visible = memos.iter().filter(|(_, memo)| memo.is_visible_from(&conversation.channel));
         visible.for_each(|(_, memo)| known_urls.add_memo(memo));
         Ok(Some(Toolbox {
+            offered,
+            rulebook,
             notebook: Notebook::new(origin, memos, language, tools.zone.clone()),
             web,
             external,
@@ -132,6 +147,15 @@ impl Agent {
     }
 }
 
+/// The tools that replies get in a channel: none that reads or keeps anything, where nothing is remembered.
+fn offered_tools(rules: &ChannelRules, web: OfferedWebTools) -> Vec<Tool> {
+    let is_offered = |tool: &Tool| {
+        let is_for_memory = rules.memory == MemoryRule::Off && tool.is_for_memory();
+        tool.is_offered(web) && rules.tools.allows(tool.name()) && !is_for_memory
+    };
+    TOOLS.into_iter().filter(is_offered).collect()
+}
+
 /// The user whose information this reply may put into memos.
 fn requesting_user(context: &Context) -> Option<UserId> {
     let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
@@ -143,6 +167,9 @@ fn requesting_user(context: &Context) -> Option<UserId> {
 
 /// The tools of one reply, with the memo changes made so far.
 pub(super) struct Toolbox {
+    /// Those of this program. The others do not exist for the model.
+    offered: Vec<Tool>,
+    rulebook: Arc<Rulebook>,
     notebook: Notebook,
     web: WebSession,
     external: ExternalSession,
@@ -191,7 +218,8 @@ struct ListMemoArguments {
 
 impl Toolbox {
     pub(super) fn specs(&self) -> Vec<ToolSpec> {
-        let mut specs = ToolSettings::specs_with(self.language, self.web.offered());
+        let mut specs: Vec<ToolSpec> =
+            self.offered.iter().map(|tool| tool.spec(self.language)).collect();
         specs.extend_from_slice(self.external.specs());
         specs
     }
@@ -275,7 +303,7 @@ impl Toolbox {
         if self.external.has(&call.name) {
             return self.call_external(call, tokens_left).await;
         }
-        let tool = Tool::from_name(&call.name).filter(|tool| tool.is_offered(self.web.offered()));
+        let tool = Tool::from_name(&call.name).filter(|tool| self.offered.contains(tool));
         let tool = tool.ok_or(ToolCallError::UnknownTool)?;
         let arguments = &call.arguments;
         Ok(match tool {
@@ -345,6 +373,10 @@ impl Toolbox {
                 return texts::tools::search_failed(self.language).to_owned();
             }
         };
+        found.retain(|found| {
+            let channel = &found.message.conversation.channel;
+            self.rulebook.remembers(channel, &found.channel_name)
+        });
         let has_found = !found.is_empty();
         found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));
         if has_found && found.is_empty() {
@@ -417,6 +449,8 @@ mod tests {
             MemoOrigin { channel: channel.clone(), visibility: Visibility::Public, said_by: None };
         let clock = Clock::manual(now());
         Toolbox {
+            offered: offered_tools(&ChannelRules::default(), OfferedWebTools::default()),
+            rulebook: Arc::default(),
             notebook: Notebook::new(origin, Vec::new(), Language::En, TimeZone::UTC),
             external: ExternalSession::none(clock.clone()),
             web: WebSession::new(WebTools::default(), clock, now(), None),
@@ -439,6 +473,33 @@ mod tests {
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_800_000_000).unwrap()
+    }
+
+    #[test]
+    fn a_channel_offers_what_it_allows() {
+        use crate::rules::ToolRule;
+        let only =
+            |names: &[&str]| ToolRule::Only(names.iter().map(|name| (*name).to_owned()).collect());
+        let all: Vec<&str> = ToolSettings::names().collect();
+        let kept = ["add_memo", "search_messages"];
+        let web = OfferedWebTools { search: true, fetch: true };
+        for (tools, memory, expected) in [
+            (ToolRule::All, MemoryRule::On, &all[..]),
+            (only(&kept), MemoryRule::On, &kept),
+            (only(&[]), MemoryRule::On, &[]),
+            (ToolRule::All, MemoryRule::Off, &["web_search", "web_fetch"]),
+        ] {
+            let rules = ChannelRules { tools, memory, ..ChannelRules::default() };
+            let offered: Vec<&str> =
+                offered_tools(&rules, web).into_iter().map(Tool::name).collect();
+            assert_eq!(offered, expected, "{rules:?}");
+        }
+        let mut tools = Toolbox { offered: vec![Tool::SearchMessages], ..toolbox() };
+        let tea = json!({ "name": "tea", "content": "green", "priority": 4 });
+        let call = call("add_memo", tea);
+        let (result, _) = tools.run_call(&call, now(), 10_000).now_or_never().unwrap();
+        assert_eq!(result, "There is no tool of this name. There are: search_messages");
+        assert_eq!(tools.memo_changes(), []);
     }
 
     #[test]

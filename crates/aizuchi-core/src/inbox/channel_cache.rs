@@ -14,7 +14,7 @@ use crate::chat::{
 use crate::context::readings::Readings;
 use crate::current::Current;
 use crate::inbox::conversation_cache::ConversationCache;
-use crate::rules::{FacilitationRules, Mode, Rulebook};
+use crate::rules::{ChannelRules, FacilitationRules, MemoryRule, Mode, Rulebook, TimingRules};
 use crate::store::{Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
 
@@ -187,10 +187,33 @@ impl ChannelCache {
     }
 
     pub fn facilitation(&self, workspace: &WorkspaceId, channel: &ChannelId) -> FacilitationRules {
+        self.with_rules(workspace, channel, |rules| rules.facilitation)
+    }
+
+    pub fn timing(&self, workspace: &WorkspaceId, channel: &ChannelId) -> TimingRules {
+        self.with_rules(workspace, channel, |rules| rules.timing)
+    }
+
+    pub fn memory(&self, workspace: &WorkspaceId, channel: &ChannelId) -> MemoryRule {
+        self.with_rules(workspace, channel, |rules| rules.memory)
+    }
+
+    /// Whether the persona says in a channel that it has joined, if that is not as everywhere.
+    pub fn announces(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<bool> {
+        self.with_rules(workspace, channel, |rules| rules.announces)
+    }
+
+    /// Looks at the rules of a channel.
+    fn with_rules<T>(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        look: impl FnOnce(&ChannelRules) -> T,
+    ) -> T {
         let key = (workspace.clone(), channel.clone());
         self.read(|state| {
             let name = state.channels.get(&key).map_or("", |channel| &*channel.name);
-            self.rulebook.read().channel_rules(channel, name).facilitation
+            look(self.rulebook.read().channel_rules(channel, name))
         })
     }
 

@@ -41,7 +41,9 @@ impl Inbox {
         let age = self.channel_cache.age(message, arrival, now);
         let is_young = age < duration_from_seconds(self.wait_settings.max_message_age_seconds);
         let disposition = disposition(message, arrival, mode, is_young, now, || {
-            self.debounce(conversation, mode, now, || self.rest_due(message, now))
+            let settings = self.wait_settings_in(conversation);
+            let rest_due = || self.rest_due(message, &settings, now);
+            self.debounce(conversation, mode, &settings, now, rest_due)
         });
         match disposition {
             Disposition::Owe { due } if self.channel_cache.is_direct(workspace, channel) => {
@@ -55,9 +57,14 @@ impl Inbox {
         }
     }
 
+    /// The waits in a conversation's channel.
+    fn wait_settings_in(&self, conversation: &ConversationId) -> WaitSettings {
+        let ConversationId { workspace, channel, .. } = conversation;
+        self.wait_settings.in_channel(&self.channel_cache.timing(workspace, channel))
+    }
+
     /// When the conversation is at rest after this message, if no other follows.
-    fn rest_due(&self, message: &Message, now: Timestamp) -> Timestamp {
-        let settings = &self.wait_settings;
+    fn rest_due(&self, message: &Message, settings: &WaitSettings, now: Timestamp) -> Timestamp {
         match settings.wait {
             WaitStrategy::Fixed => {
                 now + fixed_wait(settings, self.random_draw(&message.id, "wait"))
@@ -78,22 +85,17 @@ impl Inbox {
     ) -> Disposition {
         let now = self.clock.now();
         let mode = self.channel_cache.mode(&conversation.workspace, &conversation.channel);
-        Disposition::Judge(self.debounce(
-            conversation,
-            mode,
-            now,
-            || match self.wait_settings.wait {
-                WaitStrategy::Fixed => {
-                    now + fixed_wait(&self.wait_settings, self.random_draw(message, what))
-                }
-                WaitStrategy::Adaptive => self.channel_cache.conversations.judge_due_after_change(
-                    conversation,
-                    message,
-                    now,
-                    &self.wait_settings.bounds(),
-                ),
-            },
-        ))
+        let settings = self.wait_settings_in(conversation);
+        let rest_due = || match settings.wait {
+            WaitStrategy::Fixed => now + fixed_wait(&settings, self.random_draw(message, what)),
+            WaitStrategy::Adaptive => self.channel_cache.conversations.judge_due_after_change(
+                conversation,
+                message,
+                now,
+                &settings.bounds(),
+            ),
+        };
+        Disposition::Judge(self.debounce(conversation, mode, &settings, now, rest_due))
     }
 
     fn random_draw(&self, message: &MessageId, what: &str) -> f64 {
@@ -104,10 +106,11 @@ impl Inbox {
         &self,
         conversation: &ConversationId,
         mode: Mode,
+        settings: &WaitSettings,
         now: Timestamp,
         rest_due: impl FnOnce() -> Timestamp,
     ) -> Debounce {
-        let on_new_message = OnNewMessage::new(mode, self.wait_settings.wait);
+        let on_new_message = OnNewMessage::new(mode, settings.wait);
         match mode {
             Mode::Facilitator => {
                 let rules =
@@ -120,7 +123,7 @@ impl Inbox {
             }
             Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Debounce {
                 due: rest_due(),
-                max_wait: duration_from_seconds(self.wait_settings.max_wait_seconds),
+                max_wait: duration_from_seconds(settings.max_wait_seconds),
                 on_new_message,
             },
         }
@@ -226,6 +229,28 @@ mod tests {
         let old = message(Human, persona());
         let old = disposition(&old, Backfilled, Companion, false, at(50_000), || debounce);
         assert_eq!(old, backfilled);
+    }
+
+    #[test]
+    fn a_channel_has_waits_of_its_own() {
+        use crate::rules::TimingRules;
+        let waits = |floor, min, max| TimingRules {
+            min_wait_floor_seconds: floor,
+            min_wait_seconds: min,
+            max_wait_seconds: max,
+            post_timing: None,
+        };
+        for (rules, expected) in [
+            (waits(None, None, None), (15.0, 300.0, 3600.0)),
+            (waits(Some(5.0), Some(60.0), Some(600.0)), (5.0, 60.0, 600.0)),
+            (waits(None, None, Some(90.0)), (15.0, 90.0, 90.0)),
+            (waits(None, Some(7200.0), None), (15.0, 7200.0, 7200.0)),
+        ] {
+            let here = WaitSettings::default().in_channel(&rules);
+            let WaitSettings { min_wait_floor_seconds, min_wait_seconds, max_wait_seconds, .. } =
+                here;
+            assert_eq!((min_wait_floor_seconds, min_wait_seconds, max_wait_seconds), expected);
+        }
     }
 
     #[test]

@@ -42,6 +42,7 @@ mod reactions;
 mod recall;
 mod redaction;
 mod reset;
+mod rooms;
 mod schedules;
 mod schema;
 mod seed_002;

@@ -1,10 +1,10 @@
 //! When unsolicited posts are made: with the delay of a user of the channel. Stories on every store.
 
-use aizuchi_core::agent::PostTiming;
 use aizuchi_core::chat::{Arrival, Heard};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::event::Event;
 use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::PostTiming;
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::harness::{

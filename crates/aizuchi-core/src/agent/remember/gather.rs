@@ -51,7 +51,17 @@ impl GatheredSources {
 }
 
 impl Agent {
+    /// Nothing, if the channel is not remembered.
     pub(super) async fn gather(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
+        let gathered = self.gather_all(key).await?;
+        let (rulebook, name) = (self.rulebook(), &gathered.channel_name);
+        Ok(match key.channel().is_none_or(|channel| rulebook.remembers(channel, name)) {
+            true => gathered,
+            false => GatheredSources { shared: Vec::new(), unshared: Vec::new(), ..gathered },
+        })
+    }
+
+    async fn gather_all(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
         match (&key.scope, key.term) {
             (MemoryScope::Channel(channel), MemoryTerm::ShortTerm) => {
                 self.gather_messages(key, channel, None).await
@@ -203,7 +213,9 @@ impl Agent {
             |memory: &&Memory| term == MemoryTerm::LongTerm || memory.newest_message_at >= since;
         let mut fresh = Vec::new();
         let mut source_memories: Vec<&Memory> = own.into_iter().collect();
-        for channel in &public_context.channel_memories {
+        let rulebook = self.rulebook();
+        let channels = public_context.channel_memories.iter();
+        for channel in channels.filter(|it| rulebook.remembers(&it.channel_id, &it.channel_name)) {
             let scope = MemoryScope::Channel(channel.channel_id.clone());
             let wanted = MemoryKey { workspace: key.workspace.clone(), scope, term };
             let channel_memory =

@@ -15,6 +15,7 @@ use crate::external_tools::{
 use crate::persona::Language;
 use crate::prompt::inert::{to_inert_line, to_inert_text};
 use crate::prompt::tool::{ToolCall, ToolSpec, spec_tokens};
+use crate::rules::ToolRule;
 use crate::texts;
 
 /// The tools outside the store, as one reply may use them.
@@ -32,16 +33,17 @@ impl ExternalSession {
         Self { tools: None, offered: Vec::new(), clock, deadline: Timestamp::UNIX_EPOCH }
     }
 
-    /// The tools for a reply in this place, as many as fit into `most_tokens`.
+    /// The tools for a reply in this place that its channel allows, as many as fit into `most_tokens`.
     pub fn new(
         tools: Arc<dyn ExternalTools>,
         place: ReplyPlace<'_>,
+        rule: &ToolRule,
         (language, most_tokens): (Language, u64),
         clock: Clock,
         deadline: Timestamp,
     ) -> Self {
         let mut offered = Vec::new();
-        for tool in tools.offered(place) {
+        for tool in tools.offered(place).into_iter().filter(|tool| rule.allows(&tool.name)) {
             offered.push(to_spec(&tool));
             if spec_tokens(&offered, language) > most_tokens {
                 offered.pop();
@@ -177,7 +179,13 @@ mod tests {
             visibility: Visibility::Public,
         };
         let room = (Language::En, 500);
-        let session = ExternalSession::new(Arc::new(Hanging), place, room, clock.clone(), deadline);
+        let begin = |rule: &ToolRule| {
+            ExternalSession::new(Arc::new(Hanging), place, rule, room, clock.clone(), deadline)
+        };
+        let only = ToolRule::Only(vec!["a__2".to_owned(), "web_search".to_owned()]);
+        let allowed = begin(&only);
+        assert!(allowed.has("a__2") && allowed.specs().len() == 1);
+        let session = begin(&ToolRule::All);
         assert!(spec_tokens(session.specs(), Language::En) <= 500);
         // What is too long by itself leaves room for others.
         assert!(session.has("a__0") && !session.has("a__1") && session.has("a__2"));

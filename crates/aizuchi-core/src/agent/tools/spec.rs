@@ -62,6 +62,20 @@ impl Tool {
         }
     }
 
+    /// Whether it reads or keeps what is remembered.
+    pub fn is_for_memory(self) -> bool {
+        match self {
+            Tool::AddMemo
+            | Tool::EditMemo
+            | Tool::RemoveMemo
+            | Tool::ListMemo
+            | Tool::GetMemo
+            | Tool::ListMemoTags
+            | Tool::SearchMessages => true,
+            Tool::WebSearch | Tool::WebFetch => false,
+        }
+    }
+
     pub fn spec(self, language: Language) -> ToolSpec {
         ToolSpec {
             name: self.name().into(),

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use aizuchi_core::agent::{AgentSettings, PostTiming, StateCall};
+use aizuchi_core::agent::{AgentSettings, StateCall};
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{
-    BudgetLimits, ChannelRules, FacilitationRules, Mode, QuietHours, Rulebook,
+    BudgetLimits, ChannelRules, FacilitationRules, Mode, PostTiming, QuietHours, Rulebook,
 };
 use aizuchi_harness::harness::StoreKind;
 use aizuchi_harness::random::Random;

@@ -1,0 +1,157 @@
+//! Rooms of their own: what the rules of a channel change there, and nowhere else.
+
+use std::sync::Arc;
+
+use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_core::chat::{ChannelId, UserId};
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::tool::ToolSpec;
+use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::rules::{
+    ChannelRules, MemoryRule, PersonaRule, PostTiming, Rulebook, TimingRules, ToolRule,
+};
+use jiff::tz::TimeZone;
+
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, TestMind, at, on_every_database, on_every_store, top_level, workspace,
+};
+
+const HOUR: i64 = 3600;
+const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
+
+/// The defaults, with these rules in `garden`.
+fn garden(rules: ChannelRules) -> HarnessOptions {
+    let channels = [("#garden".to_owned(), rules)].into();
+    HarnessOptions::from_rulebook(Rulebook { channels, ..Rulebook::default() })
+}
+
+/// A mention in `garden` and one in `kitchen`, and the prompts of the replies.
+async fn replies(harness: &Harness) -> [Prompt; 2] {
+    harness.says("alice", "@Aizuchi how are the roses?").await;
+    harness.says_in(top_level("kitchen"), "alice", "@Aizuchi how is the soup?").await;
+    harness.pass(60).await;
+    let prompts = harness.mind.prompts(PromptVerb::Reply);
+    ["garden", "kitchen"].map(|channel| {
+        let is_there = |prompt: &&Prompt| prompt.context.conversation.channel.as_str() == channel;
+        prompts.iter().rfind(is_there).unwrap().clone()
+    })
+}
+
+#[tokio::test]
+async fn a_channel_has_a_persona_of_its_own() {
+    for (rule, beginning) in [
+        (PersonaRule::Addition("Speak of plants.".into()), "You are kind.\n\nSpeak of plants.\n\n"),
+        (PersonaRule::Replacement("You are a gardener.".into()), "You are a gardener.\n\n"),
+    ] {
+        let options = garden(ChannelRules { persona: Some(rule), ..ChannelRules::default() });
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await.with_options(options.clone());
+            let [garden, kitchen] = replies(&harness).await;
+            assert!(garden.text.starts_with(beginning), "{}", garden.text);
+            assert!(
+                kitchen.text.starts_with("You are kind.\n\nYou are Aizuchi"),
+                "{}",
+                kitchen.text
+            );
+            harness.says("bob", "does anyone know when to prune?").await;
+            harness.pass(600).await;
+            let judged = &harness.mind.prompt_texts(PromptVerb::Judge)[0];
+            assert!(judged.starts_with(beginning), "{judged}");
+        })
+        .await;
+    }
+}
+
+fn names(tools: &[ToolSpec]) -> Vec<&str> {
+    tools.iter().map(|tool| &*tool.name).collect()
+}
+
+#[tokio::test]
+async fn a_channel_offers_tools_of_its_own() {
+    for (tools, expected) in [
+        (ToolRule::Only(Vec::new()), &[][..]),
+        (ToolRule::Only(vec!["search_messages".to_owned()]), &["search_messages"][..]),
+    ] {
+        let rules = ChannelRules { tools, ..ChannelRules::default() };
+        let tools = Some(ToolSettings::new(TimeZone::UTC));
+        let options = HarnessOptions { tools, ..garden(rules) };
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await.with_options(options.clone());
+            let [garden, kitchen] = replies(&harness).await;
+            assert_eq!(names(&garden.tools), expected);
+            assert_eq!(names(&kitchen.tools), names(&ToolSettings::specs(Language::En)));
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_channel_is_judged_and_answered_in_its_own_time() {
+    let timing = TimingRules {
+        min_wait_seconds: Some(20.0),
+        post_timing: Some(PostTiming::Immediate),
+        ..TimingRules::default()
+    };
+    let mut options = garden(ChannelRules { timing, ..ChannelRules::default() });
+    options.settings.timing = PostTiming::HumanLike;
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options.clone());
+        for channel in ["garden", "kitchen"] {
+            harness.says_in(top_level(channel), "alice", "where is the spade?").await;
+        }
+        let due = async |channel: &str| harness.step_of(&top_level(channel)).await.unwrap().due;
+        assert_eq!((due("garden").await, due("kitchen").await), (at(20), at(90)));
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_WHENEVER));
+        harness.pass(20).await;
+        assert_eq!(harness.mind.verbs(), "judge reply");
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+    })
+    .await;
+}
+
+/// With `memory: off` nothing is kept, and nothing that is kept is told.
+#[tokio::test]
+async fn a_channel_is_left_out_of_memory() {
+    let rules = ChannelRules { memory: MemoryRule::Off, ..ChannelRules::default() };
+    on_every_database(async |store| {
+        let memory = Arc::new(TestMind::default());
+        let entry = r#"{"entries":[{"date":"2027-01-15","text":"the soup is hot","sources":[1]}]}"#;
+        memory.script.set_default(PromptVerb::Remember, entry);
+        let tools = Some(ToolSettings::new(TimeZone::UTC));
+        let options =
+            HarnessOptions { memory: Some(memory.clone()), tools, ..garden(rules.clone()) };
+        let harness = Harness::new(store).await.with_options(options);
+        harness.says("alice", "the roses are ill").await;
+        harness.says_in(top_level("kitchen"), "alice", "the soup is hot").await;
+        harness.pass(3 * HOUR).await;
+        let memories = harness.store.store.memories(&workspace()).await.unwrap();
+        let kitchen = ChannelId::new("kitchen");
+        let of_channels: Vec<_> = memories.iter().filter_map(|it| it.key.channel()).collect();
+        assert!(!of_channels.is_empty() && of_channels.iter().all(|it| **it == kitchen));
+        let folded = memory.prompt_texts(PromptVerb::Remember);
+        assert!(folded.iter().all(|text| !text.contains("roses")), "{folded:?}");
+        let [garden, kitchen] = replies(&harness).await;
+        assert!(!garden.text.contains("the soup is hot"), "{}", garden.text);
+        assert_eq!(garden.tools, []);
+        assert!(kitchen.text.contains("the soup is hot"), "{}", kitchen.text);
+        assert!(!kitchen.text.contains("the roses are ill"), "{}", kitchen.text);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_channel_is_told_nothing_of_joining() {
+    let rules = ChannelRules { announces: Some(false), ..ChannelRules::default() };
+    let options = garden(rules);
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(options.clone());
+        for channel in ["garden", "kitchen"] {
+            let persona = UserId::new("u-aizuchi");
+            harness.inbox.announce_join(top_level(channel), persona).await.unwrap();
+        }
+        harness.pass(5).await;
+        let posts = ["garden", "kitchen"].map(|it| harness.platform.posts_in(&top_level(it)));
+        assert_eq!(posts, [0, 1]);
+    })
+    .await;
+}

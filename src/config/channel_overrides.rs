@@ -1,0 +1,158 @@
+//! Settings of single channels that can be written in more than one way: the persona's prompt, and the tools.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess};
+
+use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_core::rules::{PersonaRule, ToolRule};
+
+/// What is added to the persona's prompt in a channel, or a section with what takes its place.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(inline, untagged)]
+pub enum ChannelPersona {
+    Addition(String),
+    Replacement(ReplacedPersona),
+}
+
+/// Another persona than everywhere else. Its name stays.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplacedPersona {
+    /// Takes the place of `persona.system_prompt` there.
+    pub system_prompt: String,
+}
+
+/// Whether replies may use tools in a channel, or which.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(inline, untagged)]
+pub enum ChannelTools {
+    Switch(bool),
+    Only(Vec<ToolName>),
+}
+
+/// The name of a tool: one of this program, or `SERVER__TOOL` for one of an MCP server.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(inline, extend("minLength" = 1))]
+pub struct ToolName(pub String);
+
+impl ChannelPersona {
+    pub fn rule(&self) -> PersonaRule {
+        match self {
+            ChannelPersona::Addition(text) => PersonaRule::Addition(text.as_str().into()),
+            ChannelPersona::Replacement(persona) => {
+                PersonaRule::Replacement(persona.system_prompt.as_str().into())
+            }
+        }
+    }
+}
+
+impl ChannelTools {
+    /// The tools that are named.
+    pub fn names(&self) -> &[ToolName] {
+        match self {
+            ChannelTools::Switch(_) => &[],
+            ChannelTools::Only(names) => names,
+        }
+    }
+
+    pub fn rule(&self) -> ToolRule {
+        match self {
+            ChannelTools::Switch(true) => ToolRule::All,
+            ChannelTools::Switch(false) => ToolRule::Only(Vec::new()),
+            ChannelTools::Only(names) => {
+                ToolRule::Only(names.iter().map(|name| name.0.clone()).collect())
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for ToolName {
+    type Error = String;
+
+    fn try_from(value: String) -> Result<Self, String> {
+        let names: Vec<&str> = ToolSettings::names().collect();
+        let name = Self(value);
+        match names.contains(&name.0.as_str()) || name.server().is_some() {
+            true => Ok(name),
+            false => Err(format!(
+                "it must be the name of a tool: {}, or SERVER__TOOL for one of an MCP server",
+                names.join(", ")
+            )),
+        }
+    }
+}
+
+impl ToolName {
+    /// The MCP server that has the tool.
+    pub fn server(&self) -> Option<&str> {
+        let (server, tool) = self.0.split_once("__")?;
+        (!server.is_empty() && !tool.is_empty()).then_some(server)
+    }
+}
+
+// Implemented by hand, because serde's `untagged` has no useful error message.
+impl<'de> Deserialize<'de> for ChannelPersona {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = ChannelPersona;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a text that is added to the persona's prompt, or a section with the key \
+                     system_prompt",
+                )
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ChannelPersona, E> {
+                Ok(ChannelPersona::Addition(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, section: A) -> Result<ChannelPersona, A::Error> {
+                let persona = ReplacedPersona::deserialize(MapAccessDeserializer::new(section))?;
+                Ok(ChannelPersona::Replacement(persona))
+            }
+        }
+
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChannelTools {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = ChannelTools;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true, false, or a list of the tools that may be used")
+            }
+
+            fn visit_bool<E: de::Error>(self, is_on: bool) -> Result<ChannelTools, E> {
+                Ok(ChannelTools::Switch(is_on))
+            }
+
+            /// Accepts the other words for true and false, as all such settings do.
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ChannelTools, E> {
+                match text.to_lowercase().as_str() {
+                    "true" | "yes" | "on" => self.visit_bool(true),
+                    "false" | "no" | "off" => self.visit_bool(false),
+                    _ => Err(E::invalid_type(de::Unexpected::Str(text), &self)),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, names: A) -> Result<ChannelTools, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(names)).map(ChannelTools::Only)
+            }
+        }
+
+        deserializer.deserialize_any(Visitor)
+    }
+}
