@@ -268,6 +268,8 @@ fn judgment_values(judgment: &Judgment, is_expired: bool, language: Language) ->
     let delay =
         delay.map(|delay| format_duration(SignedDuration::from_secs(delay.into()), language));
     values.extend(delay.map(|delay| LabeledValue::new(texts::ledger::delay(language), delay)));
+    let order = judgment.order.map(|number| number.to_string());
+    values.extend(order.map(|it| LabeledValue::new(texts::ledger::rests_on_order(language), it)));
     let emoji = judgment.reaction.as_deref().filter(|_| !judgment.should_respond);
     values.extend(
         emoji.map(|emoji| LabeledValue::new(texts::ledger::proposed_reaction(language), emoji)),

@@ -10,6 +10,7 @@ use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::decision::Decision;
 use aizuchi_core::memory::MessageRef;
+use aizuchi_core::standing_order::StandingOrder;
 use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Store, StoreError, StoredMessage};
 
 /// A decision, and what had been said when it was made.
@@ -54,7 +55,9 @@ impl PastMoment {
             self.messages.iter().filter(|stored| stored.visibility != Visibility::Public);
         let history =
             ChannelMessages::from_messages(channel.id.clone(), channel.name.clone(), messages);
+        let orders = archive.standing_orders(&channel.workspace).await?.into_iter();
         Ok(Context {
+            standing_orders: orders.filter(|order| self.was_in_force(order)).collect(),
             visibility: channel.visibility,
             restricted_messages: restricted.map(|stored| stored.message.id.clone()).collect(),
             names: self.names(archive, channel).await?,
@@ -69,6 +72,12 @@ impl PastMoment {
     pub fn covered(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let messages = self.messages.iter().map(|stored| &stored.message);
         messages.filter(|message| self.decision.messages.contains(&message.id))
+    }
+
+    /// Whether an order held in the conversation then.
+    fn was_in_force(&self, order: &StandingOrder) -> bool {
+        let is_here = order.scope.includes(&self.decision.conversation);
+        is_here && order.given <= self.at && order.ended.is_none_or(|ended| self.at < ended)
     }
 
     /// Whose author an answer was owed to.

@@ -471,13 +471,15 @@ mod tests {
         ]
     }
 
-    fn order_reasons() -> [RefusalReason; 6] {
+    fn order_reasons() -> [RefusalReason; 8] {
         [
             RefusalReason::DeadLetterGone,
             RefusalReason::DeadLetterBlocked,
             RefusalReason::DeadLetterIncomplete,
             RefusalReason::MemoryChanged,
             RefusalReason::NotDecided,
+            RefusalReason::TooManyStandingOrders,
+            RefusalReason::NoStandingOrder,
             RefusalReason::Unstorable("the number is too large".to_owned()),
         ]
     }
@@ -542,8 +544,8 @@ mod tests {
             (
                 409,
                 "channel_taken dead_letter_blocked dead_letter_gone dead_letter_incomplete entry_changed id_taken \
-                memory_changed messages_gone model_set_elsewhere name_taken no_judge not_decided over_budget \
-                prompt_gone several_users unstorable",
+                memory_changed messages_gone model_set_elsewhere name_taken no_judge no_standing_order not_decided \
+                over_budget prompt_gone several_users too_many_standing_orders unstorable",
             ),
             (413, "body_too_large text_too_long"),
             (415, "not_json"),

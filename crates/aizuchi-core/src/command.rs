@@ -5,6 +5,7 @@ pub mod named_message;
 pub mod quoted;
 pub mod remembered;
 pub mod forget_that;
+pub mod standing_orders;
 pub mod reply;
 pub mod memory_reply;
 pub mod parse;
@@ -43,6 +44,12 @@ pub enum Command {
     Stop,
     /// Take part here in this mode; `None` returns to the settings.
     Mode(Option<Mode>),
+    /// Follow what the command says from now on.
+    GiveStandingOrder(OrderTarget),
+    /// The standing orders that hold here.
+    ListStandingOrders,
+    /// Follow the order of this number no more.
+    DropStandingOrder(i64),
     /// Start over here: forget everything that was said so far.
     Reset,
     /// Remove from memory what the command quotes, or what was just said of it.
@@ -64,6 +71,16 @@ pub enum Command {
 pub enum NearMiss {
     Mode,
     Mute,
+}
+
+/// What a standing order is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderTarget {
+    Thread,
+    Channel,
+    Workspace,
+    /// In the place of the order of this number.
+    Order(i64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,17 +129,23 @@ impl CommandRequest {
         language_of(&self.text)
     }
 
-    /// Every user may mute the persona in their channel and decide about their own data. The mode, anything
+    /// Every user may mute the persona in their channel and decide about their own data. The mode, standing orders, anything
     /// that applies to the workspace, and the messages of other users are for admins.
     pub fn is_allowed(&self) -> bool {
         match self.command {
             Command::Mode(_)
             | Command::Mute { scope: MuteScope::Workspace, .. }
+            | Command::GiveStandingOrder(OrderTarget::Workspace)
             | Command::Unmute(MuteScope::Workspace) => self.role == Role::Admin,
-            Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
+            Command::GiveStandingOrder(
+                OrderTarget::Thread | OrderTarget::Channel | OrderTarget::Order(_),
+            )
+            | Command::DropStandingOrder(_)
+            | Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
             Command::Why
             | Command::Status
             | Command::Memory
+            | Command::ListStandingOrders
             | Command::Mute { scope: MuteScope::Channel, .. }
             | Command::Unmute(MuteScope::Channel)
             | Command::Stop
@@ -144,10 +167,13 @@ impl CommandRequest {
                 | Command::Unmute(_)
                 | Command::Stop
                 | Command::Mode(_)
+                | Command::GiveStandingOrder(_)
+                | Command::DropStandingOrder(_)
                 | Command::Reset => true,
                 Command::Why
                 | Command::Status
                 | Command::Memory
+                | Command::ListStandingOrders
                 | Command::ForgetThat
                 | Command::ForgetMe
                 | Command::ForgetMeForSure
@@ -158,7 +184,8 @@ impl CommandRequest {
             }
     }
 
-    /// The order to store, if any. Applying it is idempotent. What `forget that` means has to be looked up first.
+    /// The order to store, if any. Applying it is idempotent. What `forget that` means has to be looked up first, and so
+    /// have standing orders.
     pub fn to_order(&self) -> Option<Order> {
         let workspace = self.conversation.workspace.clone();
         let channel = |scope: MuteScope| {
@@ -176,6 +203,9 @@ impl CommandRequest {
             Command::Why
             | Command::Status
             | Command::Memory
+            | Command::GiveStandingOrder(_)
+            | Command::ListStandingOrders
+            | Command::DropStandingOrder(_)
             | Command::ForgetThat
             | Command::ForgetMe
             | Command::Help

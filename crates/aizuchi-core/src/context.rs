@@ -31,6 +31,7 @@ use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::recall::RecalledMessage;
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
+use crate::standing_order::StandingOrder;
 
 /// Identifies a state to judge: equal hashes need only one verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,6 +239,8 @@ pub struct Context {
     /// Without deleted messages. In the target it includes messages that are owed an answer, whatever their
     /// age, and a thread's parent.
     pub conversation_history: ChannelMessages,
+    /// The orders that hold here, in the order of their numbers.
+    pub standing_orders: Vec<StandingOrder>,
     pub workspace_long_term_memory: Option<Arc<str>>,
     pub workspace_short_term_memory: Option<Arc<str>>,
     /// Active channels that may be known from here, including this one, by name.
@@ -286,6 +289,7 @@ impl Context {
             visibility: Visibility::Private,
             restricted_messages: BTreeSet::new(),
             conversation_history,
+            standing_orders: Vec::new(),
             workspace_long_term_memory: None,
             workspace_short_term_memory: None,
             channel_memories: Vec::new(),

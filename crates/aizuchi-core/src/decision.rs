@@ -71,6 +71,9 @@ pub struct Judgment {
     pub same_conversation: Option<bool>,
     #[serde(default)]
     pub situation_changed: Option<bool>,
+    /// The number of the standing order that the verdict rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<i64>,
     /// When the persona means to post, if the judge left the timing open.
     #[serde(rename = "moment", default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]

@@ -20,7 +20,7 @@ use crate::chat::{
     MessageId, Reaction, UserId, WorkspaceId,
 };
 use crate::clock::{Clock, duration_from_seconds};
-use crate::command::{Command, CommandRequest, STOP_DURATION};
+use crate::command::{Command, CommandRequest, STOP_DURATION, standing_orders};
 use crate::decision::gate::Gate;
 use crate::event::Disposition;
 use crate::inbox::calling::is_call;
@@ -337,6 +337,13 @@ impl Inbox {
         if request.command == Command::ForgetThat {
             return self.forget_that(request).await;
         }
+        let is_standing_order = matches!(
+            request.command,
+            Command::GiveStandingOrder(_) | Command::DropStandingOrder(_)
+        );
+        if is_standing_order {
+            return self.change_standing_orders(request).await;
+        }
         let Some(order) = request.to_order() else { return Ok(()) };
         if request.command == Command::Stop {
             let orders = self.store.orders(order.workspace()).await?;
@@ -348,6 +355,22 @@ impl Inbox {
             }
         }
         self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
+    }
+
+    /// Gives, changes or drops a standing order, if the user may. The answer tells what became of it.
+    async fn change_standing_orders(&self, request: &CommandRequest) -> Result<(), StoreError> {
+        if !request.is_allowed() {
+            return Ok(());
+        }
+        let orders = self.store.orders(&request.conversation.workspace).await?;
+        let name = self.persona_name.as_deref().unwrap_or_default();
+        let Ok(order) = standing_orders::to_order(request, &orders, name) else { return Ok(()) };
+        let signed = order.signed(asker::sign(&request.user, request.at));
+        match self.apply_order(signed).await {
+            // Somebody else was faster.
+            Ok(()) | Err(StoreError::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Stores an order. Returns after the commit. The order applies at once, also to work in flight.

@@ -13,6 +13,7 @@ pub mod rhythm;
 pub mod overlap;
 pub mod memory;
 pub mod memo;
+pub mod standing_order;
 pub mod recall;
 pub mod context;
 pub mod decision;

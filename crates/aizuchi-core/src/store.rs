@@ -44,6 +44,7 @@ use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRe
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
+use crate::standing_order::{OrderScope, OrderText, StandingOrder};
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::{
     AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
@@ -401,6 +402,12 @@ pub trait Archive: Send + Sync {
     async fn order_journal(&self, query: &OrderJournalQuery)
     -> Result<Vec<GivenOrder>, StoreError>;
 
+    /// The standing orders of a workspace in all versions that are kept, by number and version.
+    async fn standing_orders(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<StandingOrder>, StoreError>;
+
     /// The versions that are kept of a memory, oldest first. The last one is current.
     async fn memory_versions(&self, key: &MemoryKey) -> Result<Vec<Memory>, StoreError>;
 
@@ -536,6 +543,27 @@ pub enum Order {
         user: UserId,
         /// When the user asked for it.
         asked: Timestamp,
+    },
+    /// Follow this text from now on. One that a command of the chat gives is given once. Refused if there are as many in
+    /// its scope as there may be.
+    GiveStandingOrder {
+        workspace: WorkspaceId,
+        scope: OrderScope,
+        text: OrderText,
+        /// As in [`GivenOrder::by`].
+        by: Arc<str>,
+    },
+    /// Make a standing order say something else. Refused unless it is in force.
+    ChangeStandingOrder {
+        workspace: WorkspaceId,
+        number: i64,
+        text: OrderText,
+        by: Arc<str>,
+    },
+    /// Follow a standing order no more. Refused unless it is in force.
+    DropStandingOrder {
+        workspace: WorkspaceId,
+        number: i64,
     },
     /// Import a memory, unless there is one for this key already. Entries without source messages stay private to
     /// their scope.
@@ -697,6 +725,9 @@ impl Order {
             | Order::Unmute { .. }
             | Order::Mode { .. }
             | Order::OptIn { .. }
+            | Order::GiveStandingOrder { .. }
+            | Order::ChangeStandingOrder { .. }
+            | Order::DropStandingOrder { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
@@ -717,6 +748,9 @@ impl Order {
             | Order::Mode { workspace, .. }
             | Order::OptOut { workspace, .. }
             | Order::OptIn { workspace, .. }
+            | Order::GiveStandingOrder { workspace, .. }
+            | Order::ChangeStandingOrder { workspace, .. }
+            | Order::DropStandingOrder { workspace, .. }
             | Order::Redact { workspace, .. }
             | Order::Forget { workspace, .. }
             | Order::ImportMemo { workspace, .. }
@@ -744,6 +778,8 @@ pub struct OrdersInForce {
     pub opted_out: Vec<UserId>,
     /// Who asked to be forgotten lately, and when.
     pub forgotten: Vec<(UserId, Timestamp)>,
+    /// What is followed where, in the order of the numbers.
+    pub standing: Vec<StandingOrder>,
 }
 
 /// A mute, and the role that ordered it.
@@ -763,6 +799,14 @@ impl OrdersInForce {
     pub fn channel_mute(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
         let here = self.active_mutes(now).filter(|(muted, _)| muted.as_ref() == Some(channel));
         here.map(|(_, mute)| mute).max()
+    }
+
+    /// The standing orders that hold in a conversation.
+    pub fn standing_in(
+        &self,
+        conversation: &ConversationId,
+    ) -> impl Iterator<Item = &StandingOrder> {
+        self.standing.iter().filter(move |order| order.scope.includes(conversation))
     }
 
     /// The longest mute in force in a channel that only a higher role can lift.

@@ -8,9 +8,11 @@ use crate::cli::export::pages::{DecisionPages, MessagePages};
 use crate::cli::strip_control_characters;
 use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_core::decision::Decision;
+use aizuchi_core::memory::asker::signer;
 use aizuchi_core::memory::{Memory, MessageRef};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::attachment_text::with_files;
+use aizuchi_core::standing_order::StandingOrder;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::{Archive as _, Store as _, StoredMessage};
 
@@ -87,6 +89,16 @@ pub async fn write_user(
     }
     if entries.is_empty() && memos.is_empty() {
         writeln!(output, "Nothing.")?;
+    }
+    let orders = store.standing_orders(workspace).await?;
+    let is_theirs = |order: &&StandingOrder| signer(&order.by) == Some(user.as_str());
+    let mut orders = orders.iter().filter(is_theirs).peekable();
+    if orders.peek().is_some() {
+        writeln!(output, "\n## Standing orders that they gave\n")?;
+    }
+    for order in orders {
+        let at = order.given.strftime("%Y-%m-%d %H:%M:%S UTC");
+        writeln!(output, "- {at}: {}", indented(order.text.as_str()))?;
     }
     writeln!(output, "\n## Their reactions\n")?;
     reactions.iter().try_for_each(|reaction| writeln!(output, "{reaction}"))?;

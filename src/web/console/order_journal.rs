@@ -276,6 +276,9 @@ mod tests {
             OrderKind::DropDeadLetter,
             OrderKind::ForgetMoments,
             OrderKind::ChooseModel,
+            OrderKind::GiveStandingOrder,
+            OrderKind::ChangeStandingOrder,
+            OrderKind::DropStandingOrder,
         ] {
             let word = texts::orders::kind(Language::Ja, kind.name());
             assert_ne!(word, kind.name());

@@ -178,6 +178,8 @@ fn order_id(why: &RefusalReason) -> &'static str {
         RefusalReason::DeadLetterIncomplete => "dead_letter_incomplete",
         RefusalReason::MemoryChanged => "memory_changed",
         RefusalReason::NotDecided => "not_decided",
+        RefusalReason::TooManyStandingOrders => "too_many_standing_orders",
+        RefusalReason::NoStandingOrder => "no_standing_order",
         RefusalReason::Unstorable(_) => "unstorable",
     }
 }

@@ -441,7 +441,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "channels:\n  C1: {min_wait_seconds: 90, max_wait_seconds: 60}\n",
-        "2:49: max_wait_seconds of a channel must be at least its min_wait_seconds, for how long the talk rests before it is judged",
+        "2:48: max_wait_seconds of a channel must be at least its min_wait_seconds, for how long the talk rests before it is judged",
     ),
     (
         "channels:\n  C1:\n    facilitator: {min_messages: none}\n",

@@ -316,6 +316,8 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         same_conversation: Option<bool>,
         #[serde(default)]
         situation_changed: Option<bool>,
+        #[serde(default)]
+        order: serde_json::Value,
     }
     let begin = response.find('{').ok_or("it holds no JSON object")?;
     let end =
@@ -353,6 +355,9 @@ pub fn parse_judgment(response: &str, prompt: &Prompt) -> Result<Judgment, Strin
         reaction: raw.reaction.filter(|emoji| prompt.judge_options.reactions.contains(emoji)),
         same_conversation: raw.same_conversation,
         situation_changed: raw.situation_changed,
+        order: raw.order.as_i64().filter(|number| {
+            prompt.context.standing_orders.iter().any(|order| order.number == *number)
+        }),
         post_at: None,
     })
 }

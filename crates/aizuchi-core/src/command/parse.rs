@@ -1,8 +1,11 @@
 //! Parses a command from a message: after the persona's name is removed, every remaining word must belong to
 //! one command.
 
+pub mod standing_order;
+
 use jiff::SignedDuration;
 
+use crate::command::parse::standing_order::{WrittenOrder, lists_orders, parse_drop};
 use crate::command::quoted::Quoted;
 use crate::command::{Command, MAX_MUTE, MuteScope, NearMiss};
 use crate::persona::spelling::spellings;
@@ -467,6 +470,9 @@ impl Command {
         if Self::forgets_quotation(text, name) {
             return Some(Command::ForgetThat);
         }
+        if let Some(written) = WrittenOrder::parse(text, name) {
+            return Some(Command::GiveStandingOrder(written.target));
+        }
         let text = normalize(text);
         let (order, name) = addressed_order(&text, name);
         let command = Self::parse(&order).filter(|it| *it != Command::Why || order != text);
@@ -542,6 +548,9 @@ impl Command {
         if Self::forgets_quotation(order, "") {
             return Some(Command::ForgetThat);
         }
+        if let Some(written) = WrittenOrder::parse(order, "") {
+            return Some(Command::GiveStandingOrder(written.target));
+        }
         let order = normalize(order);
         let forms = candidate_forms(&order);
         let bare = forms.first()?.as_str();
@@ -550,6 +559,7 @@ impl Command {
             bare if STATUS.contains(&bare) => Some(Command::Status),
             bare if MEMORY.contains(&bare) => Some(Command::Memory),
             bare if HELP.contains(&bare) => Some(Command::Help),
+            bare if lists_orders(bare) => Some(Command::ListStandingOrders),
             _ => None,
         };
         if let Some(command) = forms.iter().find_map(|form| polite_order_to_be_silent(form)) {
@@ -614,7 +624,7 @@ fn parse_order(form: &str) -> Option<Command> {
         form if OPT_OUT.contains(&form) => Some(Command::OptOut),
         form if OPT_IN.contains(&form) => Some(Command::OptIn),
         form if is_sure_to_be_forgotten(form) => Some(Command::ForgetMeForSure),
-        form => parse_mode(form).or_else(|| parse_mute(form)),
+        form => parse_mode(form).or_else(|| parse_mute(form)).or_else(|| parse_drop(form)),
     }
 }
 

@@ -84,6 +84,12 @@ impl CommandReplies {
                     }
                 }
             }
+            Command::GiveStandingOrder(_) | Command::DropStandingOrder(_) => {
+                self.standing_order_text(request, &orders, language)
+            }
+            Command::ListStandingOrders => {
+                self.standing_orders_text(request, &orders, language).await?
+            }
             Command::Reset => texts::commands::reset_done(language).to_owned(),
             Command::ForgetThat => self.forget_that_text(request, language).await?,
             Command::ForgetMe => texts::commands::forget_for_sure(language, &self.persona.name),

@@ -131,6 +131,9 @@ impl ChannelCache {
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
+            | Order::GiveStandingOrder { .. }
+            | Order::ChangeStandingOrder { .. }
+            | Order::DropStandingOrder { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::prompt::tokens::estimate;
-use crate::prompt::view::{ChannelView, ContextView, FencedText, MessageView};
+use crate::prompt::view::{ChannelView, ContextView, FencedText, MessageView, OrderView};
 
 /// The maximum length of a prompt, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +111,8 @@ const NEWEST_KEPT: usize = 5;
 /// With tools, the share of the prompt (one divided by this) that is reserved for them and their
 /// results.
 const TOOLS_DIVISOR: u64 = 4;
+/// For the heading of the standing orders and the sentences below it.
+const ORDERS_HEADING_TOKENS: u64 = 140;
 /// For the heading and the blank lines around a memory.
 const MEMORY_HEADING_TOKENS: u64 = 8;
 /// What has to be left out of a whole prompt is rounded up to this part of it (one divided by this).
@@ -136,6 +138,31 @@ impl Default for SectionLimits {
             recalled: 1500,
             other_messages: 3000,
         }
+    }
+}
+
+/// The estimated tokens of standing orders.
+pub fn order_tokens(orders: &[OrderView]) -> u64 {
+    let heading = if orders.is_empty() { 0 } else { ORDERS_HEADING_TOKENS };
+    heading + orders.iter().map(|order| order.tokens).sum::<u64>()
+}
+
+/// Leaves out as many standing orders as do not fit: the widest first and, of these, the oldest.
+pub fn fit_orders(orders: &mut Vec<OrderView>, room: u64, trimmed: &mut Vec<TrimmedSection>) {
+    let (mut count, mut tokens) = (0, 0);
+    while order_tokens(orders) > room {
+        let width = |order: &OrderView| match order.scope {
+            "workspace" => 2,
+            "channel" => 1,
+            _ => 0,
+        };
+        let widest = orders.iter().map(width).max().unwrap_or(0);
+        let Some(position) = orders.iter().position(|order| width(order) == widest) else { break };
+        tokens += orders.remove(position).tokens;
+        count += 1;
+    }
+    if count > 0 {
+        record_trimmed(trimmed, TrimmedSection { section: "orders", count, tokens });
     }
 }
 

@@ -46,6 +46,9 @@ const UNREAD_FILES_TOKENS: u64 = 120;
 /// The conversation analysis may take one divided by this of what the instructions leave.
 const FLOOR_DIVISOR: u64 = 4;
 
+/// Standing orders may take one divided by this of what the instructions leave.
+const ORDERS_DIVISOR: u64 = 4;
+
 /// Every budget leaves at least this many tokens for messages.
 const MIN_MESSAGE_TOKENS: u64 = 600;
 
@@ -321,6 +324,9 @@ impl PromptBuilder {
         let task = task + intervention.map(|message| message.tokens).sum::<u64>();
         let task = task + if view.has_unread_files { UNREAD_FILES_TOKENS } else { 0 };
         let fixed = self.fixed_tokens(verb, &view.persona.system_prompt) + task;
+        let orders_room = budget.max_tokens.saturating_sub(fixed) / ORDERS_DIVISOR;
+        budget::fit_orders(&mut view.orders, orders_room, trimmed);
+        let fixed = fixed + budget::order_tokens(&view.orders);
         if let Some(floor) = &mut view.floor {
             floor.fit(budget.max_tokens.saturating_sub(fixed) / FLOOR_DIVISOR);
         }

@@ -34,6 +34,9 @@ pub fn judgment_schema(prompt: &Prompt) -> Value {
         fields.push(("same_conversation", json!({ "type": "boolean" })));
         fields.push(("situation_changed", json!({ "type": "boolean" })));
     }
+    if !prompt.context.standing_orders.is_empty() {
+        fields.push(("order", or_null("integer")));
+    }
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     let fields: Map<String, Value> =
         fields.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();

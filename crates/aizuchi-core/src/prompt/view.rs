@@ -36,6 +36,8 @@ pub struct ContextView {
     pub current_time: String,
     pub weekday: &'static str,
     pub current_channel_name: String,
+    /// The standing orders that hold here.
+    pub orders: Vec<OrderView>,
     pub workspace_long_term_memory: Option<FencedText>,
     pub workspace_short_term_memory: Option<FencedText>,
     #[serde(serialize_with = "channels_by_id")]
@@ -75,6 +77,17 @@ pub struct ContextView {
     pub floor: Option<FloorView>,
     /// For a reply: the target has files of which nobody knows what is in them.
     pub has_unread_files: bool,
+}
+
+/// A standing order. Its text is on one line, without quotation marks that could end the quotation.
+#[derive(Clone, Debug, Serialize)]
+pub struct OrderView {
+    pub number: i64,
+    /// `thread`, `channel` or `workspace`.
+    pub scope: &'static str,
+    pub text: String,
+    #[serde(skip)]
+    pub tokens: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]

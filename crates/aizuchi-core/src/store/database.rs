@@ -32,6 +32,7 @@ pub mod redaction;
 mod expiry;
 mod dead_letters;
 mod marks;
+mod standing_orders;
 pub mod orders;
 pub mod forget;
 mod context;

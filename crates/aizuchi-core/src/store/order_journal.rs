@@ -37,7 +37,7 @@ pub struct OrderRecord {
     pub user: Option<UserId>,
     /// Of a mute; `Timestamp::MAX` is until further notice.
     pub until: Option<Timestamp>,
-    /// The mode or the model that was chosen. `None` of a mode: as configured.
+    /// The mode or the model that was chosen, or the number of a standing order. `None` of a mode: as configured.
     pub value: Option<Arc<str>>,
     /// The decision of a dead letter.
     pub decision: Option<DecisionId>,
@@ -71,6 +71,10 @@ pub enum OrderKind {
     /// The gate is learned anew.
     ForgetMoments,
     ChooseModel,
+    /// The journal has the number of an order that is changed or dropped, and no text.
+    GiveStandingOrder,
+    ChangeStandingOrder,
+    DropStandingOrder,
 }
 
 /// The newest orders before one of them, of one workspace or of all.
@@ -125,6 +129,10 @@ impl Order {
             user: Some(user.clone()),
             ..OrderRecord::new(kind)
         };
+        let numbered = |kind, number: i64| OrderRecord {
+            value: Some(number.to_string().into()),
+            ..OrderRecord::new(kind)
+        };
         Some(match self {
             Order::Mute { channel: muted, until, .. } => {
                 OrderRecord { until: Some(*until), ..channel(OrderKind::Mute, muted) }
@@ -146,6 +154,15 @@ impl Order {
                 value: Some(model.clone()),
                 ..OrderRecord::new(OrderKind::ChooseModel)
             },
+            Order::GiveStandingOrder { scope, .. } => {
+                channel(OrderKind::GiveStandingOrder, &scope.channel().cloned())
+            }
+            Order::ChangeStandingOrder { number, .. } => {
+                numbered(OrderKind::ChangeStandingOrder, *number)
+            }
+            Order::DropStandingOrder { number, .. } => {
+                numbered(OrderKind::DropStandingOrder, *number)
+            }
             Order::Signed { order, .. } => return order.to_record(),
             // Recorded where it begins, without a name, and only if it does begin.
             Order::Forget { .. } => return None,

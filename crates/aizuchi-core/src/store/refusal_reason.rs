@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::persona::Language;
+use crate::standing_order::MAX_PER_SCOPE;
 use crate::texts;
 
 /// Why a write is refused: it would be refused again, as long as things are as they are.
@@ -17,6 +18,10 @@ pub enum RefusalReason {
     MemoryChanged,
     /// A decision is still open, or there is none.
     NotDecided,
+    /// As many standing orders as there may be are in force in this scope.
+    TooManyStandingOrders,
+    /// There is no standing order of this number in force.
+    NoStandingOrder,
     /// What the database says of a value, or that this store does not keep such things.
     Unstorable(String),
 }
@@ -30,6 +35,10 @@ impl RefusalReason {
             Self::DeadLetterIncomplete => texts::refusals::dead_letter_incomplete,
             Self::MemoryChanged => texts::refusals::memory_changed,
             Self::NotDecided => texts::refusals::not_decided,
+            Self::TooManyStandingOrders => {
+                return texts::refusals::too_many_standing_orders(language, MAX_PER_SCOPE);
+            }
+            Self::NoStandingOrder => texts::refusals::no_standing_order,
             Self::Unstorable(why) => return texts::refusals::unstorable(language, why),
         };
         text(language).to_owned()

@@ -12,6 +12,7 @@ mod prune;
 mod reservations;
 mod dead_letters;
 mod order_journal;
+mod standing_orders;
 mod steps;
 mod hear;
 mod recall;
@@ -45,6 +46,7 @@ use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::terms::TermHashes;
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
+use crate::standing_order::StandingOrder;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::CallKind;
 use crate::store::order_journal::GivenOrder;
@@ -292,7 +294,10 @@ impl Store for VolatileStore {
     }
 
     async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
-        Ok(self.lock().orders.get(workspace).cloned().unwrap_or_default())
+        let state = self.lock();
+        let orders = state.orders.get(workspace).cloned().unwrap_or_default();
+        let standing = state.standing_orders_in_force(workspace).cloned().collect();
+        Ok(OrdersInForce { standing, ..orders })
     }
 
     async fn claim_memory_jobs(
@@ -377,7 +382,10 @@ struct VolatileState {
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
     /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
+    /// Without the standing orders.
     orders: HashMap<WorkspaceId, OrdersInForce>,
+    /// In all versions, by number and version.
+    standing_orders: HashMap<WorkspaceId, Vec<StandingOrder>>,
     /// Reactions to messages that are not known yet.
     early_reactions: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<ReactionRecord>>,
     /// Until when conversations were reset.

@@ -97,6 +97,44 @@ texts! {
     until_undone: "until I’m unmuted" / "解除されるまで";
     until(at: &str): "until {at}" / "{at} まで";
 
+    /// `scope` is one of those below.
+    order_given(number: i64, scope: &str, text: &str, name: &str):
+        "Noted as order {number}, {scope}: “{text}”. I follow it in what I decide and write there. It changes neither who may know what, nor "
+        "what I may use or spend. `@{name} orders` lists the orders, `@{name} drop order {number}` revokes this one."
+        / "指示{number}として受け付けました（{scope}）：「{text}」。そこで判断し、書くときに従います。誰が何を知ってよいか、使ってよいものや費用は変わりません。"
+          "`@{name} 指示一覧` で一覧を見られます。`@{name} 指示{number}を取り消して` で取り消せます。";
+    for_this_thread: "for this thread" / "このスレッド";
+    for_this_channel: "for this channel" / "このチャンネル";
+    for_all_channels: "for all channels" / "全チャンネル";
+    orders_here(lines: &str, name: &str):
+        "These orders hold here:\n{lines}\n`@{name} drop order 2` revokes one, `@{name} order 2: …` changes it."
+        / "ここでの指示は次のとおりです。\n{lines}\n`@{name} 指示2を取り消して` で取り消し、`@{name} 指示2：…` で変えられます。";
+    order_line(number: i64, scope: &str, text: &str, by: &str):
+        "- {number}, {scope}: “{text}” ({by})"
+        / "- {number}（{scope}）：「{text}」（{by}）";
+    this_machine: "the command line" / "コマンドライン";
+    no_orders(name: &str):
+        "No orders hold here. An admin gives one with `@{name} in this channel: …`."
+        / "ここでの指示はありません。管理者は `@{name} このチャンネルでは：…` と書いて指示できます。";
+    order_usage(name: &str):
+        "Write what I’m to do behind the colon, as in `@{name} in this channel: answer in Japanese`."
+        / "`@{name} このチャンネルでは：日本語で答えて` のように、指示をコロンのあとに書いてください。";
+    order_too_long(most: usize):
+        "That’s too long for an order: I can keep up to {most} characters."
+        / "指示が長すぎます。{most} 文字までにしてください。";
+    order_needs_thread:
+        "Please give an order for a thread in that thread."
+        / "スレッドへの指示は、そのスレッドの中で書いてください。";
+    order_needs_public_channel:
+        "What is said here stays here. Please give an order for all channels in a public channel, or on the console."
+        / "ここで話されたことは、ほかには持ち出しません。全チャンネルへの指示は、公開チャンネルかコンソールで出してください。";
+    too_many_orders(most: usize, name: &str):
+        "I already follow {most} orders there. Please drop one first; `@{name} orders` lists them."
+        / "そこには指示がすでに {most} 件あります。先にどれかを取り消してください。`@{name} 指示一覧` で見られます。";
+    /// It was dropped, or there is none.
+    no_such_order(number: i64):
+        "Order {number} doesn’t hold here." / "ここでは、指示{number}は効いていません。";
+
     reset_done:
         "I’ll start fresh here. From now on I won’t use anything said in this conversation before now, "
         "either to answer or to remember."
@@ -160,9 +198,13 @@ texts! {
     /// Follows [`help`].
     help_for_admins:
         "\n- `mute everywhere`, `unmute everywhere`: the same in every channel\n"
+        "- `in this channel: …`, `in this thread: …`, `everywhere: …`: an order that I follow from now on, like `in this channel: answer in Japanese`\n"
+        "- `orders`, `drop order 2`: which orders hold here; revokes one\n"
         "- `mode companion` (joins in at pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `observe` (only listens), `off` or "
         "`default`"
         / "\n- `どこでもミュート`、`どこでもミュート解除`：すべてのチャンネルで同じことをする\n"
+          "- `このチャンネルでは：…`、`このスレッドでは：…`、`どこでも：…`：これから従う指示を出す（例：`このチャンネルでは：日本語で答えて`）\n"
+          "- `指示一覧`、`指示2を取り消して`：ここでの指示を見る・取り消す\n"
           "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手伝う）、`mention_only`（メンションのみ）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
     /// What the persona hears and stores, how to mute it, and how to be forgotten. See [`manner`].
     join_notice(name: &str, manner: &str):

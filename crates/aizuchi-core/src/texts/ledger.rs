@@ -33,6 +33,7 @@ texts! {
     reason: "Reason" / "理由";
     confidence: "Confidence" / "確信度";
     delay: "Delay" / "待ち時間";
+    rests_on_order: "Because of standing order" / "根拠の指示";
     proposed_reaction: "Proposed reaction" / "提案されたリアクション";
 
     // A model call.
@@ -162,6 +163,7 @@ pub fn section(language: Language, section: &str) -> &str {
         "thread_memories" => pick(language, "thread memories", "スレッドの記憶"),
         "memos" => pick(language, "memos", "メモ"),
         "recalled" => pick(language, "old messages", "過去の発言"),
+        "orders" => pick(language, "standing orders", "指示"),
         "other_talk" => pick(language, "other conversations", "ほかの会話"),
         "target" => pick(language, "messages of the conversation", "対象の会話"),
         "long_lines" => pick(language, "parts of long messages", "長い発言の一部"),

@@ -50,6 +50,9 @@ pub fn kind(language: Language, kind: &str) -> &str {
         }
         "forget_moments" => pick(language, "learn the gate anew", "ルールの学習をやり直し"),
         "choose_model" => pick(language, "choose a model", "モデルを選択"),
+        "give_standing_order" => pick(language, "give a standing order", "指示を追加"),
+        "change_standing_order" => pick(language, "change a standing order", "指示を変更"),
+        "drop_standing_order" => pick(language, "drop a standing order", "指示を取り消し"),
         other => other,
     }
 }

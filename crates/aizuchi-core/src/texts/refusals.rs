@@ -207,6 +207,12 @@ texts! {
     not_decided:
         "there is no such decision, or it is still open"
         / "その判断はないか、まだ決まっていません";
+    too_many_standing_orders(most: usize):
+        "there are {most} standing orders there already; drop one first"
+        / "そこには指示がすでに {most} 件あります。先にどれかを取り消してください";
+    no_standing_order:
+        "there is no standing order of this number in force"
+        / "その番号の指示はありません";
     unstorable(why: &str): "{why}" / "この内容は保存できません（{why}）";
     store_unusable(error: &str):
         "{error}"

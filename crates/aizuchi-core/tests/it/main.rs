@@ -47,6 +47,7 @@ mod schedules;
 mod schema;
 mod seed_002;
 mod second_look;
+mod standing_orders;
 mod seed_004;
 mod simulation;
 mod store_faults;

@@ -351,6 +351,9 @@ impl Simulation {
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
+            | Order::GiveStandingOrder { .. }
+            | Order::ChangeStandingOrder { .. }
+            | Order::DropStandingOrder { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }

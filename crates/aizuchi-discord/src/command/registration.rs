@@ -208,7 +208,12 @@ mod tests {
             Command::OptOut => "opt-out",
             Command::OptIn => "opt-in",
             // What is meant is quoted in a message.
-            Command::Help | Command::Usage(_) | Command::ForgetThat => "help",
+            Command::Help
+            | Command::Usage(_)
+            | Command::ForgetThat
+            | Command::GiveStandingOrder(_)
+            | Command::ListStandingOrders
+            | Command::DropStandingOrder(_) => "help",
         }
     }
 

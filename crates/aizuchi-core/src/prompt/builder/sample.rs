@@ -23,6 +23,7 @@ use crate::prompt::memory_input::{
 use crate::prompt::view::PromptView;
 use crate::recall::RecalledMessage;
 use crate::rules::Mode;
+use crate::standing_order::{OrderScope, OrderText, StandingOrder};
 
 /// The text of every message of the samples, which stands in no template.
 pub const SAMPLE_TEXT: &str = "Has the blue kettle come back?";
@@ -109,7 +110,13 @@ fn full_context(target: Option<MessageId>) -> Context {
         post_at: None,
         seen_revision: 0,
     };
+    let scopes = [
+        OrderScope::Workspace,
+        OrderScope::Channel(channel.clone()),
+        OrderScope::Thread(channel.clone(), MessageId::new("1")),
+    ];
     Context {
+        standing_orders: (1..).zip(scopes).map(|(number, scope)| order(number, scope)).collect(),
         workspace_long_term_memory: memory.clone(),
         workspace_short_term_memory: memory.clone(),
         channel_memories: vec![ChannelMemory {
@@ -143,6 +150,18 @@ fn full_context(target: Option<MessageId>) -> Context {
             ..ChannelStatus::default()
         },
         ..Context::new(conversation(target), history)
+    }
+}
+
+fn order(number: i64, scope: OrderScope) -> StandingOrder {
+    StandingOrder {
+        number,
+        version: 1,
+        scope,
+        text: OrderText::from_stored("Speak of plants.".to_owned()),
+        by: "olga".into(),
+        given: Timestamp::UNIX_EPOCH,
+        ended: None,
     }
 }
 

@@ -19,17 +19,20 @@ use crate::prompt::speakers::{NameCache, Speakers};
 use crate::prompt::tokens::estimate;
 use crate::prompt::view::floor::FloorView;
 use crate::prompt::view::{
-    ChannelView, ContextView, FencedText, InterventionView, MemoView, MessageView, PersonaView,
-    RecalledView, ThreadView, UserView,
+    ChannelView, ContextView, FencedText, InterventionView, MemoView, MessageView, OrderView,
+    PersonaView, RecalledView, ThreadView, UserView,
 };
 use crate::prompt::{PromptVerb, shorten};
 use crate::recall::RecalledMessage;
 use crate::rules::Mode;
+use crate::standing_order::{OrderScope, StandingOrder};
 
 /// The maximum share of the prompt (one divided by this) for a single message of the target, and of
 /// other conversations.
 const TARGET_MESSAGE_DIVISOR: u64 = 8;
 const OTHER_MESSAGE_DIVISOR: u64 = 32;
+/// The number and the scope of an order, and the marks around it.
+const ORDER_TOKENS: u64 = 12;
 /// In characters.
 const MAX_REASON_CHARS: usize = 200;
 
@@ -120,6 +123,7 @@ impl ContextView {
             current_time: renderer.speakers.format_time_with_zone(now),
             weekday: renderer.speakers.weekday(now, persona.language),
             current_channel_name: name_or_id(&history.channel_name, history.channel_id.as_str()),
+            orders: Vec::new(),
             workspace_long_term_memory: None,
             workspace_short_term_memory: None,
             channel_memories: Vec::new(),
@@ -149,6 +153,7 @@ impl ContextView {
             PromptVerb::Judge => view.add_judge_values(context, now, mode, renderer),
             PromptVerb::Reply => view.add_reply_values(context, renderer),
         }
+        view.orders = context.standing_orders.iter().map(order_view).collect();
         view.add_memories(context);
         view.add_background(context, renderer);
         if let Some(target) = target {
@@ -236,6 +241,16 @@ impl ContextView {
             self.recalled.push(RecalledView { channel, channel_name, messages });
         }
     }
+}
+
+fn order_view(order: &StandingOrder) -> OrderView {
+    let text = escape_quotes(&to_inert_line(order.text.as_str()));
+    let scope = match order.scope {
+        OrderScope::Workspace => "workspace",
+        OrderScope::Channel(_) => "channel",
+        OrderScope::Thread(..) => "thread",
+    };
+    OrderView { number: order.number, scope, tokens: estimate(&text) + ORDER_TOKENS, text }
 }
 
 fn channel_view(channel: &ChannelMemory, context: &Context) -> ChannelView {

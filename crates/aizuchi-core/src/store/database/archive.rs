@@ -21,9 +21,11 @@ use crate::memo::Memo;
 use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
+use crate::standing_order::StandingOrder;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
     DatabaseStore, figures, journal, marks, memory, memory_rows, memos, order_journal, rows, sql,
+    standing_orders,
 };
 use crate::store::figures::{
     AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
@@ -454,6 +456,13 @@ impl Archive for DatabaseStore {
         query: &OrderJournalQuery,
     ) -> Result<Vec<GivenOrder>, StoreError> {
         order_journal::read(&self.readers, query).await
+    }
+
+    async fn standing_orders(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<StandingOrder>, StoreError> {
+        standing_orders::read(&self.readers, sql::STANDING_ORDER_VERSIONS, workspace).await
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

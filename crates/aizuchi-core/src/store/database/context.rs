@@ -21,6 +21,7 @@ use crate::memo::Memo;
 use crate::memory::MemoryId;
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
+use crate::standing_order::{OrderScope, OrderText, StandingOrder};
 use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::rows;
@@ -87,6 +88,7 @@ pub async fn read(
     context.last_silent_state = rows::column::<Option<i64>>(&row, "silent_state")?.map(StateHash);
     context.intent = intent(&row)?;
     context.revision = rows::to_unsigned(rows::column(&row, "revision")?)?;
+    context.standing_orders = parse_orders(&rows::column::<String>(&row, "orders")?)?;
     let visibility: Option<String> = rows::column(&row, "visibility")?;
     if let Some(visibility) = visibility {
         context.visibility = rows::parse_name(&visibility)?;
@@ -137,6 +139,23 @@ fn parse_commands(json: &str) -> Result<Vec<PendingCommand>, StoreError> {
         Ok(PendingCommand { message, user, role, at: rows::to_timestamp(at_ms)?, text })
     };
     rows.into_iter().map(command).collect()
+}
+
+fn parse_orders(json: &str) -> Result<Vec<StandingOrder>, StoreError> {
+    type Row = (i64, i64, String, String, String, Arc<str>, i64);
+    let rows: Vec<Row> = rows::parse_json(json)?;
+    let order = |(number, version, channel, thread, text, by, given_ms): Row| {
+        Ok(StandingOrder {
+            number,
+            version,
+            scope: OrderScope::from_columns(&channel, &thread),
+            text: OrderText::from_stored(text),
+            by,
+            given: rows::to_timestamp(given_ms)?,
+            ended: None,
+        })
+    };
+    rows.into_iter().map(order).collect()
 }
 
 /// What the open decision has come to so far.

@@ -167,6 +167,10 @@ pub async fn begin(
         let replace = query(statement).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
         replace.execute(&mut *connection).await?;
     }
+    // Their words go; what they ordered ends with them.
+    for statement in [sql::ERASE_PROMPTS_WITH_ORDERS, sql::DROP_STANDING_ORDERS_OF] {
+        query(statement).bind(workspace).bind(user).execute(&mut *connection).await?;
+    }
     let record = OrderRecord::new(OrderKind::Forget);
     order_journal::put(connection, &order.workspace, &record, order.by.signature(), now).await?;
     let newest = query(sql::MESSAGES_BEFORE).bind(workspace).bind(user).bind(until);

@@ -10,7 +10,7 @@ use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
     Counters, dead_letters, marks, memory, memory_changes, memos, order_journal, redaction, rows,
-    sql,
+    sql, standing_orders,
 };
 use crate::store::{
     LOOK, Mute, Order, OrdersInForce, PRIVATE_READ_RETENTION, PrivateRead, StoreError,
@@ -82,6 +82,17 @@ async fn carry_out(
             let place = (workspace, *id, *version);
             return memory_changes::revert_memo(connection, counters, place, by, now).await;
         }
+        Order::GiveStandingOrder { workspace, scope, text, by } => {
+            let place = (workspace, scope);
+            return standing_orders::give(connection, counters, place, text, by, now).await;
+        }
+        Order::ChangeStandingOrder { workspace, number, text, by } => {
+            let place = (workspace, *number);
+            return standing_orders::change(connection, counters, place, text, by, now).await;
+        }
+        Order::DropStandingOrder { workspace, number } => {
+            return standing_orders::drop(connection, counters, workspace, *number, now).await;
+        }
         Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
         Order::MarkDecision { workspace, id, mark, by } => {
             return marks::apply(connection, counters, workspace, (*id, *mark), by, now).await;
@@ -139,6 +150,9 @@ async fn carry_out(
         | Order::ImportMemory { .. }
         | Order::ImportMemo { .. }
         | Order::ForgetMoments { .. }
+        | Order::GiveStandingOrder { .. }
+        | Order::ChangeStandingOrder { .. }
+        | Order::DropStandingOrder { .. }
         | Order::DropDeadLetter { .. }
         | Order::RetryDeadLetter { .. }
         | Order::MarkDecision { .. }
@@ -207,6 +221,7 @@ async fn redact_user(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     redaction::begin_for_user(connection, counters, workspace, user, now).await?;
+    standing_orders::drop_all_of(connection, workspace, user, now).await?;
     let close_owed = query(sql::CLOSE_OWED_OF_USER)
         .bind(workspace.as_str())
         .bind(user.as_str())
@@ -239,7 +254,8 @@ async fn reset_conversation(
 
 pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
     let query = query(sql::ORDERS).bind(workspace.as_str());
-    let mut orders = OrdersInForce::default();
+    let standing = standing_orders::read(readers, sql::STANDING_ORDERS, workspace).await?;
+    let mut orders = OrdersInForce { standing, ..OrdersInForce::default() };
     for row in query.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;
         let target: String = rows::column(&row, "whom")?;

@@ -443,6 +443,25 @@ statements! {
     HAS_GIVEN_ORDER = "
         SELECT id FROM given_orders WHERE workspace = ?1 AND given_by = ?2 AND kind = ?3 LIMIT 1";
     DROP_GIVEN_ORDERS = "DELETE FROM given_orders WHERE at_ms < ?1";
+    PUT_STANDING_ORDER = "
+        INSERT INTO standing_orders (id, workspace, number, version, channel, thread, text, given_by, given_ms)
+        VALUES ((SELECT coalesce(max(id), 0) + 1 FROM standing_orders), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    HAS_STANDING_ORDER = "SELECT id FROM standing_orders WHERE workspace = ?1 AND given_by = ?2 LIMIT 1";
+    COUNT_STANDING_ORDERS = "
+        SELECT count(*) AS n FROM standing_orders
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL";
+    LAST_STANDING_ORDER = "
+        SELECT coalesce(max(number), 0) AS number FROM standing_orders WHERE workspace = ?1";
+    STANDING_ORDER = "
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms FROM standing_orders
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
+    END_STANDING_ORDER = "
+        UPDATE standing_orders SET ended_ms = ?3 WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
+    END_STANDING_ORDERS_OF = "
+        UPDATE standing_orders SET ended_ms = ?3
+        WHERE workspace = ?1 AND ended_ms IS NULL
+            AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    DROP_OLD_STANDING_ORDERS = "DELETE FROM standing_orders WHERE ended_ms < ?1";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     DROP_ALL_MUTES = "DELETE FROM mutes";
     DROP_ALL_MODES = "DELETE FROM modes";
@@ -1046,6 +1065,14 @@ statements! {
         WHERE id < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
         ORDER BY id DESC
         LIMIT +?3";
+    STANDING_ORDERS = "
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms FROM standing_orders
+        WHERE workspace = ?1 AND ended_ms IS NULL
+        ORDER BY number";
+    STANDING_ORDER_VERSIONS = "
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms FROM standing_orders
+        WHERE workspace = ?1
+        ORDER BY number, version";
     /// ?2 is a JSON list of decisions.
     MARKS = "
         SELECT k.decision, k.mark, k.marked_by, k.at_ms FROM json_each(?2) AS j

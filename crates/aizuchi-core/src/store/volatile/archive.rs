@@ -23,6 +23,7 @@ use crate::memo::Memo;
 use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
+use crate::standing_order::StandingOrder;
 use crate::store::figures::{
     AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
 };
@@ -464,6 +465,13 @@ impl Archive for VolatileStore {
         query: &OrderJournalQuery,
     ) -> Result<Vec<GivenOrder>, StoreError> {
         Ok(self.lock().order_journal(query))
+    }
+
+    async fn standing_orders(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<StandingOrder>, StoreError> {
+        Ok(self.lock().standing_orders.get(workspace).cloned().unwrap_or_default())
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {

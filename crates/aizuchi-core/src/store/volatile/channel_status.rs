@@ -296,6 +296,15 @@ impl VolatileState {
             Order::RetryDeadLetter { workspace, id } => {
                 return self.retry_dead_letter(&workspace, id, now);
             }
+            Order::GiveStandingOrder { workspace, scope, text, by } => {
+                return self.give_standing_order((workspace, scope), text, by, now);
+            }
+            Order::ChangeStandingOrder { workspace, number, text, by } => {
+                return self.change_standing_order((workspace, number), text, by, now);
+            }
+            Order::DropStandingOrder { workspace, number } => {
+                return self.drop_standing_order(&workspace, number, now);
+            }
             Order::NotePrivateRead(read) => {
                 self.note_private_read(read, truncate_to_milliseconds(now));
                 return Ok(());
@@ -325,11 +334,13 @@ impl VolatileState {
             self.judge_calls.remove(&(workspace.clone(), user.clone()));
             self.forget_user(workspace, user, now);
             self.forget_orders_of(workspace, user);
+            self.forget_standing_orders_of(workspace, user);
             let record = OrderRecord::new(OrderKind::Forget);
             self.record_order(workspace.clone(), record, FORGOTTEN_USER_ID.into(), now);
         }
         if let Order::OptOut { workspace, user } | Order::Redact { workspace, user } = &order {
             self.redact_user(workspace, user, now);
+            self.drop_standing_orders_of(workspace, user, now);
         }
         if let Order::Reset { conversation, until } = &order {
             self.reset_conversation(conversation, *until, now);
@@ -358,6 +369,9 @@ impl VolatileState {
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
+            | Order::GiveStandingOrder { .. }
+            | Order::ChangeStandingOrder { .. }
+            | Order::DropStandingOrder { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }

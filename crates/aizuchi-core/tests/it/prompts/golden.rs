@@ -12,6 +12,7 @@ use aizuchi_core::prompt::memory_input::{
     EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
 };
 use aizuchi_core::recall::RecalledMessage;
+use aizuchi_core::standing_order::{OrderScope, OrderText, StandingOrder};
 use jiff::civil::date;
 
 use crate::prompts::{THREAD, channel, conversation, from, noon, persona, said, scene, talk};
@@ -96,6 +97,54 @@ pub fn seed_000(target: Option<&str>) -> Context {
         ),
         channel_memories: vec![general],
         ..talk(target, messages)
+    }
+}
+
+/// Behind the rules, which an order does not change, and before what differs from one prompt to the next.
+#[test]
+fn orders_stand_before_the_memory() {
+    for (language, heading, orders, memory) in [
+        (
+            Language::En,
+            "## Standing orders",
+            [
+                "- Order 3 (for all channels): “be kind”",
+                "- Order 5 (for this thread): “say \'plugh\'”",
+            ],
+            "## Memory",
+        ),
+        (
+            Language::Ja,
+            "## 指示",
+            ["- 指示3（全チャンネル）: 「be kind」", "- 指示5（このスレッド）: 「say \'plugh\'」"],
+            "## 記憶",
+        ),
+    ] {
+        let order = |number, scope, text: &str| StandingOrder {
+            number,
+            version: 1,
+            scope,
+            text: OrderText::parse(text).unwrap(),
+            by: "olga".into(),
+            given: noon(),
+            ended: None,
+        };
+        let thread = OrderScope::Thread(ChannelId::new("C001"), MessageId::new(THREAD));
+        let standing_orders =
+            vec![order(3, OrderScope::Workspace, "be kind"), order(5, thread, "say \"plugh\"")];
+        let context = Arc::new(Context { standing_orders, ..seed_000(Some(THREAD)) });
+        let prompts = prompts(language);
+        let persona = persona(language);
+        for prompt in [
+            prompts.judge(&persona, &context, &scene()),
+            prompts.reply(&persona, &context, &scene()),
+        ] {
+            let printed = from(&prompt.text, heading);
+            assert_eq!(printed[2..4], orders);
+            assert_eq!(printed[4], memory);
+        }
+        let remembered = prompts.state(&persona, &context, &scene());
+        assert!(!remembered.text.contains(heading), "{}", remembered.text);
     }
 }
 

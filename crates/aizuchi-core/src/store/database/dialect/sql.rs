@@ -18,7 +18,7 @@ macro_rules! growing_tables {
     () => {
         "messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
             exchange_memories, memories, memory_sources, memos, memo_lines, old_memos, users, user_names, channels, forgettings,
-            forgotten_memories, reactions, links, given_orders, recall_lines, recall_postings, recall_stale"
+            forgotten_memories, reactions, links, given_orders, standing_orders, recall_lines, recall_postings, recall_stale"
     };
 }
 

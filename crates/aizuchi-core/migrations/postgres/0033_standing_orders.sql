@@ -1,0 +1,15 @@
+-- What people told the persona to do in a thread, in a channel ('' as the thread) or everywhere ('' as both), in all versions.
+CREATE TABLE standing_orders (
+    id BIGINT PRIMARY KEY,
+    workspace TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    channel TEXT COLLATE "C" NOT NULL,
+    thread TEXT COLLATE "C" NOT NULL,
+    text TEXT COLLATE "C" NOT NULL,
+    given_by TEXT COLLATE "C" NOT NULL,
+    given_ms BIGINT NOT NULL,
+    ended_ms BIGINT
+);
+CREATE UNIQUE INDEX standing_orders_by_number ON standing_orders (workspace, number, version);
+CREATE INDEX standing_orders_in_force ON standing_orders (workspace, channel, thread) WHERE ended_ms IS NULL;

@@ -1,0 +1,160 @@
+//! Standing orders: short texts in which people say what the persona is to do or to leave in a thread, in a channel or
+//! everywhere. Models read them, and nothing else does: an order changes neither who may know what, nor the tools, nor
+//! the budget, nor anything in another channel.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{ChannelId, ConversationId, MessageId, is_blank, to_single_line};
+
+/// The longest text of an order, in characters.
+pub const MAX_LENGTH: usize = 300;
+/// How many orders are in force at most in one thread, in one channel, or everywhere.
+pub const MAX_PER_SCOPE: usize = 20;
+
+/// Where an order holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OrderScope {
+    /// In the whole workspace.
+    Workspace,
+    /// In a channel and all its threads.
+    Channel(ChannelId),
+    Thread(ChannelId, MessageId),
+}
+
+/// What an order says, on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderText(Arc<str>);
+
+/// Why a text can be no order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderTextProblem {
+    Empty,
+    TooLong,
+}
+
+/// One version of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandingOrder {
+    /// Identifies the order in its workspace, in all its versions.
+    pub number: i64,
+    /// From 1.
+    pub version: i64,
+    pub scope: OrderScope,
+    pub text: OrderText,
+    /// Who gave it, as in [`crate::store::order_journal::GivenOrder::by`].
+    pub by: Arc<str>,
+    pub given: Timestamp,
+    /// When it was revoked, or when the next version took its place. `None`: it is in force.
+    pub ended: Option<Timestamp>,
+}
+
+impl OrderScope {
+    /// The scope of a stored row: no channel is the whole workspace, and no thread the whole channel.
+    pub fn from_columns(channel: &str, thread: &str) -> Self {
+        match (channel, thread) {
+            ("", _) => OrderScope::Workspace,
+            (channel, "") => OrderScope::Channel(ChannelId::new(channel)),
+            (channel, thread) => {
+                OrderScope::Thread(ChannelId::new(channel), MessageId::new(thread))
+            }
+        }
+    }
+
+    /// The channel and the thread as they are stored.
+    pub fn columns(&self) -> (&str, &str) {
+        match self {
+            OrderScope::Workspace => ("", ""),
+            OrderScope::Channel(channel) => (channel.as_str(), ""),
+            OrderScope::Thread(channel, thread) => (channel.as_str(), thread.as_str()),
+        }
+    }
+
+    pub fn channel(&self) -> Option<&ChannelId> {
+        match self {
+            OrderScope::Workspace => None,
+            OrderScope::Channel(channel) | OrderScope::Thread(channel, _) => Some(channel),
+        }
+    }
+
+    /// Whether an order with this scope holds in a conversation of its workspace.
+    pub fn includes(&self, conversation: &ConversationId) -> bool {
+        match self {
+            OrderScope::Workspace => true,
+            OrderScope::Channel(channel) => *channel == conversation.channel,
+            OrderScope::Thread(channel, thread) => {
+                *channel == conversation.channel && Some(thread) == conversation.thread.as_ref()
+            }
+        }
+    }
+}
+
+impl OrderText {
+    pub fn parse(text: &str) -> Result<Self, OrderTextProblem> {
+        let text = to_single_line(text);
+        if is_blank(&text) {
+            return Err(OrderTextProblem::Empty);
+        }
+        match text.chars().count() > MAX_LENGTH {
+            true => Err(OrderTextProblem::TooLong),
+            false => Ok(Self(text.into())),
+        }
+    }
+
+    /// A text that was stored.
+    pub fn from_stored(text: String) -> Self {
+        Self(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl StandingOrder {
+    pub fn is_in_force(&self) -> bool {
+        self.ended.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::WorkspaceId;
+
+    #[test]
+    fn an_order_holds_where_it_was_given() {
+        let (garden, pump) = (ChannelId::new("garden"), MessageId::new("pump"));
+        let conversation = |channel: &ChannelId, thread: Option<&MessageId>| ConversationId {
+            workspace: WorkspaceId::new("w"),
+            channel: channel.clone(),
+            thread: thread.cloned(),
+        };
+        let kitchen = ChannelId::new("kitchen");
+        let places = [
+            conversation(&garden, None),
+            conversation(&garden, Some(&pump)),
+            conversation(&garden, Some(&MessageId::new("well"))),
+            conversation(&kitchen, Some(&pump)),
+        ];
+        for (scope, expected) in [
+            (OrderScope::Workspace, [true, true, true, true]),
+            (OrderScope::Channel(garden.clone()), [true, true, true, false]),
+            (OrderScope::Thread(garden, pump), [false, true, false, false]),
+        ] {
+            assert_eq!(places.each_ref().map(|place| scope.includes(place)), expected, "{scope:?}");
+            let (channel, thread) = scope.columns();
+            assert_eq!(OrderScope::from_columns(channel, thread), scope);
+        }
+    }
+
+    #[test]
+    fn a_text_is_short_and_on_one_line() {
+        let text = |text: &str| OrderText::parse(text).map(|text| text.as_str().to_owned());
+        assert_eq!(text(" answer in\n Japanese\u{202e} "), Ok("answer in  Japanese".to_owned()));
+        assert_eq!(text(" \u{200b}\n"), Err(OrderTextProblem::Empty));
+        assert_eq!(text(&"あ".repeat(300)), Ok("あ".repeat(300)));
+        assert_eq!(text(&"あ".repeat(301)), Err(OrderTextProblem::TooLong));
+    }
+}

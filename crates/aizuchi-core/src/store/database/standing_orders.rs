@@ -1,0 +1,175 @@
+//! Standing orders: those in force, and what they were before.
+
+use jiff::Timestamp;
+
+use crate::chat::{UserId, WorkspaceId};
+use crate::memory::asker::signer;
+use crate::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::{Counters, rows, sql};
+use crate::store::order_journal::ORDER_RETENTION;
+use crate::store::refusal_reason::RefusalReason;
+
+/// Gives an order. A command of the chat is carried out again if the process ended before its message was stored, and
+/// gives nothing then.
+pub async fn give(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (workspace, scope): (&WorkspaceId, &OrderScope),
+    text: &OrderText,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if was_given(connection, workspace, by).await? {
+        return Ok(());
+    }
+    let (channel, thread) = scope.columns();
+    let count = query(sql::COUNT_STANDING_ORDERS).bind(workspace.as_str()).bind(channel);
+    let count = count.bind(thread).fetch_one(&mut *connection).await?;
+    if rows::column::<i64>(&count, "n")? >= MAX_PER_SCOPE as i64 {
+        return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
+    }
+    let last = query(sql::LAST_STANDING_ORDER).bind(workspace.as_str());
+    let last = last.fetch_one(&mut *connection).await?;
+    let order = StandingOrder {
+        number: rows::column::<i64>(&last, "number")? + 1,
+        version: 1,
+        scope: scope.clone(),
+        text: text.clone(),
+        by: by.into(),
+        given: now,
+        ended: None,
+    };
+    put(connection, counters, workspace, &order).await
+}
+
+/// Puts a new version in the place of an order.
+pub async fn change(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (workspace, number): (&WorkspaceId, i64),
+    text: &OrderText,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if was_given(connection, workspace, by).await? {
+        return Ok(());
+    }
+    let known = query(sql::STANDING_ORDER).bind(workspace.as_str()).bind(number);
+    let Some(known) = known.fetch_optional(&mut *connection).await? else {
+        return Err(StoreError::Refused(RefusalReason::NoStandingOrder));
+    };
+    let known = from_row(&known)?;
+    end(connection, workspace, number, now).await?;
+    let order = StandingOrder {
+        version: known.version + 1,
+        text: text.clone(),
+        by: by.into(),
+        given: now,
+        ..known
+    };
+    put(connection, counters, workspace, &order).await
+}
+
+/// Revokes an order.
+pub async fn drop(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    number: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let known = query(sql::STANDING_ORDER).bind(workspace.as_str()).bind(number);
+    if known.fetch_optional(&mut *connection).await?.is_none() {
+        return Err(StoreError::Refused(RefusalReason::NoStandingOrder));
+    }
+    counters.revision += 1;
+    end(connection, workspace, number, now).await
+}
+
+/// Revokes what a user ordered.
+pub async fn drop_all_of(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let end = query(sql::END_STANDING_ORDERS_OF).bind(workspace.as_str()).bind(user.as_str());
+    end.bind(now.as_millisecond()).execute(connection).await?;
+    Ok(())
+}
+
+/// Whether an order was given by this command of the chat.
+async fn was_given(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    by: &str,
+) -> Result<bool, StoreError> {
+    if signer(by).is_none() {
+        return Ok(false);
+    }
+    let given = query(sql::HAS_STANDING_ORDER).bind(workspace.as_str()).bind(by);
+    Ok(given.fetch_optional(connection).await?.is_some())
+}
+
+/// What was revoked long ago is dropped.
+async fn put(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    order: &StandingOrder,
+) -> Result<(), StoreError> {
+    let (channel, thread) = order.scope.columns();
+    let put = query(sql::PUT_STANDING_ORDER)
+        .bind(workspace.as_str())
+        .bind(order.number)
+        .bind(order.version)
+        .bind(channel)
+        .bind(thread)
+        .bind(order.text.as_str())
+        .bind(&*order.by)
+        .bind(order.given.as_millisecond());
+    put.execute(&mut *connection).await?;
+    let before = order.given.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
+    let drop = query(sql::DROP_OLD_STANDING_ORDERS).bind(before.as_millisecond());
+    drop.execute(connection).await?;
+    counters.revision += 1;
+    Ok(())
+}
+
+async fn end(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    number: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let end = query(sql::END_STANDING_ORDER).bind(workspace.as_str()).bind(number);
+    end.bind(now.as_millisecond()).execute(connection).await?;
+    Ok(())
+}
+
+/// The orders that one of the statements finds.
+pub async fn read(
+    readers: &Readers,
+    statement: &'static str,
+    workspace: &WorkspaceId,
+) -> Result<Vec<StandingOrder>, StoreError> {
+    let orders = query(statement).bind(workspace.as_str()).fetch_all(readers).await?;
+    orders.iter().map(from_row).collect()
+}
+
+fn from_row(row: &Row) -> Result<StandingOrder, StoreError> {
+    let (channel, thread): (String, String) =
+        (rows::column(row, "channel")?, rows::column(row, "thread")?);
+    let ended = rows::column::<Option<i64>>(row, "ended_ms")?;
+    Ok(StandingOrder {
+        number: rows::column(row, "number")?,
+        version: rows::column(row, "version")?,
+        scope: OrderScope::from_columns(&channel, &thread),
+        text: OrderText::from_stored(rows::column(row, "text")?),
+        by: rows::column::<String>(row, "given_by")?.into(),
+        given: rows::to_timestamp(rows::column(row, "given_ms")?)?,
+        ended: ended.map(rows::to_timestamp).transpose()?,
+    })
+}

@@ -1,0 +1,156 @@
+//! Standing orders: those in force, and what they were before.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{ConversationId, UserId, WorkspaceId};
+use crate::memory::asker::signer;
+use crate::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::store::StoreError;
+use crate::store::order_journal::ORDER_RETENTION;
+use crate::store::refusal_reason::RefusalReason;
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::channel_status::truncate_to_milliseconds;
+
+impl VolatileState {
+    pub(super) fn standing_orders_in_force(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> impl Iterator<Item = &StandingOrder> {
+        let orders = self.standing_orders.get(workspace).into_iter().flatten();
+        orders.filter(|order| order.is_in_force())
+    }
+
+    pub(super) fn standing_orders_in(&self, conversation: &ConversationId) -> Vec<StandingOrder> {
+        let orders = self.standing_orders_in_force(&conversation.workspace);
+        orders.filter(|order| order.scope.includes(conversation)).cloned().collect()
+    }
+
+    /// Gives an order. A command of the chat that is carried out again gives nothing.
+    pub(super) fn give_standing_order(
+        &mut self,
+        (workspace, scope): (WorkspaceId, OrderScope),
+        text: OrderText,
+        by: Arc<str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if self.was_given(&workspace, &by) {
+            return Ok(());
+        }
+        let in_force = self.standing_orders_in_force(&workspace);
+        if in_force.filter(|order| order.scope == scope).count() >= MAX_PER_SCOPE {
+            return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
+        }
+        let known = self.standing_orders.get(&workspace).into_iter().flatten();
+        let number = known.map(|order| order.number).max().unwrap_or(0) + 1;
+        let given = truncate_to_milliseconds(now);
+        let order = StandingOrder { number, version: 1, scope, text, by, given, ended: None };
+        self.put_standing_order(workspace, order, now);
+        Ok(())
+    }
+
+    /// Puts a new version in the place of an order.
+    pub(super) fn change_standing_order(
+        &mut self,
+        (workspace, number): (WorkspaceId, i64),
+        text: OrderText,
+        by: Arc<str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if self.was_given(&workspace, &by) {
+            return Ok(());
+        }
+        let ended = self.end_standing_order(&workspace, number, now)?;
+        let (version, given) = (ended.version + 1, truncate_to_milliseconds(now));
+        let order = StandingOrder { version, text, by, given, ended: None, ..ended };
+        self.put_standing_order(workspace, order, now);
+        Ok(())
+    }
+
+    pub(super) fn drop_standing_order(
+        &mut self,
+        workspace: &WorkspaceId,
+        number: i64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.end_standing_order(workspace, number, now)?;
+        self.revision += 1;
+        Ok(())
+    }
+
+    /// Revokes what a user ordered.
+    pub(super) fn drop_standing_orders_of(
+        &mut self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+        now: Timestamp,
+    ) {
+        let orders = self.standing_orders.get_mut(workspace).into_iter().flatten();
+        let theirs = orders.filter(|order| signer(&order.by) == Some(user.as_str()));
+        for order in theirs.filter(|order| order.is_in_force()) {
+            order.ended = Some(truncate_to_milliseconds(now));
+        }
+    }
+
+    /// Drops what a user ordered, in all versions, and the prompts that it stood in.
+    pub(super) fn forget_standing_orders_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
+        let Some(orders) = self.standing_orders.get_mut(workspace) else { return };
+        let is_theirs = |order: &mut StandingOrder| signer(&order.by) == Some(user.as_str());
+        let theirs: Vec<StandingOrder> = orders.extract_if(.., is_theirs).collect();
+        for (id, exchanges) in &mut self.exchanges {
+            let Some(decision) = self.decisions.get(id) else { continue };
+            let conversation = &decision.conversation;
+            if conversation.workspace != *workspace {
+                continue;
+            }
+            for exchange in exchanges {
+                let held = exchange.as_ref().is_some_and(|record| {
+                    theirs.iter().any(|order| {
+                        let channel = order.scope.channel();
+                        let is_there = channel.is_none_or(|it| *it == conversation.channel);
+                        is_there && record.at >= order.given
+                    })
+                });
+                if held {
+                    *exchange = None;
+                }
+            }
+        }
+    }
+
+    /// Whether an order was given by this command of the chat.
+    fn was_given(&self, workspace: &WorkspaceId, by: &str) -> bool {
+        let mut known = self.standing_orders.get(workspace).into_iter().flatten();
+        signer(by).is_some() && known.any(|order| *order.by == *by)
+    }
+
+    /// What was revoked long ago is dropped.
+    fn put_standing_order(&mut self, workspace: WorkspaceId, order: StandingOrder, now: Timestamp) {
+        let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
+        for orders in self.standing_orders.values_mut() {
+            orders.retain(|order| order.ended.is_none_or(|ended| ended >= before));
+        }
+        let orders = self.standing_orders.entry(workspace).or_default();
+        orders.push(order);
+        orders.sort_by_key(|order| (order.number, order.version));
+        self.revision += 1;
+    }
+
+    /// Ends an order and returns it as it was.
+    fn end_standing_order(
+        &mut self,
+        workspace: &WorkspaceId,
+        number: i64,
+        now: Timestamp,
+    ) -> Result<StandingOrder, StoreError> {
+        let orders = self.standing_orders.get_mut(workspace).into_iter().flatten();
+        let mut in_force = orders.filter(|order| order.is_in_force());
+        let Some(order) = in_force.find(|order| order.number == number) else {
+            return Err(StoreError::Refused(RefusalReason::NoStandingOrder));
+        };
+        let known = order.clone();
+        order.ended = Some(truncate_to_milliseconds(now));
+        Ok(known)
+    }
+}
