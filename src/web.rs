@@ -24,6 +24,7 @@ pub mod figures;
 mod api;
 mod order_journal;
 mod orders;
+mod standing_orders;
 mod dead_letters;
 mod private_reads;
 mod memories;

@@ -25,11 +25,12 @@ use crate::web::models::{ChoiceBody, ModelsAnswer};
 use crate::web::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
 use crate::web::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
+use crate::web::standing_orders::{StandingOrderBody, StandingOrdersAnswer, StandingOrdersQuery};
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, figures, judge_again,
-    marks, memories, models, order_journal, orders, private_reads, workspaces,
+    marks, memories, models, order_journal, orders, private_reads, standing_orders, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -263,6 +264,28 @@ fn what_holds() -> Vec<Endpoint> {
         )
         .query::<WorkspaceQuery>()
         .answers::<OptOutsAnswer>(),
+        Endpoint::new(
+            ("GET", "/api/standing-orders"),
+            ("listStandingOrders", topic),
+            texts::list_standing_orders,
+            get(standing_orders::list),
+        )
+        .query::<StandingOrdersQuery>()
+        .answers::<StandingOrdersAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/standing-orders"),
+            ("giveStandingOrder", topic),
+            texts::give_standing_order,
+            post(standing_orders::give),
+        )
+        .body::<StandingOrderBody>(),
+        Endpoint::new(
+            ("DELETE", "/api/standing-orders/{id}"),
+            ("dropStandingOrder", topic),
+            texts::drop_standing_order,
+            delete(standing_orders::drop),
+        )
+        .query::<WorkspaceQuery>(),
         Endpoint::new(
             ("GET", "/api/orders"),
             ("listOrders", topic),

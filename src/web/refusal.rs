@@ -126,6 +126,9 @@ pub enum Refusal {
     DetailLength {
         most: usize,
     },
+    StandingOrderLength {
+        most: usize,
+    },
     Memo(MemoError),
     Room(LocalRoomError),
     Choice(ChoiceError),
@@ -255,6 +258,9 @@ impl Refusal {
             Refusal::UnfitPersona => texts::shadow::does_not_fit,
             Refusal::EntryLength { most } => return told::entry_length(language, *most),
             Refusal::DetailLength { most } => return told::detail_length(language, *most),
+            Refusal::StandingOrderLength { most } => {
+                return told::standing_order_length(language, *most);
+            }
             Refusal::Memo(error) => return told::memo(language, *error),
             Refusal::Room(error) => return error.describe(language),
             Refusal::Choice(error) => return error.describe(language),
@@ -378,6 +384,7 @@ mod tests {
             Refusal::UnfitPersona,
             Refusal::EntryLength { most: 7 },
             Refusal::DetailLength { most: 7 },
+            Refusal::StandingOrderLength { most: 7 },
             Refusal::EntryChanged,
             Refusal::SeveralUsers { name: id() },
             Refusal::OverBudget(Limit::MoneyPerDay),
@@ -555,9 +562,9 @@ mod tests {
                 invalid_id invalid_minutes invalid_name key_needed malformed_address malformed_key malformed_model \
                 malformed_order memo_content_empty memo_content_too_long memo_detail_too_long memo_name_empty \
                 memo_name_invalid memo_name_too_long memo_priority_invalid memo_read_only memo_tag_too_long \
-                model_failed model_needed nothing_to_change persona_too_long too_many_memos too_many_tags \
-                unfit_persona unknown_model unpriced_model unreadable_form wrong_body wrong_cap wrong_days \
-                wrong_number wrong_persona_name",
+                model_failed model_needed nothing_to_change persona_too_long standing_order_length too_many_memos \
+                too_many_tags unfit_persona unknown_model unpriced_model unreadable_form wrong_body wrong_cap \
+                wrong_days wrong_number wrong_persona_name",
             ),
             (429, "too_many_streams too_many_tokens"),
             (500, "choice_not_saved page_failed session_failed"),

@@ -151,6 +151,8 @@ pub enum Shown<'a> {
     DeadLetters(&'a [DeadLetter]),
     Memories(&'a [Memory]),
     Memos(&'a [(MemoryId, Memo)]),
+    /// What holds in these channels, which are private and readable.
+    OrdersOf(&'a BTreeSet<ChannelId>),
 }
 
 /// Records that somebody looks at what was said in private; it is answered only after that. A message is private if
@@ -188,6 +190,7 @@ pub async fn record_look(
             });
             (PrivateText::Memories, private.map(|(_, memo)| memo.channel.clone()).collect())
         }
+        Shown::OrdersOf(channels) => (PrivateText::Messages, channels.clone()),
         Shown::Decisions(_) | Shown::DeadLetters(_) if !access.may_read_models(workspace) => {
             return Ok(());
         }

@@ -7,11 +7,12 @@ use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, 
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 40] = [
+const NAMES: [&str; 43] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/memos/{id} removeMemo",
     "DELETE /api/messages/{id} deleteMessage",
+    "DELETE /api/standing-orders/{id} dropStandingOrder",
     "GET /api/channels listChannels",
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
@@ -27,6 +28,7 @@ const NAMES: [&str; 40] = [
     "GET /api/private-reads listPrivateReads",
     "GET /api/room getRoom",
     "GET /api/spending getSpending",
+    "GET /api/standing-orders listStandingOrders",
     "GET /api/status getStatus",
     "GET /api/workspaces listWorkspaces",
     "PATCH /api/messages/{id} editMessage",
@@ -45,6 +47,7 @@ const NAMES: [&str; 40] = [
     "POST /api/opt-out optOut",
     "POST /api/people addPerson",
     "POST /api/reactions changeReaction",
+    "POST /api/standing-orders giveStandingOrder",
     "POST /api/stop stop",
     "POST /api/unmute unmute",
     "PUT /api/memos/{id} changeMemo",

@@ -220,3 +220,56 @@ agents: {{response: {{model_id: openai/large-1, client_args: {{api_base: '{}/v1'
     let row = closed(&program, &more).await;
     assert_eq!((&row["ended"], &row["gate"]), (&json!("over_budget"), &json!("budget")));
 }
+
+#[tokio::test]
+async fn standing_orders_are_given_listed_changed_and_revoked() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let give = async |body: Value| order(&program, "standing-orders", body).await;
+    give(json!({ "channel": "general", "text": " be\nbrief " })).await;
+    give(json!({ "text": "be kind" })).await;
+    give(json!({ "number": 1, "text": "be very brief" })).await;
+    let listed = async |query: &str| -> Vec<Value> {
+        let answer = program.get(&format!("/api/standing-orders{query}")).await;
+        let orders = answer["standing_orders"].as_array().unwrap().clone();
+        let told = |order: Value| {
+            json!([order["number"], order["version"], order["channel"], order["text"]])
+        };
+        orders.into_iter().map(told).collect()
+    };
+    let brief = json!([1, 2, "general", "be very brief"]);
+    let kind = json!([2, 1, null, "be kind"]);
+    assert_eq!(listed("?channel=general").await, [brief.clone(), kind.clone()]);
+    assert_eq!(listed("?channel=random").await, std::slice::from_ref(&kind));
+    let asked = program.says("alice", "@Aizuchi orders").await;
+    assert_eq!(closed(&program, &asked).await["ended"], "spoke");
+    let drop =
+        async |id: u32| program.send("DELETE", &format!("/api/standing-orders/{id}"), None).await;
+    assert_eq!(drop(1).await, (204, Value::Null));
+    assert_eq!(drop(1).await.0, 409);
+    assert_eq!(listed("").await, std::slice::from_ref(&kind));
+    let first = json!([1, 1, "general", "be brief"]);
+    assert_eq!(listed("?all=true").await, [first, brief, kind]);
+    for (body, status) in [
+        (json!({ "channel": "general", "text": " " }), 422),
+        (json!({ "channel": "general", "text": "x".repeat(301) }), 422),
+        (json!({ "channel": "nowhere", "text": "be kind" }), 404),
+        (json!({ "channel": "general", "thread": "nothing", "text": "be kind" }), 404),
+        (json!({ "thread": "m1", "text": "be kind" }), 422),
+        (json!({ "chanel": "general", "text": "be kind" }), 422),
+        (json!({ "number": 9, "text": "be kind" }), 409),
+    ] {
+        let answer = program.send("POST", "/api/standing-orders", Some(&body)).await;
+        assert_eq!(answer.0, status, "{body}: {}", answer.1);
+    }
+    let journal = program.get("/api/orders").await;
+    let kinds: Vec<_> =
+        journal["orders"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
+    let expected = [
+        "drop_standing_order",
+        "change_standing_order",
+        "give_standing_order",
+        "give_standing_order",
+    ];
+    assert_eq!(kinds, expected);
+}

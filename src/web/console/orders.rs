@@ -14,6 +14,7 @@ use crate::web::dead_letters::{self, DeadLetterAction};
 use crate::web::orders::{self, Command};
 use crate::web::own_page::{self, OwnPage};
 use crate::web::refusal::Refusal;
+use crate::web::standing_orders::{self, Change};
 use crate::web::{ApiProblem, Web, marks, workspaces};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::Mark;
@@ -24,7 +25,8 @@ use aizuchi_core::rules::Mode;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
-    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right` or `mark 7`.
+    /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark 7`,
+    /// `give-standing` or `drop-standing 7`.
     order: String,
     workspace: Option<String>,
     /// Empty: the whole workspace.
@@ -33,6 +35,8 @@ pub struct OrderForm {
     mode: Option<String>,
     /// Of the orders `opt-out` and `opt-in`: an id or a name.
     user: Option<String>,
+    /// What a standing order says.
+    text: Option<String>,
     /// The page to go back to.
     #[serde(default, deserialize_with = "own_page::if_own")]
     back: Option<OwnPage>,
@@ -44,6 +48,7 @@ enum Request {
     Order(Command),
     Letter(DeadLetterId, DeadLetterAction),
     Mark(DecisionId, Option<Mark>),
+    Standing(Change),
 }
 
 pub async fn order(
@@ -67,6 +72,10 @@ pub async fn order(
         Request::Letter(id, action) => {
             let workspace = workspaces::find_only(&web, form.workspace.as_deref()).await?;
             dead_letters::settle(&web, &visitor.access, workspace, id, action).await?;
+        }
+        Request::Standing(change) => {
+            let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
+            standing_orders::carry_out(&web, &visitor.access, workspace, change).await?;
         }
         Request::Mark(id, mark) => {
             marks::put(&web, &visitor.access, form.workspace.as_deref(), id, mark).await?;
@@ -101,6 +110,11 @@ fn parse(form: &OrderForm) -> Option<Request> {
         "opt-in" => consent(form, ConsentChange::OptIn)?,
         "retry" => Request::Letter(id()?, DeadLetterAction::Retry),
         "drop" => Request::Letter(id()?, DeadLetterAction::Drop),
+        "give-standing" => {
+            let (text, thread) = (form.text.clone()?, None);
+            Request::Standing(Change::Give { channel: named?, thread, text })
+        }
+        "drop-standing" => Request::Standing(Change::Drop { number: argument?.parse().ok()? }),
         "mark" => {
             let mark = Mark::ALL.into_iter().find(|mark| Some(mark.name()) == choice);
             if mark.is_none() && choice.is_some() {
@@ -124,8 +138,8 @@ mod tests {
     fn form(order: &str, channel: Option<&str>, mode: Option<&str>) -> OrderForm {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let (channel, mode) = (owned(channel), owned(mode));
-        let (workspace, user, back) = (None, None, None);
-        OrderForm { order: order.to_owned(), workspace, channel, mode, user, back }
+        let (workspace, user, text, back) = (None, None, None, None);
+        OrderForm { order: order.to_owned(), workspace, channel, mode, user, text, back }
     }
 
     #[test]
@@ -148,10 +162,23 @@ mod tests {
             ("mark 7 wrong", None, None, "None"),
             ("mark x right", None, None, "None"),
             ("opt-out", None, None, "None"),
+            ("drop-standing 7", None, None, "Standing(Drop { number: 7 })"),
+            ("drop-standing", None, None, "None"),
+            ("give-standing", Some("c"), None, "None"),
             ("burn", Some("c"), None, "None"),
         ] {
             let found = parsed(order, channel, mode);
             assert!(found.contains(expected), "{order}: {found}");
+        }
+        // Without a channel it would hold everywhere: a form that lost it orders nothing.
+        for (channel, expected) in [
+            (Some("c"), "Give { channel: Some(\"c\"), thread: None, text: \"be kind\" }"),
+            (Some(""), "Give { channel: None, thread: None, text: \"be kind\" }"),
+            (None, "None"),
+        ] {
+            let text = Some("be kind".to_owned());
+            let found = parse(&OrderForm { text, ..form("give-standing", channel, None) });
+            assert!(format!("{found:?}").contains(expected), "{found:?}");
         }
         let named = OrderForm { user: Some(" mia ".to_owned()), ..form("opt-in", None, None) };
         let found = format!("{:?}", parse(&named));

@@ -18,9 +18,14 @@ use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery, Source};
 use crate::web::console::timeline::rows::{Rest, Row, Rows};
 use crate::web::language::PageLanguage;
+use crate::web::order_journal::may_name_users;
 use crate::web::refusal::Refusal;
+use crate::web::standing_orders::{self, ShownOrder};
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::User;
+use aizuchi_core::chat::{Channel, User};
+use aizuchi_core::memory::asker::signer;
+use aizuchi_core::persona::Language;
+use aizuchi_core::standing_order::OrderScope;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -40,6 +45,8 @@ struct TimelinePage<'a> {
     muted_until: Option<TimeView>,
     modes: Vec<ModeView>,
     mode_name: &'static str,
+    /// Of those who may give orders.
+    standing_orders: Vec<StandingOrderRow>,
     /// Whether the visitor reads what was said here.
     can_read: bool,
     withheld: &'static str,
@@ -56,6 +63,16 @@ struct TimelinePage<'a> {
     is_newest: bool,
     /// If a search found more than is shown.
     search_cut: Option<&'static str>,
+}
+
+/// A standing order that holds in the channel or one of its threads.
+struct StandingOrderRow {
+    number: i64,
+    /// `None`: the visitor may not read it.
+    text: Option<String>,
+    scope: &'static str,
+    by: String,
+    given: TimeView,
 }
 
 /// One of several people of one name.
@@ -85,6 +102,10 @@ pub async fn page(
     let (orders, now) = (web.store.orders(&workspace).await?, web.clock.now());
     let (here, everywhere) = (orders.channel_mute(&channel.id, now), orders.workspace_mute(now));
     let mode = web.inbox.channel_cache.mode(&workspace, &channel.id);
+    let standing_orders = match access.may_order() {
+        true => standing_order_rows(&web, access, &channel, language).await?,
+        false => Vec::new(),
+    };
     render(&TimelinePage {
         layout: Layout::new(&web, &visitor, language, Section::Channel),
         name: match access.may_name(channel.visibility) {
@@ -101,6 +122,7 @@ pub async fn page(
         muted_until: everywhere.or(here).and_then(|mute| end_of_mute(mute.until, now)),
         modes: modes(language),
         mode_name: mode.name(),
+        standing_orders,
         can_read,
         withheld: match access {
             Access::ThisMachine => texts::console::withheld_here(language),
@@ -132,6 +154,41 @@ pub async fn page(
         filter: query,
         address,
     })
+}
+
+async fn standing_order_rows(
+    web: &Web,
+    access: &Access,
+    channel: &Channel,
+    language: Language,
+) -> Result<Vec<StandingOrderRow>, ApiProblem> {
+    let workspace = &channel.workspace;
+    let mut shown = standing_orders::read(web, access, workspace, Some(&channel.id)).await?;
+    shown.retain(|shown| shown.order.is_in_force());
+    let users = match may_name_users(access, workspace) && !shown.is_empty() {
+        true => web.archive.users(workspace).await?,
+        false => Vec::new(),
+    };
+    let by = |by: &str| match signer(by) {
+        Some(id) => {
+            let known = users.iter().find(|user| user.id.as_str() == id);
+            known.map_or(id.to_owned(), |user| user.name.to_string())
+        }
+        None if by.is_empty() => texts::console::this_machine(language).to_owned(),
+        None => by.to_owned(),
+    };
+    let row = |ShownOrder { order, is_readable }: ShownOrder| StandingOrderRow {
+        number: order.number,
+        text: is_readable.then(|| order.text.as_str().to_owned()),
+        scope: match order.scope {
+            OrderScope::Workspace => texts::commands::for_all_channels(language),
+            OrderScope::Channel(_) => texts::commands::for_this_channel(language),
+            OrderScope::Thread(..) => texts::console::for_a_thread(language),
+        },
+        by: by(&order.by),
+        given: TimeView::new(order.given),
+    };
+    Ok(shown.into_iter().map(row).collect())
 }
 
 fn namesake(user: &User, query: &FilterQuery, address: &str) -> NamesakeView {

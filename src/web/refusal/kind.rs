@@ -81,6 +81,9 @@ impl Refusal {
             Refusal::UnfitPersona => (StatusCode::UNPROCESSABLE_ENTITY, "unfit_persona"),
             Refusal::EntryLength { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "entry_length"),
             Refusal::DetailLength { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "detail_length"),
+            Refusal::StandingOrderLength { .. } => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "standing_order_length")
+            }
             Refusal::Memo(error) => (StatusCode::UNPROCESSABLE_ENTITY, memo_id(*error)),
             Refusal::Room(error) => of_room(error),
             Refusal::Choice(error) => of_choice(error),

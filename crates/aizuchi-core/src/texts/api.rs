@@ -45,6 +45,9 @@ texts! {
     stop: "Silences a channel for an hour." / "チャンネルで 1 時間発言しない。";
     set_mode: "Sets the mode of a channel; null: as configured." / "チャンネルのモードを変える。null で設定どおりに戻す。";
     opt_out: "Does not listen to a person, or does again." / "ある人の発言を聞かない、または再び聞く。";
+    list_standing_orders: "Lists the standing orders." / "これから従う指示を一覧する。";
+    give_standing_order: "Gives a standing order, or changes one." / "これから従う指示を追加または変更する。";
+    drop_standing_order: "Revokes a standing order." / "指示を取り消す。";
     list_orders: "Lists who ordered what." / "だれが何を操作したかを一覧する。";
     list_opt_outs: "Lists who has opted out." / "オプトアウトした人を一覧する。";
     list_decisions: "Reads the ledger of a message or a channel." / "発言またはチャンネルの判断の記録を読む。";

@@ -157,6 +157,9 @@ texts! {
     format_of_opt_out:
         r#"{"user": "…"} and, to be listened to again, "undo": true"#
         / r#"{"user": "…"}。再び聞くようにするには "undo": true も"#;
+    format_of_standing_order:
+        r#"{"channel": "…", "text": "…"}, with "thread" if it is for one; without a channel: for all; or {"number": 2, "text": "…"} to change one"#
+        / r#"{"channel": "…", "text": "…"}。スレッドへの指示には "thread" も。チャンネルがなければ全チャンネル。変えるときは {"number": 2, "text": "…"}"#;
     format_of_memory_order:
         r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}; the orders are edit (with "text"), pin, unpin, remove, restore, revert (with "to") and regenerate"#
         / r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}。order は edit（"text" も）、pin、unpin、remove、restore、revert（"to" も）、regenerate のどれか"#;
@@ -182,6 +185,7 @@ texts! {
         "days must be a whole number from 1 to {most}"
         / "days は 1 から {most} までの整数です";
     detail_length(most: usize): "a detail has at most {most} letters" / "詳細は {most} 文字までです";
+    standing_order_length(most: usize): "a standing order has 1 to {most} letters" / "指示は 1〜{most} 文字にしてください";
     entry_changed:
         "that entry or version is not there any more; look at the memory again"
         / "その項目または版はもうありません。記憶を開き直してください";

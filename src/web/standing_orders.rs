@@ -1,0 +1,242 @@
+//! Standing orders on the pages and through the API: what is followed where. Whoever may give orders sees them; what was
+//! written for a channel is shown to those who may read it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::web::access::{Access, Visitor};
+use crate::web::api::invalid_body;
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
+use crate::web::workspaces::{Shown, WorkspaceParameter};
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
+use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::standing_order::{MAX_LENGTH, OrderScope, OrderText, StandingOrder};
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_core::store::{Order, StoreError};
+
+#[derive(Deserialize, JsonSchema)]
+pub struct StandingOrdersQuery {
+    /// The id of a workspace. Without one it is the local room.
+    workspace: Option<String>,
+    /// Only what holds in this channel or one of its threads, by its id.
+    channel: Option<String>,
+    /// Also what is not in force any more.
+    #[serde(default)]
+    all: bool,
+}
+
+/// Standing orders, by number and version.
+#[derive(Serialize, JsonSchema)]
+pub struct StandingOrdersAnswer {
+    standing_orders: Vec<StandingOrderView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct StandingOrderView {
+    number: i64,
+    version: i64,
+    /// Null: it holds in the whole workspace.
+    channel: Option<ChannelId>,
+    /// Null: it holds in the whole channel.
+    thread: Option<MessageId>,
+    /// Null: it was given for a channel that the visitor may not read.
+    text: Option<String>,
+    /// The name under which somebody signed in; in the chat the id of the user, and when they gave the order, in
+    /// milliseconds. Empty: this machine.
+    by: Arc<str>,
+    ts: f64,
+    /// When it was revoked or changed. Null: it is in force.
+    ended: Option<f64>,
+}
+
+/// An order, and whether the visitor may read it.
+pub struct ShownOrder {
+    pub order: StandingOrder,
+    pub is_readable: bool,
+}
+
+/// `GET /api/standing-orders`.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: Result<Query<StandingOrdersQuery>, QueryRejection>,
+) -> ApiResult<StandingOrdersAnswer> {
+    let Query(query) = query.map_err(workspaces::unclear)?;
+    let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
+    if !visitor.access.may_order() {
+        return Err(Refusal::OrdersWithheld.into());
+    }
+    let channel = match query.channel {
+        Some(id) => Some(workspaces::channel(&web, &workspace, &id).await?.id),
+        None => None,
+    };
+    let mut shown = read(&web, &visitor.access, &workspace, channel.as_ref()).await?;
+    shown.retain(|shown| query.all || shown.order.is_in_force());
+    Ok(Json(StandingOrdersAnswer { standing_orders: shown.into_iter().map(view).collect() }))
+}
+
+fn view(ShownOrder { order, is_readable }: ShownOrder) -> StandingOrderView {
+    let thread = match &order.scope {
+        OrderScope::Workspace | OrderScope::Channel(_) => None,
+        OrderScope::Thread(_, thread) => Some(thread.clone()),
+    };
+    StandingOrderView {
+        number: order.number,
+        version: order.version,
+        channel: order.scope.channel().cloned(),
+        thread,
+        text: is_readable.then(|| order.text.as_str().to_owned()),
+        by: order.by,
+        ts: views::seconds(order.given),
+        ended: order.ended.map(views::seconds),
+    }
+}
+
+/// The orders of a workspace, or those that hold in a channel or one of its threads, in all versions. Looks at private ones
+/// are recorded.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    channel: Option<&ChannelId>,
+) -> Result<Vec<ShownOrder>, ApiProblem> {
+    let channels = web.archive.channels(workspace).await?;
+    let visibilities: BTreeMap<ChannelId, Visibility> =
+        channels.into_iter().map(|channel| (channel.id, channel.visibility)).collect();
+    let visibility = |order: &StandingOrder| match order.scope.channel() {
+        // One for all channels was given in public.
+        None => Visibility::Public,
+        Some(channel) => visibilities.get(channel).copied().unwrap_or(Visibility::Private),
+    };
+    let holds_there = |order: &StandingOrder| {
+        let own = order.scope.channel();
+        channel.is_none_or(|wanted| own.is_none_or(|own| own == wanted))
+    };
+    let orders = web.archive.standing_orders(workspace).await?.into_iter().filter(holds_there);
+    let shown: Vec<ShownOrder> = orders
+        .map(|order| {
+            let is_readable = access.may_read(workspace, visibility(&order));
+            ShownOrder { order, is_readable }
+        })
+        .collect();
+    let private = shown
+        .iter()
+        .filter(|shown| shown.is_readable && visibility(&shown.order) != Visibility::Public);
+    let private: BTreeSet<ChannelId> =
+        private.filter_map(|shown| shown.order.scope.channel().cloned()).collect();
+    workspaces::record_look(web, access, workspace, Shown::OrdersOf(&private)).await?;
+    Ok(shown)
+}
+
+/// Unknown fields are rejected: a misspelled `channel` must not give an order for all channels.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StandingOrderBody {
+    /// The id of a workspace. Without one it is the local room.
+    workspace: Option<String>,
+    /// Without one it holds in all channels.
+    channel: Option<String>,
+    /// Without one it holds in the whole channel.
+    thread: Option<String>,
+    /// The order whose text this one replaces; it keeps its channel.
+    number: Option<i64>,
+    text: String,
+}
+
+/// `POST /api/standing-orders`.
+pub async fn give(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Result<Json<StandingOrderBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Json(body) =
+        body.map_err(|rejection| invalid_body(&rejection, BodyFormat::StandingOrder))?;
+    let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
+    let change = match (body.number, body.channel, body.thread) {
+        (Some(number), None, None) => Change::Replace { number, text: body.text },
+        (None, channel, thread) if channel.is_some() || thread.is_none() => {
+            Change::Give { channel, thread, text: body.text }
+        }
+        _ => return Err(Refusal::WrongBody(BodyFormat::StandingOrder).into()),
+    };
+    carry_out(&web, &visitor.access, workspace, change).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /api/standing-orders/NUMBER`.
+pub async fn drop(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    number: Result<Path<i64>, PathRejection>,
+    query: WorkspaceParameter,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(number) = number.map_err(|_| Refusal::Order(RefusalReason::NoStandingOrder))?;
+    let workspace = workspaces::named(&web, query).await?;
+    carry_out(&web, &visitor.access, workspace, Change::Drop { number }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What somebody does with standing orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Give { channel: Option<String>, thread: Option<String>, text: String },
+    Replace { number: i64, text: String },
+    Drop { number: i64 },
+}
+
+pub async fn carry_out(
+    web: &Web,
+    access: &Access,
+    workspace: WorkspaceId,
+    change: Change,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(Refusal::NoOrders.into());
+    }
+    let by = access.signature();
+    let order = match change {
+        Change::Give { channel, thread, text } => {
+            let scope = scope(web, &workspace, channel, thread).await?;
+            Order::GiveStandingOrder { workspace, scope, text: parse(&text)?, by: by.clone() }
+        }
+        Change::Replace { number, text } => {
+            let text = parse(&text)?;
+            Order::ChangeStandingOrder { workspace, number, text, by: by.clone() }
+        }
+        Change::Drop { number } => Order::DropStandingOrder { workspace, number },
+    };
+    match web.inbox.apply_order(order.signed(by)).await {
+        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
+        ordered => Ok(ordered?),
+    }
+}
+
+fn parse(text: &str) -> Result<OrderText, ApiProblem> {
+    let problem = |_| Refusal::StandingOrderLength { most: MAX_LENGTH };
+    Ok(OrderText::parse(text).map_err(problem)?)
+}
+
+async fn scope(
+    web: &Web,
+    workspace: &WorkspaceId,
+    channel: Option<String>,
+    thread: Option<String>,
+) -> Result<OrderScope, ApiProblem> {
+    let Some(channel) = channel else { return Ok(OrderScope::Workspace) };
+    let channel = workspaces::channel(web, workspace, &channel).await?.id;
+    let Some(thread) = thread else { return Ok(OrderScope::Channel(channel)) };
+    let parent = MessageId::new(thread.as_str());
+    match web.archive.message(workspace, &channel, &parent).await? {
+        Some(_) => Ok(OrderScope::Thread(channel, parent)),
+        None => Err(Refusal::Room(LocalRoomError::UnknownThread(thread)).into()),
+    }
+}
