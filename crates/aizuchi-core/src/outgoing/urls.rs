@@ -101,15 +101,19 @@ impl KnownUrls {
         }
     }
 
-    /// Whether it stood there, perhaps with marks behind it, or is one of an allowed host. A closing parenthesis belongs to
-    /// it only if it has an opening one.
+    /// Whether it may be live: it stood there, or is one of an allowed host.
     pub fn contains(&self, url: &str) -> bool {
-        let is_closed = url.matches(')').count() <= url.matches('(').count();
+        self.has_seen(url) || self.is_of_allowed_host(url)
+    }
+
+    /// Whether it stood there, perhaps with marks behind it. A closing parenthesis belongs to it only if it has an opening
+    /// one.
+    pub fn has_seen(&self, url: &str) -> bool {
         let stood = self.by_core.get(without_marks(url)).is_some_and(|stood| {
             let behind = (Bound::Included(url), Bound::Unbounded);
             stood.range::<str, _>(behind).next().is_some_and(|stood| stood.starts_with(url))
         });
-        (stood || self.is_of_allowed_host(url)) && is_closed && is_safe(url)
+        stood && is_closed(url) && is_safe(url)
     }
 
     /// What it ends with must belong to it: nobody wrote it before.
@@ -117,6 +121,8 @@ impl KnownUrls {
         let is_whole = url.ends_with(')') || without_marks(url) == url;
         is_whole
             && url.is_ascii()
+            && is_closed(url)
+            && is_safe(url)
             && self.hosts.iter().any(|allowed| host(url).eq_ignore_ascii_case(allowed))
     }
 
@@ -329,6 +335,11 @@ fn is_safe(url: &str) -> bool {
     let is_web = WEB_SCHEMES.iter().any(|web| scheme.eq_ignore_ascii_case(web));
     let host = host(url);
     is_web && !host.is_empty() && !host.contains(['@', '\\', '%'])
+}
+
+/// Whether each closing parenthesis has an opening one.
+fn is_closed(url: &str) -> bool {
+    url.matches(')').count() <= url.matches('(').count()
 }
 
 /// The host, with a port if it has one.

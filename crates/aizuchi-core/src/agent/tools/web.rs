@@ -53,6 +53,20 @@ struct Source {
     address: String,
 }
 
+/// What a web tool shows.
+struct WebResult {
+    parts: Vec<Part>,
+    /// Whether some of it is left out already.
+    is_cut: bool,
+}
+
+enum Part {
+    /// It may repeat what the model asked for, so an address in it is not known because it stands there.
+    Repeated(String),
+    /// From the index of a search engine, or from a page.
+    Found(String),
+}
+
 impl WebSession {
     pub fn new(tools: WebTools, clock: Clock, deadline: Timestamp, person: Option<Person>) -> Self {
         Self { tools, clock, deadline, person, calls: 0, sources: Vec::new() }
@@ -131,7 +145,7 @@ impl Toolbox {
         let Some(shown) = self.format_answer(&query, &answer) else {
             return texts::tools::nothing_found(self.language).to_owned();
         };
-        self.show(&shown, tokens_left, false)
+        self.show(&shown, tokens_left)
     }
 
     pub(super) async fn web_fetch(
@@ -166,37 +180,43 @@ impl Toolbox {
         let requested = address.to_owned();
         self.known_urls.add(&page.address);
         self.web.sources.push(Source { requested, address: page.address.clone() });
-        let (shown, is_cut) = self.format_page(&page);
-        self.show(&shown, tokens_left, is_cut)
+        let shown = self.format_page(&page);
+        self.show(&shown, tokens_left)
     }
 
-    /// Whether the address stands in the conversation or in a result. A slash more or less at its end says nothing.
+    /// Whether the address stands in the conversation or in a result. A slash more or less at its end says nothing. It is
+    /// not enough that its host may be linked: the rest could be of the model's own.
     fn is_known_address(&self, address: &str) -> bool {
-        let bare = address.trim_end_matches('/');
-        [address, bare, &format!("{bare}/")].iter().any(|form| self.known_urls.contains(form))
+        let bare = address.strip_suffix('/').unwrap_or(address);
+        [bare, &format!("{bare}/")].iter().any(|form| self.known_urls.has_seen(form))
     }
 
     /// The results, numbered. Their texts are quoted, so that no text can forge another result (invariant 10).
-    fn format_answer(&self, query: &str, answer: &SearchAnswer) -> Option<String> {
+    fn format_answer(&self, query: &str, answer: &SearchAnswer) -> Option<WebResult> {
         let most = self.web.tools.max_result_characters;
-        let mut text = texts::tools::web_results(self.language, query);
-        text.push('\n');
+        let query = texts::tools::web_results(self.language, query);
+        let mut parts = vec![Part::Repeated(format!("{query}\n"))];
         let summary = answer.summary.as_deref().filter(|summary| !summary.trim().is_empty());
         if let Some(summary) = summary {
-            write_quoted(&mut text, "", &shorten(summary.trim(), most));
+            let mut quoted = String::new();
+            write_quoted(&mut quoted, "", &shorten(summary.trim(), most));
+            parts.push(Part::Repeated(quoted));
         }
         let results = answer.results.iter().filter(|result| is_web_address(&result.address));
         let results: Vec<&SearchResult> = results.collect();
         for (result, number) in results.iter().zip(1..) {
             let title = to_single_line(&result.title);
-            let _ = writeln!(text, "{number}. **{title}**\n   <{}>", result.address);
-            write_quoted(&mut text, "   ", &shorten(result.text.trim(), most));
+            parts.push(Part::Repeated(format!("{number}. **{title}**\n")));
+            let mut found = format!("   <{}>\n", result.address);
+            write_quoted(&mut found, "   ", &shorten(result.text.trim(), most));
+            parts.push(Part::Found(found));
         }
-        (!results.is_empty() || summary.is_some()).then_some(text)
+        let has_found = !results.is_empty() || summary.is_some();
+        has_found.then_some(WebResult { parts, is_cut: false })
     }
 
-    /// The page, quoted, and whether a part of it is left out.
-    fn format_page(&self, page: &Page) -> (String, bool) {
+    /// The page, quoted.
+    fn format_page(&self, page: &Page) -> WebResult {
         let mut text = String::new();
         if let Some(title) = &page.title {
             let _ = writeln!(text, "**{}**", to_single_line(title));
@@ -205,16 +225,31 @@ impl Toolbox {
         let most = self.web.tools.max_page_characters;
         let end = page.text.char_indices().nth(most).map(|(end, _)| end);
         write_quoted(&mut text, "", &page.text[..end.unwrap_or(page.text.len())]);
-        (text, page.is_cut || end.is_some())
+        WebResult { parts: vec![Part::Found(text)], is_cut: page.is_cut || end.is_some() }
     }
 
-    /// As much of a result as there is room for. The URLs that the model sees may be links from now on.
-    fn show(&mut self, result: &str, tokens_left: u64, is_cut: bool) -> String {
-        let result = to_inert_text(result);
-        let result = result.trim_end();
-        let fitting = fit(result, tokens_left.saturating_sub(NOTE_TOKENS));
-        self.known_urls.add(fitting);
-        if is_cut || fitting.len() < result.len() {
+    /// As much of a result as there is room for. The URLs that were found, as far as the model sees them, may be read and
+    /// linked from now on.
+    fn show(&mut self, result: &WebResult, tokens_left: u64) -> String {
+        let mut text = String::new();
+        let mut found = Vec::new();
+        for part in &result.parts {
+            let start = text.len();
+            match part {
+                Part::Repeated(part) => text.push_str(&to_inert_text(part)),
+                Part::Found(part) => {
+                    text.push_str(&to_inert_text(part));
+                    found.push(start..text.len());
+                }
+            }
+        }
+        let text = text.trim_end();
+        let fitting = fit(text, tokens_left.saturating_sub(NOTE_TOKENS));
+        for part in found {
+            let seen = fitting.get(part.start..part.end.min(fitting.len()));
+            self.known_urls.add(seen.unwrap_or_default());
+        }
+        if result.is_cut || fitting.len() < text.len() {
             return format!("{fitting}\n\n{}", texts::tools::page_cut(self.language));
         }
         fitting.to_owned()
@@ -235,9 +270,10 @@ fn describe_error(error: WebError, language: Language) -> String {
         WebError::Refused(Refusal::NoAddress | Refusal::Scheme) => {
             texts::tools::no_page_address(language)
         }
-        WebError::Refused(
-            Refusal::UserInfo | Refusal::Port | Refusal::Internal | Refusal::Downgrade,
-        ) => texts::tools::page_address_refused(language),
+        WebError::Refused(Refusal::UserInfo | Refusal::Port | Refusal::Internal) => {
+            texts::tools::page_address_refused(language)
+        }
+        WebError::Refused(Refusal::Downgrade) => texts::tools::page_unencrypted(language),
         WebError::TimedOut => texts::tools::page_timed_out(language),
         WebError::NotText => texts::tools::page_not_text(language),
         WebError::Empty => texts::tools::page_empty(language),

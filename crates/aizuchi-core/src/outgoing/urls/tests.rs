@@ -107,6 +107,8 @@ fn all_urls_of_an_allowed_host_are_live() {
     ] {
         assert_eq!(screen_urls(text, &known, CodeBlocks::KeepUrls), expected, "{text}");
     }
+    assert!(known.has_seen("https://other.example/a"));
+    assert!(!known.has_seen("https://docs.example/x"));
 }
 
 #[test]
