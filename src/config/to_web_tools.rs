@@ -8,8 +8,8 @@ use secrecy::SecretString;
 use crate::config::Config;
 use crate::config::tools::{SearchDepth, ToolsConfig, WebFetchConfig, WebSearchConfig};
 use aizuchi_core::web_access::address_guard::AddressGuard;
+use aizuchi_core::web_access::crawl4ai::Crawl4ai;
 use aizuchi_core::web_access::direct_reader::DirectReader;
-use aizuchi_core::web_access::reading_service::ReadingService;
 use aizuchi_core::web_access::searxng::{Searxng, SearxngSettings};
 use aizuchi_core::web_access::tavily::{self, Tavily, TavilySettings};
 use aizuchi_core::web_access::usage::WebUsage;
@@ -87,7 +87,7 @@ impl WebFetchConfig {
         let guard = AddressGuard::new(self.allow_networks.clone(), &ports);
         let timeout = Duration::from_secs(self.timeout_seconds.0);
         let reader: Arc<dyn PageReader> = match &self.api_endpoint {
-            Some(service) => Arc::new(ReadingService::new(&service.as_base(), guard, timeout)?),
+            Some(service) => Arc::new(Crawl4ai::new(&service.as_base(), guard, timeout)?),
             None => Arc::new(DirectReader::new(guard, timeout)?),
         };
         Ok(reader)

@@ -12,7 +12,7 @@ mod entities;
 mod markup;
 mod html;
 pub mod direct_reader;
-pub mod reading_service;
+pub mod crawl4ai;
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub struct Page {
 pub enum WebError {
     /// Such an address is never read.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] RefusedAddress),
     #[error("no answer in time")]
     TimedOut,
     #[error("no connection")]
@@ -106,7 +106,7 @@ pub enum WebError {
 
 /// Why an address is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum RefusedAddress {
     #[error("it is no address of a page")]
     NoAddress,
     #[error("it does not begin with http:// or https://")]

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::Url;
 
 use crate::network::Network;
-use crate::web_access::{MAX_ADDRESS_BYTES, Refusal};
+use crate::web_access::{MAX_ADDRESS_BYTES, RefusedAddress};
 
 /// The ports of the web.
 pub const WEB_PORTS: [u16; 2] = [80, 443];
@@ -110,58 +110,63 @@ impl AddressGuard {
     }
 
     /// Parses an address. Numbers in any spelling (`0x7f.1`, `2130706433`) become the IPv4 address that they are.
-    pub fn parse(&self, address: &str) -> Result<Url, Refusal> {
+    pub fn parse(&self, address: &str) -> Result<Url, RefusedAddress> {
         let address = address.trim();
         if address.len() > MAX_ADDRESS_BYTES {
-            return Err(Refusal::NoAddress);
+            return Err(RefusedAddress::NoAddress);
         }
-        let url = Url::parse(address).map_err(|_| Refusal::NoAddress)?;
+        let url = Url::parse(address).map_err(|_| RefusedAddress::NoAddress)?;
         self.check_url(&url)?;
         Ok(url)
     }
 
     /// Checks everything that an address says by itself.
-    pub fn check_url(&self, url: &Url) -> Result<(), Refusal> {
+    pub fn check_url(&self, url: &Url) -> Result<(), RefusedAddress> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Refusal::Scheme);
+            return Err(RefusedAddress::Scheme);
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refusal::UserInfo);
+            return Err(RefusedAddress::UserInfo);
         }
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(Refusal::NoAddress)?;
+        let host =
+            url.host_str().filter(|host| !host.is_empty()).ok_or(RefusedAddress::NoAddress)?;
         if !url.port_or_known_default().is_some_and(|port| self.ports.contains(&port)) {
-            return Err(Refusal::Port);
+            return Err(RefusedAddress::Port);
         }
         match literal_address(host) {
             Some(address) => self.check_address(address),
             // Such a name may be one of an intranet that is allowed.
             None if is_metadata_name(host) || is_internal_name(host) && self.allowed.is_empty() => {
-                Err(Refusal::Internal)
+                Err(RefusedAddress::Internal)
             }
             None => Ok(()),
         }
     }
 
     /// Checks all addresses that a name resolves to: one that is not allowed spoils the name.
-    pub fn check_resolved(&self, host: &str, addresses: &[SocketAddr]) -> Result<(), Refusal> {
+    pub fn check_resolved(
+        &self,
+        host: &str,
+        addresses: &[SocketAddr],
+    ) -> Result<(), RefusedAddress> {
         if is_metadata_name(host) {
-            return Err(Refusal::Internal);
+            return Err(RefusedAddress::Internal);
         }
         let is_internal = is_internal_name(host);
         addresses.iter().map(SocketAddr::ip).try_for_each(|address| {
             // A public address does not make such a name a public one.
             if is_internal && !self.is_allowed(address) {
-                return Err(Refusal::Internal);
+                return Err(RefusedAddress::Internal);
             }
             self.check_address(address)
         })
     }
 
-    fn check_address(&self, address: IpAddr) -> Result<(), Refusal> {
+    fn check_address(&self, address: IpAddr) -> Result<(), RefusedAddress> {
         let is_metadata = METADATA_ADDRESSES.contains(&address.to_canonical());
         match !is_metadata && (is_public(address) || self.is_allowed(address)) {
             true => Ok(()),
-            false => Err(Refusal::Internal),
+            false => Err(RefusedAddress::Internal),
         }
     }
 

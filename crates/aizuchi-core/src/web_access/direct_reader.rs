@@ -12,6 +12,7 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, L
 use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
+use tokio::task;
 
 use crate::platform::http_body::read_beginning;
 use crate::web_access::address_guard::AddressGuard;
@@ -19,7 +20,7 @@ use crate::web_access::api::error_of;
 use crate::web_access::charset::decode;
 use crate::web_access::html::{HtmlText, read_html};
 use crate::web_access::resolver::{GuardedResolver, SystemLookup};
-use crate::web_access::{Page, PageReader, Refusal, WebError};
+use crate::web_access::{MAX_ADDRESS_BYTES, Page, PageReader, RefusedAddress, WebError};
 
 /// No more of a page is read, before and after decompression.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -34,6 +35,14 @@ pub struct DirectReader {
     guard: Arc<AddressGuard>,
     /// How long reading a page may take, with all redirects.
     timeout: Duration,
+}
+
+/// The beginning of a body.
+#[derive(Debug, PartialEq, Eq)]
+struct Body {
+    bytes: Vec<u8>,
+    /// Whether there was more.
+    is_cut: bool,
 }
 
 /// What a body is.
@@ -106,10 +115,10 @@ impl PageReader for DirectReader {
 }
 
 /// Why the resolver refused a name, if it did.
-fn refusal_in(error: &reqwest::Error) -> Option<Refusal> {
+fn refusal_in(error: &reqwest::Error) -> Option<RefusedAddress> {
     let mut source = error.source();
     while let Some(error) = source {
-        if let Some(refusal) = error.downcast_ref::<Refusal>() {
+        if let Some(refusal) = error.downcast_ref::<RefusedAddress>() {
             return Some(*refusal);
         }
         source = error.source();
@@ -118,7 +127,7 @@ fn refusal_in(error: &reqwest::Error) -> Option<Refusal> {
 }
 
 /// Where a response leads, if it is a redirect.
-fn redirect_target(url: &Url, response: &Response) -> Result<Option<Url>, Refusal> {
+fn redirect_target(url: &Url, response: &Response) -> Result<Option<Url>, RefusedAddress> {
     let is_redirect = matches!(
         response.status(),
         StatusCode::MOVED_PERMANENTLY
@@ -129,10 +138,12 @@ fn redirect_target(url: &Url, response: &Response) -> Result<Option<Url>, Refusa
     );
     let location = response.headers().get(LOCATION).filter(|_| is_redirect);
     let Some(location) = location else { return Ok(None) };
-    let location = std::str::from_utf8(location.as_bytes()).map_err(|_| Refusal::NoAddress)?;
-    let next = url.join(location).map_err(|_| Refusal::NoAddress)?;
+    let location = std::str::from_utf8(location.as_bytes());
+    let location = location.ok().filter(|location| location.len() <= MAX_ADDRESS_BYTES);
+    let location = location.ok_or(RefusedAddress::NoAddress)?;
+    let next = url.join(location).map_err(|_| RefusedAddress::NoAddress)?;
     if url.scheme() == "https" && next.scheme() == "http" {
-        return Err(Refusal::Downgrade);
+        return Err(RefusedAddress::Downgrade);
     }
     Ok(Some(next))
 }
@@ -150,9 +161,18 @@ async fn read_response(url: Url, response: Response) -> Result<Page, WebError> {
         _ => return Err(WebError::Broken),
     };
     let body = read_beginning(response, MAX_BODY_BYTES).await;
-    let (body, is_cut) = body.map_err(|error| error_of(&error))?;
-    let (body, is_cut) = if is_packed { unpack(&body, is_cut)? } else { (body, is_cut) };
-    let text = decode(&body, &content_type);
+    let (bytes, is_cut) = body.map_err(|error| error_of(&error))?;
+    let body = Body { bytes, is_cut };
+    let parse = move || {
+        let body = if is_packed { unpack(&body)? } else { body };
+        parse_body(url, &body, kind, &content_type)
+    };
+    // It may take tens of milliseconds, in which this thread has others to serve.
+    task::spawn_blocking(parse).await.unwrap_or(Err(WebError::Broken))
+}
+
+fn parse_body(url: Url, body: &Body, kind: BodyKind, content_type: &str) -> Result<Page, WebError> {
+    let text = decode(&body.bytes, content_type);
     let read = match kind {
         BodyKind::Html => read_html(&text, &url),
         BodyKind::Text => HtmlText { title: None, markdown: text.trim().to_owned(), is_cut: false },
@@ -160,8 +180,8 @@ async fn read_response(url: Url, response: Response) -> Result<Page, WebError> {
     if read.markdown.is_empty() {
         return Err(WebError::Empty);
     }
-    let HtmlText { title, markdown, is_cut: is_text_cut } = read;
-    Ok(Page { address: url.into(), title, text: markdown, is_cut: is_cut || is_text_cut })
+    let is_cut = body.is_cut || read.is_cut;
+    Ok(Page { address: url.into(), title: read.title, text: read.markdown, is_cut })
 }
 
 /// A header in lower case, or nothing.
@@ -179,17 +199,17 @@ fn body_kind(content_type: &str) -> Option<BodyKind> {
     }
 }
 
-/// The beginning of what was compressed, and whether there was more. A beginning is all there is of a body that was cut.
-fn unpack(packed: &[u8], is_packed_cut: bool) -> Result<(Vec<u8>, bool), WebError> {
-    let mut body = Vec::new();
+/// The beginning of what was compressed. A beginning is all there is of a body that was cut.
+fn unpack(packed: &Body) -> Result<Body, WebError> {
+    let mut bytes = Vec::new();
     let limit = MAX_BODY_BYTES as u64 + 1;
-    let read = MultiGzDecoder::new(packed).take(limit).read_to_end(&mut body);
-    if read.is_err() && !is_packed_cut {
+    let read = MultiGzDecoder::new(&packed.bytes[..]).take(limit).read_to_end(&mut bytes);
+    if read.is_err() && !packed.is_cut {
         return Err(WebError::Broken);
     }
-    let is_cut = is_packed_cut || body.len() > MAX_BODY_BYTES;
-    body.truncate(MAX_BODY_BYTES);
-    Ok((body, is_cut))
+    let is_cut = packed.is_cut || bytes.len() > MAX_BODY_BYTES;
+    bytes.truncate(MAX_BODY_BYTES);
+    Ok(Body { bytes, is_cut })
 }
 
 #[cfg(test)]
@@ -226,14 +246,15 @@ mod tests {
             encoder.write_all(body).unwrap();
             encoder.finish().unwrap()
         };
+        let whole = |bytes: Vec<u8>| Body { bytes, is_cut: false };
         let small = pack(b"roses");
-        assert_eq!(unpack(&small, false), Ok((b"roses".to_vec(), false)));
+        assert_eq!(unpack(&whole(small.clone())), Ok(whole(b"roses".to_vec())));
         // A bomb
-        let (body, is_cut) = unpack(&pack(&vec![b'a'; 8_000_000]), false).unwrap();
-        assert_eq!((body.len(), is_cut), (MAX_BODY_BYTES, true));
-        assert_eq!(unpack(b"no gzip", false), Err(WebError::Broken));
-        assert_eq!(unpack(&small[..small.len() - 9], false), Err(WebError::Broken));
-        let (_, is_cut) = unpack(&small[..small.len() - 9], true).unwrap();
-        assert!(is_cut);
+        let unpacked = unpack(&whole(pack(&vec![b'a'; 8_000_000]))).unwrap();
+        assert_eq!((unpacked.bytes.len(), unpacked.is_cut), (MAX_BODY_BYTES, true));
+        assert_eq!(unpack(&whole(b"no gzip".to_vec())), Err(WebError::Broken));
+        let beginning = small[..small.len() - 9].to_vec();
+        assert_eq!(unpack(&whole(beginning.clone())), Err(WebError::Broken));
+        assert!(unpack(&Body { bytes: beginning, is_cut: true }).unwrap().is_cut);
     }
 }

@@ -1,5 +1,8 @@
 //! The text of a page as Markdown, without what surrounds it: scripts, navigation, what is hidden.
 
+mod words;
+
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use reqwest::Url;
@@ -10,6 +13,9 @@ use crate::web_access::markup::{Markup, MarkupReader, Tag};
 
 /// More of a page's text is not kept, in bytes.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
+/// A page that takes more work is read no further, in bytes that are looked at or written. A page of the longest that is read
+/// takes half of it.
+const MAX_WORK_BYTES: usize = 32 * 1024 * 1024;
 /// A title is cut after so many letters.
 const MAX_TITLE_CHARACTERS: usize = 200;
 /// Addresses of links that are longer are left out, in bytes.
@@ -69,26 +75,38 @@ pub struct HtmlText {
 
 /// The Markdown of a page whose own address is `base`.
 pub fn read_html(page: &str, base: &Url) -> HtmlText {
+    write_html(page, base).finish()
+}
+
+fn write_html(page: &str, base: &Url) -> Writer {
     let mut writer = Writer::new(base);
-    for markup in MarkupReader::new(page) {
+    let mut reader = MarkupReader::new(page);
+    let mut left = reader.left();
+    while let Some(markup) = reader.next() {
+        writer.count_work(left - reader.left());
+        left = reader.left();
         match markup {
             Markup::Text(text) => writer.add_text(text),
             Markup::Open(tag) => writer.open(&tag),
             Markup::Close(name) => writer.close(&name),
         }
-        if writer.text.len() > MAX_TEXT_BYTES {
+        if writer.text.len() > MAX_TEXT_BYTES || writer.work.get() > MAX_WORK_BYTES {
             writer.is_cut = true;
             break;
         }
     }
-    writer.finish()
+    writer
 }
 
 struct Writer {
     base: Url,
+    /// Whether the page has named its base. The first one counts, as in a browser.
+    has_base: bool,
     text: String,
     title: Option<String>,
     is_cut: bool,
+    /// How many bytes were looked at or written.
+    work: Cell<usize>,
     /// The element of which nothing is read, and how many of its name are open within it.
     skipped: Option<(String, usize)>,
     /// How many line breaks stand before the next word.
@@ -139,9 +157,11 @@ impl Writer {
     fn new(base: &Url) -> Self {
         Self {
             base: base.clone(),
+            has_base: false,
             text: String::new(),
             title: None,
             is_cut: false,
+            work: Cell::new(0),
             skipped: None,
             breaks: 0,
             needs_space: false,
@@ -153,6 +173,10 @@ impl Writer {
             link_count: 0,
             main_parts: BTreeMap::new(),
         }
+    }
+
+    fn count_work(&self, bytes: usize) {
+        self.work.set(self.work.get().saturating_add(bytes));
     }
 
     fn finish(mut self) -> HtmlText {
@@ -181,7 +205,7 @@ impl Writer {
             *depth += usize::from(*skipped == name);
             return;
         }
-        if SKIPPED.contains(&name) || HIDEABLE.contains(&name) && is_hidden(tag) {
+        if SKIPPED.contains(&name) || HIDEABLE.contains(&name) && self.is_hidden(tag) {
             self.break_line(usize::from(name != "span" && name != "a"));
             self.skipped = Some((name.to_owned(), 1));
             return;
@@ -211,19 +235,20 @@ impl Writer {
                 self.is_preformatted = true;
             }
             "td" | "th" => self.begin_cell(),
-            "base" => {
-                let href = tag.attribute("href").filter(|href| href.len() <= MAX_LINK_BYTES);
-                if let Some(base) = href.and_then(|href| self.base.join(href).ok()) {
+            "base" if !self.has_base => {
+                let href = self.href(tag);
+                self.has_base = href.is_some();
+                if let Some(base) = href.and_then(|href| self.resolve(href)) {
                     self.base = base;
                 }
             }
             "a" => {
                 self.end_link();
-                let href = tag.attribute("href").filter(|href| href.len() <= MAX_LINK_BYTES);
+                let href = self.href(tag);
                 self.link = href.map_or(Link::None, |href| Link::Ahead(href.to_owned()));
             }
             "img" => {
-                if let Some(description) = tag.attribute("alt") {
+                if let Some(description) = self.attribute(tag, "alt") {
                     self.add_text(description);
                 }
             }
@@ -303,110 +328,24 @@ impl Writer {
         }
     }
 
-    fn add_text(&mut self, text: &str) {
-        if self.skipped.is_some() {
-            return;
-        }
-        let text = decode_references(text);
-        if self.is_preformatted {
-            self.push(&text);
-            return;
-        }
-        let starts_apart = text.starts_with(char::is_whitespace);
-        let ends_apart = text.ends_with(char::is_whitespace);
-        self.needs_space |= starts_apart;
-        let mut is_blank = true;
-        for word in text.split_whitespace() {
-            if self.text.len() > MAX_TEXT_BYTES {
-                break;
-            }
-            self.begin_word();
-            self.push(word);
-            (self.needs_space, is_blank) = (true, false);
-        }
-        if !is_blank {
-            self.needs_space = ends_apart;
-        }
+    fn is_hidden(&self, tag: &Tag<'_>) -> bool {
+        let is_unseen = |style: &str| {
+            let style = style.to_ascii_lowercase().replace(' ', "");
+            style.contains("display:none") || style.contains("visibility:hidden")
+        };
+        self.attribute(tag, "hidden").is_some()
+            || self.attribute(tag, "aria-hidden") == Some("true")
+            || self.attribute(tag, "style").is_some_and(is_unseen)
     }
 
-    /// Writes a text up to the letter that is too much.
-    fn push(&mut self, text: &str) {
-        let room = MAX_TEXT_BYTES.saturating_sub(self.text.len());
-        let mut letters = text.char_indices();
-        let end = letters.find(|(at, _)| *at > room).map_or(text.len(), |(at, _)| at);
-        self.text.push_str(&text[..end]);
+    fn href<'a>(&self, tag: &Tag<'a>) -> Option<&'a str> {
+        self.attribute(tag, "href").filter(|href| href.len() <= MAX_LINK_BYTES)
     }
 
-    /// Writes what stands before the next word.
-    fn begin_word(&mut self) {
-        let is_first = self.text.is_empty();
-        if self.breaks > 0 || is_first {
-            if !is_first {
-                self.text.push_str(&"\n".repeat(self.breaks));
-            }
-            self.text.push_str(&"> ".repeat(self.quotes.min(MAX_DEPTH)));
-            self.text.push_str(&std::mem::take(&mut self.marker));
-            self.breaks = 0;
-        } else if self.needs_space {
-            self.text.push(' ');
-        }
-        self.needs_space = false;
-        if let Link::Ahead(href) = &self.link {
-            let address = if self.link_count < MAX_LINKS { self.resolve(href) } else { None };
-            self.link_count += 1;
-            self.link = address.map_or(Link::None, Link::Open);
-            if self.link != Link::None {
-                self.text.push('[');
-            }
-        }
+    fn attribute<'a>(&self, tag: &Tag<'a>, name: &str) -> Option<&'a str> {
+        self.count_work(tag.attributes.len());
+        tag.attribute(name)
     }
-
-    fn break_line(&mut self, breaks: usize) {
-        if breaks > 0 {
-            self.end_link_text();
-            self.breaks = self.breaks.max(breaks);
-            self.needs_space = false;
-        }
-    }
-
-    /// The words of a link stand in one line. What follows belongs to it no more.
-    fn end_link_text(&mut self) {
-        if matches!(self.link, Link::Open(_)) {
-            self.end_link();
-        }
-    }
-
-    fn end_link(&mut self) {
-        if let Link::Open(address) = std::mem::take(&mut self.link) {
-            // In angle brackets, so that its end is certain.
-            self.text.push_str("](<");
-            self.text.push_str(&address);
-            self.text.push_str(">)");
-        }
-    }
-
-    /// The whole address that a link leads to, if it leads to another page.
-    fn resolve(&self, href: &str) -> Option<String> {
-        let href = decode_references(href);
-        let href = href.trim();
-        if href.is_empty() || href.starts_with('#') {
-            return None;
-        }
-        let url = self.base.join(href).ok()?;
-        let is_page = matches!(url.scheme(), "http" | "https");
-        let address = String::from(url);
-        (is_page && address.len() <= MAX_LINK_BYTES).then_some(address)
-    }
-}
-
-fn is_hidden(tag: &Tag<'_>) -> bool {
-    let is_unseen = |style: &str| {
-        let style = style.to_ascii_lowercase().replace(' ', "");
-        style.contains("display:none") || style.contains("visibility:hidden")
-    };
-    tag.attribute("hidden").is_some()
-        || tag.attribute("aria-hidden") == Some("true")
-        || tag.attribute("style").is_some_and(is_unseen)
 }
 
 fn to_title(content: &str) -> Option<String> {

@@ -15,7 +15,8 @@ pub enum Markup<'a> {
 pub struct Tag<'a> {
     /// In lower case.
     pub name: String,
-    attributes: &'a str,
+    /// As they are written.
+    pub attributes: &'a str,
     /// What stands in an element whose content is no markup.
     pub raw_content: Option<&'a str>,
 }
@@ -42,6 +43,11 @@ pub struct MarkupReader<'a> {
 impl<'a> MarkupReader<'a> {
     pub fn new(page: &'a str) -> Self {
         Self { rest: page }
+    }
+
+    /// How many bytes are not read yet.
+    pub fn left(&self) -> usize {
+        self.rest.len()
     }
 
     /// Takes the text up to a byte, which is not part of a letter.

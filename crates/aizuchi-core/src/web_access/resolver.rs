@@ -14,7 +14,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// The operating system's own resolver.
 pub struct SystemLookup;
 
-/// Fails with a [`crate::web_access::Refusal`] if one of a name's addresses is not allowed.
+/// Fails with a [`crate::web_access::RefusedAddress`] if one of a name's addresses is not allowed.
 pub struct GuardedResolver {
     pub lookup: Arc<dyn Resolve>,
     pub guard: Arc<AddressGuard>,

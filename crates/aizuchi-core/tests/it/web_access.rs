@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use aizuchi_core::network::Network;
 use aizuchi_core::web_access::address_guard::AddressGuard;
+use aizuchi_core::web_access::crawl4ai::Crawl4ai;
 use aizuchi_core::web_access::direct_reader::DirectReader;
-use aizuchi_core::web_access::reading_service::ReadingService;
 use aizuchi_core::web_access::searxng::{Searxng, SearxngSettings};
 use aizuchi_core::web_access::tavily::{SearchDepth, Tavily, TavilySettings};
 use aizuchi_core::web_access::{
-    Page, PageReader, Refusal, SearchAnswer, SearchResult, WebError, WebSearch,
+    Page, PageReader, RefusedAddress, SearchAnswer, SearchResult, WebError, WebSearch,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -99,7 +99,7 @@ fn guard(port: u16) -> AddressGuard {
     AddressGuard::new(vec![public], &[port])
 }
 
-const REFUSED: Result<Page, WebError> = Err(WebError::Refused(Refusal::Internal));
+const REFUSED: Result<Page, WebError> = Err(WebError::Refused(RefusedAddress::Internal));
 
 #[tokio::test]
 async fn no_spelling_and_no_name_leads_to_an_internal_address() {
@@ -182,17 +182,17 @@ async fn no_redirect_leads_to_an_internal_address() {
     })
     .await;
     for (path, expected) in [
-        ("/ip", WebError::Refused(Refusal::Internal)),
-        ("/number", WebError::Refused(Refusal::Internal)),
-        ("/v6", WebError::Refused(Refusal::Internal)),
-        ("/name", WebError::Refused(Refusal::Internal)),
-        ("/relative", WebError::Refused(Refusal::Internal)),
-        ("/metadata", WebError::Refused(Refusal::Internal)),
-        ("/localhost", WebError::Refused(Refusal::Internal)),
-        ("/user", WebError::Refused(Refusal::UserInfo)),
-        ("/port", WebError::Refused(Refusal::Port)),
-        ("/file", WebError::Refused(Refusal::Scheme)),
-        ("/nowhere", WebError::Refused(Refusal::NoAddress)),
+        ("/ip", WebError::Refused(RefusedAddress::Internal)),
+        ("/number", WebError::Refused(RefusedAddress::Internal)),
+        ("/v6", WebError::Refused(RefusedAddress::Internal)),
+        ("/name", WebError::Refused(RefusedAddress::Internal)),
+        ("/relative", WebError::Refused(RefusedAddress::Internal)),
+        ("/metadata", WebError::Refused(RefusedAddress::Internal)),
+        ("/localhost", WebError::Refused(RefusedAddress::Internal)),
+        ("/user", WebError::Refused(RefusedAddress::UserInfo)),
+        ("/port", WebError::Refused(RefusedAddress::Port)),
+        ("/file", WebError::Refused(RefusedAddress::Scheme)),
+        ("/nowhere", WebError::Refused(RefusedAddress::NoAddress)),
         ("/loop", WebError::TooManyRedirects),
         ("/304", WebError::Status(304)),
         ("/404", WebError::Status(404)),
@@ -292,7 +292,7 @@ async fn a_service_is_asked_for_public_pages_only() {
     let read = async |path: &str, address: &str| {
         let base = format!("http://127.0.0.1:{}/{path}/", server.port);
         let guard = AddressGuard::new(Vec::new(), &[]);
-        ReadingService::new(&base, guard, TIMEOUT).unwrap().read(address).await
+        Crawl4ai::new(&base, guard, TIMEOUT).unwrap().read(address).await
     };
     // An address without a name needs no look-up.
     let page = read("good", "http://8.8.8.8/a").await.unwrap();

@@ -16,7 +16,7 @@ use crate::prompt::inert::to_inert_text;
 use crate::texts;
 use crate::web_access::usage::Person;
 use crate::web_access::{
-    MAX_ADDRESS_BYTES, OfferedWebTools, Page, Refusal, SearchAnswer, SearchResult, WebError,
+    MAX_ADDRESS_BYTES, OfferedWebTools, Page, RefusedAddress, SearchAnswer, SearchResult, WebError,
     WebLimit, WebTools,
 };
 
@@ -267,13 +267,13 @@ fn describe_limit(limit: WebLimit, language: Language) -> &'static str {
 fn describe_error(error: WebError, language: Language) -> String {
     let text = match error {
         WebError::Status(status) => return texts::tools::page_status(language, status),
-        WebError::Refused(Refusal::NoAddress | Refusal::Scheme) => {
+        WebError::Refused(RefusedAddress::NoAddress | RefusedAddress::Scheme) => {
             texts::tools::no_page_address(language)
         }
-        WebError::Refused(Refusal::UserInfo | Refusal::Port | Refusal::Internal) => {
-            texts::tools::page_address_refused(language)
-        }
-        WebError::Refused(Refusal::Downgrade) => texts::tools::page_unencrypted(language),
+        WebError::Refused(
+            RefusedAddress::UserInfo | RefusedAddress::Port | RefusedAddress::Internal,
+        ) => texts::tools::page_address_refused(language),
+        WebError::Refused(RefusedAddress::Downgrade) => texts::tools::page_unencrypted(language),
         WebError::TimedOut => texts::tools::page_timed_out(language),
         WebError::NotText => texts::tools::page_not_text(language),
         WebError::Empty => texts::tools::page_empty(language),

@@ -16,9 +16,9 @@ use serde_json::json;
 use crate::web_access::address_guard::AddressGuard;
 use crate::web_access::api::{api_client, fetch_json};
 use crate::web_access::resolver::{GuardedResolver, SystemLookup};
-use crate::web_access::{Page, PageReader, Refusal, WebError};
+use crate::web_access::{Page, PageReader, RefusedAddress, WebError};
 
-pub struct ReadingService {
+pub struct Crawl4ai {
     http: Client,
     /// Where it is asked for the Markdown of a page.
     endpoint: Url,
@@ -34,7 +34,7 @@ struct ServiceAnswer {
     markdown: Option<String>,
 }
 
-impl ReadingService {
+impl Crawl4ai {
     /// The service at `base`, which ends with a slash.
     pub fn new(base: &str, guard: AddressGuard, timeout: Duration) -> anyhow::Result<Self> {
         let endpoint = Url::parse(base).and_then(|base| base.join("md"));
@@ -51,9 +51,9 @@ impl ReadingService {
         let Some(host) = url.host_str().filter(|host| !host.starts_with('[')) else {
             return Ok(());
         };
-        let name: Name = host.parse().map_err(|_| Refusal::NoAddress)?;
+        let name: Name = host.parse().map_err(|_| RefusedAddress::NoAddress)?;
         let resolved = self.resolver.resolve(name).await;
-        let resolved = resolved.map_err(|error| match error.downcast_ref::<Refusal>() {
+        let resolved = resolved.map_err(|error| match error.downcast_ref::<RefusedAddress>() {
             Some(refusal) => (*refusal).into(),
             None => WebError::Unreachable,
         })?;
@@ -63,7 +63,7 @@ impl ReadingService {
 }
 
 #[async_trait]
-impl PageReader for ReadingService {
+impl PageReader for Crawl4ai {
     async fn read(&self, address: &str) -> Result<Page, WebError> {
         let url = self.guard.parse(address)?;
         self.check_name(&url).await?;
