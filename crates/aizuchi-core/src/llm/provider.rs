@@ -2,6 +2,7 @@
 //! leaves to its caller. Every call has a timeout, retryable errors are retried a few times, and no
 //! error contains text of a request or a response.
 
+mod refusal;
 mod amend;
 mod relay;
 mod caching;
@@ -129,6 +130,8 @@ pub struct ProviderMind {
     max_attempts: u32,
     /// The index of the first of [`REQUEST_SHAPES`] that this server is known to accept.
     request_shape: AtomicUsize,
+    /// How many calls were answered in a later shape after a failure that may have had nothing to do with the shape.
+    shape_failures: AtomicUsize,
     /// No tools are offered before this time: the server rejected a prompt with tools and answered
     /// it without.
     without_tools_until_ms: AtomicI64,
@@ -161,6 +164,9 @@ struct RequestShape {
     has_user_turn: bool,
     has_schema: bool,
 }
+
+/// After so many failures of its own that another shape avoids, a server is taken to know no other.
+const SHAPE_FAILURES: usize = 2;
 
 /// From the preferred shape to the one that every server accepts.
 const REQUEST_SHAPES: [RequestShape; 3] = [
@@ -210,6 +216,7 @@ impl ProviderMind {
             last_answer_ms: AtomicI64::new(i64::MIN),
             max_attempts: settings.max_attempts,
             request_shape: AtomicUsize::new(shape),
+            shape_failures: AtomicUsize::new(0),
             without_tools_until_ms: AtomicI64::new(i64::MIN),
             has_warned_of_usage: AtomicBool::new(false),
             problem: Mutex::default(),
@@ -397,6 +404,7 @@ impl ProviderMind {
     ) -> Result<ReportedResponse, CallError> {
         let first = self.request_shape.load(Ordering::Relaxed);
         let mut rejection = None;
+        let mut may_have_passed = false;
         let mut last_shape = None;
         for (number, shape) in REQUEST_SHAPES.iter().enumerate().skip(first) {
             let has_schema = shape.has_schema && model_request.schema.is_some();
@@ -408,10 +416,23 @@ impl ProviderMind {
             }
             match self.call_with_remedies(shape, model_request, options).await {
                 Err(rejected @ CallError::RequestRejected { .. }) => {
+                    let may_pass =
+                        matches!(rejected, CallError::RequestRejected { may_pass: true, .. });
+                    may_have_passed |= may_pass;
                     rejection.get_or_insert(rejected);
                 }
                 Ok(response) => {
-                    self.request_shape.store(number, Ordering::Relaxed);
+                    let failures = &self.shape_failures;
+                    if may_have_passed {
+                        let count = failures.fetch_add(1, Ordering::Relaxed) + 1;
+                        may_have_passed = count < SHAPE_FAILURES;
+                    } else if has_schema {
+                        // A request without a schema says nothing about one with it.
+                        failures.store(0, Ordering::Relaxed);
+                    }
+                    if !may_have_passed {
+                        self.request_shape.store(number, Ordering::Relaxed);
+                    }
                     return Ok(response);
                 }
                 Err(other) => return Err(other),
@@ -447,7 +468,8 @@ impl ProviderMind {
     fn keep(&self, remedies: BTreeSet<Remedy>) {
         let mut known = self.remedies.lock();
         let model = &*self.model;
-        for remedy in remedies.into_iter().filter(|remedy| known.insert(remedy.clone())) {
+        let kept = remedies.into_iter().filter(|remedy| *remedy != Remedy::LowerLimitOnce);
+        for remedy in kept.filter(|remedy| known.insert(remedy.clone())) {
             match remedy {
                 Remedy::LeaveOut(parameter) => warn!(
                     model,
@@ -462,6 +484,7 @@ impl ProviderMind {
                     "the model does not allow as many tokens as it was given to think, so it has \
                      {DEFAULT_MAX_TOKENS} in all from now on; params.thinking_tokens sets another number"
                 ),
+                Remedy::LowerLimitOnce => {}
             }
         }
     }
@@ -471,7 +494,7 @@ impl ProviderMind {
         let known = self.remedies.lock();
         let names = known.iter().filter_map(|remedy| match remedy {
             Remedy::LeaveOut(name) => Some(name.clone()),
-            Remedy::RenameLimit | Remedy::LowerLimit => None,
+            Remedy::RenameLimit | Remedy::LowerLimit | Remedy::LowerLimitOnce => None,
         });
         names.collect()
     }

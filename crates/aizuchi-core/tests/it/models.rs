@@ -557,17 +557,17 @@ async fn an_error_without_an_end_is_known_by_its_status() {
 async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
     let verdict = r#"{"should_respond": false, "reason": "no", "confidence": 1}"#;
     for (limits, calls) in [
-        (ServerLimits { wants_user_turn: true, ..ServerLimits::default() }, 2),
-        (ServerLimits { knows_no_schema: true, ..ServerLimits::default() }, 3),
+        (ServerLimits { wants_user_turn: true, ..ServerLimits::default() }, [2, 3, 4]),
+        (ServerLimits { knows_no_schema: true, ..ServerLimits::default() }, [3, 4, 5]),
         (
             ServerLimits {
                 wants_user_turn: true,
                 knows_no_schema: true,
                 ..ServerLimits::default()
             },
-            3,
+            [3, 4, 5],
         ),
-        // As llama.cpp does.
+        // As llama.cpp does. Such a failure has to come twice.
         (
             ServerLimits {
                 wants_user_turn: true,
@@ -575,7 +575,7 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
                 fails_instead: true,
                 ..ServerLimits::default()
             },
-            3,
+            [3, 6, 7],
         ),
     ] {
         let server = Server::start(limits).await;
@@ -585,7 +585,7 @@ async fn self_hosted_servers_are_asked_in_a_format_they_accept() {
         own.api_base = server.base.clone();
         own.api_key = None;
         let mind = ProviderMind::new(&own, clock.clone()).unwrap();
-        for expected in [calls, calls + 1, calls + 2] {
+        for expected in calls {
             server.then([ProviderResponse::Says(verdict.to_owned())]);
             assert_eq!(ask(&mind, &clock, PromptVerb::Judge).await.unwrap().text, verdict);
             // The format that the server accepted is remembered.
@@ -607,6 +607,21 @@ async fn a_failure_in_every_format_may_pass() {
     assert!(matches!(error, LlmError::Busy { .. }), "{error:?}");
     assert!(error.to_string().ends_with("it is in trouble itself (500)"), "{error}");
     assert_eq!(server.requests().len(), 6);
+}
+
+#[tokio::test]
+async fn one_failure_does_not_change_the_format_for_ever() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mind = mind(Provider::OpenAi, &server, &clock);
+    let body =
+        json!({ "error": { "code": 500, "message": "template cache is not supported now" } });
+    server.then([ProviderResponse::Status(500, vec![], body.to_string())]);
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    let messages = |seen: &ProviderRequest| seen.body["messages"].as_array().unwrap().len();
+    let sent: Vec<usize> = server.requests().iter().map(messages).collect();
+    assert_eq!(sent, [1, 2, 1]);
 }
 
 #[tokio::test]
@@ -857,8 +872,13 @@ async fn a_model_that_turns_out_to_think_is_asked_again_with_more_tokens() {
     };
     let verdict = r#"{"should_respond": false, "reason": "no", "confidence": 1}"#;
     let cut = |text: &str| ProviderResponse::Stops("length", text.to_owned());
-    // The beginning of JSON is no answer either.
-    server.then([cut(&verdict[..20]), ProviderResponse::Says(verdict.to_owned())]);
+    // The beginning of JSON is no answer. It was only too long, so nothing more is allowed for it.
+    server.then([cut(&verdict[..20])]);
+    let error = asks(&learning).await.unwrap_err().to_string();
+    let expected =
+        "openai/large-1: its answer was cut off by the limit of 99 tokens before it was complete";
+    assert_eq!(error, format!("the model's answer is of no use: {expected}"));
+    server.then([cut("<think>Well, "), ProviderResponse::Says(verdict.to_owned())]);
     assert_eq!(asks(&learning).await.unwrap().text, verdict);
     // That is remembered, and more than that is not allowed.
     server.then([cut("<think>Well, ")]);
@@ -874,7 +894,7 @@ async fn a_model_that_turns_out_to_think_is_asked_again_with_more_tokens() {
     assert!(error.contains("cut off by the limit of 106 tokens, thinking included"), "{error}");
     let limits = server.requests();
     let limits: Vec<u64> = limits.iter().map(|seen| limit(Provider::OpenAi, seen)).collect();
-    assert_eq!(limits, [99, 16_099, 16_099, 106]);
+    assert_eq!(limits, [99, 99, 16_099, 16_099, 106]);
 }
 
 #[tokio::test]
@@ -992,6 +1012,24 @@ async fn the_limit_is_named_and_lowered_as_a_server_wants_it() {
     let expected =
         [[Some(16_099), None], [None, Some(16_099)], [None, Some(2048)], [None, Some(2048)]];
     assert_eq!(limits, expected);
+}
+
+#[tokio::test]
+async fn a_limit_that_one_long_prompt_exceeds_is_lowered_for_that_prompt_only() {
+    let server = Server::start(ServerLimits::default()).await;
+    let clock = Clock::manual(at(0));
+    let mut settings = settings(Provider::OpenAi, &server.base);
+    settings.params.thinking_tokens = Some(16_000);
+    let mind = ProviderMind::new(&settings, clock.clone()).unwrap();
+    let message =
+        "This model's maximum context length is 20000 tokens. However, you requested 21099.";
+    let body = json!({ "error": { "message": message, "code": "context_length_exceeded" } });
+    server.then([ProviderResponse::Status(400, vec![], body.to_string())]);
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    ask(&mind, &clock, PromptVerb::Reply).await.unwrap();
+    let seen = server.requests();
+    let limits: Vec<u64> = seen.iter().map(|seen| limit(Provider::OpenAi, seen)).collect();
+    assert_eq!(limits, [16_099, 2048, 16_099]);
 }
 
 #[tokio::test]

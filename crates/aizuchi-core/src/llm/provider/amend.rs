@@ -7,18 +7,10 @@ use std::collections::BTreeSet;
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
+use crate::llm::provider::refusal::Refusal;
 use crate::llm::provider::{DEFAULT_MAX_TOKENS, ModelParams};
 use crate::prompt::tool::CallFields;
 
-/// Names of the limit of a request's output.
-const LIMIT_WORDS: [&str; 6] = [
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "maxoutputtokens",
-    "max_new_tokens",
-    "maximum context length",
-];
 /// Where that limit is in a request.
 const LIMIT_PATHS: [&str; 3] =
     ["/max_tokens", "/max_completion_tokens", "/generationConfig/maxOutputTokens"];
@@ -51,6 +43,8 @@ pub enum Remedy {
     RenameLimit,
     /// Without room to think: the limit is more than the model can do.
     LowerLimit,
+    /// The same for this call only: the limit is more than the model can do after so long a prompt.
+    LowerLimitOnce,
 }
 
 /// The parameters of the settings, as far as a model may refuse them or `genai` does not send them.
@@ -109,12 +103,15 @@ impl Parameters {
     /// The change that a refusal asks for, if it names something that was sent.
     pub fn remedy(&self, refusal: &str, limit: u32) -> Option<Remedy> {
         let refusal = Refusal::new(refusal);
-        let names_limit = LIMIT_WORDS.iter().any(|word| refusal.names(word));
+        let names_limit = refusal.names_limit();
         if names_limit && refusal.names("instead") && refusal.names("max_completion_tokens") {
             return Some(Remedy::RenameLimit);
         }
         if names_limit && limit > DEFAULT_MAX_TOKENS {
-            return Some(Remedy::LowerLimit);
+            return Some(match refusal.names_context() {
+                true => Remedy::LowerLimitOnce,
+                false => Remedy::LowerLimit,
+            });
         }
         let is_named = |parameter: &&Parameter| parameter.words.iter().any(|it| refusal.names(it));
         let named = self.sent.iter().find(is_named)?;
@@ -145,7 +142,7 @@ impl RequestChanges {
                         request.insert("max_completion_tokens".to_owned(), limit);
                     }
                 }
-                Remedy::LowerLimit => {
+                Remedy::LowerLimit | Remedy::LowerLimitOnce => {
                     for path in LIMIT_PATHS {
                         let Some(limit) = request.pointer_mut(path) else { continue };
                         let usual = u64::from(DEFAULT_MAX_TOKENS);
@@ -172,56 +169,6 @@ impl RequestChanges {
                 call.extend(fields.clone());
             }
         }
-    }
-}
-
-/// The texts of a refusal that say what is wrong, in lower case, without what they repeat of the request.
-struct Refusal {
-    text: String,
-    /// The parameter that OpenAI's API names. Then the text need not be searched.
-    parameter: Option<String>,
-}
-
-impl Refusal {
-    fn new(body: &str) -> Self {
-        let Ok(json) = serde_json::from_str::<Value>(body) else {
-            return Self { text: body.to_lowercase(), parameter: None };
-        };
-        // Gemini wraps errors of streams into a list.
-        let json = json.get(0).unwrap_or(&json);
-        let mut texts = Vec::new();
-        for path in ["/error", "/error/message", "/message", "/detail", "/message/detail"] {
-            let Some(found) = json.pointer(path) else { continue };
-            texts.extend(found.as_str().map(str::to_owned));
-            for problem in found.as_array().into_iter().flatten() {
-                let place = problem["loc"].as_array().into_iter().flatten();
-                let place: Vec<&str> = place.filter_map(Value::as_str).collect();
-                texts.push(place.join("."));
-                texts.extend(problem["msg"].as_str().map(str::to_owned));
-            }
-        }
-        let parameter = json.pointer("/error/param").and_then(Value::as_str);
-        let parameter = parameter.filter(|name| !name.is_empty()).map(str::to_lowercase);
-        Self { text: texts.join("\n").to_lowercase(), parameter }
-    }
-
-    /// Whether a word occurs. That of a parameter has to be the parameter, if it is named apart.
-    fn names(&self, word: &str) -> bool {
-        let is_apart = |letter: Option<char>| {
-            !letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
-        };
-        let is_in = |text: &str| {
-            text.match_indices(word).any(|(at, word)| {
-                is_apart(text[..at].chars().next_back())
-                    && is_apart(text[at + word.len()..].chars().next())
-            })
-        };
-        is_in(&self.text) && (word == "instead" || self.is_about(word, is_in))
-    }
-
-    fn is_about(&self, word: &str, is_in: impl Fn(&str) -> bool) -> bool {
-        let is_limit = LIMIT_WORDS.contains(&word);
-        self.parameter.as_ref().is_none_or(|parameter| is_limit || is_in(parameter))
     }
 }
 
@@ -393,7 +340,13 @@ mod tests {
             (
                 json!({ "message": "This model's maximum context length is 8192 tokens." }),
                 18_048,
-                Some(Remedy::LowerLimit),
+                Some(Remedy::LowerLimitOnce),
+            ),
+            (
+                json!({ "type": "error", "error": { "message":
+                    "input length and `max_tokens` exceed context limit: 190000 + 18048 > 200000" } }),
+                18_048,
+                Some(Remedy::LowerLimitOnce),
             ),
             (json!({ "message": "max_tokens must be at least 16" }), 1, None),
             (json!({ "message": "nonstop temperatures" }), 99, None),

@@ -8,7 +8,7 @@ use crate::decision::model_problem::ModelProblem;
 use crate::llm::LlmResponse;
 use crate::llm::provider::allowance::Allowance;
 use crate::llm::provider::error::{CallError, DECLINED};
-use crate::llm::provider::usage::complete_usage;
+use crate::llm::provider::usage::{complete_usage, reported_thinking};
 use crate::prompt::Prompt;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::ToolCall;
@@ -43,6 +43,7 @@ pub fn parse_response(
     if has_refused || matches!(response.stop_reason, Some(StopReason::ContentFilter(_))) {
         return unusable(DECLINED.to_owned());
     }
+    let has_thought = has_thought(&response);
     let was_cut = matches!(response.stop_reason, Some(StopReason::MaxTokens(_)));
     let mut text = response.content.into_joined_texts().unwrap_or_default();
     let call_bytes: usize = calls.iter().map(|call| call.to_line().len()).sum();
@@ -55,7 +56,13 @@ pub fn parse_response(
         return Ok(LlmResponse { tool_calls: calls, ..LlmResponse::new(text, usage) });
     }
     if was_cut && !has_answer(&text, prompt) {
-        return Err(cut_off(prompt, allowance, usage));
+        let used = allowance.total(prompt.max_tokens);
+        if !has_thought && !has_thought_aloud(&text) && !allowance.has_room_to_think() {
+            return unusable(format!(
+                "its answer was cut off by the limit of {used} tokens before it was complete"
+            ));
+        }
+        return Err(cut_off(used, allowance, usage));
     }
     if text.trim().is_empty() {
         let why = "its answer is empty".to_owned();
@@ -82,9 +89,22 @@ fn has_answer(text: &str, prompt: &Prompt) -> bool {
     prompt.schema().is_none() || json.is_some_and(is_whole)
 }
 
-/// The model used up its tokens before it had answered. If it may have thought, it is allowed more and asked again.
-fn cut_off(prompt: &Prompt, allowance: &Allowance, usage: Usage) -> CallError {
-    let used = allowance.total(prompt.max_tokens);
+/// Whether a response holds what the model thought, or says how long that was.
+fn has_thought(response: &ChatResponse) -> bool {
+    let is_shown = response.reasoning_content.as_ref().is_some_and(|it| !it.trim().is_empty());
+    let raw = response.captured_raw_body.as_ref();
+    is_shown || raw.is_some_and(|body| reported_thinking(body) > 0)
+}
+
+/// Whether a text without an answer tells that the model has thought: it is all that is left of the tokens, or it begins so.
+fn has_thought_aloud(text: &str) -> bool {
+    let text = text.trim_start();
+    text.is_empty() || text.starts_with("<think>")
+}
+
+/// The model used up its tokens before it had answered, and has thought. If it had no room for that, it is allowed more and
+/// asked again.
+fn cut_off(used: u32, allowance: &Allowance, usage: Usage) -> CallError {
     let why = format!("its answer was cut off by the limit of {used} tokens");
     match allowance.allow_thinking() {
         Some(more) => CallError::Retryable {
@@ -119,6 +139,20 @@ fn shorten(text: &mut String, max_tokens: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_text_and_an_open_thought_tell_of_thinking() {
+        for (text, expected) in [
+            ("", true),
+            (" \n", true),
+            ("<think>Well", true),
+            ("\n<think>Well", true),
+            ("{\"should_respond\": tr", false),
+            ("I think", false),
+        ] {
+            assert_eq!(has_thought_aloud(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn only_a_text_that_is_clearly_longer_is_cut() {

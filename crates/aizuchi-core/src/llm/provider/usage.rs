@@ -26,6 +26,14 @@ const CACHE_WRITE_PATHS: [&str; 3] = [
     "/prompt_tokens_details/cache_write_tokens",
 ];
 
+/// What a model has thought: as OpenAI and Gemini call it.
+const THINKING_PATHS: [&str; 4] = [
+    "/usage/completion_tokens_details/reasoning_tokens",
+    "/usage/output_tokens_details/reasoning_tokens",
+    "/usage/reasoning_tokens",
+    "/usageMetadata/thoughtsTokenCount",
+];
+
 /// The usage that a response reports; 0 where it reports none.
 pub fn reported_usage(body: &Value) -> Usage {
     // Gemini's own name, and that of all others.
@@ -60,6 +68,12 @@ pub fn reported_usage(body: &Value) -> Usage {
     }
 }
 
+/// How much of its output a model has thought, as far as a response says so.
+pub fn reported_thinking(body: &Value) -> u64 {
+    let counts = THINKING_PATHS.iter().filter_map(|path| body.pointer(path));
+    counts.map(to_count).max().unwrap_or(0)
+}
+
 /// Replaces what was not reported with an estimate: a budget that counts 0 never ends.
 pub fn complete_usage(reported: Usage, prompt_tokens: u64, output: &str) -> Usage {
     let is_input_known = reported.input_tokens > 0;
@@ -87,6 +101,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn thinking_is_counted_in_every_spelling() {
+        for (body, expected) in [
+            (json!({"usage": {"completion_tokens_details": {"reasoning_tokens": 7}}}), 7),
+            (json!({"usage": {"output_tokens_details": {"reasoning_tokens": 7}}}), 7),
+            (json!({"usage": {"reasoning_tokens": "7"}}), 7),
+            (json!({"usageMetadata": {"thoughtsTokenCount": 7}}), 7),
+            (json!({"usage": {"completion_tokens_details": {"reasoning_tokens": 0}}}), 0),
+            (json!({"usage": {"completion_tokens_details": null}}), 0),
+            (json!([]), 0),
+        ] {
+            assert_eq!(reported_thinking(&body), expected, "{body}");
+        }
+    }
 
     #[test]
     fn usage_is_read_in_every_spelling() {
