@@ -24,12 +24,12 @@ use aizuchi_core::agent::{Mind, Minds, StateCall};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::current::Current;
 use aizuchi_core::decision::model_problem::ModelProblem;
-use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::provider::{DEFAULT_MAX_TOKENS, ProviderMind};
+use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::llm::{ContextLength, Llm};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::{Language, Persona};
@@ -263,12 +263,13 @@ impl ModelsInUse {
 }
 
 /// Why a context of this many tokens is too short for prompts of up to `longest`, and what mends it.
-pub fn short_context(length: u64, longest: u64) -> Option<String> {
-    let needed = longest + u64::from(DEFAULT_MAX_TOKENS);
-    (length < needed).then(|| {
+pub fn short_context(length: ContextLength, longest: u64) -> Option<String> {
+    let ContextLength { tokens, output_tokens } = length;
+    let needed = longest + output_tokens;
+    (tokens < needed).then(|| {
         format!(
-            "Ollama gives the model a context of {length} tokens and cuts longer prompts without an error; prompts have \
-             up to {longest} tokens (context.max_tokens), so start Ollama with OLLAMA_CONTEXT_LENGTH={needed}, or lower \
+            "Ollama gives the model a context of {tokens} tokens and cuts longer prompts without an error; prompts have \
+             up to {longest} tokens (context.max_tokens), and answers up to {output_tokens} with what the model thinks, so start Ollama with OLLAMA_CONTEXT_LENGTH={needed}, or lower \
              context.max_tokens"
         )
     })
@@ -333,4 +334,20 @@ fn build_model(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn L
             Arc::new(mind.with_context(|| format!("cannot prepare {}", model.id))?)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_has_room_for_the_longest_answer() {
+        let why =
+            |tokens, output_tokens| short_context(ContextLength { tokens, output_tokens }, 16_000);
+        assert_eq!(why(18_048, 2_048), None);
+        // A model that thinks.
+        let short = why(18_048, 18_048).unwrap();
+        assert!(short.contains("OLLAMA_CONTEXT_LENGTH=34048"), "{short}");
+        assert_eq!(why(34_048, 18_048), None);
+    }
 }

@@ -96,8 +96,8 @@ impl BudgetedModel {
         -(self.clock.now().as_millisecond() * 1000 + number)
     }
 
-    fn cost(&self, usage: Usage) -> CallCost {
-        let price = self.price(usage);
+    fn most_cost(&self, usage: Usage) -> CallCost {
+        let price = self.prices.most_cost(self.llm.model(), usage);
         CallCost {
             tokens: usage.input_tokens + usage.output_tokens,
             micros: price.map_or(0, |price| price.micros),
@@ -159,7 +159,7 @@ impl Llm for BudgetedModel {
             ..Usage::default()
         };
         let until = self.clock.now() + self.longest + SLACK;
-        let call = self.planned(self.new_token(), self.cost(most), until);
+        let call = self.planned(self.new_token(), self.most_cost(most), until);
         self.reserve(&call).await?;
         let answer = self.llm.ask(prompt).await;
         let usage = match &answer {
@@ -176,9 +176,12 @@ impl Llm for BudgetedModel {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use aizuchi_core::context::Context;
     use aizuchi_core::context::channel_messages::ChannelMessages;
+    use aizuchi_core::llm::price::ModelPrice;
     use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
     use aizuchi_core::rules::BudgetLimits;
@@ -238,6 +241,17 @@ mod tests {
         let persona = Arc::new(Persona { name, system_prompt, language: Language::En });
         let builder = PromptBuilder::load(Language::En, None).unwrap();
         builder.judge(&persona, &context, &PromptOptions::new(at(0)))
+    }
+
+    /// The provider may write the whole prompt to its cache, at another price.
+    #[tokio::test]
+    async fn a_reservation_holds_the_price_of_the_cache() {
+        let store = TestStore::volatile();
+        let price = ModelPrice { input: 2.0, cached_input: 0.5, cache_write: 2.5, output: 8.0 };
+        let prices = Prices(BTreeMap::from([("openai/test".to_owned(), price)]));
+        let model = BudgetedModel { prices, ..model(&store, &Clock::manual(at(0)), true) };
+        let most = Usage { input_tokens: 1000, output_tokens: 50, ..Usage::default() };
+        assert_eq!(model.most_cost(most), CallCost { tokens: 1050, micros: 2500 + 400 });
     }
 
     /// Of the workspace and of the channel.

@@ -19,6 +19,15 @@ use crate::decision::model_problem::ModelProblem;
 use crate::prompt::Prompt;
 use crate::prompt::tool::{AssistantMessage, ToolCall};
 
+/// How long a prompt and its answer may be, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextLength {
+    /// Both together.
+    pub tokens: u64,
+    /// The longest answer, thinking included.
+    pub output_tokens: u64,
+}
+
 #[async_trait]
 pub trait Llm: Send + Sync {
     /// `provider/model`, for the ledger.
@@ -51,7 +60,7 @@ pub trait Llm: Send + Sync {
 
     /// How many tokens a prompt and its answer may have together, if the server tells and longer prompts are cut without
     /// an error.
-    async fn context_length(&self) -> Option<u64> {
+    async fn context_length(&self) -> Option<ContextLength> {
         None
     }
 

@@ -115,11 +115,8 @@ impl Agent {
         let tokens = most_used.max(prompt.total_tokens() + output_tokens);
         let input_tokens = tokens.saturating_sub(output_tokens);
         let usage = Usage { input_tokens, output_tokens, ..Usage::default() };
-        // The provider may write all of it to its cache, at another price.
-        let written = Usage { cache_write_tokens: input_tokens, ..usage };
-        let prices = [usage, written].map(|usage| self.settings.prices.cost(model, usage));
-        let micros = prices.into_iter().flatten().map(|price| price.micros).max();
-        CallCost { tokens, micros: micros.unwrap_or(0) }
+        let price = self.settings.prices.most_cost(model, usage);
+        CallCost { tokens, micros: price.map_or(0, |price| price.micros) }
     }
 
     /// How long a step waits for calls in flight: long enough that many waiting steps are no load.

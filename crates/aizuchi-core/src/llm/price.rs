@@ -70,6 +70,13 @@ impl Prices {
             + usage.output_tokens as f64 * price.output;
         Some(Price { micros: micros.round() as u64 })
     }
+
+    /// What a call of this size costs at most: the provider may write all of its input to its cache, at another price.
+    pub fn most_cost(&self, model: &str, usage: Usage) -> Option<Price> {
+        let written = Usage { cached_tokens: 0, cache_write_tokens: usage.input_tokens, ..usage };
+        let prices = [usage, written].map(|usage| self.cost(model, usage));
+        prices.into_iter().flatten().max_by_key(|price| price.micros)
+    }
 }
 
 /// What input costs that is written to the provider's cache, compared with other input. With Anthropic it is kept for five
@@ -94,6 +101,11 @@ mod tests {
         let price = Price { micros: 800 + 200 + 500 + 400 };
         assert_eq!(prices.cost("openai/large", usage), Some(price));
         assert_eq!(prices.cost("openai/small", usage), None);
+        // All of the input may be written to the cache.
+        let usage = Usage { input_tokens: 1000, output_tokens: 50, ..Usage::default() };
+        assert_eq!(prices.cost("openai/large", usage), Some(Price { micros: 2000 + 400 }));
+        assert_eq!(prices.most_cost("openai/large", usage), Some(Price { micros: 2500 + 400 }));
+        assert_eq!(prices.most_cost("openai/small", usage), None);
     }
 
     #[test]

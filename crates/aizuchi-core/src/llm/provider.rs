@@ -48,7 +48,7 @@ use crate::llm::provider::error::{
 use crate::llm::provider::relay::{Relay, Transfer, TransferError};
 use crate::llm::provider::response::{ReportedResponse, parse_response};
 use crate::llm::provider::usage::{complete_usage, reported_usage};
-use crate::llm::{Llm, LlmError, LlmResponse};
+use crate::llm::{ContextLength, Llm, LlmError, LlmResponse};
 use crate::prompt::Prompt;
 use crate::prompt::picture::Picture;
 use crate::prompt::tool::CallFields;
@@ -605,8 +605,9 @@ impl Llm for ProviderMind {
         self.look_for_problem().await
     }
 
-    async fn context_length(&self) -> Option<u64> {
-        self.ollama_context_length().await
+    async fn context_length(&self) -> Option<ContextLength> {
+        let tokens = self.ollama_context_length().await?;
+        Some(ContextLength { tokens, output_tokens: self.allowance.total(None).into() })
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {

@@ -13,7 +13,7 @@ use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::{PROVIDERS, Provider, WireFormat};
 use aizuchi_core::llm::provider::{ModelParams, ProviderMind, ProviderSettings};
 use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
+use aizuchi_core::llm::{ContextLength, Llm, LlmError, LlmResponse};
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::prompt::picture::Picture;
@@ -1123,7 +1123,8 @@ async fn the_context_of_a_loaded_model_is_known() {
     let server = Server::start(ServerLimits::default()).await;
     server.has_models(&["large-1:latest"]);
     let clock = Clock::manual(at(0));
-    for (provider, length) in [(Provider::Ollama, Some(4096)), (Provider::OpenAi, None)] {
+    let context = ContextLength { tokens: 4096, output_tokens: 99 };
+    for (provider, length) in [(Provider::Ollama, Some(context)), (Provider::OpenAi, None)] {
         assert_eq!(mind(provider, &server, &clock).context_length().await, None);
         server.has_context(4096);
         assert_eq!(mind(provider, &server, &clock).context_length().await, length);
