@@ -407,7 +407,10 @@ impl MindResolver<'_> {
         let is_own = provider.owns(&base);
         let provider_key = || self.key_from_environment(provider).filter(|_| is_own);
         let key = client_args.api_key.clone().or_else(provider_key);
-        let needs_key = key.is_none() && (is_own || client_args.api_base.is_none());
+        // Headers may authenticate as well, and another server may want no key.
+        let has_headers = !client_args.extra_headers.is_empty();
+        let is_elsewhere = client_args.api_base.is_some() && !is_own;
+        let needs_key = key.is_none() && !has_headers && !is_elsewhere;
         if let Some(variable) = provider.key_variable().filter(|_| needs_key) {
             let own = "client_args.api_key";
             return Err(self.missing_problem(provider, "a key", own, &[variable], path, source));

@@ -194,6 +194,13 @@ fn an_account_is_reached_where_the_environment_says() {
     let elsewhere = "api_base: 'https://tea.example/v1'";
     let model = read("azure/gpt", elsewhere, &[azure_key]).unwrap();
     assert_eq!(model.endpoint.unwrap().key, None);
+    // A header may authenticate, too.
+    let with_header = format!("{own}, extra_headers: {{X-Key: x}}");
+    for (model, client_args) in
+        [("azure/gpt", &*with_header), ("openai/gpt", "extra_headers: {X-Key: x}")]
+    {
+        assert_eq!(read(model, client_args, none).unwrap().endpoint.unwrap().key, None);
+    }
     for (model, client_args, pairs, expected) in [
         (
             "azure/gpt",
