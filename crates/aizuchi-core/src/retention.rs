@@ -1,4 +1,4 @@
-//! Deletes expired prompts and responses, and copies of the file that earlier versions left, once an hour.
+//! Deletes expired prompts and responses, what journals have kept long enough, and copies of the file that earlier versions left, once an hour.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Retention {
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         while !shutdown.is_cancelled() {
             if let Err(error) = self.step().await {
-                warn!(error = %error, wait = ?INTERVAL, "deleting expired prompts failed; retrying");
+                warn!(error = %error, wait = ?INTERVAL, "deleting what has expired failed; retrying");
             }
             tokio::select! {
                 () = shutdown.cancelled() => {}
@@ -45,6 +45,7 @@ impl Retention {
             // What is left is in the log.
             let _ = earlier_version::remove_copies(path, earlier_version::KEPT);
         }
+        self.store.drop_journals(self.clock.now()).await?;
         // With a retention of zero, what was stored in this very millisecond has expired, too.
         let now = self.clock.now() + SignedDuration::from_millis(1);
         let before = now.checked_sub(self.prompt_max_age).unwrap_or_default();

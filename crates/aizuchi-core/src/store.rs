@@ -134,6 +134,10 @@ pub trait Store: Send + Sync {
     /// newest are kept that take at most `max_bytes` as they are stored.
     async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError>;
 
+    /// Drops what is older than journals are kept: of changes to memories and memos with what memos were, of orders, and of
+    /// reads of private channels.
+    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError>;
+
     /// Erases a page of what was written before a time, as the operator's retention demands: messages with their
     /// reactions and links, the prompts, drafts and reasons made from them, and whatever else repeats them, but for
     /// memories and memos. What was decided stays, without its reason.

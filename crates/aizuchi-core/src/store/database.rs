@@ -389,6 +389,10 @@ impl Store for DatabaseStore {
         self.write(|reply| WriteRequest::DropExchanges { before, max_bytes, reply }).await
     }
 
+    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.write(|reply| WriteRequest::DropJournals { now, reply }).await
+    }
+
     async fn has_changed_since(
         &self,
         conversation: &ConversationId,

@@ -219,6 +219,13 @@ impl Store for VolatileStore {
         Ok(())
     }
 
+    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        state.drop_old_orders(now);
+        state.drop_old_private_reads(now);
+        Ok(())
+    }
+
     async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
         Ok(self.write(|state| state.expire_next(expiry)))
     }

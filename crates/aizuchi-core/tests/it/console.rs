@@ -292,6 +292,9 @@ async fn reads_of_private_text_are_counted_by_the_hour_and_kept_for_a_year() {
         assert_eq!(page(Some(WorkspaceId::new("elsewhere")), None, 10).await, []);
         note(&mia, 401 * 86_400).await;
         assert_eq!(reads().await, [hour(mia, 401 * 86_400, 1)]);
+        // Also if nobody reads anything more.
+        store.store.drop_journals(at(802 * 86_400)).await.unwrap();
+        assert_eq!(reads().await, []);
     })
     .await;
 }
@@ -380,6 +383,9 @@ async fn what_is_ordered_is_on_record_with_who_ordered_it() {
         give(mute(late + 60), "olga", late).await.unwrap();
         let numbers = journal(None, None, 9).await.into_iter().map(|given| given.number);
         assert_eq!(numbers.collect::<Vec<_>>(), [6]);
+        // Also if nobody orders anything more.
+        store.store.drop_journals(at(2 * late)).await.unwrap();
+        assert!(journal(None, None, 9).await.is_empty());
     })
     .await;
 }

@@ -289,6 +289,10 @@ impl Store for CrashingPort<dyn Store> {
         self.inner.drop_exchanges(before, max_bytes).await
     }
 
+    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.inner.drop_journals(now).await
+    }
+
     async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
         self.inner.expire_next(expiry).await
     }

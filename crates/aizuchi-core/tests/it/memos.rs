@@ -13,6 +13,7 @@ use aizuchi_core::memory::change::{JournalEntry, JournalKind};
 use aizuchi_core::memory::{Lineage, MemoryId};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::Order;
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -322,6 +323,13 @@ async fn what_a_memo_was_is_as_private_as_its_channel_and_goes_with_its_user() {
             database.count("SELECT count(*) AS n FROM old_memos").await
         };
         harness.call_tools("garden", "note it", &[add("tea", "green")]).await;
+        harness.call_tools("garden", "change it", &[edit("tea", "content", "white")]).await;
+        // It goes after 90 days, also if nothing is changed any more.
+        for (days, expected) in [(89, 1), (91, 0)] {
+            let then = harness.clock.now() + SignedDuration::from_hours(24 * days);
+            harness.store.store.drop_journals(then).await.unwrap();
+            assert_eq!(kept().await, expected);
+        }
         harness.call_tools("garden", "change it", &[edit("tea", "content", "black")]).await;
         assert_eq!(kept().await, 1);
         harness.set_visibility("garden", Visibility::Private).await;

@@ -67,6 +67,11 @@ pub async fn put(
         .bind(change.versions.1.0)
         .bind(change.decision.map(|DecisionId(id)| id));
     put.execute(&mut *connection).await?;
+    drop_old(connection, now).await
+}
+
+/// Drops the changes that are old enough, with what memos were before.
+pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(RETENTION).unwrap_or(Timestamp::MIN);
     for statement in [sql::DROP_SOURCES_OF_OLD_MEMOS, sql::DROP_OLD_MEMOS, sql::DROP_MEMORY_CHANGES]
     {

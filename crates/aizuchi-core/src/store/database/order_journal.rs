@@ -32,6 +32,11 @@ pub async fn put(
         .bind(record.value.as_deref())
         .bind(record.decision.map(|DecisionId(id)| id));
     put.execute(&mut *connection).await?;
+    drop_old(connection, now).await
+}
+
+/// Drops the orders that are old enough.
+pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
     query(sql::DROP_GIVEN_ORDERS).bind(before.as_millisecond()).execute(connection).await?;
     Ok(())

@@ -192,15 +192,23 @@ async fn import_memory(
     memory::save_version(connection, counters, version, now).await.map(|_| ())
 }
 
+/// Drops the reads of private channels that are old enough.
+pub async fn drop_old_private_reads(
+    connection: &mut Connection,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let before = now.checked_sub(PRIVATE_READ_RETENTION).unwrap_or(Timestamp::MIN);
+    query(sql::DROP_PRIVATE_READS).bind(before.as_millisecond()).execute(connection).await?;
+    Ok(())
+}
+
 /// Counts a look in its hour. Reads that are old enough are dropped.
 async fn note_private_read(
     connection: &mut Connection,
     read: &PrivateRead,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let before = now.checked_sub(PRIVATE_READ_RETENTION).unwrap_or(Timestamp::MIN);
-    let drop = query(sql::DROP_PRIVATE_READS).bind(before.as_millisecond());
-    drop.execute(&mut *connection).await?;
+    drop_old_private_reads(connection, now).await?;
     let note = query(sql::NOTE_PRIVATE_READ)
         .bind(read.workspace.as_str())
         .bind(read.channel.as_str())

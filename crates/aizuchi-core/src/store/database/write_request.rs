@@ -61,6 +61,10 @@ pub enum WriteRequest {
         max_bytes: u64,
         reply: Reply<()>,
     },
+    DropJournals {
+        now: Timestamp,
+        reply: Reply<()>,
+    },
     /// An operator's order; a user's own is [`Order::Forget`].
     BeginForgetting {
         order: Box<ForgetOrder>,
@@ -156,6 +160,7 @@ impl WriteRequest {
             | WriteRequest::Forget { reply, .. }
             | WriteRequest::Rewrite { reply }
             | WriteRequest::DropExchanges { reply, .. }
+            | WriteRequest::DropJournals { reply, .. }
             | WriteRequest::Order { reply, .. }
             | WriteRequest::PutCursor { reply, .. }
             | WriteRequest::Probe { reply } => reply.send(committed),
@@ -183,6 +188,7 @@ impl WriteRequest {
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::DropExchanges { .. }
+            | WriteRequest::DropJournals { .. }
             | WriteRequest::BeginForgetting { .. }
             | WriteRequest::Redact { .. }
             | WriteRequest::Order { .. }
@@ -199,7 +205,7 @@ impl WriteRequest {
     /// Whether what it deletes should not stay in the write-ahead log.
     pub fn leaves_text_in_log(&self) -> bool {
         match self {
-            WriteRequest::DropExchanges { .. } => true,
+            WriteRequest::DropExchanges { .. } | WriteRequest::DropJournals { .. } => true,
             WriteRequest::Forget { write, .. } => write.next.is_none(),
             WriteRequest::Hear { .. }
             | WriteRequest::Claim { .. }
@@ -242,6 +248,7 @@ impl WriteRequest {
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
             | WriteRequest::DropExchanges { .. }
+            | WriteRequest::DropJournals { .. }
             | WriteRequest::BeginForgetting { .. }
             | WriteRequest::Forget { .. }
             | WriteRequest::MergeIndex { .. }
@@ -268,6 +275,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         | WriteRequest::ClaimMemoryJobs { .. }
         | WriteRequest::CompleteMemoryJob { .. }
         | WriteRequest::DropExchanges { .. }
+        | WriteRequest::DropJournals { .. }
         | WriteRequest::BeginForgetting { .. }
         | WriteRequest::Forget { .. }
         | WriteRequest::MergeIndex { .. }

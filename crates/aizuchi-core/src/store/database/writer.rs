@@ -20,7 +20,8 @@ use crate::store::database::recall::MAX_UNINDEXED;
 use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
-    Counters, expiry, forget, hear, memory, orders, redaction, reservations, sql, steps,
+    Counters, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
+    reservations, sql, steps,
 };
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
@@ -413,6 +414,12 @@ async fn apply_one(
         }
         WriteRequest::DropExchanges { before, max_bytes, reply } => {
             drop_exchanges(connection, *before, *max_bytes).await?;
+            reply.set(());
+        }
+        WriteRequest::DropJournals { now, reply } => {
+            journal::drop_old(connection, *now).await?;
+            order_journal::drop_old(connection, *now).await?;
+            orders::drop_old_private_reads(connection, *now).await?;
             reply.set(());
         }
         WriteRequest::BeginForgetting { order, now, reply } => {

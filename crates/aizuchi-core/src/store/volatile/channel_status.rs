@@ -409,11 +409,15 @@ impl VolatileState {
         Ok(())
     }
 
+    pub(super) fn drop_old_private_reads(&mut self, now: Timestamp) {
+        let before = now.checked_sub(PRIVATE_READ_RETENTION).unwrap_or(Timestamp::MIN);
+        self.private_reads.retain(|reads| reads.at >= before);
+    }
+
     /// Counts a look in its hour. Reads that are old enough are dropped.
     fn note_private_read(&mut self, read: PrivateRead, now: Timestamp) {
         const HOUR_MS: i64 = 3_600_000;
-        let before = now.checked_sub(PRIVATE_READ_RETENTION).unwrap_or(Timestamp::MIN);
-        self.private_reads.retain(|reads| reads.at >= before);
+        self.drop_old_private_reads(now);
         let hour = |at: Timestamp| at.as_millisecond().div_euclid(HOUR_MS);
         let mut known = self.private_reads.iter_mut();
         match known.find(|reads| reads.read == read && hour(reads.at) == hour(now)) {

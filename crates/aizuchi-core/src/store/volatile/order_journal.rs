@@ -55,6 +55,10 @@ impl VolatileState {
         let until = record.until.map(truncate_to_milliseconds);
         let (record, at) = (OrderRecord { until, ..record }, truncate_to_milliseconds(now));
         self.given_orders.push(GivenOrder { number, workspace, at, by, record });
+        self.drop_old_orders(now);
+    }
+
+    pub(super) fn drop_old_orders(&mut self, now: Timestamp) {
         let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
         self.given_orders.retain(|given| given.at >= before);
     }

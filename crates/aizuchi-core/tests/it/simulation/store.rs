@@ -179,6 +179,10 @@ impl Store for SimulatedStore {
         self.call(self.inner.drop_exchanges(before, max_bytes)).await
     }
 
+    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.call(self.inner.drop_journals(now)).await
+    }
+
     async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
         self.call(self.inner.expire_next(expiry)).await
     }
