@@ -5,11 +5,17 @@ ALTER TABLE attempts
     ADD COLUMN workspace TEXT COLLATE "C" NOT NULL DEFAULT '',
     ADD COLUMN channel TEXT COLLATE "C" NOT NULL DEFAULT '';
 UPDATE attempts SET workspace = d.workspace, channel = d.channel FROM decisions AS d WHERE d.id = attempts.decision;
--- Calls for memories did not say whose they were. The messages in their prompts do, as long as these are known.
-UPDATE attempts SET
-    workspace = coalesce((SELECT l.workspace FROM exchange_lines AS l WHERE l.attempt = attempts.id LIMIT 1), ''),
-    channel = CASE WHEN chore LIKE 'workspace/%' THEN ''
-        ELSE coalesce((SELECT l.channel FROM exchange_lines AS l WHERE l.attempt = attempts.id LIMIT 1), '') END
+-- Calls for memories did not say whose they were, but for which memory: channel/short_term/CHANNEL, for example, and with the
+-- thread behind that.
+UPDATE attempts SET channel = split_part(chore, '/', 3) WHERE chore IS NOT NULL;
+-- The workspace is that of the messages in their prompts, as long as these are known; else the only one with such a channel,
+-- or the only one that there is.
+UPDATE attempts SET workspace = coalesce(
+    (SELECT l.workspace FROM exchange_lines AS l WHERE l.attempt = attempts.id LIMIT 1),
+    (SELECT CASE WHEN min(c.workspace) = max(c.workspace) THEN min(c.workspace) END
+        FROM channels AS c WHERE c.id = attempts.channel),
+    (SELECT CASE WHEN min(c.workspace) = max(c.workspace) THEN min(c.workspace) END FROM channels AS c),
+    '')
 WHERE chore IS NOT NULL;
 CREATE INDEX attempts_by_time ON attempts (workspace, at_ms);
 

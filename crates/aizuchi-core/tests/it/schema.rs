@@ -1,7 +1,7 @@
 //! The schema is written twice, once for each database. Both must say the same.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row, SqliteConnection, query, raw_sql};
 
@@ -74,12 +74,65 @@ async fn text_columns_are_sorted_by_bytes() {
     assert_eq!(sorted, [""; 0]);
 }
 
+/// Calls for memories as an earlier version recorded them, which did not say whose they were.
+const EARLIER_CALLS: &str = "
+    INSERT INTO channels (workspace, id, name, visibility)
+    VALUES ('T1', 'C1', 'garden', 'public'), ('T2', 'C2', 'lobby', 'public');
+    INSERT INTO attempts (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
+        output_tokens, latency_ms, result, chore)
+    SELECT 0, 'remember', 1, 'm', '', 0, 0, 0, 0, 0, 'ok', chore FROM
+        (SELECT 'channel/short_term/C1' AS chore UNION ALL SELECT 'channel/long_term/C2'
+         UNION ALL SELECT 'thread/short_term/C1/12.5' UNION ALL SELECT 'workspace/long_term'
+         UNION ALL SELECT 'workspace/short_term') AS chores;
+    INSERT INTO exchange_lines (attempt, workspace, channel, line)
+    SELECT id, 'T2', 'C2', '1' FROM attempts WHERE chore = 'workspace/short_term';";
+const OWNERS_OF_CALLS: &str =
+    "SELECT chore || ' ' || workspace || ' ' || channel AS owner FROM attempts ORDER BY chore";
+
+/// The memory that a call was for names its channel, and that its workspace.
+#[tokio::test]
+async fn earlier_calls_for_memories_get_their_owners() {
+    let expected = [
+        "channel/long_term/C2 T2 C2",
+        "channel/short_term/C1 T1 C1",
+        "thread/short_term/C1/12.5 T1 C1",
+        // There are two workspaces, and nothing tells them apart.
+        "workspace/long_term  ",
+        "workspace/short_term T2 ",
+    ];
+    let mut sqlite = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+    let [before, after] = migrations_around("sqlite", "0037");
+    for statements in [before, EARLIER_CALLS.to_owned(), after] {
+        raw_sql(AssertSqlSafe(statements)).execute(&mut sqlite).await.unwrap();
+    }
+    let rows = query(OWNERS_OF_CALLS).fetch_all(&mut sqlite).await.unwrap();
+    let owners: Vec<String> = rows.iter().map(|row| row.get("owner")).collect();
+    assert_eq!(owners, expected);
+
+    let mut postgres = PgConnection::connect(&postgres::database()).await.unwrap();
+    let [before, after] = migrations_around("postgres", "0026");
+    for statements in [before, EARLIER_CALLS.to_owned(), after] {
+        raw_sql(AssertSqlSafe(statements)).execute(&mut postgres).await.unwrap();
+    }
+    let rows = query(OWNERS_OF_CALLS).fetch_all(&mut postgres).await.unwrap();
+    let owners: Vec<String> = rows.iter().map(|row| row.get("owner")).collect();
+    assert_eq!(owners, expected);
+}
+
 /// All migrations of a database, in order.
 fn migrations(database: &str) -> String {
+    migrations_around(database, "").concat()
+}
+
+/// The migrations of a database before that with this number, and the others.
+fn migrations_around(database: &str, number: &str) -> [String; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(database);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files: BTreeSet<_> = entries.collect();
-    files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+    let is_before = |file: &&PathBuf| file.file_name().unwrap().to_str().unwrap() < number;
+    let (before, after): (Vec<_>, Vec<_>) = files.iter().partition(is_before);
+    [before, after]
+        .map(|files| files.into_iter().map(|file| std::fs::read_to_string(file).unwrap()).collect())
 }
 
 /// The definition of an index in a form common to both: without parentheses and types in its condition.
