@@ -83,6 +83,10 @@ async fn a_reservation_outlives_its_process_and_is_booked() {
         let unfinished = calls.iter().filter(|sum| sum.kind == CallKind::Unfinished);
         assert_eq!(unfinished.map(|sum| sum.usage.input_tokens).sum::<u64>(), 120, "{calls:?}");
         assert_eq!(calls.iter().map(|sum| sum.price.micros).sum::<u64>(), 12, "{calls:?}");
+        // Each counts when it lapsed, and not when that was noticed.
+        let period = Period { until: at(101), ..period };
+        let calls = store.archive.calls_by_day(&period).await.unwrap();
+        assert_eq!(calls.iter().map(|sum| sum.usage.input_tokens).sum::<u64>(), 60, "{calls:?}");
     }
 }
 

@@ -318,16 +318,21 @@ async fn who_was_forgotten_stays_so_over_two_restores() {
         let target = place(&store);
         let _folder = store.database.clone();
         store.hear_text("a1", 1, "alice", "hm").await;
+        // Somebody who wrote nothing is on record, too.
+        let carol = UserId::new("u-carol");
+        let opt_out = Order::OptOut { workspace: workspace(), user: carol.clone() };
+        store.store.order(opt_out, at(1)).await.unwrap();
         back_up(&target, &monday).await.unwrap();
         store.hear_text("b1", 2, "bob", "the shed leaks").await;
         back_up(&target, &wednesday).await.unwrap();
-        let order =
-            Order::Forget { workspace: workspace(), user: UserId::new("u-bob"), asked: at(300) };
-        store.store.order(order, at(300)).await.unwrap();
-        store.finish_forgetting(at(300)).await;
+        for user in [UserId::new("u-bob"), carol] {
+            let order = Order::Forget { workspace: workspace(), user, asked: at(300) };
+            store.store.order(order, at(300)).await.unwrap();
+            store.finish_forgetting(at(300)).await;
+        }
         store.stop().await;
-        assert_eq!(restore(&monday, &target, IfOccupied::Replace).await.unwrap().forgotten, 0);
-        assert_eq!(restore(&wednesday, &target, IfOccupied::Replace).await.unwrap().forgotten, 1);
+        assert_eq!(restore(&monday, &target, IfOccupied::Replace).await.unwrap().forgotten, 1);
+        assert_eq!(restore(&wednesday, &target, IfOccupied::Replace).await.unwrap().forgotten, 2);
     })
     .await;
 }

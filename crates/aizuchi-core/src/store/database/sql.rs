@@ -222,8 +222,13 @@ statements! {
         INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
         VALUES (?1, ?2, TRUE, ?3, 0)";
     DROP_MOVED_MARK = "DELETE FROM _sqlx_migrations WHERE version = ?1";
+    /// Of those who are known, wrote something, or are only on record with an order.
     ALL_USER_IDS = "
-        SELECT workspace, id FROM users UNION SELECT workspace, author FROM messages ORDER BY 1, 2";
+        SELECT workspace, id FROM users
+        UNION SELECT workspace, author FROM messages
+        UNION SELECT workspace, \"user\" FROM opted_out
+        UNION SELECT workspace, user_id FROM given_orders WHERE user_id <> ''
+        ORDER BY 1, 2";
     COUNT_MESSAGES = "SELECT count(*) AS n FROM messages";
     COUNTERS = "SELECT revision, last_number, installation, copied_ms, restored_ms FROM counters";
     INSTALLATION = "SELECT installation FROM counters";
@@ -656,12 +661,12 @@ statements! {
         ON CONFLICT (workspace, channel, span, begin_ms) DO UPDATE SET tokens = spending.tokens + excluded.tokens, micros = spending.micros + excluded.micros,
             unasked_tokens = spending.unasked_tokens + excluded.unasked_tokens,
             unpriced_tokens = spending.unpriced_tokens + excluded.unpriced_tokens";
-    /// What model they were for is not known.
+    /// What model they were for is not known. They count when they lapsed, as in what is spent.
     PUT_LAPSED_CALLS = "
         INSERT INTO unclaimed_calls
             (workspace, channel, at_ms, kind, model, calls, input_tokens, cached_tokens, output_tokens,
              usage_is_estimated, price_micros, cache_write_tokens)
-        SELECT workspace, channel, CAST(?1 AS BIGINT), 'unfinished', '', 1, tokens, 0, 0, 1,
+        SELECT workspace, channel, until_ms, 'unfinished', '', 1, tokens, 0, 0, 1,
             CASE WHEN micros > 0 THEN micros END, 0
         FROM reservations
         WHERE until_ms <= ?1 AND token <> ?2";

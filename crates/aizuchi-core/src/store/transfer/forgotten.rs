@@ -73,7 +73,7 @@ impl ForgottenUsers {
     }
 }
 
-/// The ids of all users who are known or who wrote something.
+/// The ids of all users who are known, who wrote something, or who are on record with an order.
 pub async fn all_users(
     connection: &mut Connection,
 ) -> Result<Vec<(WorkspaceId, String)>, StoreError> {

@@ -61,7 +61,7 @@ impl VolatileState {
                 calls: 1,
                 usage: Usage { input_tokens: tokens, is_estimated: true, ..Usage::default() },
                 price: micros.map(|micros| Price { micros }),
-                at: now,
+                at: call.until,
                 reservation: None,
             };
             self.unclaimed_calls.push((CallKind::Unfinished, lapsed));
