@@ -332,6 +332,10 @@ impl App {
         // Before the start's own text, which is the last thing to be read.
         let limits = describe_limits(&config.rulebook());
         info!(limits, "the limits are {limits}");
+        let web_tools = config.describe_web_tools().join(" and ");
+        if !web_tools.is_empty() {
+            info!(web_tools, "answers may use the web: {web_tools}");
+        }
         Ok(Self {
             address,
             started,

@@ -48,6 +48,15 @@ impl Config {
             fetch: web_fetch.as_ref().is_some_and(|fetch| fetch.enabled),
         }
     }
+
+    /// The tools that are on and how they work, for an operator.
+    pub fn describe_web_tools(&self) -> Vec<String> {
+        let offered = self.offered_web_tools();
+        let search = self.tools.web_search.as_ref().filter(|_| offered.search);
+        let fetch = self.tools.web_fetch.as_ref().filter(|_| offered.fetch);
+        let search = search.map(WebSearchConfig::describe);
+        search.into_iter().chain(fetch.map(WebFetchConfig::describe)).collect()
+    }
 }
 
 impl WebSearchConfig {

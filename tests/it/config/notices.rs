@@ -122,6 +122,15 @@ fn a_config_of_myao2_is_accepted() {
     assert_eq!(config.minds.memory.model.id.to_string(), "openai/gpt-4o-mini");
     assert_eq!(config.minds.judgment.model.endpoint, config.minds.memory.model.endpoint);
     assert_eq!(warnings.join("\n"), WARNINGS.trim());
+    // Its search has no key.
+    assert_eq!(config.describe_web_tools(), ["web_fetch directly"]);
+    let search =
+        "tools:\n  web_search: {api_key: x}\n  web_fetch: {api_endpoint: 'http://crawl:11235'}\n";
+    let with_search = Config::read(search, "config.yaml", &environment(&[], "")).unwrap().config;
+    assert_eq!(
+        with_search.describe_web_tools(),
+        ["web_search with Tavily, basic", "web_fetch through http://crawl:11235"]
+    );
     let shown = format!("{config:?} {warnings:?}");
     assert!(!shown.contains("secret-") && !shown.contains("-secret"), "{shown}");
     let missing = Config::read(MYAO2, "config.yaml", &environment(&pairs[..2], "")).unwrap_err();
