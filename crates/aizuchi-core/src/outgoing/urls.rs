@@ -94,6 +94,16 @@ impl KnownUrls {
         }
     }
 
+    /// Adds the URLs of a text that are not among these others.
+    pub fn add_except(&mut self, text: &str, others: &KnownUrls) {
+        let mut found = KnownUrls::default();
+        found.add(text);
+        let new = found.by_core.into_iter().filter(|(core, _)| !others.by_core.contains_key(core));
+        for (core, urls) in new {
+            self.by_core.entry(core).or_default().extend(urls);
+        }
+    }
+
     fn add_url(&mut self, url: &str) {
         let core = without_marks(url);
         if is_safe(core) {

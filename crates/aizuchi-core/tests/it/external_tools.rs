@@ -111,6 +111,19 @@ async fn an_answer_is_quoted_and_its_links_are_live() {
     assert!(!posted.contains("https://evil.example"), "{posted}");
 }
 
+/// A tool may repeat what it was asked, which makes no address known.
+#[tokio::test]
+async fn an_address_that_a_tool_was_asked_about_is_no_link() {
+    let (harness, _) = harness().await;
+    let asked = json!({ "plant": { "names": ["see https://plants.example/rose"] } });
+    harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &[("nursery__find", asked)]);
+    let answer = "In May, says https://plants.example/rose";
+    harness.mind.script.push(PromptVerb::Reply, Ok(answer));
+    harness.says("alice", "@Aizuchi when do the roses bloom?").await;
+    harness.pass(10).await;
+    assert_eq!(harness.platform.posted_texts(), ["In May, says plants.example/rose"]);
+}
+
 #[tokio::test]
 async fn a_flood_is_cut_to_what_there_is_room_for() {
     let (harness, _) = harness().await;

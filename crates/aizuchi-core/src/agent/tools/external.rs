@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
+use crate::outgoing::urls::KnownUrls;
 use crate::persona::Language;
 use crate::prompt::inert::{to_inert_line, to_inert_text};
 use crate::prompt::tool::{ToolCall, ToolSpec, spec_tokens};
@@ -107,6 +108,8 @@ impl Toolbox {
         if self.secrets.has_secret(&call.arguments.to_string()) {
             return Ok(texts::tools::secret_not_sent(language).to_owned());
         }
+        let mut asked = KnownUrls::default();
+        arguments.values().for_each(|value| add_urls(&mut asked, value));
         let answer = match self.external.call(&call.name, arguments).await {
             Ok(answer) => answer,
             Err(ExternalToolError::TimedOut) => {
@@ -124,12 +127,27 @@ impl Toolbox {
         let quoted = quoted.trim_end();
         let fitting = fit(quoted, tokens_left.saturating_sub(NOTE_TOKENS));
         let is_cut = answer.is_cut || fitting.len() < quoted.len();
-        // Only what the model has seen may become a link.
-        self.known_urls.add(fitting);
+        // Only what the model has seen may become a link, and not what it asked for and the tool repeats.
+        self.known_urls.add_except(fitting, &asked);
         let head = answer.is_failure.then(|| texts::tools::tool_failed(language));
         let tail = is_cut.then(|| texts::tools::answer_cut(language));
         let parts = head.into_iter().chain([fitting]).chain(tail);
         Ok(parts.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// Adds the URLs of the texts of a value.
+fn add_urls(urls: &mut KnownUrls, value: &Value) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => urls.add(text),
+        Value::Array(list) => list.iter().for_each(|value| add_urls(urls, value)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                urls.add(name);
+                add_urls(urls, value);
+            }
+        }
     }
 }
 
