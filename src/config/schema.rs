@@ -15,6 +15,8 @@ pub enum ModeSchema {
     Facilitator,
     /// Answers only when it is mentioned.
     MentionOnly,
+    /// Asks somebody before it says anything unasked.
+    Propose,
     /// Remembers, and posts nothing.
     Observe,
     /// Does nothing there.

@@ -129,6 +129,7 @@ fn verdict(result: &StepResult) -> Option<&Judgment> {
         StepResult::Join { judgment, .. } | StepResult::React { judgment, .. } => Some(judgment),
         StepResult::Silent(closing) => closing.judgment.as_ref(),
         StepResult::Drafted { .. }
+        | StepResult::Proposed(_)
         | StepResult::Posted(_)
         | StepResult::Withdrawn { .. }
         | StepResult::LookAgain { .. }

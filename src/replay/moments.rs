@@ -137,6 +137,12 @@ impl Moments {
             (StepResult::Withdrawn { why }, _) => {
                 self.moments.push(moment(MomentKind::Dropped, written(why), None));
             }
+            (StepResult::Proposed(proposed), _) => {
+                self.joined.remove(conversation);
+                let metadata = &proposed.draft.metadata;
+                let (kind, about) = (MomentKind::WouldHaveSpoken, metadata.about.clone());
+                self.moments.push(moment(kind, written(&metadata.why), about));
+            }
             (StepResult::Failed { why, .. }, _) => {
                 self.moments.push(moment(MomentKind::Failed, written(why), None));
             }
@@ -193,6 +199,7 @@ fn silent_kind(closing: &DecisionClosing) -> MomentKind {
         DecisionResult::Failed => MomentKind::Failed,
         DecisionResult::Spoke
         | DecisionResult::Reacted
+        | DecisionResult::Proposed
         | DecisionResult::ChoseSilence
         | DecisionResult::Muted
         | DecisionResult::OverBudget => MomentKind::Silent,

@@ -577,6 +577,7 @@ fn is_failure(result: &StepResult) -> bool {
         StepResult::Join { .. }
         | StepResult::React { .. }
         | StepResult::Drafted { .. }
+        | StepResult::Proposed(_)
         | StepResult::Posted(_)
         | StepResult::Withdrawn { .. }
         | StepResult::LookAgain { .. }
@@ -613,6 +614,7 @@ fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
         | StepResult::Join { .. }
         | StepResult::React { .. }
         | StepResult::Drafted { .. }
+        | StepResult::Proposed(_)
         | StepResult::LookAgain { .. }
         | StepResult::Redraft { .. }
         | StepResult::Retry { .. }

@@ -202,6 +202,7 @@ fn kind(decision: &Decision, ended: DecisionResult) -> MomentKind {
     match ended {
         DecisionResult::Spoke => MomentKind::Spoke,
         DecisionResult::Reacted => MomentKind::Reacted,
+        DecisionResult::Proposed => MomentKind::WouldHaveSpoken,
         DecisionResult::Muted if is_observed && decision.gate.is_none() && wanted => {
             MomentKind::WouldHaveSpoken
         }

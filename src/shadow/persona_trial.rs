@@ -280,7 +280,9 @@ impl Case<'_> {
     /// What it amounts to where it may speak.
     fn verdict(&self, judgment: &Judgment) -> Verdict {
         let mode = match self.prompts.mode(self.context, &self.moment.decision) {
-            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Mode::Companion,
+            Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
+                Mode::Companion
+            }
             Mode::Facilitator => Mode::Facilitator,
         };
         let state = judgment.conversation_state.unwrap_or_default();

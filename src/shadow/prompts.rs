@@ -138,7 +138,7 @@ pub async fn language_of(
 pub fn fitted(context: Context, mode: Mode, rules: &ChannelRules) -> Context {
     match mode {
         Mode::Facilitator => context.with_newest_messages(rules.facilitation.buffer_size),
-        Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
+        Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => context,
     }
 }
 

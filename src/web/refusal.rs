@@ -478,7 +478,7 @@ mod tests {
         ]
     }
 
-    fn order_reasons() -> [RefusalReason; 8] {
+    fn order_reasons() -> [RefusalReason; 12] {
         [
             RefusalReason::DeadLetterGone,
             RefusalReason::DeadLetterBlocked,
@@ -487,6 +487,10 @@ mod tests {
             RefusalReason::NotDecided,
             RefusalReason::TooManyStandingOrders,
             RefusalReason::NoStandingOrder,
+            RefusalReason::ProposalGone,
+            RefusalReason::ProposalDecided,
+            RefusalReason::ProposalLapsed,
+            RefusalReason::ProposalBlocked,
             RefusalReason::Unstorable("the number is too large".to_owned()),
         ]
     }
@@ -552,7 +556,8 @@ mod tests {
                 409,
                 "channel_taken dead_letter_blocked dead_letter_gone dead_letter_incomplete entry_changed id_taken \
                 memory_changed messages_gone model_set_elsewhere name_taken no_judge no_standing_order not_decided \
-                over_budget prompt_gone several_users too_many_standing_orders unstorable",
+                over_budget prompt_gone proposal_blocked proposal_decided proposal_gone proposal_lapsed \
+                several_users too_many_standing_orders unstorable",
             ),
             (413, "body_too_large text_too_long"),
             (415, "not_json"),

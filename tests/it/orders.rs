@@ -6,7 +6,7 @@ use crate::program::{Home, Program};
 use aizuchi_harness::providers::{Server, ServerLimits};
 
 const MUTE_SHAPE: &str = r#"send {"channel": "…", "minutes": 60}; without a channel: everywhere, without minutes: for good"#;
-const MODE_SHAPE: &str = r#"send {"channel": "…", "mode": "companion", "facilitator", "mention_only", "observe", "off" or null}"#;
+const MODE_SHAPE: &str = r#"send {"channel": "…", "mode": "companion", "facilitator", "mention_only", "propose", "observe", "off" or null}"#;
 
 async fn order(program: &Program, order: &str, body: Value) {
     let (status, answer) = program.send("POST", &format!("/api/{order}"), Some(&body)).await;
@@ -76,7 +76,7 @@ async fn orders_are_shown_and_survive_a_restart() {
     assert_eq!(channels["muted_until"], Value::Null);
     assert_eq!(channels["channels"][1]["mode"], "observe");
 
-    for mode in ["facilitator", "mention_only", "observe", "off", "companion"] {
+    for mode in ["facilitator", "mention_only", "propose", "observe", "off", "companion"] {
         order(&program, "mode", json!({ "channel": "general", "mode": mode })).await;
         assert_eq!(general(&program).await, status(mode, true, Value::Null));
     }

@@ -91,6 +91,8 @@ pub struct AgentSettings {
     /// The longest delay that a judge may ask for or that human-like timing draws. The default is
     /// an hour, after which users start a new conversation ([`crate::rhythm::reply_delays`]).
     pub max_delay_seconds: f64,
+    /// How long somebody may take to approve a proposal.
+    pub proposal_lifetime: SignedDuration,
     /// What model calls cost.
     pub prices: Prices,
     /// Whether prompts and responses are stored, so that an operator can open a decision and read
@@ -153,6 +155,7 @@ impl Default for AgentSettings {
             timing: PostTiming::Immediate,
             workspace_timings: BTreeMap::new(),
             max_delay_seconds: 3600.0,
+            proposal_lifetime: SignedDuration::from_hours(1),
             prices: Prices::default(),
             keeps_exchanges: true,
             keeps_moments: true,

@@ -5,6 +5,7 @@ pub mod limit;
 pub mod gate;
 pub mod learned;
 pub mod mark;
+pub mod proposal;
 pub mod model_problem;
 pub mod verdict;
 
@@ -122,6 +123,8 @@ pub enum DecisionResult {
     Spoke,
     /// It said nothing and reacted to a message with an emoji.
     Reacted,
+    /// It has asked whether it may say something. A decision that is approved opens again.
+    Proposed,
     ChoseSilence,
     /// A judgment or post was in progress and was no longer wanted.
     Dropped,

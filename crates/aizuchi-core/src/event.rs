@@ -5,6 +5,7 @@ pub mod memory_job;
 pub mod completion;
 pub mod step;
 pub mod retry;
+pub mod approval;
 pub mod planned_call;
 
 use std::fmt;
@@ -185,6 +186,9 @@ pub struct DraftMetadata {
     /// It answers a command that everybody in the channel has to know of, such as a mute.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_public: bool,
+    /// Somebody has approved that it is said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_approved: bool,
 }
 
 impl DraftMetadata {
@@ -258,7 +262,10 @@ pub enum OnNewMessage {
 impl OnNewMessage {
     pub fn new(mode: Mode, wait: WaitStrategy) -> Self {
         match (mode, wait) {
-            (Mode::Facilitator, _) | (_, WaitStrategy::Adaptive) => OnNewMessage::Continue,
+            // What somebody has to approve waits for long, and users write meanwhile.
+            (Mode::Facilitator | Mode::Propose, _) | (_, WaitStrategy::Adaptive) => {
+                OnNewMessage::Continue
+            }
             (
                 Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off,
                 WaitStrategy::Fixed,
@@ -322,7 +329,11 @@ impl Outcome {
             return Some((item.metadata.seen_revision, &item.metadata.lineage));
         }
         let exchange = self.attempts.iter().rev().find_map(|attempt| attempt.exchange.as_ref());
-        if let (None, StepResult::Drafted { draft, .. }) = (exchange, &self.result) {
+        if let (
+            None,
+            StepResult::Drafted { draft, .. } | StepResult::Proposed(ProposedDraft { draft, .. }),
+        ) = (exchange, &self.result)
+        {
             return Some((draft.metadata.seen_revision, &draft.metadata.lineage));
         }
         exchange.map(|exchange| exchange.sources())
@@ -352,6 +363,7 @@ impl Outcome {
                     draft: Draft { metadata, ..draft },
                 }
             }
+            StepResult::Proposed(proposed) => StepResult::Proposed(proposed.without_text()),
             result @ (StepResult::Silent(_)
             | StepResult::Redraft { .. }
             | StepResult::Drafted { .. }
@@ -378,6 +390,8 @@ pub enum StepResult {
     React { judgment: Judgment, state: StateHash, draft: Draft },
     /// The draft is ready; post it at `due`.
     Drafted { draft: Draft, due: Timestamp },
+    /// The draft is ready, and somebody has to approve it.
+    Proposed(ProposedDraft),
     /// The platform has accepted it.
     Posted(PostedMessage),
     /// No answer is owed any more.
@@ -398,6 +412,27 @@ pub enum StepResult {
     Failed { error: String, why: String },
     /// Newer messages superseded the work: the result is discarded.
     Superseded,
+}
+
+/// A draft that somebody has to approve before it is posted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProposedDraft {
+    pub draft: Draft,
+    /// Afterwards it cannot be approved any more.
+    pub expires: Timestamp,
+}
+
+impl ProposedDraft {
+    /// The same without its words. It cannot be approved.
+    fn without_text(self) -> Self {
+        let Draft { content, metadata } = self.draft;
+        let content = match content {
+            DraftContent::Text(posts) => DraftContent::Text(vec![String::new(); posts.len()]),
+            reaction @ DraftContent::Reaction { .. } => reaction,
+        };
+        let metadata = DraftMetadata { why: String::new(), ..metadata };
+        Self { draft: Draft { content, metadata }, ..self }
+    }
 }
 
 /// How a decision closes.

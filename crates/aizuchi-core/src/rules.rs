@@ -34,6 +34,8 @@ pub enum Mode {
     Facilitator,
     /// Answers when it is addressed, and only then.
     MentionOnly,
+    /// Takes part like a companion, but somebody approves its words first, unless they answer a mention.
+    Propose,
     /// Listens, remembers and decides for the ledger only; says nothing.
     Observe,
     /// Does nothing; messages are not even stored.
@@ -41,8 +43,14 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub const ALL: [Self; 5] =
-        [Mode::Companion, Mode::Facilitator, Mode::MentionOnly, Mode::Observe, Mode::Off];
+    pub const ALL: [Self; 6] = [
+        Mode::Companion,
+        Mode::Facilitator,
+        Mode::MentionOnly,
+        Mode::Propose,
+        Mode::Observe,
+        Mode::Off,
+    ];
 
     pub fn name(self) -> &'static str {
         self.into()
@@ -266,7 +274,9 @@ impl ChannelRules {
     pub fn cooldown_for(&self, mode: Mode) -> SignedDuration {
         match mode {
             Mode::Facilitator => self.facilitation.cooldown,
-            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => self.cooldown,
+            Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
+                self.cooldown
+            }
         }
     }
 }

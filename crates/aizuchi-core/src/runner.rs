@@ -483,6 +483,7 @@ impl Runner {
             StepResult::Join { due, .. } => info!(wait = ?wait(due), "joins in"),
             StepResult::React { .. } => info!("will react"),
             StepResult::Drafted { due, .. } => info!(wait = ?wait(due), "drafted"),
+            StepResult::Proposed(_) => info!("proposed"),
             StepResult::Redraft { .. } => info!("drafts again after new messages"),
             StepResult::Withdrawn { .. } => info!("withdrew the draft"),
             StepResult::LookAgain { due } => info!(wait = ?wait(due), "will look again"),

@@ -32,6 +32,7 @@ use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::gate::Gate;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
+use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalLabel};
 use crate::decision::{AttemptResult, Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
@@ -331,6 +332,20 @@ pub trait Archive: Send + Sync {
     /// How many decisions of all workspaces are marked so, for each mark that any has.
     async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError>;
 
+    /// What the persona would say unasked, and what became of it, newest first, as it stands at `now`.
+    async fn proposals(
+        &self,
+        query: &ProposalQuery,
+        now: Timestamp,
+    ) -> Result<Vec<Proposal>, StoreError>;
+
+    /// The newest `limit` proposals of a workspace that somebody has decided, newest first, with their channels.
+    async fn proposal_labels(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError>;
+
     /// The threads of a channel with a message since then, and the time of their newest message.
     async fn threads_since(
         &self,
@@ -618,6 +633,14 @@ pub enum Order {
         mark: Option<Mark>,
         by: Arc<str>,
     },
+    /// Say what becomes of a proposal, which is a mark of its decision, too. Refused if somebody has decided before, if
+    /// its moment has passed, and, if it is to be said, while something else is under way in its conversation.
+    DecideProposal {
+        workspace: WorkspaceId,
+        id: ProposalId,
+        choice: ProposalChoice,
+        by: Arc<str>,
+    },
     /// Change a memory. Refused unless this is its current version.
     ChangeMemory {
         key: MemoryKey,
@@ -659,6 +682,7 @@ pub enum PrivateText {
     Messages,
     Decisions,
     DeadLetters,
+    Proposals,
     Memories,
 }
 
@@ -724,6 +748,8 @@ impl Order {
             | Order::Reset { .. }
             | Order::Forget { .. }
             | Order::RetryDeadLetter { .. } => true,
+            // A decision that is open again makes its messages new.
+            Order::DecideProposal { choice, .. } => choice.state().is_approved(),
             Order::Signed { order, .. } => order.changes_messages(),
             Order::Mute { .. }
             | Order::Unmute { .. }
@@ -761,6 +787,7 @@ impl Order {
             | Order::DropDeadLetter { workspace, .. }
             | Order::RetryDeadLetter { workspace, .. }
             | Order::MarkDecision { workspace, .. }
+            | Order::DecideProposal { workspace, .. }
             | Order::ChangeMemo { workspace, .. }
             | Order::RevertMemo { workspace, .. }
             | Order::NoteModelChoice { workspace, .. }
@@ -984,6 +1011,13 @@ pub struct FilteredMessages {
     pub channel: ChannelId,
     pub filter: MessageFilter,
     pub before: Option<MessageId>,
+    pub limit: usize,
+}
+
+/// The newest proposals, of one workspace or of all.
+#[derive(Clone, Debug)]
+pub struct ProposalQuery {
+    pub workspace: Option<WorkspaceId>,
     pub limit: usize,
 }
 

@@ -165,7 +165,9 @@ fn required_permissions(
     let mut required = match channel_rules.mode {
         Mode::Off => Permissions::empty(),
         Mode::Observe => reading,
-        Mode::Companion | Mode::Facilitator | Mode::MentionOnly => Permissions::all(),
+        Mode::Companion | Mode::Facilitator | Mode::MentionOnly | Mode::Propose => {
+            Permissions::all()
+        }
     };
     if settings.threads.for_channel(channel.id.as_str(), Some(&channel.name)) == ThreadPolicy::Never
     {

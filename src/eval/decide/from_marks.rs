@@ -69,7 +69,8 @@ pub async fn read(
 /// What would have been right.
 fn label(mark: Mark, decision: &Decision) -> DecisionLabel {
     match (mark, decision.ended) {
-        (Mark::ShouldHaveSpoken, _) | (Mark::Right, Some(DecisionResult::Spoke)) => {
+        (Mark::ShouldHaveSpoken, _)
+        | (Mark::Right, Some(DecisionResult::Spoke | DecisionResult::Proposed)) => {
             DecisionLabel::Speak
         }
         // Nobody can tell what it would have done.

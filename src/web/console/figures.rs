@@ -179,9 +179,10 @@ struct Writer<'a> {
     names: &'a HashMap<ChannelId, String>,
 }
 
-const OUTCOMES: [Option<DecisionResult>; 8] = [
+const OUTCOMES: [Option<DecisionResult>; 9] = [
     Some(DecisionResult::Spoke),
     Some(DecisionResult::Reacted),
+    Some(DecisionResult::Proposed),
     Some(DecisionResult::ChoseSilence),
     Some(DecisionResult::Dropped),
     Some(DecisionResult::Muted),

@@ -54,7 +54,7 @@ export function startIntro(onFold) {
 export function drawIntro(mode) {
   const decides = DECIDING.includes(mode);
   document.getElementById("intro-ask").hidden = mode !== "companion";
-  document.getElementById("intro-mention").hidden = !decides && mode !== "mention_only";
+  document.getElementById("intro-mention").hidden = !decides && !["mention_only", "propose"].includes(mode);
   document.getElementById("intro-mode").textContent = mode === "companion" ? sayWait("intro") : say(`intro_${mode}`);
   document.getElementById("fact-wait").hidden = mode !== "companion";
 }

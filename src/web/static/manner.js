@@ -7,7 +7,7 @@ import { drawIntro } from "./intro.js";
 import { say, settings } from "./i18n.js";
 import { clock, moment } from "./time.js";
 
-const MODES = ["companion", "facilitator", "mention_only", "observe", "off"];
+const MODES = ["companion", "facilitator", "mention_only", "propose", "observe", "off"];
 const MUTES = { "mute-hour": 60, "mute-hours": 480, "mute-on": null };
 const BUILTIN = "builtin";
 const DAY_SECONDS = 86_400;

@@ -14,6 +14,7 @@ const TESTIDS = {
   failed: "silence",
   interrupted: "silence",
   reacted: "reacted",
+  proposed: "proposed",
   spoke: "spoke",
 };
 
@@ -22,7 +23,7 @@ export const EMPTY = { kind: "empty", sentence: "", decision: null };
 
 /**
  * @typedef {Object} Note
- * @property {"empty"|"pending"|"settled"|"silent"|"dropped"|"muted"|"over_budget"|"failed"|"interrupted"|"reacted"|"spoke"} kind
+ * @property {"empty"|"pending"|"settled"|"silent"|"dropped"|"muted"|"over_budget"|"failed"|"interrupted"|"reacted"|"proposed"|"spoke"} kind
  * @property {string} sentence
  * @property {?number} decision the ledger's row, to read more
  */

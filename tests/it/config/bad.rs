@@ -360,7 +360,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "channels:\n  '#a':\n    mode: loud\n",
-        "3:11: channels.#a.mode is \"loud\", but it must be companion, facilitator, mention_only, observe or off",
+        "3:11: channels.#a.mode is \"loud\", but it must be companion, facilitator, mention_only, propose, observe or off",
     ),
     (
         "channels:\n  '#a':\n    quiet_hours: at night\n",
@@ -470,7 +470,7 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "response:\n  mode: silent\n",
-        "2:9: response.mode is \"silent\", but it must be companion, facilitator, mention_only, observe or off",
+        "2:9: response.mode is \"silent\", but it must be companion, facilitator, mention_only, propose, observe or off",
     ),
     (
         "response:\n  quiet_hours: 22:00-22:00\n",

@@ -198,6 +198,7 @@ impl PostHarness {
                 why: String::new(),
                 only_for: None,
                 is_public: false,
+                is_approved: false,
             }),
             dispatched_at: None,
         }

@@ -138,6 +138,7 @@ impl AdapterHarness {
                 why: String::new(),
                 only_for: None,
                 is_public: false,
+                is_approved: false,
             }),
             dispatched_at: Some(Timestamp::now()),
         }

@@ -90,6 +90,7 @@ impl Agent {
             why: why.to_owned(),
             only_for: user,
             is_public,
+            is_approved: false,
         };
         let text = DraftContent::Text(posts);
         Ok(StepResult::Drafted { draft: Draft { content: text, metadata }, due: self.now() })

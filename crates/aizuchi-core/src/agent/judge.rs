@@ -135,7 +135,9 @@ impl Agent {
         }
         let context = match mode {
             Mode::Facilitator => context.with_newest_messages(facilitation.buffer_size),
-            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => context,
+            Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
+                context
+            }
         };
         Ok((Arc::new(context), options))
     }
@@ -378,6 +380,7 @@ fn reaction_draft(context: &Context, judgment: &Judgment, emoji: String, on: Mes
         why: judgment.reason.clone(),
         only_for: None,
         is_public: false,
+        is_approved: false,
     };
     Draft { content: DraftContent::Reaction { emoji, on }, metadata }
 }

@@ -14,6 +14,7 @@ use crate::event::{
     StepResult,
 };
 use crate::platform::PlatformError;
+use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::texts;
 
@@ -226,6 +227,10 @@ impl Agent {
         let gate_result = gate_input.check_before_posting();
         if let Some(gate) = gate_result.settled_by {
             return Some(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
+        }
+        if gate_input.mode() == Mode::Propose && !metadata.is_approved {
+            // It was drafted before the channel got this mode.
+            return Some(StepResult::Silent(self.close_by_gate(Gate::ChannelMode, None)));
         }
         let has_moved_on = context.newest_message_revision > metadata.seen_revision;
         let on_new_message = OnNewMessage::new(gate_input.mode(), self.settings.wait);

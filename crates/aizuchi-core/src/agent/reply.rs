@@ -20,7 +20,9 @@ use crate::decision::gate::{Gate, GateResult};
 use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
 use crate::decision::{DecisionResult, Evaluation};
-use crate::event::{Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, StepResult};
+use crate::event::{
+    Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, ProposedDraft, StepResult,
+};
 use crate::memo::MemoChange;
 use crate::memory::{Lineage, MessageRef};
 use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls};
@@ -145,7 +147,9 @@ impl Agent {
                 let platform = self.platforms.for_workspace(&conversation.workspace)?;
                 let lineage = reply.lineage;
                 trace.memo_changes = reply.memo_changes;
-                let result = match self.as_reaction(&context, &reply.text) {
+                let is_proposed = mode == Mode::Propose && !claim.is_owed;
+                let reaction = self.as_reaction(&context, &reply.text).filter(|_| !is_proposed);
+                let result = match reaction {
                     Some(reaction) => {
                         self.draft(&context, reaction, lineage, DecisionResult::Reacted)
                     }
@@ -159,7 +163,10 @@ impl Agent {
                         self.draft(&context, content, lineage, DecisionResult::Spoke)
                     }
                 };
-                with_due(result, due)
+                match is_proposed {
+                    true => self.as_proposal(result),
+                    false => with_due(result, due),
+                }
             }
             // The budget is not used up; only this decision has taken too many calls.
             Err(StepError::OverBudget(Limit::CallsPerDecision)) if claim.is_owed => {
@@ -531,6 +538,7 @@ impl Agent {
             why: self.draft_reason(context, ends),
             only_for: None,
             is_public: false,
+            is_approved: false,
         };
         StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
     }
@@ -542,6 +550,17 @@ impl Agent {
         let reactions = &self.gate_input(context, &rulebook).rules.reactions;
         let emoji = reactions.iter().find(|emoji| **emoji == text.trim())?.clone();
         Some(DraftContent::Reaction { emoji, on: message.id.clone() })
+    }
+
+    /// The same draft, which somebody has to approve.
+    fn as_proposal(&self, result: StepResult) -> StepResult {
+        match result {
+            StepResult::Drafted { draft, .. } => StepResult::Proposed(ProposedDraft {
+                draft,
+                expires: self.now() + self.settings.proposal_lifetime,
+            }),
+            result => result,
+        }
     }
 
     fn draft_reason(&self, context: &Context, ends: DecisionResult) -> String {

@@ -11,7 +11,7 @@ use crate::event::{Claim, OnNewMessage, StepResult};
 use crate::rhythm::reply_delays::YieldPolicy;
 use crate::rhythm::typing::typing_time;
 use crate::rhythm::visibility_window::time_until_scrolled_out;
-use crate::rules::PostTiming;
+use crate::rules::{Mode, PostTiming};
 
 /// How long before the planned time the reply is drafted: a model call takes seconds, and typing
 /// takes time.
@@ -23,10 +23,13 @@ impl Agent {
     pub(super) fn schedule_reply(&self, judgment: Judgment, context: &Context) -> StepResult {
         let (now, max_delay) = (self.now(), duration_from_seconds(self.settings.max_delay_seconds));
         let rulebook = self.rulebook();
-        let rules = self.gate_input(context, &rulebook).rules;
-        let timing = self.settings.post_timing(&context.conversation.workspace, rules);
+        let gate_input = self.gate_input(context, &rulebook);
+        let timing = self.settings.post_timing(&context.conversation.workspace, gate_input.rules);
+        // Whoever approves it takes the time that a user would.
+        let is_proposed = gate_input.mode() == Mode::Propose;
         let post_at = match (judgment.delay_seconds, timing) {
             (Some(_), _) | (None, PostTiming::Immediate) => None,
+            (None, PostTiming::HumanLike) if is_proposed => None,
             (None, PostTiming::HumanLike) => {
                 Some(now + self.human_delay(&judgment, context, max_delay))
             }

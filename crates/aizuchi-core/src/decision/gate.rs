@@ -99,7 +99,7 @@ impl Gate {
     /// speak there.
     pub fn is_learned_from(mode: Mode) -> bool {
         match mode {
-            Mode::Companion | Mode::Observe => true,
+            Mode::Companion | Mode::Propose | Mode::Observe => true,
             Mode::Facilitator | Mode::MentionOnly | Mode::Off => false,
         }
     }
@@ -107,7 +107,7 @@ impl Gate {
     /// Whether a learned gate has a say. What an `observe` channel shows is the judge itself, so nothing is skipped there.
     pub fn is_learned_in(mode: Mode) -> bool {
         match mode {
-            Mode::Companion => true,
+            Mode::Companion | Mode::Propose => true,
             Mode::Facilitator | Mode::MentionOnly | Mode::Observe | Mode::Off => false,
         }
     }

@@ -34,7 +34,7 @@ impl Judgment {
         let reaction = self.reaction.as_ref().filter(|emoji| rules.reactions.contains(emoji));
         if !self.should_respond {
             return match reaction {
-                Some(emoji) if is_sure && mode != Mode::Observe => Verdict::React(emoji.clone()),
+                Some(emoji) if is_sure && may_react(mode) => Verdict::React(emoji.clone()),
                 Some(_) | None => Verdict::Silent(SilenceReason::JudgeDeclined),
             };
         }
@@ -55,6 +55,14 @@ impl Judgment {
     }
 }
 
+/// Whether it reacts unasked. Nobody is asked about a mere emoji, so where words are approved there is none.
+fn may_react(mode: Mode) -> bool {
+    match mode {
+        Mode::Companion | Mode::Facilitator | Mode::MentionOnly | Mode::Off => true,
+        Mode::Propose | Mode::Observe => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,7 +74,7 @@ mod tests {
     #[test]
     fn rules_can_suppress_a_judgment_but_never_force_one() {
         use ConversationState::{Active, Conflict, Ending, Misunderstanding};
-        use Mode::{Companion, Facilitator, Observe};
+        use Mode::{Companion, Facilitator, Observe, Propose};
         let rules = ChannelRules { min_confidence: 0.6, ..ChannelRules::default() };
         let (yes, no) = (judgment(true), judgment(false));
         let nod = Judgment { reaction: Some("👍".to_owned()), ..no.clone() };
@@ -91,6 +99,8 @@ mod tests {
             (nod.clone(), Active, Companion, Verdict::React("👍".to_owned())),
             (nod.clone(), Ending, Companion, Verdict::React("👍".to_owned())),
             (nod.clone(), Active, Observe, silent(SilenceReason::JudgeDeclined)),
+            (nod.clone(), Active, Propose, silent(SilenceReason::JudgeDeclined)),
+            (yes.clone(), Active, Propose, Verdict::Join),
             (guess(&nod), Active, Companion, silent(SilenceReason::JudgeDeclined)),
             (shrug, Active, Companion, silent(SilenceReason::JudgeDeclined)),
             (again(false), Active, Facilitator, silent(SilenceReason::SituationUnchanged)),

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::MessageId;
+use crate::chat::{ConversationId, MessageId};
 use crate::context::StateHash;
 use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionId, DecisionResult, Judgment};
 use crate::event::step::{OwedAnswer, PendingState, Step, new_step};
 use crate::event::{
-    Claim, DeadLetter, DeadLetterId, DecisionClosing, Draft, DraftContent, Event, OutboxItem,
-    OutboxItemId, StepResult,
+    Claim, DeadLetter, DeadLetterId, DecisionClosing, Draft, DraftContent, DraftMetadata, Event,
+    OutboxItem, OutboxItemId, ProposedDraft, StepResult,
 };
 
 /// What a store knows when a claim is completed. Posted messages are written before.
@@ -36,6 +36,8 @@ pub struct Completion {
     pub judgment: Option<(Judgment, StateHash)>,
     /// New rows of the outbox.
     pub outbox_items: Vec<OutboxItem>,
+    /// The new rows are proposed, and no drafts yet.
+    pub proposal: Option<NewProposal>,
     /// What becomes of the items of the claim's draft that were not posted.
     pub unsent: Option<UnsentOutcome>,
     /// What became of the verdict and the text so far, if they no longer count.
@@ -47,6 +49,13 @@ pub struct Completion {
     /// When the messages were written that are answered now.
     pub answered_at: Vec<Timestamp>,
     pub next_decision: Option<NextDecision>,
+}
+
+/// A proposal whose words are rows of the outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewProposal {
+    pub made: Timestamp,
+    pub expires: Timestamp,
 }
 
 /// The decision that follows a closed one.
@@ -64,7 +73,10 @@ impl Completion {
     pub fn without_text(mut self, claim: &Claim) -> Self {
         let is_model_reason = |closing: &&mut DecisionClosing| {
             !claim.is_owed
-                && matches!(closing.ended, DecisionResult::Spoke | DecisionResult::Reacted)
+                && matches!(
+                    closing.ended,
+                    DecisionResult::Spoke | DecisionResult::Reacted | DecisionResult::Proposed
+                )
         };
         if let Some(closing) = self.closed.as_mut().filter(is_model_reason) {
             closing.why.clear();
@@ -144,6 +156,7 @@ impl PendingState {
                 Completion { judgment: judged, ..self.queue_draft(claim, draft, context, now) }
             }
             StepResult::Drafted { draft, due } => self.queue_draft(claim, draft, context, due),
+            StepResult::Proposed(proposed) => self.propose(claim, proposed, context, now),
             // Handled above: `is_posted` is set.
             StepResult::Posted(_) => Completion::default(),
             StepResult::Withdrawn { why } => self.withdraw(why, context, now),
@@ -170,31 +183,33 @@ impl PendingState {
         context: &CompletionContext,
         due: Timestamp,
     ) -> Completion {
-        let metadata = Arc::new(draft.metadata);
-        let first = OutboxItemId(context.last_id + 1);
-        let (texts, on) = match draft.content {
-            DraftContent::Text(items) => (items, None),
-            DraftContent::Reaction { emoji, on } => (vec![emoji], Some(on)),
-        };
-        let items: Vec<OutboxItem> = (first.0..)
-            .zip(texts)
-            .map(|(number, text)| OutboxItem {
-                reaction_to: on.clone(),
-                id: OutboxItemId(number),
-                first_in_draft: first,
-                conversation: claim.event.conversation().clone(),
-                key: format!("{}-{number}", context.installation).into(),
-                text: text.into(),
-                metadata: metadata.clone(),
-                dispatched_at: None,
-            })
-            .collect();
+        let items = draft_items(claim, draft, context);
         if let Some(item) = items.first() {
             self.advance(Event::Post(item.clone()), due);
         }
         // A draft that takes the place of another one ends that.
         let unsent = matches!(claim.event, Event::Post(_)).then_some(UnsentOutcome::Dropped);
         Completion { outbox_items: items, unsent, ..Completion::default() }
+    }
+
+    /// Closes the decision until somebody approves its words. What it had not seen is judged meanwhile.
+    fn propose(
+        &mut self,
+        claim: &Claim,
+        proposed: ProposedDraft,
+        context: &CompletionContext,
+        now: Timestamp,
+    ) -> Completion {
+        let ProposedDraft { draft, expires } = proposed;
+        let closing = DecisionClosing::new(DecisionResult::Proposed, draft.metadata.why.clone());
+        let items = draft_items(claim, draft, context);
+        let last_id = items.last().map_or(context.last_id, |item| item.id.0);
+        let context = CompletionContext { last_id, ..context.clone() };
+        Completion {
+            outbox_items: items,
+            proposal: Some(NewProposal { made: now, expires }),
+            ..self.close(closing, &[], &context, now)
+        }
     }
 
     /// An item was posted: continue with the next one of its draft, or close the decision.
@@ -462,5 +477,51 @@ impl PendingState {
         if let Some(step) = &mut self.step {
             step.lease = None;
         }
+    }
+}
+
+/// The rows of a new draft.
+fn draft_items(claim: &Claim, draft: Draft, context: &CompletionContext) -> Vec<OutboxItem> {
+    let (texts, on) = match draft.content {
+        DraftContent::Text(items) => (items, None),
+        DraftContent::Reaction { emoji, on } => (vec![emoji], Some(on)),
+    };
+    let numbers = NewNumbers { last_id: context.last_id, installation: &context.installation };
+    let conversation = claim.event.conversation();
+    let items = numbers.items(conversation, texts, &Arc::new(draft.metadata)).into_iter();
+    items.map(|item| OutboxItem { reaction_to: on.clone(), ..item }).collect()
+}
+
+/// Where the numbers of new rows begin.
+#[derive(Clone, Copy, Debug)]
+pub struct NewNumbers<'a> {
+    /// Higher numbers are free.
+    pub last_id: i64,
+    /// Makes outbox keys unique to this installation.
+    pub installation: &'a str,
+}
+
+impl NewNumbers<'_> {
+    /// One draft of these texts.
+    pub fn items(
+        self,
+        conversation: &ConversationId,
+        texts: Vec<String>,
+        metadata: &Arc<DraftMetadata>,
+    ) -> Vec<OutboxItem> {
+        let first = OutboxItemId(self.last_id + 1);
+        (first.0..)
+            .zip(texts)
+            .map(|(number, text)| OutboxItem {
+                id: OutboxItemId(number),
+                first_in_draft: first,
+                conversation: conversation.clone(),
+                key: format!("{}-{number}", self.installation).into(),
+                text: text.into(),
+                reaction_to: None,
+                metadata: metadata.clone(),
+                dispatched_at: None,
+            })
+            .collect()
     }
 }

@@ -72,6 +72,7 @@ mod tests {
             ends: DecisionResult::Spoke,
             only_for: None,
             is_public: false,
+            is_approved: false,
             seen_revision: 0,
             lineage: Lineage::default(),
         };

@@ -73,7 +73,7 @@ impl Step {
     }
 
     /// Whether there is something to discard: work in progress, a verdict or a draft. A mere wait is nothing.
-    fn has_work(&self) -> bool {
+    pub(super) fn has_work(&self) -> bool {
         self.lease.is_some() || !matches!(self.event, Event::Judge(_))
     }
 

@@ -121,11 +121,13 @@ impl Inbox {
                     on_new_message,
                 }
             }
-            Mode::Companion | Mode::MentionOnly | Mode::Observe | Mode::Off => Debounce {
-                due: rest_due(),
-                max_wait: duration_from_seconds(settings.max_wait_seconds),
-                on_new_message,
-            },
+            Mode::Companion | Mode::MentionOnly | Mode::Propose | Mode::Observe | Mode::Off => {
+                Debounce {
+                    due: rest_due(),
+                    max_wait: duration_from_seconds(settings.max_wait_seconds),
+                    on_new_message,
+                }
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ mod hear;
 mod pending_states;
 mod reply_delays;
 mod attachments;
+mod outbox;
+mod proposals;
 mod steps;
 mod spending;
 mod attempts;

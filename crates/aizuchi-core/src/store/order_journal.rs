@@ -171,6 +171,7 @@ impl Order {
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::MarkDecision { .. }
+            | Order::DecideProposal { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }

@@ -49,6 +49,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (27, "orders", include_str!("../../migrations/postgres/0027_orders.sql")),
     (28, "cache", include_str!("../../migrations/postgres/0028_cache.sql")),
     (31, "files", include_str!("../../migrations/postgres/0031_files.sql")),
+    (32, "proposals", include_str!("../../migrations/postgres/0032_proposals.sql")),
     (33, "standing orders", include_str!("../../migrations/postgres/0033_standing_orders.sql")),
 ];
 

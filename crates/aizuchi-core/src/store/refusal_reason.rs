@@ -22,6 +22,14 @@ pub enum RefusalReason {
     TooManyStandingOrders,
     /// There is no standing order of this number in force.
     NoStandingOrder,
+    /// There is no such proposal, or its decision is gone.
+    ProposalGone,
+    /// Somebody has decided before.
+    ProposalDecided,
+    /// Its moment has passed.
+    ProposalLapsed,
+    /// Something else is under way in its conversation.
+    ProposalBlocked,
     /// What the database says of a value, or that this store does not keep such things.
     Unstorable(String),
 }
@@ -39,6 +47,10 @@ impl RefusalReason {
                 return texts::refusals::too_many_standing_orders(language, MAX_PER_SCOPE);
             }
             Self::NoStandingOrder => texts::refusals::no_standing_order,
+            Self::ProposalGone => texts::refusals::proposal_gone,
+            Self::ProposalDecided => texts::refusals::proposal_decided,
+            Self::ProposalLapsed => texts::refusals::proposal_lapsed,
+            Self::ProposalBlocked => texts::refusals::proposal_blocked,
             Self::Unstorable(why) => return texts::refusals::unstorable(language, why),
         };
         text(language).to_owned()

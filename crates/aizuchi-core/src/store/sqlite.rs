@@ -61,6 +61,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (38, "orders", include_str!("../../migrations/sqlite/0038_orders.sql")),
     (39, "cache", include_str!("../../migrations/sqlite/0039_cache.sql")),
     (42, "files", include_str!("../../migrations/sqlite/0042_files.sql")),
+    (43, "proposals", include_str!("../../migrations/sqlite/0043_proposals.sql")),
     (44, "standing orders", include_str!("../../migrations/sqlite/0044_standing_orders.sql")),
 ];
 

@@ -11,6 +11,7 @@ mod context;
 mod prune;
 mod reservations;
 mod dead_letters;
+mod proposals;
 mod order_journal;
 mod standing_orders;
 mod steps;
@@ -34,6 +35,7 @@ use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::gate::Gate;
 use crate::decision::mark::DecisionMark;
+use crate::decision::proposal::ProposalId;
 use crate::decision::{
     AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, ModelExchange,
 };
@@ -52,6 +54,7 @@ use crate::store::figures::CallKind;
 use crate::store::order_journal::GivenOrder;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
+use crate::store::volatile::proposals::ProposalRecord;
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
     OrdersInForce, PrivateReads, Store, StoreError,
@@ -212,6 +215,7 @@ impl Store for VolatileStore {
             }
         }
         state.erase_dead_letters(|letter| letter.at < before);
+        state.lapse_proposals(before);
         let before = before.checked_sub(EARLY_REACTION_RETENTION).unwrap_or(Timestamp::MIN);
         state
             .early_reactions
@@ -404,6 +408,8 @@ struct VolatileState {
     private_reads: Vec<PrivateReads>,
     /// What somebody ordered, oldest first.
     given_orders: Vec<GivenOrder>,
+    /// What somebody is to approve, and what became of it.
+    proposals: BTreeMap<ProposalId, ProposalRecord>,
     /// What decisions were marked as.
     marks: BTreeMap<DecisionId, DecisionMark>,
 }
@@ -676,6 +682,7 @@ impl VolatileState {
         self.erase_dead_letters(|letter| {
             letter.decision.is_some_and(|decision| forgotten.contains(&decision))
         });
+        self.erase_proposals(|decision| forgotten.contains(&decision));
     }
 
     fn has_changed_since(

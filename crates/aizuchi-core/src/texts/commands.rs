@@ -146,9 +146,9 @@ texts! {
         / "このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあるあなたの発言、そこから覚えたこと、それを読んで私が話したことを消します。元には戻せません。"
           "よければ `@{name} はい、私のことを忘れて` と書いてください。";
     mode_usage(name: &str):
-        "I don’t know that mode. Choose `companion`, `facilitator`, `mention_only`, `observe`, `off` or `default`, as in "
+        "I don’t know that mode. Choose `companion`, `facilitator`, `mention_only`, `propose`, `observe`, `off` or `default`, as in "
         "`@{name} mode observe`."
-        / "そのモードはありません。`companion`、`facilitator`、`mention_only`、`observe`、`off`、`標準` から選んで、"
+        / "そのモードはありません。`companion`、`facilitator`、`mention_only`、`propose`、`observe`、`off`、`標準` から選んで、"
           "`@{name} モード observe` のように書いてください。";
     mute_usage(name: &str):
         "I didn’t understand how long you want me to be quiet. Say `@{name} mute 30m`, `@{name} mute 2h` or `@{name} mute 3 days`. Without a "
@@ -200,12 +200,12 @@ texts! {
         "\n- `mute everywhere`, `unmute everywhere`: the same in every channel\n"
         "- `in this channel: …`, `in this thread: …`, `everywhere: …`: an order that I follow from now on, like `in this channel: answer in Japanese`\n"
         "- `orders`, `drop order 2`: which orders hold here; revokes one\n"
-        "- `mode companion` (joins in at pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `observe` (only listens), `off` or "
+        "- `mode companion` (joins in at pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `propose` (asks before it speaks), `observe` (only listens), `off` or "
         "`default`"
         / "\n- `どこでもミュート`、`どこでもミュート解除`：すべてのチャンネルで同じことをする\n"
           "- `このチャンネルでは：…`、`このスレッドでは：…`、`どこでも：…`：これから従う指示を出す（例：`このチャンネルでは：日本語で答えて`）\n"
           "- `指示一覧`、`指示2を取り消して`：ここでの指示を見る・取り消す\n"
-          "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手伝う）、`mention_only`（メンションのみ）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
+          "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手伝う）、`mention_only`（メンションのみ）、`propose`（確認してから話す）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
     /// What the persona hears and stores, how to mute it, and how to be forgotten. See [`manner`].
     join_notice(name: &str, manner: &str):
         "Hello, I’m {name}, a bot. I read the messages in this channel and keep them, so that I can "
@@ -226,6 +226,9 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         Some(DecisionResult::Spoke) => pick(language, "I spoke", "話しました"),
         Some(DecisionResult::Reacted) => {
             pick(language, "I only reacted with an emoji", "リアクションだけ付けました")
+        }
+        Some(DecisionResult::Proposed) => {
+            pick(language, "I asked whether I may speak", "話してよいか確認しました")
         }
         Some(DecisionResult::ChoseSilence) => pick(language, "I stayed silent", "黙っていました"),
         Some(DecisionResult::Dropped) => {
@@ -280,6 +283,11 @@ pub fn manner(language: Language, mode: Mode) -> &'static str {
         Mode::MentionOnly => {
             pick(language, "speak only when I’m mentioned", "メンションされたときだけ話します")
         }
+        Mode::Propose => pick(
+            language,
+            "answer when I’m mentioned, and ask somebody before I say anything else",
+            "メンションされたら答えます。ほかに伝えたいことがあるときは、担当の人に確認してから話します",
+        ),
         Mode::Observe => {
             pick(language, "listen and remember, but never speak", "聞いて覚えますが、話しません")
         }

@@ -268,6 +268,7 @@ pub fn outcome_word(language: Language, outcome: &str) -> &'static str {
     match outcome {
         "spoke" => pick(language, "spoke", "発言"),
         "reacted" => pick(language, "reacted", "リアクション"),
+        "proposed" => pick(language, "proposed", "提案"),
         "chose_silence" => pick(language, "chose silence", "沈黙"),
         "dropped" => pick(language, "dropped", "取りやめ"),
         "muted" => pick(language, "muted", "ミュート"),
@@ -306,6 +307,7 @@ pub fn private_text(language: Language, what: &str) -> &'static str {
         "messages" => pick(language, "messages", "発言"),
         "decisions" => pick(language, "decisions", "判断"),
         "memories" => pick(language, "memories", "記憶"),
+        "proposals" => pick(language, "proposals", "提案"),
         _ => pick(language, "what could not be said", "発言できなかったもの"),
     }
 }

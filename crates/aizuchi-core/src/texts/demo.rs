@@ -114,7 +114,9 @@ pub fn decided(
     match result {
         Some(DecisionResult::Spoke) => spoke(language, name, why),
         Some(DecisionResult::Reacted) => reacted(language, name, why),
-        Some(DecisionResult::ChoseSilence) => stayed_silent(language, name, why),
+        Some(DecisionResult::Proposed | DecisionResult::ChoseSilence) => {
+            stayed_silent(language, name, why)
+        }
         Some(DecisionResult::Dropped) => let_it_be(language, name, why),
         Some(DecisionResult::Muted) => was_muted(language, name, why),
         Some(DecisionResult::OverBudget) => over_budget(language, name, why),

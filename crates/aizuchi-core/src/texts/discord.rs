@@ -93,6 +93,9 @@ pub fn mode(language: Language, mode: Mode) -> &'static str {
             "mention_only: answers when mentioned",
             "mention_only：メンションにだけ答える",
         ),
+        Mode::Propose => {
+            pick(language, "propose: asks before it speaks unasked", "propose：確認してから話す")
+        }
         Mode::Observe => {
             pick(language, "observe: listens, never speaks", "observe：聞いて覚え、話さない")
         }

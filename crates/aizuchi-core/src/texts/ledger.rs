@@ -73,6 +73,9 @@ pub fn decision_result(language: Language, result: Option<DecisionResult>) -> &'
         None => pick(language, "still open", "まだ決まっていません"),
         Some(DecisionResult::Spoke) => pick(language, "spoke", "発言しました"),
         Some(DecisionResult::Reacted) => pick(language, "reacted", "リアクションしました"),
+        Some(DecisionResult::Proposed) => {
+            pick(language, "asked whether to speak", "話してよいか確認しました")
+        }
         Some(DecisionResult::ChoseSilence) => {
             pick(language, "stayed silent", "黙っていることにしました")
         }
@@ -117,6 +120,7 @@ pub fn mode(language: Language, mode: Mode) -> &'static str {
         Mode::Companion => pick(language, "joins in at pauses", "会話の合間に話す"),
         Mode::Facilitator => pick(language, "helps discussions", "話し合いを手伝う"),
         Mode::MentionOnly => pick(language, "only when mentioned", "メンションのみ"),
+        Mode::Propose => pick(language, "asks before it speaks", "確認してから話す"),
         Mode::Observe => pick(language, "only listens", "聞くだけ"),
         Mode::Off => pick(language, "off", "オフ"),
     }
@@ -190,6 +194,7 @@ mod tests {
         let all = [
             DecisionResult::Spoke,
             DecisionResult::Reacted,
+            DecisionResult::Proposed,
             DecisionResult::ChoseSilence,
             DecisionResult::Dropped,
             DecisionResult::Muted,

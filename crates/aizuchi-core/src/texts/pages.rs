@@ -64,6 +64,9 @@ pub fn outcome(language: Language, name: &str, result: Option<DecisionResult>) -
         Some(DecisionResult::Reacted) => {
             pick(language, " reacted with an emoji.", " はリアクションを付けました。")
         }
+        Some(DecisionResult::Proposed) => {
+            pick(language, " asked whether to speak.", " は話してよいか確認しました。")
+        }
         Some(DecisionResult::ChoseSilence) => {
             pick(language, " stayed silent.", " は黙っていることにしました。")
         }

@@ -152,8 +152,8 @@ texts! {
         / r#"{"channel": "…"}。channel がなければ全体"#;
     format_of_stop: r#"{"channel": "…"}"# / r#"{"channel": "…"}"#;
     format_of_mode:
-        r#"{"channel": "…", "mode": "companion", "facilitator", "mention_only", "observe", "off" or null}"#
-        / r#"{"channel": "…", "mode": "companion"、"facilitator"、"mention_only"、"observe"、"off"、null のどれか}"#;
+        r#"{"channel": "…", "mode": "companion", "facilitator", "mention_only", "propose", "observe", "off" or null}"#
+        / r#"{"channel": "…", "mode": "companion"、"facilitator"、"mention_only"、"propose"、"observe"、"off"、null のどれか}"#;
     format_of_opt_out:
         r#"{"user": "…"} and, to be listened to again, "undo": true"#
         / r#"{"user": "…"}。再び聞くようにするには "undo": true も"#;
@@ -217,6 +217,18 @@ texts! {
     no_standing_order:
         "there is no standing order of this number in force"
         / "その番号の指示はありません";
+    proposal_gone:
+        "there is no such proposal any more"
+        / "その提案はもうありません";
+    proposal_decided:
+        "somebody has already decided about this proposal"
+        / "この提案についてはもう決まっています";
+    proposal_lapsed:
+        "it is too late for this proposal: its time is over, or what it was about has changed"
+        / "この提案はもう使えません。時間が過ぎたか、元の発言が変わっています";
+    proposal_blocked:
+        "something else is being considered or said in that conversation; try again in a moment"
+        / "その会話では別の処理が進んでいます。少し待ってからもう一度お試しください";
     unstorable(why: &str): "{why}" / "この内容は保存できません（{why}）";
     store_unusable(error: &str):
         "{error}"

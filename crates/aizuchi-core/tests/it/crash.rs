@@ -9,6 +9,8 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::context::{Context, ContextWindow};
+use aizuchi_core::decision::DecisionResult;
+use aizuchi_core::decision::proposal::{ProposalChoice, ProposalState};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
@@ -19,9 +21,11 @@ use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
+use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::{
-    CompletionReceipt, HearReceipt, InboxEntry, Order, OrdersInForce, Store, StoreError,
+    CompletionReceipt, HearReceipt, InboxEntry, Order, OrdersInForce, ProposalQuery, Store,
+    StoreError,
 };
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -29,8 +33,8 @@ use tokio::sync::{Notify, watch};
 
 use aizuchi_harness::effort::cases;
 use aizuchi_harness::harness::{
-    Fault, Harness, JOIN, StoreKind, TestMind, TestPlatform, at, build_parts, message,
-    on_every_store, top_level, window, workspace,
+    Fault, Harness, HarnessOptions, JOIN, StoreKind, TestMind, TestPlatform, at, build_parts,
+    build_parts_with, message, on_every_store, top_level, window, workspace,
 };
 
 const FAULTS: [&[Fault]; 4] =
@@ -89,6 +93,91 @@ async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_somebody_approves_is_said_once_whenever_it_crashes() {
+    approve_at_points(StoreKind::Volatile, 1).await;
+    approve_at_points(StoreKind::Sqlite, cases(3, 1)).await;
+}
+
+/// A question is proposed an answer, and somebody approves it. Whoever sees it open after the crash clicks again.
+async fn approve_at_points(kind: StoreKind, every: usize) {
+    let mut points = 0;
+    for point in (1..).step_by(every) {
+        let fuse = Fuse::of(point);
+        let mind = Arc::new(TestMind::default());
+        mind.script.set_default(PromptVerb::Judge, JOIN);
+        mind.script.set_default(PromptVerb::Reply, "I baked it.");
+        let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
+        let platform = Arc::new(TestPlatform::default());
+        let harness = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, platform)
+            .with_options(HarnessOptions::from_rules(rules));
+        let has_crashed = approve_until_crash(&harness, &fuse).await;
+        let harness = harness.restart().await;
+        ask(&harness.inbox).await;
+        harness.pass(1000).await;
+        approve(&harness, &*harness.store.store).await;
+        harness.pass(1000).await;
+        let transcript = harness.transcript().await;
+        assert_eq!(harness.platform.posted_texts(), ["I baked it."], "point {point}: {transcript}");
+        let rows = harness.decisions("kitchen").await;
+        let ended: Vec<_> = rows.iter().map(|row| row.ended).collect();
+        assert_eq!(ended, [Some(DecisionResult::Spoke)], "point {point}");
+        assert_eq!(harness.store.store.next_ready().await.unwrap(), None, "point {point}");
+        if !has_crashed {
+            break;
+        }
+        points = point;
+    }
+    assert!(points > 15, "only {points} points to die at");
+}
+
+async fn ask(inbox: &Inbox) {
+    let asks = message(top_level("kitchen"), "m1", at(0), "bob", "who baked this?");
+    inbox.hear(Heard::Message(asks, Arrival::Live)).await.unwrap();
+}
+
+/// Approves what is open.
+async fn approve(harness: &Harness, store: &dyn Store) {
+    let now = harness.clock.now();
+    let query = ProposalQuery { workspace: Some(workspace()), limit: 10 };
+    let proposals = harness.store.archive.proposals(&query, now).await.unwrap();
+    for proposal in proposals.into_iter().filter(|it| it.state == ProposalState::Open) {
+        let (workspace, choice) = (workspace(), ProposalChoice::SayIt);
+        let (id, by) = (proposal.id, "olga".into());
+        store.order(Order::DecideProposal { workspace, id, choice, by }, now).await.unwrap();
+    }
+}
+
+/// Returns whether the process crashed.
+async fn approve_until_crash(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
+    let store = Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
+    let llm = Arc::new(CrashingPort { inner: harness.mind.clone(), fuse: fuse.clone() });
+    let platform = Arc::new(CrashingPort { inner: harness.platform.clone(), fuse: fuse.clone() });
+    let options = harness.options.clone();
+    let (inbox, runner) =
+        build_parts_with(store.clone(), harness.clock.clone(), llm, platform, options);
+    let work = async || {
+        loop {
+            while runner.step().await.unwrap() {}
+            match store.next_ready().await.unwrap() {
+                Some(next) => harness.clock.advance_to(next),
+                None => break,
+            }
+        }
+    };
+    let life = async {
+        ask(&inbox).await;
+        work().await;
+        approve(harness, &*store).await;
+        work().await;
+    };
+    tokio::select! {
+        biased;
+        () = fuse.blown.notified() => true,
+        () = life => false,
+    }
 }
 
 /// Runs the same story once for each point at which it can crash, or for one of `every`, until a run has no such point
@@ -343,7 +432,10 @@ impl Store for CrashingPort<dyn Store> {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        self.inner.order(order, now).await
+        self.fuse.pass().await;
+        let ordered = self.inner.order(order, now).await;
+        self.fuse.pass().await;
+        ordered
     }
 
     async fn has_heard(

@@ -478,6 +478,7 @@ async fn outcome(
                 why: "a nod".to_owned(),
                 only_for: None,
                 is_public: false,
+                is_approved: false,
             };
             let (judgment, state) = (Judgment::default(), context.state_hash());
             StepResult::React { judgment, state, draft: Draft { content: words, metadata: notes } }
@@ -515,6 +516,7 @@ async fn outcome(
                 why: "asked".to_owned(),
                 only_for: None,
                 is_public: false,
+                is_approved: false,
             };
             let texts =
                 (0..=kind % 3).map(|item| format!("piece {item} of act {number}")).collect();

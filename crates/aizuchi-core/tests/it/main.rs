@@ -37,6 +37,7 @@ mod orders;
 mod outgoing;
 mod postgres;
 mod promises;
+mod proposals;
 mod prompts;
 mod reactions;
 mod recall;

@@ -1003,6 +1003,7 @@ impl PromisesExt for TestStore {
             why: "asked".to_owned(),
             only_for: None,
             is_public: false,
+            is_approved: false,
         };
         let words = DraftContent::Text(texts.iter().map(|item| (*item).to_owned()).collect());
         let end = StepResult::Drafted {

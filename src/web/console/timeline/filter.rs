@@ -173,9 +173,10 @@ pub fn gates(language: Language) -> Vec<Choice> {
         .collect()
 }
 
-const RESULTS: [DecisionResult; 7] = [
+const RESULTS: [DecisionResult; 8] = [
     DecisionResult::Spoke,
     DecisionResult::Reacted,
+    DecisionResult::Proposed,
     DecisionResult::ChoseSilence,
     DecisionResult::Dropped,
     DecisionResult::Muted,

@@ -14,6 +14,7 @@ use crate::context::BudgetUsage;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
+use crate::decision::proposal::{Proposal, ProposalLabel};
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -24,8 +25,8 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
-    DatabaseStore, figures, journal, marks, memory, memory_rows, memos, order_journal, rows, sql,
-    standing_orders,
+    DatabaseStore, figures, journal, marks, memory, memory_rows, memos, order_journal, proposals,
+    rows, sql, standing_orders,
 };
 use crate::store::figures::{
     AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
@@ -34,7 +35,8 @@ use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::{
     Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
     DecisionQuery, FilteredMessages, LostSpan, MessageFilter, MessageQuery, MessageRange,
-    PrivateRead, PrivateReadQuery, PrivateReads, RecentCall, Spending, StoreError, StoredMessage,
+    PrivateRead, PrivateReadQuery, PrivateReads, ProposalQuery, RecentCall, Spending, StoreError,
+    StoredMessage,
 };
 
 /// The workspaces in which something was heard.
@@ -200,6 +202,28 @@ impl Archive for DatabaseStore {
             Ok((mark, rows::to_unsigned(rows::column(row, "n")?)?))
         };
         rows.iter().map(count).collect()
+    }
+
+    async fn proposals(
+        &self,
+        wanted: &ProposalQuery,
+        now: Timestamp,
+    ) -> Result<Vec<Proposal>, StoreError> {
+        let query = query(sql::proposals::PROPOSALS)
+            .bind(wanted.workspace.as_ref().map(WorkspaceId::as_str))
+            .bind(wanted.limit as i64);
+        let rows = query.fetch_all(&self.readers).await?;
+        rows.iter().map(|row| proposals::from_row(row, now)).collect()
+    }
+
+    async fn proposal_labels(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError> {
+        let query = query(sql::proposals::PROPOSAL_LABELS).bind(workspace.as_str());
+        let rows = query.bind(limit as i64).fetch_all(&self.readers).await?;
+        rows.iter().map(proposals::label_from_row).collect()
     }
 
     async fn threads_since(

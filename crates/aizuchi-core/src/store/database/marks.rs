@@ -24,12 +24,27 @@ pub async fn apply(
     if one(sql::IS_CLOSED).fetch_optional(&mut *connection).await?.is_none() {
         return Err(StoreError::Refused(RefusalReason::NotDecided));
     }
-    let change = match mark {
-        Some(mark) => one(sql::PUT_MARK).bind(mark.name()).bind(by).bind(now.as_millisecond()),
-        None => one(sql::DROP_MARK),
-    };
-    change.execute(connection).await?;
+    match mark {
+        Some(mark) => put(connection, workspace, (decision, mark), by, now).await?,
+        None => {
+            one(sql::DROP_MARK).execute(connection).await?;
+        }
+    }
     counters.revision += 1;
+    Ok(())
+}
+
+/// Marks a decision, also one that is open again.
+pub async fn put(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    (decision, mark): (DecisionId, Mark),
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let put = query(sql::PUT_MARK).bind(workspace.as_str()).bind(decision.0);
+    let put = put.bind(mark.name()).bind(by).bind(now.as_millisecond());
+    put.execute(connection).await?;
     Ok(())
 }
 

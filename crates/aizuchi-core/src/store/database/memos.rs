@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::chat::{ChannelId, ConversationId, MessageId, UserId, Visibility, WorkspaceId};
-use crate::event::{Claim, Outcome, StepResult};
+use crate::event::{Claim, Outcome, ProposedDraft, StepResult};
 use crate::memo::{Memo, MemoChange, MemoScope, available_name};
 use crate::memory::asker::sign;
 use crate::memory::change::JournalKind;
@@ -55,7 +55,11 @@ pub async fn apply_changes(
     outcome: &mut Outcome,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let StepResult::Drafted { draft, .. } = &mut outcome.result else { return Ok(()) };
+    let (StepResult::Drafted { draft, .. } | StepResult::Proposed(ProposedDraft { draft, .. })) =
+        &mut outcome.result
+    else {
+        return Ok(());
+    };
     if outcome.memo_changes.is_empty() {
         return Ok(());
     }

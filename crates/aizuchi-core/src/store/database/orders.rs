@@ -9,8 +9,8 @@ use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
-    Counters, dead_letters, marks, memory, memory_changes, memos, order_journal, redaction, rows,
-    sql, standing_orders,
+    Counters, dead_letters, marks, memory, memory_changes, memos, order_journal, proposals,
+    redaction, rows, sql, standing_orders,
 };
 use crate::store::{
     LOOK, Mute, Order, OrdersInForce, PRIVATE_READ_RETENTION, PrivateRead, StoreError,
@@ -97,6 +97,10 @@ async fn carry_out(
         Order::MarkDecision { workspace, id, mark, by } => {
             return marks::apply(connection, counters, workspace, (*id, *mark), by, now).await;
         }
+        Order::DecideProposal { workspace, id, choice, by } => {
+            let place = (workspace, *id);
+            return proposals::decide(connection, counters, place, choice, by, now).await;
+        }
         Order::Forget { workspace, user, asked } => {
             let order = ForgetOrder {
                 workspace: workspace.clone(),
@@ -156,6 +160,7 @@ async fn carry_out(
         | Order::DropDeadLetter { .. }
         | Order::RetryDeadLetter { .. }
         | Order::MarkDecision { .. }
+        | Order::DecideProposal { .. }
         | Order::ChangeMemory { .. }
         | Order::ChangeMemo { .. }
         | Order::RevertMemo { .. }

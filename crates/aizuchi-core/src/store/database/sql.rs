@@ -32,14 +32,23 @@ pub mod context;
 pub mod expiry;
 pub mod forget;
 pub mod memory;
+pub mod proposals;
 pub mod recall;
 pub mod redaction;
 pub mod transfer;
 
 /// The name and text of every statement.
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lists =
-        [ALL, context::ALL, expiry::ALL, forget::ALL, memory::ALL, recall::ALL, redaction::ALL];
+    let lists = [
+        ALL,
+        context::ALL,
+        expiry::ALL,
+        forget::ALL,
+        memory::ALL,
+        proposals::ALL,
+        recall::ALL,
+        redaction::ALL,
+    ];
     lists.into_iter().flatten().copied()
 }
 
@@ -750,9 +759,10 @@ statements! {
         "UPDATE dead_letters SET text = NULL
         WHERE text IS NOT NULL AND decision IN (", decisions_on!(), ")"
     );
+    /// So may what is proposed, which cannot be approved then.
     FORGET_DEAD_OUTBOX_TEXT = concat!(
         "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE state = 'dead' AND decision IN (", decisions_on!(), ")"
+        WHERE state IN ('dead', 'proposed') AND decision IN (", decisions_on!(), ")"
     );
     /// The posted text is stored as a message by now.
     FORGET_POSTED_TEXT = "

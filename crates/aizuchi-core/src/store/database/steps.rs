@@ -14,8 +14,9 @@ use crate::store::database::attempts::{AttemptOwner, put_attempt};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::hear::{hear_reaction, put_own_message};
 use crate::store::database::lineage::has_changed_since;
+use crate::store::database::outbox::{self, ItemOwner};
 use crate::store::database::pending_states::PendingStates;
-use crate::store::database::{Counters, attachments, memos, reservations, rows, sql};
+use crate::store::database::{Counters, attachments, memos, proposals, reservations, rows, sql};
 use crate::store::{CompletionReceipt, StoreError};
 
 pub async fn claim(
@@ -209,9 +210,13 @@ async fn write_completion(
     seen_revision: Option<u64>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let owner = ItemOwner { decision: claim.decision, is_owed: claim.is_owed };
     for item in &completion.outbox_items {
         counters.last_number = item.id.0;
-        put_outbox_item(connection, claim, item).await?;
+        outbox::put_item(connection, owner, item).await?;
+    }
+    if let Some(proposal) = &completion.proposal {
+        proposals::put(connection, claim, &completion.outbox_items, proposal).await?;
     }
     if let (Some(outcome), Event::Post(item)) = (completion.unsent, &claim.event) {
         end_outbox_items(connection, item, outcome).await?;
@@ -256,27 +261,6 @@ async fn write_completion(
     if let Some(next) = completion.next_decision {
         open_next_decision(connection, counters, claim, next, now).await?;
     }
-    Ok(())
-}
-
-async fn put_outbox_item(
-    connection: &mut Connection,
-    claim: &Claim,
-    item: &OutboxItem,
-) -> Result<(), StoreError> {
-    let put = query(sql::PUT_OUTBOX_ITEM)
-        .bind(item.id.0)
-        .bind(item.first_in_draft.0)
-        .bind(item.conversation.workspace.as_str())
-        .bind(item.conversation.channel.as_str())
-        .bind(rows::thread_column(&item.conversation))
-        .bind(claim.decision.0)
-        .bind(&*item.key)
-        .bind(&*item.text)
-        .bind(json!(*item.metadata).to_string())
-        .bind(item.reaction_to.as_ref().map(|message| message.as_str()))
-        .bind(i64::from(!claim.is_owed && item.reaction_to.is_none()));
-    put.execute(connection).await?;
     Ok(())
 }
 

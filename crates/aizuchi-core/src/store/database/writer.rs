@@ -487,7 +487,13 @@ async fn drop_exchanges(
     before: Timestamp,
     max_bytes: u64,
 ) -> Result<(), StoreError> {
-    let texts = [sql::DROP_EXCHANGES, sql::DROP_DEAD_LETTER_TEXT, sql::DROP_DEAD_OUTBOX_TEXT];
+    let texts = [
+        sql::DROP_EXCHANGES,
+        sql::DROP_DEAD_LETTER_TEXT,
+        sql::DROP_DEAD_OUTBOX_TEXT,
+        sql::proposals::ERASE_LAPSED_ITEMS,
+        sql::proposals::LAPSE_PROPOSALS,
+    ];
     let lineage = [
         sql::DROP_SPENDING,
         sql::DROP_EXCHANGE_MESSAGES,

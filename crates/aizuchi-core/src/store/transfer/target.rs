@@ -229,7 +229,12 @@ impl TransferTarget {
     /// then.
     pub async fn note_restored(&mut self, at: Timestamp) -> Result<(), StoreError> {
         query(sql::NOTE_RESTORED).bind(at.as_millisecond()).execute(&mut self.connection).await?;
-        query(sql::LOOK_FOR_POSTS).execute(&mut self.connection).await.map(|_| ())
+        query(sql::LOOK_FOR_POSTS).execute(&mut self.connection).await?;
+        // What somebody could still approve then was perhaps posted since, and its moment has passed.
+        for statement in [sql::proposals::ERASE_LAPSED_ITEMS, sql::proposals::LAPSE_PROPOSALS] {
+            query(statement).bind(i64::MAX).execute(&mut self.connection).await?;
+        }
+        Ok(())
     }
 
     /// Begins to forget those of its users whom the database that is replaced has forgotten since the backup was made.

@@ -13,6 +13,7 @@ use crate::chat::{
 use crate::context::links::MessageLinks;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
+use crate::decision::proposal::{Proposal, ProposalLabel};
 use crate::decision::{
     Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, FirstReply,
     ModelExchange,
@@ -34,7 +35,8 @@ use crate::store::volatile::{
 use crate::store::{
     Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
     DecisionQuery, FilteredMessages, MessageFilter, MessageQuery, MessageRange, PrivateRead,
-    PrivateReadQuery, PrivateReads, ReactionGroup, RecentCall, Spending, StoreError, StoredMessage,
+    PrivateReadQuery, PrivateReads, ProposalQuery, ReactionGroup, RecentCall, Spending, StoreError,
+    StoredMessage,
 };
 
 #[async_trait]
@@ -75,6 +77,22 @@ impl Archive for VolatileStore {
         let message = record
             .and_then(|record| record.messages.iter().find(|message| message.message.id == *id));
         Ok(message.map(|message| state.to_stored_message(message)))
+    }
+
+    async fn proposals(
+        &self,
+        query: &ProposalQuery,
+        now: Timestamp,
+    ) -> Result<Vec<Proposal>, StoreError> {
+        Ok(self.lock().current_proposals(query, now))
+    }
+
+    async fn proposal_labels(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError> {
+        Ok(self.lock().proposal_labels(workspace, limit))
     }
 
     async fn threads_since(

@@ -312,6 +312,10 @@ impl VolatileState {
             Order::MarkDecision { id, mark, by, .. } => {
                 return self.mark_decision(id, mark, by, truncate_to_milliseconds(now));
             }
+            Order::DecideProposal { workspace, id, choice, by } => {
+                let now = truncate_to_milliseconds(now);
+                return self.decide_proposal(&workspace, id, &choice, by, now);
+            }
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
@@ -375,6 +379,7 @@ impl VolatileState {
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
+            | Order::DecideProposal { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }

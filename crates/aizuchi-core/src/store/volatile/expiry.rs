@@ -141,6 +141,7 @@ impl VolatileState {
         self.erase_dead_letters(|letter| {
             letter.decision.is_some_and(|decision| ids.contains(&decision))
         });
+        self.erase_proposals(|decision| ids.contains(&decision));
     }
 
     fn expire_reasons(&mut self, ids: &[DecisionId]) {

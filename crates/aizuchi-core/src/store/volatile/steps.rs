@@ -259,10 +259,16 @@ impl VolatileState {
         now: Timestamp,
     ) {
         let conversation = claim.event.conversation().clone();
-        for item in completion.outbox_items {
-            self.last_number = item.id.0;
-            let is_unsolicited = !claim.is_owed && item.reaction_to.is_none();
-            self.outbox.insert(item.id, OutboxRecord { item, is_posted: false, is_unsolicited });
+        match completion.proposal {
+            Some(proposal) => self.put_proposal(claim, completion.outbox_items, &proposal),
+            None => {
+                for item in completion.outbox_items {
+                    self.last_number = item.id.0;
+                    let is_unsolicited = !claim.is_owed && item.reaction_to.is_none();
+                    let record = OutboxRecord { item, is_posted: false, is_unsolicited };
+                    self.outbox.insert(record.item.id, record);
+                }
+            }
         }
         if let (Some(outcome), Event::Post(item)) = (completion.unsent, &claim.event) {
             self.end_outbox_items(claim.decision, item, outcome);
@@ -319,7 +325,10 @@ impl VolatileState {
         if let Some(state) = decision.state_hash {
             let is_silent = matches!(
                 closed.ended,
-                DecisionResult::ChoseSilence | DecisionResult::Reacted | DecisionResult::Muted
+                DecisionResult::ChoseSilence
+                    | DecisionResult::Reacted
+                    | DecisionResult::Muted
+                    | DecisionResult::Proposed
             );
             record.silent_state = is_silent.then_some(state);
         }

@@ -237,7 +237,12 @@ impl Inspector {
                 Some(DecisionResult::Dropped) => {
                     row.why.as_deref() == Some(message_deleted(Language::En))
                 }
-                Some(DecisionResult::ChoseSilence | DecisionResult::Reacted) | None => false,
+                Some(
+                    DecisionResult::ChoseSilence
+                    | DecisionResult::Reacted
+                    | DecisionResult::Proposed,
+                )
+                | None => false,
             });
             if !has_reason {
                 let how = format!("{id} has neither an answer nor a reason: {row:?}");

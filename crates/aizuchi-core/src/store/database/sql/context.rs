@@ -130,7 +130,7 @@ statements! {
                  WHERE workspace = ?1 AND ended_ms IS NULL
                     AND (channel = '' OR channel = ?2 AND thread IN ('', ?3))
                  ORDER BY number) AS part) AS orders,
-            (SELECT CASE WHEN ended IN ('chose_silence', 'reacted', 'muted') THEN state END FROM decisions
+            (SELECT CASE WHEN ended IN ('chose_silence', 'reacted', 'muted', 'proposed') THEN state END FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
                 AND closed_ms IS NOT NULL AND state IS NOT NULL
              ORDER BY id DESC LIMIT 1) AS silent_state,

@@ -1,0 +1,290 @@
+//! Words that somebody approves before they are said: what is proposed, what somebody chose, and what these choices say
+//! about the judge's confidence.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{ConversationId, MessageId};
+use crate::decision::mark::Mark;
+use crate::decision::{DecisionId, DecisionResult};
+
+/// The number of a proposal: that of the first part of its draft.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(transparent)]
+pub struct ProposalId(pub i64);
+
+impl fmt::Display for ProposalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What somebody wants to become of a proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProposalChoice {
+    SayIt,
+    /// Say this instead, in posts of this order; never empty.
+    Edit(Vec<String>),
+    NotNow,
+    NeverLikeThis,
+}
+
+impl ProposalChoice {
+    pub fn state(&self) -> ProposalState {
+        match self {
+            ProposalChoice::SayIt => ProposalState::Approved,
+            ProposalChoice::Edit(_) => ProposalState::Edited,
+            ProposalChoice::NotNow => ProposalState::Declined,
+            ProposalChoice::NeverLikeThis => ProposalState::Never,
+        }
+    }
+
+    /// What it says about the decision to speak. Whoever changes the words wants that it speaks.
+    pub fn mark(&self) -> Mark {
+        match self {
+            ProposalChoice::SayIt | ProposalChoice::Edit(_) => Mark::Right,
+            ProposalChoice::NotNow | ProposalChoice::NeverLikeThis => Mark::ShouldHaveKeptSilent,
+        }
+    }
+}
+
+/// What became of a proposal.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    schemars::JsonSchema,
+)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalState {
+    /// Nobody has decided yet.
+    Open,
+    /// To be said as it is.
+    Approved,
+    /// To be said in somebody's own words.
+    Edited,
+    Declined,
+    /// Declined, as something that it should not say at all.
+    Never,
+    /// The moment has passed.
+    Lapsed,
+}
+
+impl ProposalState {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether somebody wanted it to be said.
+    pub fn is_approved(self) -> bool {
+        match self {
+            ProposalState::Approved | ProposalState::Edited => true,
+            ProposalState::Open
+            | ProposalState::Declined
+            | ProposalState::Never
+            | ProposalState::Lapsed => false,
+        }
+    }
+}
+
+/// What the persona would say unasked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    pub id: ProposalId,
+    pub decision: DecisionId,
+    pub conversation: ConversationId,
+    /// The words, while it is open and nothing behind them has changed.
+    pub text: Option<Arc<str>>,
+    /// The message that it answers.
+    pub about: Option<MessageId>,
+    /// Why the persona would speak, or what became of it, for users.
+    pub why: Option<Arc<str>>,
+    /// How sure the judge was.
+    pub confidence: Option<f64>,
+    pub made: Timestamp,
+    pub expires: Timestamp,
+    pub state: ProposalState,
+    /// The name under which somebody signed in who decided, and when; empty for somebody on this machine without a
+    /// sign-in.
+    pub decided: Option<(Arc<str>, Timestamp)>,
+}
+
+impl Proposal {
+    /// How it stands at `now`, given its row. An open one lapses when its time is over or its words are gone; an
+    /// approved one, if its decision ended otherwise than with its post.
+    pub fn at(self, now: Timestamp, decision: Option<ClosedDecision>) -> Self {
+        let is_gone = self.text.is_none() || self.expires <= now;
+        let has_lapsed = match self.state {
+            ProposalState::Open => is_gone,
+            ProposalState::Approved | ProposalState::Edited => {
+                decision.is_some_and(|decision| !decision.is_own_post())
+            }
+            ProposalState::Declined | ProposalState::Never | ProposalState::Lapsed => false,
+        };
+        let state = if has_lapsed { ProposalState::Lapsed } else { self.state };
+        let text = self.text.filter(|_| state == ProposalState::Open);
+        Self { state, text, ..self }
+    }
+}
+
+/// How the decision of a proposal closed in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClosedDecision {
+    pub ended: DecisionResult,
+    pub is_addressed: bool,
+}
+
+impl ClosedDecision {
+    /// Whether the proposal was posted, or failed to be. A mention may have come first, and was answered instead.
+    fn is_own_post(self) -> bool {
+        !self.is_addressed && matches!(self.ended, DecisionResult::Spoke | DecisionResult::Failed)
+    }
+}
+
+/// A proposal that somebody decided, as a label of the judge's confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProposalLabel {
+    pub confidence: f64,
+    pub is_approved: bool,
+}
+
+/// From so many labels on they say something.
+pub const MIN_LABELS: usize = 30;
+/// The share of a threshold's proposals that somebody has to have approved.
+const GOOD_SHARE: f64 = 0.9;
+/// How many labels a threshold has to have above it.
+const MIN_LABELS_ABOVE: usize = 10;
+
+/// With a confidence of at least that, somebody approved this share of what was proposed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrustedConfidence {
+    pub least: f64,
+    pub share: f64,
+}
+
+impl TrustedConfidence {
+    /// The lowest confidence above which nearly all was approved, if the labels are enough to say so.
+    pub fn from_labels(labels: &[ProposalLabel]) -> Option<Self> {
+        if labels.len() < MIN_LABELS {
+            return None;
+        }
+        let mut descending: Vec<&ProposalLabel> = labels.iter().collect();
+        descending.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
+        let (mut above, mut approved, mut found) = (0, 0, None);
+        // Labels of one confidence stand on the same side of every threshold.
+        for equal in descending.chunk_by(|one, other| one.confidence == other.confidence) {
+            above += equal.len();
+            approved += equal.iter().filter(|label| label.is_approved).count();
+            let share = approved as f64 / above as f64;
+            if above >= MIN_LABELS_ABOVE && share >= GOOD_SHARE {
+                found = equal.first().map(|label| Self { least: label.confidence, share });
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{ChannelId, WorkspaceId};
+
+    fn proposal(state: ProposalState, text: Option<&str>) -> Proposal {
+        Proposal {
+            id: ProposalId(1),
+            decision: DecisionId(1),
+            conversation: ConversationId {
+                workspace: WorkspaceId::new("w"),
+                channel: ChannelId::new("c"),
+                thread: None,
+            },
+            text: text.map(Arc::from),
+            about: None,
+            why: None,
+            confidence: None,
+            made: Timestamp::UNIX_EPOCH,
+            expires: Timestamp::from_second(60).unwrap(),
+            state,
+            decided: None,
+        }
+    }
+
+    #[test]
+    fn a_proposal_lapses_when_its_moment_has_passed() {
+        use DecisionResult::{Dropped, Failed, Spoke};
+        use ProposalState::{Approved, Declined, Edited, Lapsed, Never, Open};
+        let closed = |ended, is_addressed| Some(ClosedDecision { ended, is_addressed });
+        for (state, text, second, decision, expected) in [
+            (Open, Some("hi"), 59, closed(DecisionResult::Proposed, false), Open),
+            (Open, Some("hi"), 60, closed(DecisionResult::Proposed, false), Lapsed),
+            (Open, None, 10, closed(DecisionResult::Proposed, false), Lapsed),
+            (Approved, None, 90, None, Approved),
+            (Approved, None, 90, closed(Spoke, false), Approved),
+            (Edited, None, 90, closed(Failed, false), Edited),
+            (Edited, None, 90, closed(Dropped, false), Lapsed),
+            (Approved, None, 90, closed(Spoke, true), Lapsed),
+            (Declined, None, 90, closed(DecisionResult::Proposed, false), Declined),
+            (Never, None, 90, closed(DecisionResult::Proposed, false), Never),
+            (Lapsed, None, 90, None, Lapsed),
+        ] {
+            let now = Timestamp::from_second(second).unwrap();
+            let found = proposal(state, text).at(now, decision);
+            assert_eq!(found.state, expected, "{state:?} {second} {decision:?}");
+            assert_eq!(found.text.is_some(), expected == Open);
+        }
+    }
+
+    #[test]
+    fn a_click_says_whether_it_should_have_spoken() {
+        let edit = ProposalChoice::Edit(vec!["hi".to_owned()]);
+        for (choice, mark, is_approved) in [
+            (ProposalChoice::SayIt, Mark::Right, true),
+            (edit, Mark::Right, true),
+            (ProposalChoice::NotNow, Mark::ShouldHaveKeptSilent, false),
+            (ProposalChoice::NeverLikeThis, Mark::ShouldHaveKeptSilent, false),
+        ] {
+            assert_eq!((choice.mark(), choice.state().is_approved()), (mark, is_approved));
+        }
+    }
+
+    #[test]
+    fn confidence_is_trusted_from_where_nearly_all_was_approved() {
+        let label = |confidence, is_approved| ProposalLabel { confidence, is_approved };
+        let some = |count: usize, confidence, approved: usize| {
+            (0..count).map(move |number| label(confidence, number < approved))
+        };
+        let found = |labels: Vec<ProposalLabel>| TrustedConfidence::from_labels(&labels);
+        assert_eq!(found(Vec::new()), None);
+        assert_eq!(found(some(29, 0.9, 29).collect()), None, "too few labels");
+        let all = found(some(30, 0.9, 30).collect());
+        assert_eq!(all, Some(TrustedConfidence { least: 0.9, share: 1.0 }));
+        let mixed: Vec<ProposalLabel> =
+            some(15, 0.7, 3).chain(some(20, 0.8, 19)).chain(some(5, 0.95, 5)).collect();
+        let mixed = found(mixed);
+        assert_eq!(mixed, Some(TrustedConfidence { least: 0.8, share: 24.0 / 25.0 }));
+        let few_above = some(5, 0.95, 5).chain(some(30, 0.8, 10)).collect();
+        assert_eq!(found(few_above), None, "five labels are too few for a threshold");
+        assert_eq!(found(some(40, 0.8, 10).collect()), None);
+    }
+}

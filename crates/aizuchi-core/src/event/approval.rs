@@ -1,0 +1,155 @@
+//! A proposal that somebody approved: its words are posted next in their conversation, and what users wrote meanwhile is
+//! judged afterwards.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::decision::DecisionId;
+use crate::event::completion::NewNumbers;
+use crate::event::step::{PendingState, Step, new_step};
+use crate::event::{DraftMetadata, Event, OutboxItem};
+
+/// The approved words take their turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// The decision that waited to be judged there. Its messages and its model calls are the proposal's now, whose
+    /// decision is open again, and a conversation has one open decision.
+    pub absorbed: Option<DecisionId>,
+}
+
+/// The rows of what somebody approved: `proposed` as it is, or in the words `edited`.
+pub fn approved_items(
+    proposed: &[OutboxItem],
+    edited: Option<&[String]>,
+    numbers: NewNumbers<'_>,
+) -> Vec<OutboxItem> {
+    let Some(first) = proposed.first() else { return Vec::new() };
+    let texts = match edited {
+        Some(texts) => texts.to_vec(),
+        None => proposed.iter().map(|item| item.text.to_string()).collect(),
+    };
+    let metadata = DraftMetadata { is_approved: true, ..(*first.metadata).clone() };
+    numbers.items(&first.conversation, texts, &Arc::new(metadata))
+}
+
+impl PendingState {
+    /// Posts an approved item next. `None` while somebody is being answered in the conversation, or a model is asked
+    /// about it: one conversation never does two things at the same time.
+    pub fn post_approved(
+        &mut self,
+        item: OutboxItem,
+        decision: DecisionId,
+        now: Timestamp,
+    ) -> Option<Approval> {
+        let post = Event::Post(item);
+        // Somebody wants these words, so they are neither written again nor judged again.
+        let posting = |step: Step| Step { redrafts: 1, second_looks: 1, ..step };
+        let Some(waiting) = &self.step else {
+            self.step = Some(posting(new_step(post, now, decision, 1)));
+            return Some(Approval { absorbed: None });
+        };
+        if waiting.has_work() {
+            return None;
+        }
+        let absorbed = Some(waiting.decision).filter(|other| *other != decision);
+        self.step = Some(Step {
+            follow_up_due: Some(waiting.due),
+            waiting_since: waiting.waiting_since,
+            ..posting(new_step(post, now, decision, waiting.generation + 1))
+        });
+        Some(Approval { absorbed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{ChannelId, ConversationId, WorkspaceId};
+    use crate::decision::DecisionResult;
+    use crate::event::OutboxItemId;
+    use crate::event::step::Lease;
+    use crate::memory::Lineage;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn conversation() -> ConversationId {
+        let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c"));
+        ConversationId { workspace, channel, thread: None }
+    }
+
+    fn items(texts: &[&str], last_id: i64) -> Vec<OutboxItem> {
+        let metadata = DraftMetadata {
+            owed: Vec::new(),
+            about: None,
+            lineage: Lineage::default(),
+            seen_revision: 0,
+            ends: DecisionResult::Spoke,
+            why: "nobody answers".to_owned(),
+            only_for: None,
+            is_public: false,
+            is_approved: false,
+        };
+        let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+        let numbers = NewNumbers { last_id, installation: "0a1b" };
+        numbers.items(&conversation(), texts, &Arc::new(metadata))
+    }
+
+    fn waiting(event: Event, lease: Option<Lease>) -> PendingState {
+        let step =
+            Step { lease, waiting_since: at(5), ..new_step(event, at(60), DecisionId(9), 3) };
+        PendingState { step: Some(step), owed: Vec::new() }
+    }
+
+    #[test]
+    fn approved_words_come_before_a_judgment_that_waits() {
+        let item = items(&["hello"], 20).remove(0);
+        let mut idle = PendingState::default();
+        let approval = idle.post_approved(item.clone(), DecisionId(7), at(10));
+        assert_eq!(approval, Some(Approval { absorbed: None }));
+        let step = idle.step.unwrap();
+        assert_eq!((step.due, step.decision, step.follow_up_due), (at(10), DecisionId(7), None));
+
+        let mut judging = waiting(Event::Judge(conversation()), None);
+        let approval = judging.post_approved(item.clone(), DecisionId(7), at(10));
+        assert_eq!(approval, Some(Approval { absorbed: Some(DecisionId(9)) }));
+        let step = judging.step.unwrap();
+        assert_eq!(step.event, Event::Post(item));
+        assert_eq!((step.generation, step.follow_up_due), (4, Some(at(60))));
+        assert_eq!((step.waiting_since, step.redrafts, step.second_looks), (at(5), 1, 1));
+    }
+
+    #[test]
+    fn approved_words_wait_for_what_has_begun() {
+        let parts = items(&["hello", "there"], 20);
+        let (item, other) = (&parts[0], &parts[1]);
+        let lease = Lease { token: 1, until: at(90) };
+        for busy in [
+            waiting(Event::Judge(conversation()), Some(lease)),
+            waiting(Event::Reply(conversation()), None),
+            waiting(Event::Post(other.clone()), None),
+        ] {
+            let mut pending = busy.clone();
+            assert_eq!(pending.post_approved(item.clone(), DecisionId(7), at(10)), None);
+            assert_eq!(pending, busy, "nothing has changed");
+        }
+    }
+
+    #[test]
+    fn what_is_posted_are_the_approved_words() {
+        let proposed = items(&["one", "two"], 20);
+        let numbers = NewNumbers { last_id: 30, installation: "0a1b" };
+        let texts = |items: &[OutboxItem]| {
+            items.iter().map(|item| (item.id.0, item.text.to_string())).collect::<Vec<_>>()
+        };
+        let as_is = approved_items(&proposed, None, numbers);
+        assert_eq!(texts(&as_is), [(31, "one".to_owned()), (32, "two".to_owned())]);
+        assert!(as_is.iter().all(|item| item.metadata.is_approved));
+        assert!(as_is.iter().all(|item| item.first_in_draft == OutboxItemId(31)));
+        let edited = approved_items(&proposed, Some(&["shorter".to_owned()]), numbers);
+        assert_eq!(texts(&edited), [(31, "shorter".to_owned())]);
+        assert_eq!(approved_items(&[], None, numbers), []);
+    }
+}

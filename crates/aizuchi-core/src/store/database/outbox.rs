@@ -1,0 +1,38 @@
+//! New rows of the outbox.
+
+use serde_json::json;
+
+use crate::decision::DecisionId;
+use crate::event::OutboxItem;
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::{rows, sql};
+
+/// What a new row belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemOwner {
+    pub decision: DecisionId,
+    /// Whether a user waits for it.
+    pub is_owed: bool,
+}
+
+pub async fn put_item(
+    connection: &mut Connection,
+    owner: ItemOwner,
+    item: &OutboxItem,
+) -> Result<(), StoreError> {
+    let put = query(sql::PUT_OUTBOX_ITEM)
+        .bind(item.id.0)
+        .bind(item.first_in_draft.0)
+        .bind(item.conversation.workspace.as_str())
+        .bind(item.conversation.channel.as_str())
+        .bind(rows::thread_column(&item.conversation))
+        .bind(owner.decision.0)
+        .bind(&*item.key)
+        .bind(&*item.text)
+        .bind(json!(*item.metadata).to_string())
+        .bind(item.reaction_to.as_ref().map(|message| message.as_str()))
+        .bind(i64::from(!owner.is_owed && item.reaction_to.is_none()));
+    put.execute(connection).await?;
+    Ok(())
+}

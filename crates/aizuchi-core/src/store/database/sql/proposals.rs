@@ -1,0 +1,60 @@
+//! The statements about words that somebody approves before they are said.
+
+statements! {
+    /// How sure the judge was stands in its verdict.
+    VERDICT = "SELECT judgment FROM decisions WHERE id = ?1";
+    PUT_PROPOSAL = "
+        INSERT INTO proposals
+            (id, workspace, channel, thread, decision, confidence, made_ms, expires_ms, state)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'open')";
+    /// The new rows of a draft are not to be posted.
+    HOLD_OUTBOX_ITEMS = "UPDATE outbox SET state = 'proposed' WHERE draft = ?1 AND state = 'draft'";
+    PROPOSAL = "
+        SELECT id, workspace, channel, thread, decision, expires_ms, state
+        FROM proposals
+        WHERE workspace = ?1 AND id = ?2";
+    /// The words of a proposal, in their order.
+    PROPOSED_ITEMS = "
+        SELECT id, draft, workspace, channel, thread, key, text, notes, reaction_on, dispatched_ms
+        FROM outbox WHERE draft = ?1 AND state = 'proposed' ORDER BY id";
+    ERASE_PROPOSED_ITEMS = "
+        UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
+        WHERE draft = ?1 AND state = 'proposed'";
+    DECIDE_PROPOSAL = "
+        UPDATE proposals SET state = ?2, decided_by = ?3, decided_ms = ?4 WHERE id = ?1";
+    REOPEN_DECISION = "
+        UPDATE decisions SET closed_ms = NULL, ended = NULL, gate = NULL, why = NULL, revision = ?2
+        WHERE id = ?1 AND ended = 'proposed'";
+    // What belongs to the decision ?2 belongs to ?1 from now on.
+
+    ABSORB_MESSAGES = "UPDATE messages SET decision = ?1 WHERE decision = ?2";
+    ABSORB_ATTEMPTS = "UPDATE attempts SET decision = ?1 WHERE decision = ?2";
+    ABSORB_OUTBOX_ITEMS = "UPDATE outbox SET decision = ?1 WHERE decision = ?2";
+    DROP_DECISION = "DELETE FROM decisions WHERE id = ?1";
+    // What nobody has decided by ?1.
+
+    ERASE_LAPSED_ITEMS = "
+        UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
+        WHERE state = 'proposed' AND draft IN
+            (SELECT p.id FROM proposals AS p WHERE p.state = 'open' AND p.expires_ms <= ?1)";
+    LAPSE_PROPOSALS = "
+        UPDATE proposals SET state = 'lapsed' WHERE state = 'open' AND expires_ms <= ?1";
+    /// The newest of the workspace ?1; null: of all.
+    PROPOSALS = "
+        SELECT p.id, p.workspace, p.channel, p.thread, p.decision, p.confidence, p.made_ms, p.expires_ms, p.state,
+            p.decided_by, p.decided_ms, d.ended, d.is_addressed, d.why,
+            (SELECT json_group_array(text) FROM
+                (SELECT text FROM outbox WHERE draft = p.id AND state = 'proposed' ORDER BY id) AS part) AS texts,
+            (SELECT notes FROM outbox WHERE id = p.id) AS notes
+        FROM proposals AS p
+        JOIN decisions AS d ON d.id = p.decision
+        WHERE (CAST(?1 AS TEXT) IS NULL OR p.workspace = CAST(?1 AS TEXT))
+        ORDER BY p.id DESC
+        LIMIT +?2";
+    /// The newest that somebody has decided in the workspace ?1.
+    PROPOSAL_LABELS = "
+        SELECT channel, confidence, state FROM proposals
+        WHERE workspace = ?1 AND decided_ms IS NOT NULL AND confidence IS NOT NULL
+        ORDER BY decided_ms DESC, id DESC
+        LIMIT +?2";
+}
