@@ -337,6 +337,9 @@ async fn a_description_counts_against_the_budget() {
         let rulebook = Rulebook { workspace_limits: limits, ..Rulebook::default() };
         let options = HarnessOptions::from_rulebook(rulebook);
         let (harness, eyes) = seeing_with(store, options).await;
+        // The first call may go over the limit.
+        harness.says("bob", "@Aizuchi are you there?").await;
+        harness.pass(10).await;
         sends(&harness, "f1", "@Aizuchi look", vec![picture("F1", "boat.png")]).await;
         harness.pass(10).await;
         assert_eq!(eyes.verbs(), "");

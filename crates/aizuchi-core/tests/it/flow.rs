@@ -228,7 +228,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             RunnerSettings { lease: SignedDuration::from_secs(100), ..RunnerSettings::default() };
         let refused =
             Runner::new(agent, Arc::default(), Arc::default(), settings).err().unwrap().to_string();
-        assert_eq!(refused, "the lease of 1m 40s is not longer than a step may take (2m 15s)");
+        assert_eq!(refused, "the lease of 1m 40s is not longer than a step may take (2m 45s)");
     })
     .await;
 }

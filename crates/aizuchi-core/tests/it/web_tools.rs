@@ -91,7 +91,7 @@ async fn a_page_of_the_conversation_is_read_quoted_and_named() {
     let expected = format!(
         "Prune them in March, see <{base}/more> and {bare}/most.\n\nSources: <{base}/garden/roses>"
     );
-    assert_eq!(harness.platform.posted_texts(), [expected]);
+    assert_eq!(harness.platform.posted_texts().join("\n\n"), expected);
     let asked = last_prompt(&harness).await;
     let read = format!(
         "- web_fetch {{\"url\":\"{base}/roses\"}}\n> **Roses**\n> <{base}/garden/roses>\n\

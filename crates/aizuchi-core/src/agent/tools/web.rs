@@ -16,8 +16,8 @@ use crate::prompt::inert::to_inert_text;
 use crate::texts;
 use crate::web_access::usage::Person;
 use crate::web_access::{
-    MAX_ADDRESS_BYTES, OfferedWebTools, Page, RefusedAddress, SearchAnswer, SearchResult, WebError,
-    WebLimit, WebTools,
+    MAX_ADDRESS_BYTES, Page, RefusedAddress, SearchAnswer, SearchResult, WebError, WebLimit,
+    WebTools,
 };
 
 /// How many sources are named beneath an answer.
@@ -70,10 +70,6 @@ enum Part {
 impl WebSession {
     pub fn new(tools: WebTools, clock: Clock, deadline: Timestamp, person: Option<Person>) -> Self {
         Self { tools, clock, deadline, person, calls: 0, sources: Vec::new() }
-    }
-
-    pub fn offered(&self) -> OfferedWebTools {
-        self.tools.offered()
     }
 
     /// Counts a call, unless a limit is reached.
