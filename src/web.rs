@@ -27,6 +27,7 @@ mod orders;
 mod standing_orders;
 mod dead_letters;
 mod private_reads;
+mod proposals;
 mod memories;
 mod models;
 mod demo;
@@ -204,7 +205,12 @@ fn router(web: Arc<Web>) -> Router {
         .route("/", get(page::room))
         .route("/static/{*file}", get(page::file))
         .route("/console", get(console::overview::page))
-        .route("/console/queue", get(console::queue::page))
+        .route(
+            "/console/queue",
+            get(console::queue::page)
+                .post(console::queue::decide)
+                .layer(DefaultBodyLimit::max(MAX_TEXT_BYTES)),
+        )
         .route("/console/figures", get(console::figures::page))
         .route("/console/api", get(api_page::page))
         .route("/api/openapi.json", get(openapi::serve))

@@ -122,6 +122,7 @@ fn is_for_viewers(method: &Method, path: &str) -> bool {
         "/api/figures",
         "/api/models",
         "/api/dead-letters",
+        "/api/proposals",
         "/api/memories",
         "/api/memory-changes",
         "/api/health",

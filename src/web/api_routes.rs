@@ -25,12 +25,14 @@ use crate::web::models::{ChoiceBody, ModelsAnswer};
 use crate::web::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
 use crate::web::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
+use crate::web::proposals::{ProposalBody, ProposalsAnswer};
 use crate::web::standing_orders::{StandingOrderBody, StandingOrdersAnswer, StandingOrdersQuery};
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, figures, judge_again,
-    marks, memories, models, order_journal, orders, private_reads, standing_orders, workspaces,
+    marks, memories, models, order_journal, orders, private_reads, proposals, standing_orders,
+    workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -323,6 +325,22 @@ fn ledger() -> Vec<Endpoint> {
         )
         .body::<JudgeBody>()
         .answers::<JudgedAgainAnswer>(),
+        Endpoint::new(
+            ("GET", "/api/proposals"),
+            ("listProposals", topic),
+            texts::list_proposals,
+            get(proposals::list),
+        )
+        .query::<WorkspaceFilter>()
+        .answers::<ProposalsAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/proposals/{id}"),
+            ("decideProposal", topic),
+            texts::decide_proposal,
+            post(proposals::post),
+        )
+        .body::<ProposalBody>()
+        .within(MAX_TEXT_BYTES),
         Endpoint::new(
             ("GET", "/api/dead-letters"),
             ("listDeadLetters", topic),

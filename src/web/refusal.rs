@@ -78,6 +78,7 @@ pub enum Refusal {
     },
     NoDecision,
     NoDeadLetter,
+    NoProposal,
     NoMemory,
     NoMemo,
     // What an address lacks.
@@ -221,6 +222,7 @@ impl Refusal {
             }
             Refusal::NoDecision => told::no_decision,
             Refusal::NoDeadLetter => told::no_dead_letter,
+            Refusal::NoProposal => told::no_proposal,
             Refusal::NoMemory => told::no_memory,
             Refusal::NoMemo => told::no_memo,
             Refusal::OnlyLocal => told::only_local,
@@ -351,6 +353,7 @@ mod tests {
             Refusal::UnknownUser { id: id(), workspace: workspace() },
             Refusal::NoDecision,
             Refusal::NoDeadLetter,
+            Refusal::NoProposal,
             Refusal::NoMemory,
             Refusal::NoMemo,
             Refusal::OnlyLocal,
@@ -548,7 +551,7 @@ mod tests {
             (
                 404,
                 "no_file nothing_here unknown_channel unknown_dead_letter unknown_decision unknown_memo \
-                unknown_memory unknown_message unknown_thread unknown_user unknown_workspace \
+                unknown_memory unknown_message unknown_proposal unknown_thread unknown_user unknown_workspace \
                 webhook_unused",
             ),
             (405, "wrong_method"),

@@ -15,6 +15,7 @@ use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, ApiResult, Web};
 use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::Decision;
+use aizuchi_core::decision::proposal::Proposal;
 use aizuchi_core::event::DeadLetter;
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
@@ -149,6 +150,8 @@ pub enum Shown<'a> {
     Decisions(&'a [Decision]),
     /// With the texts that were not posted.
     DeadLetters(&'a [DeadLetter]),
+    /// With the words that may be approved.
+    Proposals(&'a [Proposal]),
     Memories(&'a [Memory]),
     Memos(&'a [(MemoryId, Memo)]),
     /// What holds in these channels, which are private and readable.
@@ -191,7 +194,9 @@ pub async fn record_look(
             (PrivateText::Memories, private.map(|(_, memo)| memo.channel.clone()).collect())
         }
         Shown::OrdersOf(channels) => (PrivateText::Messages, channels.clone()),
-        Shown::Decisions(_) | Shown::DeadLetters(_) if !access.may_read_models(workspace) => {
+        Shown::Decisions(_) | Shown::DeadLetters(_) | Shown::Proposals(_)
+            if !access.may_read_models(workspace) =>
+        {
             return Ok(());
         }
         Shown::Decisions(decisions) => {
@@ -200,6 +205,13 @@ pub async fn record_look(
         Shown::DeadLetters(letters) => {
             let channels = channels_of_letters(web, workspace, letters).await?;
             (PrivateText::DeadLetters, channels)
+        }
+        Shown::Proposals(proposals) => {
+            let public = public_channels(web, workspace).await?;
+            let open = proposals.iter().filter(|proposal| proposal.text.is_some());
+            let channels = open.map(|proposal| proposal.conversation.channel.clone());
+            let private = channels.filter(|channel| !public.contains(channel));
+            (PrivateText::Proposals, private.collect())
         }
     };
     for channel in channels {

@@ -99,6 +99,7 @@ async fn every_page(harness: &SlackHarness, workspace: &str) -> Vec<String> {
         "/api/health",
         "/api/status",
         "/api/dead-letters",
+        "/api/proposals",
         "/api/private-reads",
         "/api/channels",
         "/api/room",

@@ -44,6 +44,7 @@ mod models;
 mod openapi;
 mod orders;
 mod program;
+mod proposals;
 mod prompt_command;
 mod refusals;
 mod reload;

@@ -1014,10 +1014,11 @@ pub struct FilteredMessages {
     pub limit: usize,
 }
 
-/// The newest proposals, of one workspace or of all.
+/// The newest proposals before one of them, of one workspace or of all.
 #[derive(Clone, Debug)]
 pub struct ProposalQuery {
     pub workspace: Option<WorkspaceId>,
+    pub before: Option<ProposalId>,
     pub limit: usize,
 }
 

@@ -1,12 +1,13 @@
 //! The page of what is stuck and of the program's health.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::rejection::QueryRejection;
+use axum::Form;
+use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Extension, Query, State};
-use axum::response::Html;
+use axum::response::{Html, Redirect};
 use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
@@ -17,9 +18,17 @@ use crate::web::console::layout::{
 use crate::web::dead_letters::Letters;
 use crate::web::language::PageLanguage;
 use crate::web::models::ProblemView;
+use crate::web::own_page::{self, OwnPage};
 use crate::web::private_reads::ReadsPage;
-use crate::web::{ApiProblem, Web, dead_letters, models, private_reads, views, workspaces};
-use aizuchi_core::chat::{Channel, ChannelId, WorkspaceId};
+use crate::web::proposals::{ProposalAction, Wish};
+use crate::web::refusal::Refusal;
+use crate::web::{
+    ApiProblem, Web, dead_letters, models, private_reads, proposals, views, workspaces,
+};
+use aizuchi_core::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
+use aizuchi_core::decision::proposal::{
+    Proposal, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
+};
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::PrivateReads;
@@ -35,6 +44,8 @@ struct QueuePage<'a> {
     workspace: String,
     /// Where the lists begin, and where forms lead back to.
     address: String,
+    proposals: Vec<ProposalCard>,
+    decided: Vec<DecidedView>,
     letters: Vec<LetterView>,
     letters_part: ListPart,
     steps: Vec<WaitingView>,
@@ -56,6 +67,31 @@ struct PlaceView {
     address: String,
     /// Its label.
     workspace: String,
+}
+
+/// What it would say, and the forms with which somebody decides.
+struct ProposalCard {
+    id: i64,
+    place: PlaceView,
+    /// The page of its decision.
+    decision: String,
+    why: Option<String>,
+    confidence: Option<String>,
+    expires: TimeView,
+    /// `None`: the visitor may not read it, and so not decide.
+    text: Option<String>,
+    /// What was learned from the clicks in this channel.
+    trusted: Option<String>,
+}
+
+/// A proposal that is decided, or has lapsed.
+struct DecidedView {
+    id: i64,
+    place: PlaceView,
+    decision: String,
+    state: &'static str,
+    by: String,
+    at: TimeView,
 }
 
 struct LetterView {
@@ -94,6 +130,8 @@ struct ReadView {
     count: u64,
 }
 
+/// The most proposals that are shown once they are decided; the API has more.
+const MAX_DECIDED: usize = 10;
 /// The most steps that are shown; the API has all.
 const MAX_STEPS: usize = 200;
 
@@ -121,6 +159,13 @@ pub async fn page(
     let places = Places::read(&web, access, &known, language).await?;
     let before = query.before.map(DeadLetterId);
     let Letters { letters, older } = dead_letters::read(&web, access, only.clone(), before).await?;
+    let (open, decided): (Vec<Proposal>, Vec<Proposal>) =
+        proposals::read(&web, access, only.clone())
+            .await?
+            .into_iter()
+            .partition(|proposal| proposal.state == ProposalState::Open);
+    let labels = proposals::labels(&web, &known).await?;
+    let card = |proposal: &Proposal| proposal_card(proposal, &labels, &places, language);
     let reads = match access.is_admin() {
         true => Some(private_reads::page(&web, only.clone(), query.reads_before).await?),
         false => None,
@@ -150,6 +195,12 @@ pub async fn page(
         layout: Layout::new(&web, &visitor, language, Section::Queue),
         workspaces: workspaces::choices(&web, &known, language),
         workspace: query.workspace,
+        proposals: open.iter().map(card).collect(),
+        decided: decided
+            .iter()
+            .take(MAX_DECIDED)
+            .map(|proposal| decided_view(proposal, &places, language))
+            .collect(),
         letters: letters.iter().rev().map(|it| letter(it, access, &places, language)).collect(),
         letters_part,
         steps_cut: (all_steps > MAX_STEPS)
@@ -163,6 +214,32 @@ pub async fn page(
         address: address(None),
         health,
     })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecideForm {
+    proposal: i64,
+    /// `say`, `edit`, `not_now` or `never`.
+    choice: String,
+    /// Of the choice `edit`.
+    text: Option<String>,
+    /// The page to go back to.
+    #[serde(default, deserialize_with = "own_page::if_own")]
+    back: Option<OwnPage>,
+}
+
+/// Decides a proposal.
+pub async fn decide(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    form: Result<Form<DecideForm>, FormRejection>,
+) -> Result<Redirect, ApiProblem> {
+    let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
+    let action = ProposalAction::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
+    let wish = Wish { action, text: form.text };
+    proposals::decide(&web, &visitor.access, None, ProposalId(form.proposal), wish).await?;
+    Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
 }
 
 /// The address of the queue of all workspaces or of one, where a part of a list is meant with where that begins.
@@ -211,6 +288,46 @@ impl Places {
             address: channel_address(workspace, channel),
             workspace: label.cloned().unwrap_or_else(|| workspace.to_string()),
         }
+    }
+}
+
+fn proposal_card(
+    proposal: &Proposal,
+    labels: &BTreeMap<(WorkspaceId, ChannelId), Vec<ProposalLabel>>,
+    places: &Places,
+    language: Language,
+) -> ProposalCard {
+    let ConversationId { workspace, channel, .. } = &proposal.conversation;
+    let place = places.view(workspace, channel);
+    let labels = labels.get(&(workspace.clone(), channel.clone()));
+    let trusted = labels.and_then(|labels| TrustedConfidence::from_labels(labels));
+    ProposalCard {
+        id: proposal.id.0,
+        decision: decision_address(workspace, proposal.decision),
+        why: proposal.why.as_ref().map(ToString::to_string),
+        confidence: proposal.confidence.map(|value| texts::console::confidence(language, value)),
+        expires: TimeView::new(proposal.expires),
+        text: proposal.text.as_ref().map(ToString::to_string),
+        trusted: trusted.map(|TrustedConfidence { least, share }| {
+            texts::console::trusted(language, least, share * 100.0, &place.name)
+        }),
+        place,
+    }
+}
+
+fn decided_view(proposal: &Proposal, places: &Places, language: Language) -> DecidedView {
+    let ConversationId { workspace, channel, .. } = &proposal.conversation;
+    let (by, at) = match &proposal.decided {
+        Some((by, at)) => (by.to_string(), *at),
+        None => (String::new(), proposal.expires),
+    };
+    DecidedView {
+        id: proposal.id.0,
+        place: places.view(workspace, channel),
+        decision: decision_address(workspace, proposal.decision),
+        state: texts::console::proposal_state(language, proposal.state),
+        by,
+        at: TimeView::new(at),
     }
 }
 

@@ -19,6 +19,7 @@ pub enum BodyFormat {
     Memo,
     Revert,
     Mark,
+    Proposal,
     Judge,
     /// Of a model.
     Choice,
@@ -41,6 +42,7 @@ impl BodyFormat {
             BodyFormat::Memo => texts::refusals::format_of_memo(language),
             BodyFormat::Revert => texts::refusals::format_of_revert(language),
             BodyFormat::Mark => texts::refusals::format_of_mark(language),
+            BodyFormat::Proposal => texts::refusals::format_of_proposal(language),
             BodyFormat::Judge => texts::refusals::format_of_judge(language),
             BodyFormat::Choice => texts::refusals::format_of_choice(language),
         }

@@ -46,6 +46,7 @@ impl Refusal {
             Refusal::UnknownUser { .. } => (StatusCode::NOT_FOUND, "unknown_user"),
             Refusal::NoDecision => (StatusCode::NOT_FOUND, "unknown_decision"),
             Refusal::NoDeadLetter => (StatusCode::NOT_FOUND, "unknown_dead_letter"),
+            Refusal::NoProposal => (StatusCode::NOT_FOUND, "unknown_proposal"),
             Refusal::NoMemory => (StatusCode::NOT_FOUND, "unknown_memory"),
             Refusal::NoMemo => (StatusCode::NOT_FOUND, "unknown_memo"),
             Refusal::OnlyLocal => (StatusCode::BAD_REQUEST, "only_local"),

@@ -124,6 +124,19 @@ export function postOrder(what, order) {
   return send("POST", `/api/${what}`, order);
 }
 
+/** @returns {Promise<{proposals: Object[]}>} what the persona would say unasked in this room, newest first */
+export function fetchProposals() {
+  return ask("/api/proposals?workspace=local");
+}
+
+/**
+ * @param {number} id
+ * @param {{choice: string, text?: string}} choice
+ */
+export function postProposal(id, choice) {
+  return send("POST", `/api/proposals/${id}`, choice);
+}
+
 /** @returns {Promise<{currency: string, workspace: Object, channels: Object[]}>} what was used up, and what may be */
 export function fetchSpending() {
   return ask("/api/spending");

@@ -20,6 +20,7 @@ import { askName, myName, speakAs } from "./name.js";
 import { decisionNote } from "./note.js";
 import { fillPage } from "./page.js";
 import { drawPeople, focusPerson } from "./people.js";
+import { Proposals } from "./proposals.js";
 import { Reading } from "./reading.js";
 import { startSidebar } from "./sidebar.js";
 import { State } from "./state.js";
@@ -53,6 +54,7 @@ let store = null;
 let open = { channel: "", thread: null };
 let isDrawing = false;
 const manner = new Manner(state, () => open.channel, () => open.channel === STAGE && !demo.isPlaying);
+const proposals = new Proposals(state, () => open.channel);
 let models;
 let foldIntro = () => {};
 /** Ends when everything was fetched and drawn once. */
@@ -83,6 +85,7 @@ async function start() {
   showConnection("reconnecting");
   const revision = await loadAll();
   route();
+  proposals.load();
   showLoaded();
   new Stream({
     onMessage: hearMessage,
@@ -105,6 +108,7 @@ async function start() {
     channelPane.drawStatus();
     threadPane.drawStatus();
     manner.draw();
+    proposals.draw();
   }, 500);
   await asked;
   if (!demo.isOn) focusComposer();
@@ -171,6 +175,7 @@ function hearDecision(decision) {
   const before = state.decision(decision.id);
   if (state.applyDecision(decision) === "known") return;
   draw();
+  if (decision.ended === "proposed" || before?.ended === "proposed") proposals.load();
   const isNews = decision.closed !== null && !before?.closed && state.secondsUntil(decision.closed) > -NEWS_SECONDS;
   const isHere = decision.channel === open.channel && (decision.thread ?? open.thread) === open.thread;
   // What it said is announced as a line.

@@ -367,8 +367,8 @@ fn new_message_id() -> MessageId {
     MessageId::new(Uuid::now_v7().to_string())
 }
 
-/// Validates the text of a message and removes characters that cannot be displayed.
-fn parse_text(text: &str) -> Result<String, LocalRoomError> {
+/// Validates the text of a message, and removes characters that cannot be displayed.
+pub fn parse_text(text: &str) -> Result<String, LocalRoomError> {
     let is_kept = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
     let text: String = text.trim().replace("\r\n", "\n").chars().filter(is_kept).collect();
     let length = text.chars().count();

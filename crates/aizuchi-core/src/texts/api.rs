@@ -55,6 +55,12 @@ texts! {
     judge_again:
         "Asks the judge once more about the same moment, in shadow. Without a cap only the cost is told."
         / "同じ場面をもう一度判断させる（投稿・記録なし）。上限がなければ費用だけを返す。";
+    list_proposals:
+        "Lists what it would say unasked where somebody approves it first, and what became of it."
+        / "承認を待っている発言の案と、その結果を一覧する。";
+    decide_proposal:
+        "Says it, says other words, or does not say it. The first choice counts."
+        / "そのまま話すか、文を変えて話すか、話さないかを決める。最初に決めたものが有効。";
     list_dead_letters: "Lists what could not be posted." / "投稿できなかったものを一覧する。";
     retry_dead_letter: "Opens the failed decision again." / "失敗した判断をもう一度開く。";
     drop_dead_letter: "Drops it with its text." / "文面ごと破棄する。";

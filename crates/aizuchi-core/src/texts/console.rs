@@ -1,6 +1,7 @@
 //! The console: every workspace at a glance, a channel's timeline, and what is stuck.
 
 use crate::decision::mark::Mark;
+use crate::decision::proposal::ProposalState;
 use crate::persona::Language;
 use crate::texts::pick;
 
@@ -233,6 +234,21 @@ texts! {
     no_dead_letters: "Nothing was given up on." / "諦めたものはありません。";
     older_letters: "Older" / "以前のもの";
     retry: "Try again" / "もう一度試す";
+    proposals: "Proposals" / "発言の案";
+    no_proposals: "Nothing waits to be approved." / "承認を待っている案はありません。";
+    would_say: "would say" / "話したいこと";
+    lapses: "lapses" / "期限：";
+    say_it: "Say it" / "話す";
+    other_words: "Other words" / "文を変える";
+    say_this: "Say this instead" / "この文で話す";
+    not_now: "Not now" / "今は話さない";
+    never_like_this: "Never like this" / "こういうことは話さない";
+    decided_proposals: "Decided lately" / "最近決まったもの";
+    confidence(value: f64): "confidence {value:.2}" / "確信度 {value:.2}";
+    /// What the clicks so far say, in a channel.
+    trusted(least: f64, percent: f64, channel: &str):
+        "With confidence over {least:.2} you would have let {percent:.0} % pass. Shall I speak by myself in {channel}? Then give it the mode companion."
+        / "確信度 {least:.2} 以上の案の {percent:.0}% を承認していました。{channel} では自分から話してもよければ、モードを companion にしてください。";
     drop: "Drop" / "破棄";
     steps: "Waiting" / "待っている処理";
     no_steps: "Nothing is waiting." / "待っている処理はありません。";
@@ -298,6 +314,18 @@ pub fn mark(language: Language, mark: Mark) -> &'static str {
         Mark::ShouldHaveKeptSilent => {
             pick(language, "should have kept silent", "黙っているべきだった")
         }
+    }
+}
+
+/// What became of a proposal, as a word.
+pub fn proposal_state(language: Language, state: ProposalState) -> &'static str {
+    match state {
+        ProposalState::Open => pick(language, "open", "承認待ち"),
+        ProposalState::Approved => pick(language, "approved", "承認"),
+        ProposalState::Edited => pick(language, "said in other words", "文を変えて承認"),
+        ProposalState::Declined => pick(language, "not now", "今回は見送り"),
+        ProposalState::Never => pick(language, "never like this", "今後も話さない"),
+        ProposalState::Lapsed => pick(language, "lapsed", "期限切れ"),
     }
 }
 

@@ -83,6 +83,7 @@ texts! {
         / "ワークスペース {workspace} にユーザー「{id}」はいません";
     no_decision: "there is no such decision" / "その判断はありません";
     no_dead_letter: "there is no such dead letter" / "その「発言できなかったもの」はありません";
+    no_proposal: "there is no such proposal" / "その提案はありません";
     no_memory: "there is no such memory" / "その記憶はありません";
     no_memo: "there is no such memo" / "そのメモはありません";
 
@@ -169,6 +170,9 @@ texts! {
     format_of_revert:
         r#"{"to": 7}, the version that a change names as before"#
         / r#"{"to": 7}（変更の記録に「前の版」として示された番号）"#;
+    format_of_proposal:
+        r#"{"choice": "say", "edit" (with "text"), "not_now" or "never"}"#
+        / r#"{"choice": "say"、"edit"（"text" も）、"not_now"、"never" のどれか}"#;
     format_of_mark:
         r#"{"mark": "right", "should_have_spoken", "should_have_kept_silent" or null}"#
         / r#"{"mark": "right"、"should_have_spoken"、"should_have_kept_silent"、null のどれか}"#;

@@ -141,7 +141,7 @@ async fn ask(inbox: &Inbox) {
 /// Approves what is open.
 async fn approve(harness: &Harness, store: &dyn Store) {
     let now = harness.clock.now();
-    let query = ProposalQuery { workspace: Some(workspace()), limit: 10 };
+    let query = ProposalQuery { workspace: Some(workspace()), before: None, limit: 10 };
     let proposals = harness.store.archive.proposals(&query, now).await.unwrap();
     for proposal in proposals.into_iter().filter(|it| it.state == ProposalState::Open) {
         let (workspace, choice) = (workspace(), ProposalChoice::SayIt);

@@ -192,6 +192,7 @@ impl VolatileState {
         let newest = self.proposals.values().rev().filter(|record| {
             let workspace = &record.proposal.conversation.workspace;
             query.workspace.as_ref().is_none_or(|wanted| wanted == workspace)
+                && query.before.is_none_or(|before| record.proposal.id < before)
         });
         let current = newest.filter_map(|record| {
             let decision = self.decisions.get(&record.proposal.decision)?;

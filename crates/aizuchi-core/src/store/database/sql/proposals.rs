@@ -39,7 +39,7 @@ statements! {
             (SELECT p.id FROM proposals AS p WHERE p.state = 'open' AND p.expires_ms <= ?1)";
     LAPSE_PROPOSALS = "
         UPDATE proposals SET state = 'lapsed' WHERE state = 'open' AND expires_ms <= ?1";
-    /// The newest of the workspace ?1; null: of all.
+    /// The newest before ?2 of the workspace ?1; null: of all.
     PROPOSALS = "
         SELECT p.id, p.workspace, p.channel, p.thread, p.decision, p.confidence, p.made_ms, p.expires_ms, p.state,
             p.decided_by, p.decided_ms, d.ended, d.is_addressed, d.why,
@@ -48,9 +48,9 @@ statements! {
             (SELECT notes FROM outbox WHERE id = p.id) AS notes
         FROM proposals AS p
         JOIN decisions AS d ON d.id = p.decision
-        WHERE (CAST(?1 AS TEXT) IS NULL OR p.workspace = CAST(?1 AS TEXT))
+        WHERE p.id < ?2 AND (CAST(?1 AS TEXT) IS NULL OR p.workspace = CAST(?1 AS TEXT))
         ORDER BY p.id DESC
-        LIMIT +?2";
+        LIMIT +?3";
     /// The newest that somebody has decided in the workspace ?1.
     PROPOSAL_LABELS = "
         SELECT channel, confidence, state FROM proposals

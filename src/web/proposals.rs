@@ -1,0 +1,290 @@
+//! What it would say unasked where somebody approves it first: listed, and decided by those who may read the channel.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::web::access::{Access, Visitor};
+use crate::web::api::invalid_body;
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
+use crate::web::workspaces::{FilterParameter, Shown};
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
+use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_core::decision::DecisionId;
+use aizuchi_core::decision::proposal::{
+    Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
+};
+use aizuchi_core::platform::local::parse_text;
+use aizuchi_core::platform::split::split;
+use aizuchi_core::store::{Order, ProposalQuery, StoreError};
+
+/// What it would say, newest first, and how sure of itself it may be by now.
+#[derive(Serialize, JsonSchema)]
+pub struct ProposalsAnswer {
+    proposals: Vec<ProposalView>,
+    /// For each channel in which somebody has decided.
+    learned: Vec<LearnedView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ProposalView {
+    id: ProposalId,
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    thread: Option<MessageId>,
+    decision: DecisionId,
+    state: ProposalState,
+    /// Null if it is gone, or for those who may not read it.
+    text: Option<Arc<str>>,
+    /// The message that it answers.
+    about: Option<MessageId>,
+    why: Option<Arc<str>>,
+    /// How sure the judge was.
+    confidence: Option<f64>,
+    ts: f64,
+    /// Afterwards it cannot be approved any more.
+    expires: f64,
+    /// Who has decided; empty: somebody on this machine.
+    by: Option<Arc<str>>,
+    decided: Option<f64>,
+}
+
+/// What somebody decided about a channel's proposals so far.
+#[derive(Serialize, JsonSchema)]
+pub struct LearnedView {
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    decided: usize,
+    /// With at least this confidence, nearly all was approved. Null while too little is known.
+    confidence: Option<f64>,
+    /// How much of it.
+    share: Option<f64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProposalBody {
+    /// The workspace that it must be of. Without one it may be of any.
+    workspace: Option<String>,
+    choice: ProposalAction,
+    /// What is said instead, if the choice is `edit`.
+    text: Option<String>,
+}
+
+/// What somebody does with a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalAction {
+    Say,
+    Edit,
+    NotNow,
+    Never,
+}
+
+/// The newest proposals of a list.
+const PAGE: usize = 100;
+/// The newest labels of a workspace that count.
+const LABELS: usize = 2000;
+
+/// A channel, with what somebody decided there.
+type ChannelKey = (WorkspaceId, ChannelId);
+
+/// `GET /api/proposals`: of all workspaces, or of one.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    filter: FilterParameter,
+) -> ApiResult<ProposalsAnswer> {
+    let workspace = workspaces::only(&web, filter).await?;
+    let proposals = read(&web, &visitor.access, workspace.clone()).await?;
+    let known = match workspace {
+        Some(workspace) => vec![workspace],
+        None => workspaces::all(&web).await?,
+    };
+    let learned = labels(&web, &known).await?.into_iter().map(learned).collect();
+    Ok(Json(ProposalsAnswer { proposals: proposals.into_iter().map(view).collect(), learned }))
+}
+
+/// `POST /api/proposals/ID`.
+pub async fn post(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Path<i64>, PathRejection>,
+    body: Result<Json<ProposalBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(|_| Refusal::NoProposal)?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Proposal))?;
+    let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
+    let wish = Wish { action: body.choice, text: body.text };
+    decide(&web, &visitor.access, workspace, ProposalId(id), wish).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What somebody does with a proposal, and in which words.
+pub struct Wish {
+    pub action: ProposalAction,
+    pub text: Option<String>,
+}
+
+impl ProposalAction {
+    /// As it is written in forms.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "say" => ProposalAction::Say,
+            "edit" => ProposalAction::Edit,
+            "not_now" => ProposalAction::NotNow,
+            "never" => ProposalAction::Never,
+            _ => return None,
+        })
+    }
+}
+
+/// The newest proposals, newest first, without the words that the visitor may not read. Looks at private ones are
+/// recorded.
+pub async fn read(
+    web: &Web,
+    access: &Access,
+    workspace: Option<WorkspaceId>,
+) -> Result<Vec<Proposal>, ApiProblem> {
+    let query = ProposalQuery { workspace, before: None, limit: PAGE };
+    let mut proposals = web.archive.proposals(&query, web.clock.now()).await?;
+    let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
+    let mut shown: BTreeMap<WorkspaceId, Vec<Proposal>> = BTreeMap::new();
+    for proposal in &mut proposals {
+        let ConversationId { workspace, channel, .. } = &proposal.conversation;
+        if !known.contains_key(workspace) {
+            known.insert(workspace.clone(), visibilities(web, workspace).await?);
+        }
+        let visibility = known.get(workspace).and_then(|channels| channels.get(channel));
+        if access.may_read(workspace, visibility.copied().unwrap_or(Visibility::Private)) {
+            shown.entry(workspace.clone()).or_default().push(proposal.clone());
+        } else {
+            (proposal.text, proposal.why) = (None, None);
+        }
+    }
+    for (workspace, proposals) in shown {
+        workspaces::record_look(web, access, &workspace, Shown::Proposals(&proposals)).await?;
+    }
+    Ok(proposals)
+}
+
+/// Whether somebody may decide about the proposals of a conversation: those who may give orders and read what is said
+/// there.
+async fn require_decider(
+    web: &Web,
+    access: &Access,
+    conversation: &ConversationId,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(Refusal::NoOrders.into());
+    }
+    let channels = visibilities(web, &conversation.workspace).await?;
+    let visibility = channels.get(&conversation.channel).copied();
+    let visibility = visibility.unwrap_or(Visibility::Private);
+    if access.may_read(&conversation.workspace, visibility) {
+        return Ok(());
+    }
+    Err(match access {
+        Access::ThisMachine => Refusal::SignInToRead.into(),
+        Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
+    })
+}
+
+/// Decides a proposal: one of a workspace, or without one of any.
+pub async fn decide(
+    web: &Web,
+    access: &Access,
+    workspace: Option<WorkspaceId>,
+    id: ProposalId,
+    wish: Wish,
+) -> Result<(), ApiProblem> {
+    let before = Some(ProposalId(id.0.saturating_add(1)));
+    let query = ProposalQuery { workspace, before, limit: 1 };
+    let newest = web.archive.proposals(&query, web.clock.now()).await?.pop();
+    let found = newest.filter(|proposal| proposal.id == id).ok_or(Refusal::NoProposal)?;
+    require_decider(web, access, &found.conversation).await?;
+    let workspace = found.conversation.workspace;
+    let choice = match wish.action {
+        ProposalAction::Say => ProposalChoice::SayIt,
+        ProposalAction::Edit => {
+            ProposalChoice::Edit(posts(web, &workspace, wish.text.as_deref().unwrap_or_default())?)
+        }
+        ProposalAction::NotNow => ProposalChoice::NotNow,
+        ProposalAction::Never => ProposalChoice::NeverLikeThis,
+    };
+    let order = Order::DecideProposal { workspace, id, choice, by: access.signature() };
+    match web.inbox.apply_order(order).await {
+        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
+        ordered => Ok(ordered?),
+    }
+}
+
+/// The posts that somebody's words are split into.
+fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, ApiProblem> {
+    let text = parse_text(text).map_err(Refusal::Room)?;
+    Ok(match web.platforms.for_workspace(workspace) {
+        Ok(platform) => split(&text, platform.max_post_length()),
+        Err(_) => vec![text],
+    })
+}
+
+async fn visibilities(
+    web: &Web,
+    workspace: &WorkspaceId,
+) -> Result<HashMap<ChannelId, Visibility>, ApiProblem> {
+    let channels = web.archive.channels(workspace).await?.into_iter();
+    Ok(channels.map(|channel| (channel.id, channel.visibility)).collect())
+}
+
+/// What somebody decided in these workspaces, by channel.
+pub async fn labels(
+    web: &Web,
+    known: &[WorkspaceId],
+) -> Result<BTreeMap<ChannelKey, Vec<ProposalLabel>>, ApiProblem> {
+    let mut by_channel: BTreeMap<ChannelKey, Vec<ProposalLabel>> = BTreeMap::new();
+    for workspace in known {
+        for (channel, label) in web.archive.proposal_labels(workspace, LABELS).await? {
+            by_channel.entry((workspace.clone(), channel)).or_default().push(label);
+        }
+    }
+    Ok(by_channel)
+}
+
+fn learned(((workspace, channel), labels): (ChannelKey, Vec<ProposalLabel>)) -> LearnedView {
+    let trusted = TrustedConfidence::from_labels(&labels);
+    LearnedView {
+        workspace,
+        channel,
+        decided: labels.len(),
+        confidence: trusted.map(|trusted| trusted.least),
+        share: trusted.map(|trusted| trusted.share),
+    }
+}
+
+fn view(proposal: Proposal) -> ProposalView {
+    let ConversationId { workspace, channel, thread } = proposal.conversation;
+    let (by, decided) = proposal.decided.unzip();
+    ProposalView {
+        id: proposal.id,
+        workspace,
+        channel,
+        thread,
+        decision: proposal.decision,
+        state: proposal.state,
+        text: proposal.text,
+        about: proposal.about,
+        why: proposal.why,
+        confidence: proposal.confidence,
+        ts: views::seconds(proposal.made),
+        expires: views::seconds(proposal.expires),
+        by,
+        decided: decided.map(views::seconds),
+    }
+}
