@@ -638,6 +638,7 @@ impl Config {
             files: self.vision.settings(),
             timing: self.response.timing(),
             max_delay_seconds: self.response.max_delay_seconds.0,
+            proposal_lifetime: duration_from_seconds(self.response.proposal_seconds.0),
             prices: self.prices(),
             keeps_exchanges: self.retention.keeps_prompts(),
             secrets: self.secret_scanner(),

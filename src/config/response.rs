@@ -41,6 +41,8 @@ pub struct ResponseConfig {
     pub timing: Option<TimingSetting>,
     /// The longest delay before a post, whether a judge asks for it or `timing: human` leads to it.
     pub max_delay_seconds: Seconds,
+    /// With `mode: propose`, how long somebody may take to approve what it would say.
+    pub proposal_seconds: Seconds,
     /// A mention that was missed, because Aizuchi was away, is answered only if it is younger than this.
     pub max_message_age_seconds: Seconds,
     /// The rules that can settle a decision before a judge is asked, in their order. With an empty list a judge is
@@ -184,6 +186,7 @@ impl Default for ResponseConfig {
             max_wait_seconds: Seconds(wait_settings.max_wait_seconds),
             timing: None,
             max_delay_seconds: Seconds(agent::AgentSettings::default().max_delay_seconds),
+            proposal_seconds: Seconds(3600.0),
             max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, NothingOpen, Cooldown, Share],
             learned_gate: None,

@@ -45,6 +45,7 @@ pub struct ProposalView {
     text: Option<Arc<str>>,
     /// The message that it answers.
     about: Option<MessageId>,
+    /// Null, too, for those who may not read what models wrote.
     why: Option<Arc<str>>,
     /// How sure the judge was.
     confidence: Option<f64>,
@@ -163,10 +164,14 @@ pub async fn read(
             known.insert(workspace.clone(), visibilities(web, workspace).await?);
         }
         let visibility = known.get(workspace).and_then(|channels| channels.get(channel));
+        if !access.may_read_models(workspace) {
+            // The reason is none of what would be posted.
+            proposal.why = None;
+        }
         if access.may_read(workspace, visibility.copied().unwrap_or(Visibility::Private)) {
             shown.entry(workspace.clone()).or_default().push(proposal.clone());
         } else {
-            (proposal.text, proposal.why) = (None, None);
+            proposal.text = None;
         }
     }
     for (workspace, proposals) in shown {
