@@ -595,6 +595,7 @@ impl Config {
         Rulebook {
             channels: channels.collect(),
             default_rules: defaults,
+            keeper: self.response.keeper.as_ref().map(ConfiguredUserId::user),
             workspace_limits: self.budget.limits(costs),
             answers_per_hour: self.budget.answers_per_person_per_hour.most(),
             judge_calls_per_hour: self.budget.judge_calls_per_person_per_hour.most(),

@@ -9,7 +9,9 @@ use crate::config::facilitator::FacilitatorConfig;
 use crate::config::language::LanguageSetting;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
-use crate::config::values::{EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting};
+use crate::config::values::{
+    ConfiguredUserId, EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting,
+};
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::rules::{ChannelRules, MemoryRule, Mode, TimingRules, ToolRule};
 
@@ -36,6 +38,9 @@ pub struct ChannelConfig {
     pub threads: Option<ThreadsSetting>,
     /// The language there: `en`, `ja`, or `auto`, which is what people write.
     pub language: Option<LanguageSetting>,
+    /// The id of whoever is asked in a private chat before it says something unasked there, with `mode: propose`. They see
+    /// what it would say there, also in a private channel.
+    pub keeper: Option<ConfiguredUserId>,
     /// The limits there: a section of them, or the most money in 30 days.
     pub budget: Option<ChannelBudget>,
     /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
@@ -96,6 +101,7 @@ impl ChannelConfig {
             facilitation: self.facilitator.apply_to(&defaults.facilitation),
             cooldown: self.cooldown_seconds.map_or(defaults.cooldown, cooldown),
             language: self.language.map_or(defaults.language, |language| Some(language.rule())),
+            keeper: self.keeper.as_ref().map(ConfiguredUserId::user),
             max_share: self.max_share.map_or(defaults.max_share, |ratio| ratio.0),
             budget_limits: self
                 .budget

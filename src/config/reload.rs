@@ -22,6 +22,7 @@ const RELOADABLE: &[&str] = &[
     "response.max_share",
     "response.cooldown_seconds",
     "response.reactions",
+    "response.keeper",
     "facilitator",
     "budget",
     "channels",
@@ -170,6 +171,7 @@ impl Config {
                 max_share: newer.response.max_share,
                 cooldown_seconds: newer.response.cooldown_seconds,
                 reactions: newer.response.reactions.clone(),
+                keeper: newer.response.keeper.clone(),
                 ..self.response.clone()
             },
             facilitator: newer.facilitator.clone(),
@@ -285,6 +287,7 @@ mod tests {
             ("response: {max_share: 0.9}", true),
             ("response: {cooldown_seconds: 9}", true),
             ("response: {reactions: [tada]}", true),
+            ("response: {keeper: U1}", true),
             ("response: {min_wait_seconds: 9}", false),
             ("facilitator: {min_messages: 9}", true),
             ("budget: {tokens_per_day: 9}", true),

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use crate::config::channels::emoji_names;
 use crate::config::schema;
 use crate::config::values::{
-    BoundedInteger, EmojiName, HostName, IntervalSeconds, QuietHoursSetting, Ratio, Seconds,
-    TimingSetting,
+    BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, QuietHoursSetting,
+    Ratio, Seconds, TimingSetting,
 };
 use aizuchi_core::agent::{self, StateCall};
 use aizuchi_core::clock::duration_from_seconds;
@@ -43,6 +43,9 @@ pub struct ResponseConfig {
     pub max_delay_seconds: Seconds,
     /// With `mode: propose`, how long somebody may take to approve what it would say.
     pub proposal_seconds: Seconds,
+    /// The id of whoever is asked in a private chat before it says something unasked, with `mode: propose`, in public
+    /// channels that name nobody else. If omitted: it waits on the console only.
+    pub keeper: Option<ConfiguredUserId>,
     /// A mention that was missed, because Aizuchi was away, is answered only if it is younger than this.
     pub max_message_age_seconds: Seconds,
     /// The rules that can settle a decision before a judge is asked, in their order. With an empty list a judge is
@@ -187,6 +190,7 @@ impl Default for ResponseConfig {
             timing: None,
             max_delay_seconds: Seconds(agent::AgentSettings::default().max_delay_seconds),
             proposal_seconds: Seconds(3600.0),
+            keeper: None,
             max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, NothingOpen, Cooldown, Share],
             learned_gate: None,

@@ -6,6 +6,7 @@ use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use aizuchi_core::chat::UserId;
 use aizuchi_core::rules::{PostTiming, QuietHours};
 
 /// A number of seconds, from none to a year.
@@ -212,6 +213,13 @@ impl TryFrom<String> for EmojiName {
         is_on_one_line(&value, 32)
             .then(|| Self(value.trim().to_owned()))
             .ok_or("it must be an emoji, or its name, of 1 to 32 characters on one line")
+    }
+}
+
+impl ConfiguredUserId {
+    /// The id, which may be written behind an `@`.
+    pub fn user(&self) -> UserId {
+        UserId::new(self.0.strip_prefix('@').unwrap_or(&self.0))
     }
 }
 

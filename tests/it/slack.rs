@@ -6,6 +6,7 @@ mod faults;
 mod history;
 mod hooks;
 mod orders;
+mod keepers;
 mod responses;
 mod restored;
 mod links;

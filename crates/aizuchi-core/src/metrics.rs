@@ -253,6 +253,7 @@ pub enum PlatformTask {
     Command,
     Sync,
     Backfill,
+    Keeper,
 }
 
 impl PlatformTask {
@@ -263,6 +264,7 @@ impl PlatformTask {
             PlatformTask::Command => "command",
             PlatformTask::Sync => "sync",
             PlatformTask::Backfill => "backfill",
+            PlatformTask::Keeper => "keeper",
         }
     }
 }

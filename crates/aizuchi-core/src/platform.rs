@@ -7,6 +7,7 @@ pub mod local;
 pub mod user_names;
 pub mod parsed_text;
 pub mod slash_command;
+pub mod keeper;
 pub mod split;
 pub mod emphasis;
 pub mod table;

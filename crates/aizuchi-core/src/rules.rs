@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChannelId, UserId};
+use crate::chat::{ChannelId, UserId, Visibility};
 use crate::persona::{Language, Persona};
 
 /// How the persona takes part in a channel.
@@ -146,6 +146,8 @@ pub struct ChannelRules {
     pub budget_limits: BudgetLimits,
     /// The language there. `None`: the persona's.
     pub language: Option<LanguageRule>,
+    /// Who is asked there before it says something unasked, if its mode is [`Mode::Propose`].
+    pub keeper: Option<UserId>,
     /// What of the persona's prompt is different there. `None`: nothing.
     pub persona: Option<PersonaRule>,
     /// The tools that replies may use there.
@@ -229,6 +231,7 @@ impl Default for ChannelRules {
                 ..BudgetLimits::default()
             },
             language: None,
+            keeper: None,
             persona: None,
             tools: ToolRule::All,
             memory: MemoryRule::On,
@@ -288,6 +291,8 @@ pub struct Rulebook {
     pub default_rules: ChannelRules,
     /// By `#name` or by id. An id takes precedence over a name.
     pub channels: BTreeMap<String, ChannelRules>,
+    /// Who is asked in public channels that have no keeper of their own.
+    pub keeper: Option<UserId>,
     /// The limits of the whole workspace.
     pub workspace_limits: BudgetLimits,
     /// How many answers one user gets within an hour.
@@ -309,6 +314,7 @@ impl Default for Rulebook {
         Self {
             default_rules: ChannelRules::default(),
             channels: BTreeMap::new(),
+            keeper: None,
             workspace_limits: BudgetLimits::default(),
             answers_per_hour: Some(30),
             judge_calls_per_hour: Some(30),
@@ -341,6 +347,22 @@ impl Rulebook {
     /// Whether what is said in a channel is remembered.
     pub fn remembers(&self, channel: &ChannelId, name: &str) -> bool {
         self.channel_rules(channel, name).memory == MemoryRule::On
+    }
+
+    /// Whether anybody is asked anywhere.
+    pub fn has_keeper(&self) -> bool {
+        self.keeper.is_some() || self.channels.values().any(|rules| rules.keeper.is_some())
+    }
+
+    /// Who is asked in a channel. What is said in one that is not public is shown to nobody but its own keeper.
+    pub fn keeper(
+        &self,
+        channel: &ChannelId,
+        name: &str,
+        visibility: Visibility,
+    ) -> Option<&UserId> {
+        let of_all = self.keeper.as_ref().filter(|_| visibility == Visibility::Public);
+        self.channel_rules(channel, name).keeper.as_ref().or(of_all)
     }
 
     pub fn channel_rules(&self, channel: &ChannelId, name: &str) -> &ChannelRules {
@@ -412,6 +434,26 @@ mod tests {
             ("c2", "kitchen", Mode::Companion),
         ] {
             assert_eq!(book.channel_rules(&ChannelId::new(channel), name).mode, mode);
+        }
+    }
+
+    #[test]
+    fn the_keeper_of_all_channels_sees_nothing_of_private_ones() {
+        let own = ChannelRules { keeper: Some(UserId::new("u-ren")), ..ChannelRules::default() };
+        let channels = [("#attic", own), ("#tea", ChannelRules::default())];
+        let channels = channels.map(|(key, rules)| (key.to_owned(), rules)).into();
+        let book = Rulebook { channels, keeper: Some(UserId::new("u-mio")), ..Rulebook::default() };
+        assert!(book.has_keeper() && !Rulebook::default().has_keeper());
+        for (name, visibility, keeper) in [
+            ("attic", Visibility::Private, Some("u-ren")),
+            ("attic", Visibility::Public, Some("u-ren")),
+            ("tea", Visibility::Public, Some("u-mio")),
+            ("tea", Visibility::Private, None),
+            ("garden", Visibility::Public, Some("u-mio")),
+            ("garden", Visibility::Direct, None),
+        ] {
+            let found = book.keeper(&ChannelId::new("c1"), name, visibility);
+            assert_eq!(found.map(UserId::as_str), keeper, "{name} {visibility:?}");
         }
     }
 }

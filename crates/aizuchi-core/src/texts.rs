@@ -67,6 +67,7 @@ pub mod demo;
 pub mod command_line;
 pub mod slack;
 pub mod discord;
+pub mod keeper;
 pub mod fakes;
 
 /// A user's name in a sentence. `{name}` is the name alone, `{name:#}` the name with さん, which Japanese texts need: a

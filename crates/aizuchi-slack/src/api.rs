@@ -137,7 +137,7 @@ impl SlackApi {
         parse_body(body, retry_after).map(|body| SlackApiResponse { body, scopes })
     }
 
-    /// Posts to the `response_url` of a slash command. The URL needs no token, so it must be Slack's.
+    /// Posts to the `response_url` of a slash command or a click. The URL needs no token, so it must be Slack's.
     pub async fn post_to_response_url(&self, url: &str, body: &Value) -> Result<(), SlackApiError> {
         let Some(url) = self.allowed_url(url) else {
             return Err(SlackApiError::Refused("an address that is not Slack's".to_owned()));

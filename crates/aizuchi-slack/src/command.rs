@@ -1,5 +1,5 @@
-//! The slash command `/aizuchi`. Commands run from a queue, apart from the connection that received them, because one
-//! may take longer than Slack waits for its answer.
+//! The slash command `/aizuchi`, and clicks on buttons. They run from a queue, apart from the connection that received
+//! them, because one may take longer than Slack waits for its answer.
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::SignedDuration;
@@ -28,8 +28,14 @@ const MAX_ATTEMPTS: usize = 4;
 const RETRY_DELAY: SignedDuration = SignedDuration::from_secs(2);
 
 pub struct CommandQueue {
-    sender: mpsc::Sender<QueuedCommand>,
-    receiver: Mutex<mpsc::Receiver<QueuedCommand>>,
+    sender: mpsc::Sender<QueuedWork>,
+    receiver: Mutex<mpsc::Receiver<QueuedWork>>,
+}
+
+enum QueuedWork {
+    Command(QueuedCommand),
+    /// The payload of a click.
+    Click(Value),
 }
 
 struct QueuedCommand {
@@ -49,9 +55,17 @@ impl SlackPlatform {
     /// this is a note saying so, and the answer follows through the command's `response_url`.
     pub async fn answer_command(&self, payload: Value) -> Value {
         let (sender, receiver) = oneshot::channel();
-        match self.command_queue.sender.try_send(QueuedCommand { payload, answer: sender }) {
+        let command = QueuedWork::Command(QueuedCommand { payload, answer: sender });
+        match self.command_queue.sender.try_send(command) {
             Ok(()) => response(&self.answer_in_time(receiver).await),
             Err(_) => response(&self.failure()),
+        }
+    }
+
+    /// Takes a click. Slack shows nothing of it, so whoever clicked is told if it led to nothing.
+    pub fn take_click(&self, payload: Value) {
+        if self.command_queue.sender.try_send(QueuedWork::Click(payload)).is_err() {
+            info!(platform = "slack", "a click was lost behind too many commands");
         }
     }
 
@@ -65,21 +79,21 @@ impl SlackPlatform {
         answer.try_recv().unwrap_or_else(|_| SlashAnswer::private(self.still_working_text()))
     }
 
-    /// Runs commands from the queue. Never ends.
+    /// Runs what is in the queue. Never ends.
     pub(super) async fn run_commands(&self) {
         let mut running = FuturesUnordered::new();
         loop {
             tokio::select! {
-                command = self.next_command(), if running.len() < MAX_CONCURRENT => match command {
-                    Some(command) => {
-                        let channel = non_empty_str(&command.payload["channel_id"]);
+                work = self.next_work(), if running.len() < MAX_CONCURRENT => match work {
+                    Some(work) => {
+                        let channel = work.channel();
                         let span = info_span!(
                             "slack command",
                             platform = "slack",
                             workspace = %self.identity.workspace,
                             channel
                         );
-                        running.push(self.run_command(command).instrument(span));
+                        running.push(self.run_work(work).instrument(span));
                     },
                     None => return,
                 },
@@ -88,8 +102,26 @@ impl SlackPlatform {
         }
     }
 
-    async fn next_command(&self) -> Option<QueuedCommand> {
+    async fn next_work(&self) -> Option<QueuedWork> {
         self.command_queue.receiver.lock().await.recv().await
+    }
+
+    async fn run_work(&self, work: QueuedWork) {
+        match work {
+            QueuedWork::Command(command) => self.run_command(command).await,
+            QueuedWork::Click(payload) => self.run_click(&payload).await,
+        }
+    }
+
+    async fn run_click(&self, payload: &Value) {
+        let answering = self.incidents.contain(PlatformTask::Command, self.answer_click(payload));
+        let told = answering.await.unwrap_or_else(|_| Some(self.slash_commands.failure_text()));
+        if let Some(text) = told {
+            // The question stays as it is.
+            let notice =
+                json!({ "response_type": "ephemeral", "replace_original": false, "text": text });
+            self.respond_later(payload, &notice).await;
+        }
     }
 
     async fn run_command(&self, command: QueuedCommand) {
@@ -97,7 +129,7 @@ impl SlackPlatform {
         let answer = self.incidents.contain(PlatformTask::Command, self.execute(&payload)).await;
         let answer = answer.unwrap_or_else(|_| self.failure());
         if let Err(answer) = sender.send(answer) {
-            self.respond_later(&payload, &answer).await;
+            self.respond_later(&payload, &response(&answer)).await;
         }
     }
 
@@ -129,10 +161,10 @@ impl SlackPlatform {
     }
 
     /// Answers through the `response_url`. An answer that may have arrived is not sent again.
-    async fn respond_later(&self, payload: &Value, answer: &SlashAnswer) {
+    async fn respond_later(&self, payload: &Value, response: &Value) {
         let Some(url) = non_empty_str(&payload["response_url"]) else { return };
         for _ in 0..MAX_ATTEMPTS {
-            let wait = match self.api.post_to_response_url(url, &response(answer)).await {
+            let wait = match self.api.post_to_response_url(url, response).await {
                 Ok(()) => return,
                 Err(
                     error @ (SlackApiError::Refused(_)
@@ -159,6 +191,16 @@ impl SlackPlatform {
 
     fn still_working_text(&self) -> &'static str {
         texts::slack::still_working(self.persona.language)
+    }
+}
+
+impl QueuedWork {
+    /// The channel that a span names.
+    fn channel(&self) -> Option<&str> {
+        match self {
+            QueuedWork::Command(command) => non_empty_str(&command.payload["channel_id"]),
+            QueuedWork::Click(payload) => non_empty_str(&payload["channel"]["id"]),
+        }
     }
 }
 

@@ -101,6 +101,9 @@ const TIMES: RangeInclusive<i64> = 0..=32_503_680_000;
 /// The `event_type` in the metadata of the bot's own posts.
 pub const METADATA_EVENT_TYPE: &str = "aizuchi_post";
 
+/// The `block_id` of the first block of a message that asks a keeper something.
+pub const QUESTION_BLOCK: &str = "aizuchi_question";
+
 /// Parses the event inside an Events API payload.
 pub fn parse_event(payload: &Value) -> SlackEvent {
     let event = &payload["event"];
@@ -163,7 +166,15 @@ fn is_channel_notice(subtype: &str) -> bool {
     .any(|prefix| subtype.starts_with(prefix))
 }
 
+/// Whether the bot asks a keeper something there. What stands there is about another channel, and is not kept.
+fn is_question(raw: &Value) -> bool {
+    raw["bot_id"].is_string() && raw["blocks"][0]["block_id"] == QUESTION_BLOCK
+}
+
 fn parse_message_event(event: &Value) -> SlackEvent {
+    if [event, &event["message"], &event["previous_message"]].into_iter().any(is_question) {
+        return SlackEvent::Ignored;
+    }
     match non_empty_str(&event["subtype"]).unwrap_or_default() {
         "message_changed" => or_malformed(parse_changed_message(event)),
         "message_deleted" => or_malformed(parse_deleted_message(event)),
@@ -214,7 +225,8 @@ fn nested_message(event: &Value, mut raw: Map<String, Value>) -> Value {
 
 /// Parses a message of a channel's history, which lacks its channel.
 pub fn parse_history_message(channel: &ChannelId, mut raw: Value) -> Option<SlackMessage> {
-    if is_channel_notice(non_empty_str(&raw["subtype"]).unwrap_or_default()) || !raw.is_object() {
+    let is_notice = is_channel_notice(non_empty_str(&raw["subtype"]).unwrap_or_default());
+    if is_notice || is_question(&raw) || !raw.is_object() {
         return None;
     }
     raw["channel"] = channel.as_str().into();

@@ -24,6 +24,7 @@ pub mod mrkdwn;
 mod post;
 mod post_lookup;
 pub mod files;
+mod keeper;
 
 mod credentials;
 
@@ -33,7 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use anyhow::Context as _;
-use futures_util::future::{join, join5, try_join_all};
+use futures_util::future::{join3, join5, try_join_all};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -63,6 +64,7 @@ use aizuchi_core::platform::backfill_run::{
 };
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
+use aizuchi_core::platform::keeper::Keepers;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
 
@@ -73,6 +75,7 @@ pub struct SlackPlatform {
     persona: Arc<Persona>,
     inbox: Arc<Inbox>,
     slash_commands: SlashCommands,
+    keepers: Keepers,
     archive: Arc<dyn Archive>,
     cursors: Arc<dyn Cursors>,
     clock: Clock,
@@ -108,6 +111,12 @@ impl SlackPlatform {
     ) -> anyhow::Result<Self> {
         let PlatformDeps { persona, inbox, archive, cursors, answers } = deps;
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
+        let keepers = Keepers {
+            inbox: inbox.clone(),
+            archive: archive.clone(),
+            cursors: cursors.clone(),
+            language: persona.language,
+        };
         let cache = SlackCache::default();
         let workspace = &identity.workspace;
         cache.load(archive.users(workspace).await?, archive.channels(workspace).await?);
@@ -133,6 +142,7 @@ impl SlackPlatform {
             identity,
             persona,
             slash_commands,
+            keepers,
             archive,
             cursors,
             clock,
@@ -180,7 +190,8 @@ impl SlackPlatform {
             incidents.keep_running(PlatformTask::Backfill, || run_deletion_checks(self)),
             incidents.keep_running(PlatformTask::Command, || self.run_commands()),
         );
-        join(tasks, self.retry_refused_token()).await;
+        let keepers = incidents.keep_running(PlatformTask::Keeper, || self.keepers.run(self));
+        join3(tasks, keepers, self.retry_refused_token()).await;
     }
 
     /// Slack may take the same token again, and may have sent nothing until then.

@@ -106,9 +106,12 @@ pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
         "should_escape": true,
     });
     let mut events = json!({ "bot_events": EVENTS });
+    // The buttons below what keepers are asked.
+    let mut interactivity = json!({ "is_enabled": true });
     if let Some(url) = &url {
         command["url"] = json!(url);
         events["request_url"] = json!(url);
+        interactivity["request_url"] = json!(url);
     }
     json!({
         "display_information": {
@@ -130,7 +133,7 @@ pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
         },
         "settings": {
             "event_subscriptions": events,
-            "interactivity": { "is_enabled": false },
+            "interactivity": interactivity,
             "org_deploy_enabled": false,
             "socket_mode_enabled": url.is_none(),
             "token_rotation_enabled": false,
@@ -196,6 +199,7 @@ mod tests {
             let url = "https://a.example/slack/events";
             assert_eq!(manifest["settings"]["socket_mode_enabled"], false);
             assert_eq!(manifest["settings"]["event_subscriptions"]["request_url"], url);
+            assert_eq!(manifest["settings"]["interactivity"]["request_url"], url);
             assert_eq!(manifest["features"]["slash_commands"][0]["url"], url);
         }
     }

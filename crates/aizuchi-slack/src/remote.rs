@@ -84,6 +84,14 @@ impl RemotePlatform for SlackPlatform {
         if content_type.starts_with("application/x-www-form-urlencoded") {
             let malformed = WebhookError::Malformed("the body is not a form");
             let form = (call.parse_form)(call.body).ok_or(malformed)?;
+            if let Some(payload) = form.get("payload").and_then(Value::as_str) {
+                let Ok(payload) = parse_json(payload.as_bytes()) else {
+                    self.incidents.record_malformed(MalformedInput::Frame, "a web hook");
+                    return Err(WebhookError::Malformed("the payload is not JSON"));
+                };
+                self.take_click(payload);
+                return Ok(None);
+            }
             return Ok(Some(self.answer_command(Value::Object(form)).await));
         }
         let Ok(payload) = parse_json(call.body) else {

@@ -21,6 +21,7 @@ response:
   mode: observe
   min_confidence: 0.6
   max_wait_seconds: 900
+  keeper: 123456789012345679
   cooldown_seconds: 90
   max_share: 0.25
   reactions: ["👍", " :tada: "]
@@ -55,6 +56,7 @@ channels:
     reactions: []
     cooldown_seconds: 0.5
     language: auto
+    keeper: "@U7"
     persona: Speak of plants.
     tools: [search_messages]
     memory: off
@@ -132,6 +134,7 @@ fn the_rulebook_has_every_setting() {
             posts_per_hour: Some(0),
         },
         language: Some(LanguageRule::AsWritten),
+        keeper: Some(UserId::new("U7")),
         persona: Some(PersonaRule::Addition("Speak of plants.".into())),
         tools: ToolRule::Only(vec!["search_messages".to_owned()]),
         memory: MemoryRule::Off,
@@ -162,6 +165,7 @@ fn the_rulebook_has_every_setting() {
     let expected = Rulebook {
         default_rules: defaults,
         channels: channels.map(|(key, rules)| (key.to_owned(), rules)).into(),
+        keeper: Some(UserId::new("123456789012345679")),
         workspace_limits: BudgetLimits {
             tokens_per_day: Some(1_000_000),
             micros_per_day: Some(1_250_000),

@@ -221,6 +221,20 @@ impl ChannelCache {
         })
     }
 
+    /// Who is asked in a channel before the persona says something unasked there.
+    pub fn keeper(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<UserId> {
+        let visibility = self.visibility(workspace, channel);
+        let name = self.channel_name(workspace, channel).unwrap_or_default();
+        self.rulebook.read().keeper(channel, &name, visibility).cloned()
+    }
+
+    /// The name of a channel, if it has one that is known.
+    pub fn channel_name(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<String> {
+        let key = (workspace.clone(), channel.clone());
+        let name = self.read(|state| Some(state.channels.get(&key)?.name.to_string()));
+        name.filter(|name| !name.is_empty())
+    }
+
     /// The mode that a user ordered for a channel, if any.
     pub fn ordered_mode(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<Mode> {
         let key = (workspace.clone(), channel.clone());

@@ -38,6 +38,7 @@ mod outgoing;
 mod postgres;
 mod promises;
 mod proposals;
+mod keepers;
 mod prompts;
 mod reactions;
 mod recall;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::slack::FakeSlack;
-use crate::slack::api_error::ApiError;
+use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::channel::NewChannel;
 use crate::slack::delivery::{
     AckStatus, ConnectBehavior, Delivery, Envelope, EnvelopeStatus, PayloadKind, SocketCommand,
@@ -175,6 +175,13 @@ impl FakeSlack {
     ) -> Result<(), ApiError> {
         let payload = self.read(|state| command_payload(state, channel, user, command, text))?;
         self.deliver(PayloadKind::SlashCommand, payload);
+        Ok(())
+    }
+
+    /// A user clicks the button with this `action_id` below a message.
+    pub fn click(&self, channel: &str, ts: Ts, user: &str, action: &str) -> Result<(), ApiError> {
+        let payload = self.read(|state| click_payload(state, channel, ts, user, action))?;
+        self.interact(payload);
         Ok(())
     }
 
@@ -399,5 +406,43 @@ fn command_payload(
         "is_enterprise_install": "false",
         "response_url": format!("http://{host}/commands/{channel}/{user}"),
         "trigger_id": unique_id("trigger-"),
+    }))
+}
+
+fn click_payload(
+    state: &FakeSlackState,
+    channel: &str,
+    ts: Ts,
+    user: &str,
+    action: &str,
+) -> Result<Value, ApiError> {
+    let workspace = &state.workspace;
+    let blocks = workspace.message(channel, ts)?.blocks.as_ref();
+    let blocks = blocks.and_then(Value::as_array).into_iter().flatten();
+    let mut buttons = blocks.flat_map(|block| {
+        let elements = block["elements"].as_array().into_iter().flatten();
+        elements.map(move |element| (block, element))
+    });
+    let (block, button) = buttons
+        .find(|(_, element)| element["type"] == "button" && element["action_id"] == action)
+        .ok_or_else(|| api_error("no_such_button"))?;
+    let host = &state.host;
+    Ok(json!({
+        "type": "block_actions",
+        "user": { "id": user, "username": workspace.user(user)?.name, "team_id": workspace.id },
+        "api_app_id": workspace.bot.app_id,
+        "token": "dev-verification",
+        "container": { "type": "message", "message_ts": ts, "channel_id": channel },
+        "trigger_id": unique_id("trigger-"),
+        "team": { "id": workspace.id, "domain": workspace.domain },
+        "channel": { "id": channel, "name": "directmessage" },
+        "response_url": format!("http://{host}/commands/{channel}/{user}"),
+        "actions": [{
+            "type": "button",
+            "block_id": block["block_id"],
+            "action_id": action,
+            "text": button["text"],
+            "value": button["value"],
+        }],
     }))
 }

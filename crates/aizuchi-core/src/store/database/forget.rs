@@ -163,7 +163,14 @@ pub async fn begin(
     put.execute(&mut *connection).await?;
     let owed = query(sql::CLOSE_OWED_TO_USER).bind(workspace).bind(user);
     owed.bind(now.as_millisecond()).bind(until).execute(&mut *connection).await?;
-    for statement in [sql::REPLACE_CHANGER, sql::REPLACE_GIVER, sql::REPLACE_CONCERNED] {
+    let replacing = [
+        sql::REPLACE_CHANGER,
+        sql::REPLACE_GIVER,
+        sql::REPLACE_DECIDER,
+        sql::REPLACE_MARKER,
+        sql::REPLACE_CONCERNED,
+    ];
+    for statement in replacing {
         let replace = query(statement).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
         replace.execute(&mut *connection).await?;
     }

@@ -63,7 +63,7 @@ impl VolatileState {
         self.given_orders.retain(|given| given.at >= before);
     }
 
-    /// What a user ordered, and what was ordered about them, stays on record, and not who it was.
+    /// What a user ordered or decided, and what was ordered about them, stays on record, and not who it was.
     pub(super) fn forget_orders_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
         for given in self.given_orders.iter_mut().filter(|given| given.workspace == *workspace) {
             if signer(&given.by) == Some(user.as_str()) {
@@ -71,6 +71,18 @@ impl VolatileState {
             }
             if given.record.user.as_ref() == Some(user) {
                 given.record.user = Some(UserId::new(FORGOTTEN_USER_ID));
+            }
+        }
+        let proposals = self.proposals.values_mut().map(|record| &mut record.proposal);
+        for proposal in proposals.filter(|it| it.conversation.workspace == *workspace) {
+            let Some((by, _)) = &mut proposal.decided else { continue };
+            if signer(by) == Some(user.as_str()) {
+                *by = FORGOTTEN_USER_ID.into();
+                if let Some(mark) = self.marks.get_mut(&proposal.decision)
+                    && signer(&mark.by) == Some(user.as_str())
+                {
+                    mark.by = FORGOTTEN_USER_ID.into();
+                }
             }
         }
     }

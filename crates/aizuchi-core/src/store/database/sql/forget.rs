@@ -282,6 +282,13 @@ statements! {
     REPLACE_GIVER = "
         UPDATE given_orders SET given_by = ?3
         WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    /// The same of what the user decided about proposals.
+    REPLACE_DECIDER = "
+        UPDATE proposals SET decided_by = ?3
+        WHERE workspace = ?1 AND substr(decided_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    REPLACE_MARKER = "
+        UPDATE decision_marks SET marked_by = ?3
+        WHERE workspace = ?1 AND substr(marked_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
     /// And of what was ordered about them.
     REPLACE_CONCERNED = "UPDATE given_orders SET user_id = ?3 WHERE workspace = ?1 AND user_id = ?2";
     /// Prompts that a standing order of the user stood in.

@@ -1,0 +1,161 @@
+//! Whoever looks after a channel is asked in a private chat, decides there, and reads there what became of it. On every
+//! store.
+
+use std::sync::Mutex;
+
+use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use aizuchi_core::decision::proposal::ProposalId;
+use aizuchi_core::memory::asker;
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::PlatformError;
+use aizuchi_core::platform::keeper::{
+    Click, KeeperButton, KeeperChat, Keepers, Question, QuestionPlace, QuestionRecords,
+};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
+use aizuchi_core::store::{Order, ProposalQuery};
+use async_trait::async_trait;
+
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, TestStore, at, on_every_store, workspace,
+};
+
+/// A private chat: what stands there.
+#[derive(Default)]
+struct TestChat {
+    texts: Mutex<Vec<String>>,
+    questions: Mutex<Vec<Question>>,
+}
+
+#[async_trait]
+impl KeeperChat for TestChat {
+    fn workspaces(&self) -> Vec<WorkspaceId> {
+        vec![workspace()]
+    }
+
+    async fn ask(
+        &self,
+        keeper: &UserId,
+        question: &Question,
+    ) -> Result<QuestionPlace, PlatformError> {
+        let mut texts = self.texts.lock().unwrap();
+        texts.push(format!("{keeper}: {} {}", question.heading, question.draft));
+        self.questions.lock().unwrap().push(question.clone());
+        let message = MessageId::new((texts.len() - 1).to_string());
+        Ok(QuestionPlace { channel: ChannelId::new("d1"), message })
+    }
+
+    async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError> {
+        let index: usize = place.message.as_str().parse().unwrap();
+        text.clone_into(&mut self.texts.lock().unwrap()[index]);
+        Ok(())
+    }
+}
+
+impl TestChat {
+    fn texts(&self) -> Vec<String> {
+        self.texts.lock().unwrap().clone()
+    }
+}
+
+/// A harness whose judge always wants to speak, and ren looks after all channels.
+async fn kept(store: TestStore) -> (Harness, Keepers) {
+    let default_rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
+    let keeper = Some(UserId::new("ren"));
+    let book = Rulebook { default_rules, keeper, ..Rulebook::default() };
+    let harness = Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book));
+    harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+    let keepers = Keepers {
+        inbox: harness.inbox.clone(),
+        archive: harness.store.archive.clone(),
+        cursors: harness.store.cursors.clone(),
+        language: Language::En,
+    };
+    (harness, keepers)
+}
+
+/// What is looked at after a start.
+async fn look(keepers: &Keepers, chat: &TestChat) {
+    assert!(keepers.look(chat, &mut QuestionRecords::default()).await);
+}
+
+fn click(proposal: ProposalId, user: &str, button: KeeperButton) -> Click {
+    Click { workspace: workspace(), proposal, user: UserId::new(user), button }
+}
+
+#[tokio::test]
+async fn a_keeper_is_asked_once_and_decides() {
+    on_every_store(async |store| {
+        let (harness, keepers) = kept(store).await;
+        let chat = TestChat::default();
+        look(&keepers, &chat).await;
+        assert_eq!(chat.texts(), [""; 0]);
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        for _ in 0..2 {
+            look(&keepers, &chat).await;
+            let texts = chat.texts();
+            assert_eq!(texts.len(), 1, "{texts:?}");
+            assert!(texts[0].starts_with("ren: In ") && texts[0].ends_with("Here I am."));
+        }
+        let question = chat.questions.lock().unwrap()[0].clone();
+        assert!(question.note.starts_with("Why: nobody answers\n"), "{}", question.note);
+        let id = question.proposal;
+        let told = keepers.answer(click(id, "alice", KeeperButton::Never)).await;
+        assert_eq!(told, Some("You don’t look after that channel."));
+        assert_eq!(keepers.answer(click(id, "ren", KeeperButton::Say)).await, None);
+        let told = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
+        assert_eq!(told, Some("Somebody has already decided about this."));
+        harness.pass(1).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert!(texts.len() == 1 && texts[0].ends_with(": approved."), "{texts:?}");
+        let unknown = ProposalId(id.0 + 1000);
+        let told = keepers.answer(click(unknown, "ren", KeeperButton::Say)).await;
+        assert_eq!(told, Some("It’s too late for this: the moment has passed."));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_is_settled_when_its_time_is_over() {
+    on_every_store(async |store| {
+        let (harness, keepers) = kept(store).await;
+        let chat = TestChat::default();
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        look(&keepers, &chat).await;
+        harness.pass(10_000).await;
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert!(texts.len() == 1 && texts[0].ends_with(": lapsed."), "{texts:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_keeper_who_is_forgotten_is_not_named() {
+    on_every_store(async |store| {
+        let (harness, keepers) = kept(store).await;
+        let chat = TestChat::default();
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        look(&keepers, &chat).await;
+        let id = chat.questions.lock().unwrap()[0].proposal;
+        assert_eq!(keepers.answer(click(id, "ren", KeeperButton::NotNow)).await, None);
+        let query = ProposalQuery { workspace: Some(workspace()), before: None, limit: 1 };
+        let by = async || {
+            let now = harness.clock.now();
+            let proposal = harness.store.archive.proposals(&query, now).await.unwrap().remove(0);
+            let marks = harness.store.archive.marks_since(&workspace(), at(0)).await.unwrap();
+            (proposal.decided.unwrap().0.to_string(), marks[0].by.to_string())
+        };
+        let (decided, marked) = by().await;
+        assert_eq!((asker::signer(&decided), &marked), (Some("ren"), &decided));
+        let (user, asked) = (UserId::new("ren"), harness.clock.now());
+        harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
+        assert_eq!(by().await, ("forgotten".to_owned(), "forgotten".to_owned()));
+    })
+    .await;
+}

@@ -1,0 +1,183 @@
+//! Asks keepers in their direct message with the bot, with buttons below, and takes what they click.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::SlackPlatform;
+use crate::from_slack::{QUESTION_BLOCK, non_empty_str, parse_id};
+use crate::mrkdwn::blocks::to_blocks;
+use crate::mrkdwn::write::to_mrkdwn;
+use crate::post::post_error;
+use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use aizuchi_core::decision::proposal::ProposalId;
+use aizuchi_core::metrics::MalformedInput;
+use aizuchi_core::platform::PlatformError;
+use aizuchi_core::platform::keeper::{Click, KeeperButton, KeeperChat, Question, QuestionPlace};
+
+/// The `block_id` of the buttons.
+const ANSWER_BLOCK: &str = "aizuchi_answer";
+
+#[async_trait]
+impl KeeperChat for SlackPlatform {
+    fn workspaces(&self) -> Vec<WorkspaceId> {
+        vec![self.identity.workspace.clone()]
+    }
+
+    async fn ask(
+        &self,
+        keeper: &UserId,
+        question: &Question,
+    ) -> Result<QuestionPlace, PlatformError> {
+        let opened = self.call("conversations.open", &[("users", keeper.to_string())]).await;
+        let opened = opened.map_err(post_error)?;
+        let channel = self.answered_id("conversations.open", &opened["channel"]["id"])?;
+        let text = format!("{}\n{}", question.heading, question.draft);
+        let arguments = message(&channel, &text, &question_blocks(question));
+        let posted = self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
+        let message = self.answered_id("chat.postMessage", &posted["ts"])?;
+        let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
+        Ok(QuestionPlace { channel, message })
+    }
+
+    async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError> {
+        let blocks = marked_blocks(to_sections(text));
+        let mut arguments = message(place.channel.as_str(), text, &blocks);
+        arguments.push(("ts", place.message.to_string()));
+        self.call("chat.update", &arguments).await.map_err(post_error)?;
+        Ok(())
+    }
+}
+
+impl SlackPlatform {
+    fn answered_id(&self, method: &str, id: &Value) -> Result<String, PlatformError> {
+        parse_id(id).map(str::to_owned).ok_or_else(|| {
+            self.incidents.record_malformed(MalformedInput::Response, method);
+            PlatformError::OutcomeUnknown("Slack does not say where it stands".to_owned())
+        })
+    }
+
+    /// Decides as somebody clicked. Returns what to tell them, if their question does not.
+    pub(super) async fn answer_click(&self, payload: &Value) -> Option<&'static str> {
+        let click = parse_click(&self.identity.workspace, payload)?;
+        self.keepers.answer(click).await
+    }
+}
+
+/// A click on one of the buttons below a question; nothing else is a click.
+fn parse_click(workspace: &WorkspaceId, payload: &Value) -> Option<Click> {
+    let action = &payload["actions"][0];
+    let is_answer = payload["type"] == "block_actions" && action["block_id"] == ANSWER_BLOCK;
+    if !is_answer {
+        return None;
+    }
+    Some(Click {
+        workspace: workspace.clone(),
+        proposal: ProposalId(non_empty_str(&action["value"])?.parse().ok()?),
+        user: UserId::new(parse_id(&payload["user"]["id"])?),
+        button: KeeperButton::parse(non_empty_str(&action["action_id"])?)?,
+    })
+}
+
+/// A message in which nobody is mentioned, and no address is previewed. `text` is what notifications show.
+fn message(channel: &str, text: &str, blocks: &Value) -> Vec<(&'static str, String)> {
+    vec![
+        ("channel", channel.to_owned()),
+        ("blocks", blocks.to_string()),
+        ("text", to_mrkdwn(text, &|_| None)),
+        ("unfurl_links", "false".to_owned()),
+        ("unfurl_media", "false".to_owned()),
+        ("link_names", "false".to_owned()),
+        ("parse", "none".to_owned()),
+    ]
+}
+
+fn question_blocks(question: &Question) -> Value {
+    let proposal = question.proposal.to_string();
+    let buttons = question.buttons.iter().map(|(button, words)| {
+        let text = json!({ "type": "plain_text", "text": words });
+        json!({ "type": "button", "action_id": button.name(), "text": text, "value": proposal })
+    });
+    let divider = json!({ "type": "divider" });
+    let mut blocks = to_sections(&question.heading);
+    blocks.push(divider.clone());
+    blocks.extend(to_sections(&question.draft));
+    blocks.push(divider);
+    blocks.extend(to_sections(&question.note));
+    let buttons: Vec<Value> = buttons.collect();
+    blocks.push(json!({ "type": "actions", "block_id": ANSWER_BLOCK, "elements": buttons }));
+    marked_blocks(blocks)
+}
+
+/// Blocks by the first of which the message is known as a question, of which nothing is kept.
+fn marked_blocks(mut blocks: Vec<Value>) -> Value {
+    if let Some(first) = blocks.first_mut() {
+        first["block_id"] = json!(QUESTION_BLOCK);
+    }
+    Value::Array(blocks)
+}
+
+/// The text is from a model, so no mention in it is live.
+fn to_sections(text: &str) -> Vec<Value> {
+    match to_blocks(&to_mrkdwn(text, &|_| None)) {
+        Value::Array(blocks) => blocks,
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::from_slack::{SlackEvent, parse_event};
+
+    fn question() -> Question {
+        Question {
+            workspace: WorkspaceId::new("T1"),
+            proposal: ProposalId(7),
+            heading: "In #tea I’d say:".to_owned(),
+            draft: "Ask **again**.".to_owned(),
+            note: "Why: nobody answers".to_owned(),
+            buttons: KeeperButton::ALL.map(|button| (button, "Words")),
+        }
+    }
+
+    #[test]
+    fn each_button_says_what_was_clicked() {
+        let blocks = question_blocks(&question());
+        let blocks = blocks.as_array().unwrap();
+        assert_eq!(blocks[2]["text"]["text"], "Ask *again*.");
+        let answer = blocks.last().unwrap();
+        let elements = answer["elements"].as_array().unwrap();
+        for (element, button) in elements.iter().zip(KeeperButton::ALL) {
+            let mut action = element.clone();
+            action["block_id"] = answer["block_id"].clone();
+            let payload =
+                json!({ "type": "block_actions", "user": { "id": "U1" }, "actions": [action] });
+            let (workspace, user) = (WorkspaceId::new("T1"), UserId::new("U1"));
+            let click = Click { workspace, proposal: ProposalId(7), user, button };
+            assert_eq!(parse_click(&click.workspace, &payload), Some(click.clone()));
+        }
+        for payload in [
+            json!({ "type": "shortcut", "user": { "id": "U1" } }),
+            json!({ "type": "block_actions", "user": { "id": "U1" }, "actions": [{
+                "block_id": "another", "action_id": "say", "value": "7" }] }),
+            json!({ "type": "block_actions", "user": { "id": "U1" }, "actions": [{
+                "block_id": ANSWER_BLOCK, "action_id": "say", "value": "seven" }] }),
+            json!([]),
+        ] {
+            assert_eq!(parse_click(&WorkspaceId::new("T1"), &payload), None, "{payload}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_no_message_of_a_conversation() {
+        let blocks = question_blocks(&question());
+        let event = |blocks: &Value| {
+            let event = json!({ "type": "message", "channel": "D1", "channel_type": "im",
+                "ts": "1700000000.000100", "bot_id": "B1", "user": "U0", "text": "In #tea",
+                "blocks": blocks });
+            parse_event(&json!({ "type": "event_callback", "event": event }))
+        };
+        assert_eq!(event(&blocks), SlackEvent::Ignored);
+        assert!(matches!(event(&to_blocks("In #tea")), SlackEvent::Message(_)));
+    }
+}
