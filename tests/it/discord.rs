@@ -9,6 +9,7 @@ mod talk;
 mod answers;
 mod post;
 mod commands;
+mod keepers;
 mod faults;
 mod gaps;
 mod restored;

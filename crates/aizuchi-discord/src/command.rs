@@ -134,6 +134,8 @@ impl DiscordPlatform {
                 json!({ "choices": registration::length_suggestions(&interaction["data"]) }),
             )
             .await;
+        } else if interaction["type"] == InteractionType::MessageComponent as u8 {
+            self.answer_click(&interaction).await;
         }
     }
 
@@ -192,7 +194,12 @@ impl DiscordPlatform {
         info!(platform = "discord", attempt = MAX_ATTEMPTS, "gave up answering a command");
     }
 
-    async fn send_response(&self, interaction: &Value, kind: InteractionResponseType, data: Value) {
+    pub(super) async fn send_response(
+        &self,
+        interaction: &Value,
+        kind: InteractionResponseType,
+        data: Value,
+    ) {
         let (Some(id), Some(token)) =
             (non_empty_str(&interaction["id"]), non_empty_str(&interaction["token"]))
         else {
@@ -263,7 +270,7 @@ fn caller_role(interaction: &Value) -> Role {
 }
 
 /// Cuts a text to the length of one message.
-fn truncated(text: String) -> String {
+pub(super) fn truncated(text: String) -> String {
     if text.encode_utf16().count() <= MAX_MESSAGE_LENGTH {
         return text;
     }

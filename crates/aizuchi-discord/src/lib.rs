@@ -31,6 +31,7 @@ mod post;
 mod react;
 pub mod files;
 mod command;
+mod keeper;
 
 pub mod invite;
 pub mod diagnose;
@@ -42,7 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
 use anyhow::Context as _;
-use futures_util::future::{join, join5};
+use futures_util::future::{join3, join5};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -70,6 +71,7 @@ use aizuchi_core::platform::backfill_run::{
 };
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
+use aizuchi_core::platform::keeper::Keepers;
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
 
@@ -80,6 +82,7 @@ pub struct DiscordPlatform {
     persona: Arc<Persona>,
     inbox: Arc<Inbox>,
     slash_commands: SlashCommands,
+    keepers: Keepers,
     archive: Arc<dyn Archive>,
     cursors: Arc<dyn Cursors>,
     clock: Clock,
@@ -112,6 +115,12 @@ impl DiscordPlatform {
     ) -> anyhow::Result<Self> {
         let PlatformDeps { persona, inbox, archive, cursors, answers } = deps;
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
+        let keepers = Keepers {
+            inbox: inbox.clone(),
+            archive: archive.clone(),
+            cursors: cursors.clone(),
+            language: persona.language,
+        };
         let clock = inbox.clock.clone();
         let (cache, mut read_cursors) = (DiscordCache::default(), HashMap::new());
         let backfill = BackfillQueue::default();
@@ -132,6 +141,7 @@ impl DiscordPlatform {
             identity,
             persona,
             slash_commands,
+            keepers,
             archive,
             cursors,
             clock,
@@ -181,7 +191,8 @@ impl DiscordPlatform {
             incidents.keep_running(PlatformTask::Backfill, || run_deletion_checks(self)),
             incidents.keep_running(PlatformTask::Command, || self.run_commands()),
         );
-        join(tasks, self.retry_refused_token()).await;
+        let keepers = incidents.keep_running(PlatformTask::Keeper, || self.keepers.run(self));
+        join3(tasks, keepers, self.retry_refused_token()).await;
     }
 
     /// Discord may take the same token again.

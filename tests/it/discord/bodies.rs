@@ -8,14 +8,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use twilight_model::application::command::Command;
-use twilight_model::channel::message::{AllowedMentions, MessageFlags, MessageReference};
+use twilight_model::channel::message::{
+    AllowedMentions, Component, MessageFlags, MessageReference,
+};
 use twilight_model::channel::thread::AutoArchiveDuration;
 use twilight_model::channel::{Channel, Message};
 use twilight_model::http::interaction::{InteractionResponse, InteractionResponseType};
 use twilight_model::id::Id;
 use twilight_model::id::marker::UserMarker;
 use twilight_model::user::User;
-use twilight_validate::{channel, command, message, request};
+use twilight_validate::{channel, command, component, message, request};
 
 /// The body of a new message, with the fields that the program uses.
 #[derive(Deserialize)]
@@ -27,6 +29,18 @@ struct NewMessage {
     allowed_mentions: AllowedMentions,
     flags: MessageFlags,
     message_reference: Option<MessageReference>,
+    #[serde(default)]
+    components: Vec<Component>,
+}
+
+/// The body of a message of the bot that is changed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChangedMessage {
+    content: String,
+    allowed_mentions: AllowedMentions,
+    flags: MessageFlags,
+    components: Vec<Component>,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +79,15 @@ fn is_valid(call: &RecordedCall) {
             assert_eq!(body.allowed_mentions, AllowedMentions::default());
             assert_eq!(body.flags, MessageFlags::SUPPRESS_EMBEDS);
             assert!(body.message_reference.is_none_or(|it| it.message_id.is_some()));
+            body.components.iter().for_each(|it| component::component_v1(it).unwrap());
+            answered::<Message>(call);
+        }
+        Method::ChangeMessage => {
+            let body: ChangedMessage = sent(call);
+            message::content(&body.content).unwrap();
+            assert_eq!(body.allowed_mentions, AllowedMentions::default());
+            assert_eq!(body.flags, MessageFlags::SUPPRESS_EMBEDS);
+            body.components.iter().for_each(|it| component::component_v1(it).unwrap());
             answered::<Message>(call);
         }
         Method::StartThreadFrom => {
@@ -87,11 +110,17 @@ fn is_valid(call: &RecordedCall) {
         }
         Method::SetGuildCommands => assert_eq!(call.body, serde_json::json!([])),
         Method::AnswerInteraction => answers(&sent(call)),
-        Method::ChangeAnswer => {
+        Method::ChangeAnswer | Method::FollowUp => {
             let body: EditedMessage = sent(call);
             message::content(&body.content).unwrap();
             assert_eq!(body.allowed_mentions, AllowedMentions::default());
-            assert_eq!(body.flags, MessageFlags::SUPPRESS_EMBEDS);
+            // The flag of an ephemeral message cannot be changed, so it is set in new ones only.
+            let new = if call.method == Method::FollowUp {
+                MessageFlags::EPHEMERAL
+            } else {
+                MessageFlags::empty()
+            };
+            assert_eq!(body.flags, MessageFlags::SUPPRESS_EMBEDS | new);
             answered::<Message>(call);
         }
         Method::GetMessages => {
@@ -111,6 +140,9 @@ fn is_valid(call: &RecordedCall) {
 }
 
 fn answers(response: &InteractionResponse) {
+    if response.kind == InteractionResponseType::DeferredUpdateMessage {
+        return;
+    }
     let data = response.data.as_ref().unwrap();
     match response.kind {
         InteractionResponseType::ApplicationCommandAutocompleteResult => {

@@ -32,6 +32,8 @@ const SYSTEM_AUTHOR: &str = "Discord";
 const MAX_WEBHOOK_NAME_CHARS: usize = 80;
 /// Until the year 3000: nothing that is computed from such a time overflows.
 const TIMES: Range<Timestamp> = Timestamp::UNIX_EPOCH..Timestamp::constant(32_503_680_000, 0);
+/// What the `custom_id` of each button begins with, below what the bot asks a keeper.
+pub const QUESTION_PREFIX: &str = "aizuchi/";
 /// The type of a message reference that is a forward, not a reply.
 const FORWARD: u64 = 1;
 
@@ -81,7 +83,15 @@ pub fn is_for_users(json: &Value) -> bool {
     let is_written = kind == DEFAULT || kind == REPLY || COMMAND_TYPES.contains(&kind);
     // An ephemeral message comes without its server, like a direct message.
     let flags = MessageFlags::from_bits_truncate(json["flags"].as_u64().unwrap_or(0));
-    (is_written || is_system_type(kind)) && !flags.contains(MessageFlags::EPHEMERAL)
+    let is_shown = !flags.contains(MessageFlags::EPHEMERAL);
+    (is_written || is_system_type(kind)) && is_shown && !is_question(json)
+}
+
+/// Whether the bot asks a keeper something there. What stands there is about another channel, and is not kept.
+fn is_question(json: &Value) -> bool {
+    let button = &json["components"][0]["components"][0];
+    let id = non_empty_str(&button["custom_id"]).unwrap_or_default();
+    json["author"]["bot"] == true && id.starts_with(QUESTION_PREFIX)
 }
 
 fn message_type(json: &Value) -> u64 {

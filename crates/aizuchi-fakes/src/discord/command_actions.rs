@@ -9,7 +9,7 @@ use crate::discord::api_error::{ApiError, ErrorCode};
 use crate::discord::command::{
     Interaction, InteractionResponse, InteractionStatus, NewInteraction,
 };
-use crate::discord::id::{ChannelId, CommandId, GuildId, InteractionId, MessageId};
+use crate::discord::id::{ChannelId, CommandId, GuildId, InteractionId, MessageId, UserId};
 use crate::discord::mention::allow_all_mentions;
 use crate::discord::message::{EventDelivery, FakeAuthor, FakeMessage, MessageKey, MessageKind};
 use crate::discord::serialize::Transport;
@@ -61,8 +61,50 @@ impl World {
         let command = self.commands.find(channel.guild, &new.name);
         let command = command.filter(|command| has_chosen_subcommand(command, &new.options));
         let command = command.ok_or(ErrorCode::UnknownCommand)?["id"].clone();
+        let data = json!({
+            "id": command,
+            "name": new.name,
+            "type": 1,
+            "options": new.options,
+        });
+        self.begin_interaction(id, new, data, &Value::Null)
+    }
+
+    /// A user clicks the button with this label below a message.
+    pub fn click(
+        &mut self,
+        key: MessageKey,
+        user: UserId,
+        label: &str,
+    ) -> Result<InteractionId, ApiError> {
+        let channel = self.channel(key.channel)?;
+        let message = self.message(key.channel, key.message)?;
+        let rows = message.components.iter();
+        let mut buttons = rows.flat_map(|row| row["components"].as_array().into_iter().flatten());
+        let button = buttons.find(|it| it["label"] == label && it["disabled"] != true);
+        let data = json!({
+            "custom_id": button.ok_or(ErrorCode::UnknownInteraction)?["custom_id"],
+            "component_type": 2,
+        });
+        let message = self.message_json(channel, message, Transport::Gateway);
+        let id = self.new_id();
+        let (channel, name) = (key.channel, label.to_owned());
+        let new = NewInteraction { channel, user, kind: 3, name, options: Value::Null, at: None };
+        self.begin_interaction(id, new, data, &message)
+    }
+
+    fn begin_interaction(
+        &mut self,
+        id: InteractionId,
+        new: NewInteraction,
+        data: Value,
+        message: &Value,
+    ) -> Result<InteractionId, ApiError> {
         let token = format!("dev-interaction-{id}");
-        let data = self.interaction_json(id, &token, &new, &command)?;
+        let mut event = self.interaction_json(id, &token, &new, data)?;
+        if !message.is_null() {
+            event["message"] = message.clone();
+        }
         let interaction = Interaction {
             id,
             token,
@@ -76,7 +118,7 @@ impl World {
             choices: None,
         };
         self.commands.interactions.insert(id, interaction);
-        self.emit("INTERACTION_CREATE", Intents::empty(), data);
+        self.emit("INTERACTION_CREATE", Intents::empty(), event);
         Ok(id)
     }
 
@@ -85,7 +127,7 @@ impl World {
         id: InteractionId,
         token: &str,
         new: &NewInteraction,
-        command: &Value,
+        data: Value,
     ) -> Result<Value, ApiError> {
         let channel = self.channel(new.channel)?;
         let mut channel_object = self.channel_json(channel);
@@ -94,12 +136,7 @@ impl World {
             "id": id,
             "application_id": self.application(),
             "type": new.kind,
-            "data": {
-                "id": command,
-                "name": new.name,
-                "type": 1,
-                "options": new.options,
-            },
+            "data": data,
             "channel": channel_object,
             "channel_id": channel.id,
             "token": token,

@@ -185,6 +185,17 @@ impl FakeDiscord {
         })
     }
 
+    /// A user clicks the button with this label below a message.
+    pub fn click(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+        user: UserId,
+        label: &str,
+    ) -> Result<InteractionId, ApiError> {
+        self.with_world(|world| world.click(MessageKey { channel, message }, user, label))
+    }
+
     /// A user interacts with the app in any way.
     pub fn interact(&self, interaction: NewInteraction) -> Result<InteractionId, ApiError> {
         self.with_world(|world| world.interact(interaction))

@@ -268,6 +268,9 @@ pub fn update(world: &mut World, request: &ParsedRequest) -> Result<ApiResponse,
     if text.trim().is_empty() && message.embeds.is_empty() && body.is_empty() {
         return Err(ErrorCode::EmptyMessage.into());
     }
+    if let Some(components) = &body.components {
+        world.message_mut(key.channel, key.message)?.components.clone_from(components);
+    }
     world.edit_message(key, &text, &body.effective_allowed_mentions())?;
     let channel = world.channel(key.channel)?;
     Ok(ApiResponse::ok(readable_message_json(
