@@ -21,6 +21,7 @@ use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::proposal::{
     Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
 };
+use aizuchi_core::memory::asker::named;
 use aizuchi_core::platform::local::parse_text;
 use aizuchi_core::platform::split::split;
 use aizuchi_core::store::{Order, ProposalQuery, StoreError};
@@ -289,7 +290,7 @@ fn view(proposal: Proposal) -> ProposalView {
         confidence: proposal.confidence,
         ts: views::seconds(proposal.made),
         expires: views::seconds(proposal.expires),
-        by,
+        by: by.map(|by| named(&by).into()),
         decided: decided.map(views::seconds),
     }
 }

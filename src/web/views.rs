@@ -21,6 +21,7 @@ use aizuchi_core::decision::{
 };
 use aizuchi_core::event::step::Step;
 use aizuchi_core::event::{DeadLetter, Event};
+use aizuchi_core::memory::asker::named;
 use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
 use aizuchi_core::recall::RecalledMessage;
 use aizuchi_core::rules::{BudgetLimits, Mode, Rulebook};
@@ -418,7 +419,7 @@ pub fn marked_decision(
 /// What a decision was marked as. `by` is for those who mark decisions themselves.
 pub fn mark(mark: &DecisionMark, with_name: bool) -> MarkView {
     let by = Some(&mark.by).filter(|by| with_name && !by.is_empty());
-    MarkView { mark: mark.mark, by: by.cloned(), ts: seconds(mark.at) }
+    MarkView { mark: mark.mark, by: by.map(|by| named(by).into()), ts: seconds(mark.at) }
 }
 
 fn next(next: &DecisionFollowUp) -> NextView {

@@ -4,6 +4,7 @@ use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
 use aizuchi_core::decision::Decision;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
+use aizuchi_core::memory::asker::named;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -57,7 +58,7 @@ impl MarkingView {
         let by = mark.filter(|_| access.may_order()).map(|mark| {
             let name = match mark.by.is_empty() {
                 true => texts::console::this_machine(language).to_owned(),
-                false => mark.by.to_string(),
+                false => named(&mark.by).to_owned(),
             };
             (name, TimeView::new(mark.at))
         });

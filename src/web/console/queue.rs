@@ -30,6 +30,7 @@ use aizuchi_core::decision::proposal::{
     Proposal, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
 };
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
+use aizuchi_core::memory::asker::named;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::PrivateReads;
 use aizuchi_core::texts;
@@ -318,7 +319,7 @@ fn proposal_card(
 fn decided_view(proposal: &Proposal, places: &Places, language: Language) -> DecidedView {
     let ConversationId { workspace, channel, .. } = &proposal.conversation;
     let (by, at) = match &proposal.decided {
-        Some((by, at)) => (by.to_string(), *at),
+        Some((by, at)) => (named(by).to_owned(), *at),
         None => (String::new(), proposal.expires),
     };
     DecidedView {

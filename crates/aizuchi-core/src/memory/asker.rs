@@ -35,6 +35,11 @@ pub fn signer(by: &str) -> Option<&str> {
     at.parse::<i64>().ok().map(|_| user)
 }
 
+/// Whom a journal names: a user by their id, or somebody by the name under which they signed in.
+pub fn named(by: &str) -> &str {
+    signer(by).unwrap_or(by)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +49,7 @@ mod tests {
         let by = sign(&UserId::new("u-dora"), Timestamp::from_second(5).unwrap());
         assert_eq!((&*by, signer(&by)), ("u-dora 5000", Some("u-dora")));
         assert_eq!(signer("olga"), None);
+        assert_eq!((named(&by), named("olga")), ("u-dora", "olga"));
         assert_eq!(signer("Olga of the tea room"), None);
     }
 }
