@@ -111,7 +111,7 @@ impl Access {
 
 /// What consists of figures, or leaves text out by itself.
 fn is_for_viewers(method: &Method, path: &str) -> bool {
-    const READ: [&str; 14] = [
+    const READ: [&str; 15] = [
         "/console",
         "/metrics",
         "/api/workspaces",
