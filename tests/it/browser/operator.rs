@@ -43,11 +43,17 @@ const MORE: &str = r#"
     INSERT INTO memory_sources (workspace, channel, line, scope, of_channel, of_thread, term)
         SELECT workspace, channel, '1.000001', scope, channel, thread, term FROM memories
         WHERE workspace = '{workspace}' AND channel = 'C0RANDOM' AND scope = 'channel' AND is_current = 1;
-    INSERT INTO attempts (decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
-            output_tokens, latency_ms, result, error)
-        VALUES (900000000, 'judge', {now} - 5 * {hour}, 'openai/large-1', '00', 9, 9, 0, 9, 9, 'kept', NULL),
-            (0, 'judge', {now} - 3 * {hour}, 'openai/large-1', '00', 9, 0, 0, 0, 9, 'failed', '{error}'),
-            (0, 'judge', {now} - {hour}, 'openai/large-1', '00', 9, 0, 0, 0, 9, 'failed', '{error}');
+    INSERT INTO attempts (decision, workspace, channel, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens,
+            cached_tokens, output_tokens, latency_ms, result, error, price_micros)
+        VALUES (900000000, '{workspace}', 'C0RANDOM', 'judge', {now} - 5 * {hour}, 'openai/large-1', '00', 9, 9, 0, 9, 9,
+                'kept', NULL, 0),
+            (0, '{workspace}', 'C0RANDOM', 'judge', {now} - 3 * {hour}, 'openai/large-1', '00', 9, 0, 0, 0, 9, 'failed',
+                '{error}', 0),
+            (0, '{workspace}', 'C0RANDOM', 'judge', {now} - {hour}, 'openai/large-1', '00', 9, 0, 0, 0, 9, 'failed',
+                '{error}', 0),
+            -- It is of today, whatever time it is.
+            (900000000, '{workspace}', 'C0RANDOM', 'judge', {now}, 'openai/large-3', '00', 9, 900, 0, 100, 9, 'kept', NULL,
+                3000000);
     INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros)
         SELECT '{workspace}', channel, 'hour', {now} - {now} % {hour}, 1000, 3000000
         FROM (SELECT 'C0RANDOM' AS channel UNION SELECT '') WHERE true

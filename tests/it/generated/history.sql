@@ -70,10 +70,10 @@ INSERT INTO decisions (id, workspace, channel, thread, opened_ms, closed_ms, is_
             WHEN 4 THEN 'muted' WHEN 5 THEN 'over_budget' WHEN 6 THEN 'failed' WHEN 7 THEN 'reacted' END,
         s.word, c.revision + 1 + d.n, 'companion', '["own_line","muted"]', 'active'
     FROM decided AS d, counts AS c JOIN said AS s ON s.place = d.place AND s.number = d.turn % d.words;
-INSERT INTO attempts (id, decision, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens, cached_tokens,
-        output_tokens, latency_ms, result, judgment, error, price_micros)
-    SELECT d.id, d.id, iif(d.kind = 1, 'reply', 'judge'), d.at_ms + 1000, 'openai/large-1', '00ff', 4000, 1000, 400, 50,
-        1200, iif(d.kind = 6, 'failed', 'kept'), (SELECT judgment FROM decisions WHERE id = d.id),
+INSERT INTO attempts (id, decision, workspace, channel, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens,
+        cached_tokens, output_tokens, latency_ms, result, judgment, error, price_micros)
+    SELECT d.id, d.id, d.workspace, d.channel, iif(d.kind = 1, 'reply', 'judge'), d.at_ms + 1000, 'openai/large-1', '00ff',
+        4000, 1000, 400, 50, 1200, iif(d.kind = 6, 'failed', 'kept'), (SELECT judgment FROM decisions WHERE id = d.id),
         iif(d.kind = 6, 'the provider answers 429: too many requests', NULL), 2500
     FROM decided AS d WHERE d.kind IN (0, 1, 2, 6, 7);
 INSERT INTO exchanges (attempt, at_ms, prompt, answer, stored_bytes)
@@ -162,6 +162,35 @@ INSERT INTO memos (id, workspace, realm, name, channel, priority, updated_ms, to
             'detail', s.word, 'created', '2026-01-01T00:00:00Z', 'updated', '2026-01-01T00:00:00Z',
             'channel', p.channel, 'visibility', p.visibility, 'said_by', 'U1')
     FROM said AS s, counts AS c, size JOIN places AS p ON p.number = s.place WHERE s.number < 40;
+-- In each place: a memo that was changed for a reply, what an operator tried, an order of each kind, and somebody who has
+-- opted out. No text of an order and no name of a model is from the place.
+INSERT INTO old_memos (id, workspace, channel, at_ms, memo_id, memo)
+    SELECT c.number + 2 * size.messages + s.place * 100 + 40, p.workspace, p.channel, size.now_ms - 6000,
+        c.number + 2 * size.messages + s.place * 100 + s.number,
+        json_object('name', s.word || s.place, 'content', s.word || ', once', 'priority', 3, 'tags', json_array(s.word),
+            'detail', s.word, 'created', '2026-01-01T00:00:00Z', 'updated', '2026-01-01T00:00:00Z',
+            'channel', p.channel, 'visibility', p.visibility, 'said_by', 'U1')
+    FROM said AS s, counts AS c, size JOIN places AS p ON p.number = s.place WHERE s.number = 0;
+INSERT INTO memory_changes (id, workspace, scope, channel, thread, term, at_ms, changed_by, kind, old_version, new_version,
+        decision)
+    SELECT o.id, o.workspace, 'memo', o.channel, '', '', o.at_ms, '', 'edited', o.id, o.memo_id,
+        (SELECT max(d.id) FROM decided AS d WHERE d.workspace = o.workspace AND d.channel = o.channel AND d.kind = 1)
+    FROM old_memos AS o, counts AS c WHERE o.id > c.number;
+INSERT INTO unclaimed_calls (workspace, channel, at_ms, kind, model, calls, input_tokens, cached_tokens,
+        cache_write_tokens, output_tokens, usage_is_estimated, price_micros)
+    SELECT p.workspace, p.channel, size.now_ms - 4000, 'trial', 'openai/large-2', 2, 2000, 0, 0, 100, 0, 5000
+    FROM places AS p, size;
+INSERT INTO given_orders (workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision)
+    SELECT p.workspace, size.now_ms - 3000, w.word, k.kind, iif(k.user_id = '', p.channel, ''), k.user_id,
+        iif(k.kind = 'mute', size.now_ms - 1000, NULL), k.value, NULL
+    FROM places AS p, counts AS c, size,
+        (SELECT 0 AS number, 'mute' AS kind, '' AS user_id, NULL AS value UNION ALL SELECT 1, 'unmute', '', NULL
+            UNION ALL SELECT 2, 'mode', '', 'observe' UNION ALL SELECT 3, 'opt_out', 'U2', NULL
+            UNION ALL SELECT 4, 'choose_model', '', 'openai/large-2') AS k
+    JOIN words AS w ON w.visibility = 'public' AND w.number = (p.number + k.number) % c.public;
+INSERT INTO opted_out (workspace, user)
+    SELECT workspace, 'U' || (2 + number) FROM places WHERE true
+    ON CONFLICT DO NOTHING;
 INSERT INTO private_reads (workspace, channel, reader, what, hour_ms, last_ms, reads)
     SELECT p.workspace, p.channel, w.word, 'messages', size.now_ms - size.now_ms % 3600000, size.now_ms, 2
     FROM places AS p, size JOIN words AS w ON w.visibility = 'public' AND w.number < 40;
