@@ -27,6 +27,7 @@ use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::memory::{MemoryId, MemoryScope, MessageRef};
+use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -48,6 +49,8 @@ struct MemoryPage<'a> {
     threads_cut: Option<&'static str>,
     rows: Vec<ChannelRow>,
     memos: Vec<MemoView>,
+    /// If not all of them are shown.
+    memos_part: Option<MemosPart>,
     journal: Vec<JournalRow>,
     /// If not all of it is shown.
     journal_cut: Option<String>,
@@ -58,14 +61,27 @@ struct MemoryPage<'a> {
     back: String,
 }
 
+/// A part of the memos.
+struct MemosPart {
+    told: String,
+    /// The address of the first part, unless it is this one.
+    first: Option<String>,
+    next: Option<String>,
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct MemoryQuery {
     workspace: String,
     channel: String,
     person: String,
+    /// How many memos come before those that are shown.
+    memos_after: usize,
     before: Option<i64>,
 }
+
+/// How many memos are on one page. The API has all.
+const MEMOS: usize = 50;
 
 pub async fn page(
     State(web): State<Arc<Web>>,
@@ -134,8 +150,11 @@ pub async fn page(
         views.push(view);
     }
     memos.retain(|(_, memo)| user.as_ref().is_none_or(|user| user.is_in_memo(memo)));
-    let memos: Vec<MemoView> = memos.iter().map(|(id, memo)| builder.memo(*id, memo)).collect();
     let address = address(&workspace, channel, &query.person);
+    let all_memos = memos.len();
+    let memos = memos.iter().skip(query.memos_after).take(MEMOS);
+    let memos: Vec<MemoView> = memos.map(|(id, memo)| builder.memo(*id, memo)).collect();
+    let memos_part = memos_part(&address, query.memos_after, memos.len(), all_memos, language);
     let is_withheld = !reads_people;
     let journal_part = ListPart {
         name: "changes",
@@ -148,7 +167,7 @@ pub async fn page(
         workspaces: workspaces::choices(&web, &known, language),
         channels: places.choices(channel),
         reads_people,
-        nobody: (user.is_some() && views.is_empty() && memos.is_empty()).then(|| name.to_owned()),
+        nobody: (user.is_some() && views.is_empty() && all_memos == 0).then(|| name.to_owned()),
         withheld: is_withheld.then(|| match access {
             Access::ThisMachine => texts::console::withheld_here(language),
             Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
@@ -157,11 +176,15 @@ pub async fn page(
         threads_cut: is_cut.then(|| texts::memories::threads_cut(language)),
         rows,
         memos,
+        memos_part,
         journal_cut: journal_part.told(language),
         journal: journal_rows,
         older: journal_part.older,
         is_newest: query.before.is_none(),
-        back: address.clone(),
+        back: match query.memos_after {
+            0 => address.clone(),
+            after => format!("{address}&memos_after={after}"),
+        },
         address,
         person: query.person,
         workspace_label: workspaces::label(&web, &workspace, language),
@@ -175,6 +198,25 @@ fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, person: &str) -
         "" => address,
         person => format!("{address}&person={}", encode(person)),
     }
+}
+
+/// That these are not all of the memos, if so.
+fn memos_part(
+    address: &str,
+    after: usize,
+    shown: usize,
+    all: usize,
+    language: Language,
+) -> Option<MemosPart> {
+    if shown == all {
+        return None;
+    }
+    let end = after.saturating_add(shown);
+    Some(MemosPart {
+        told: texts::memories::memos_shown(language, shown, all),
+        first: (after > 0).then(|| format!("{address}#memos")),
+        next: (end < all).then(|| format!("{address}&memos_after={end}#memos")),
+    })
 }
 
 /// A form on the page.
@@ -244,4 +286,26 @@ pub async fn order(
     };
     memories::carry_out(&web, access, order).await?;
     Ok(back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_memos_leads_to_the_others() {
+        let part = |after, shown, all| {
+            let part = memos_part("/m?workspace=w", after, shown, all, Language::En)?;
+            Some((part.first, part.next))
+        };
+        let next = |address: &str| Some(address.to_owned());
+        let first = "/m?workspace=w#memos";
+        assert_eq!(part(0, 3, 3), None);
+        let second = next("/m?workspace=w&memos_after=50#memos");
+        assert_eq!(part(0, 50, 120), Some((None, second)));
+        let third = next("/m?workspace=w&memos_after=100#memos");
+        assert_eq!(part(50, 50, 120), Some((next(first), third)));
+        assert_eq!(part(100, 20, 120), Some((next(first), None)));
+        assert_eq!(part(usize::MAX, 0, 120), Some((next(first), None)));
+    }
 }
