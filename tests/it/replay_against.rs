@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, query, query_scalar, raw_sql};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
 use crate::program::Home;
+use aizuchi_core::store::database::schema::migrate;
+use aizuchi_core::store::sqlite;
 
 const HISTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/small-history.jsonl");
 
@@ -166,18 +168,37 @@ fn what_cannot_be_compared_is_refused_with_a_sentence() {
     assert!(stderr.contains("--events"), "{stderr}");
 }
 
-/// The database as the version before the newest migration left it.
+/// Statements that fill the tables of `main` with what tables of the same name have in `newer`, as far as both have the
+/// same columns. The index of the search is made from these.
+const COPY_TABLES: &str = r#"
+    SELECT 'DELETE FROM main.' || name || '; INSERT INTO main.' || name || ' (' || columns || ') SELECT ' || columns
+        || ' FROM newer.' || name
+    FROM (SELECT t.name, (SELECT group_concat('"' || c.name || '"') FROM pragma_table_info(t.name, 'main') AS c
+            WHERE c.name IN (SELECT name FROM pragma_table_info(t.name, 'newer'))) AS columns
+        FROM pragma_table_list AS t
+        WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite%' AND t.name NOT LIKE 'recall%'
+            AND t.name <> '_sqlx_migrations') AS common
+    WHERE columns IS NOT NULL"#;
+
+/// The database as the version before the newest migration would have left it.
 async fn as_earlier_version(home: &Home) {
-    let options = SqliteConnectOptions::new().filename(home.database());
-    let mut database = options.connect().await.unwrap();
-    for statement in [
-        "ALTER TABLE counters DROP COLUMN copied_ms",
-        "ALTER TABLE counters DROP COLUMN restored_ms",
-        "DELETE FROM _sqlx_migrations WHERE version = (SELECT max(version) FROM _sqlx_migrations)",
-    ] {
-        database.execute(statement).await.unwrap();
+    let path = home.path().join("earlier.db");
+    let (mut earlier, lock) = sqlite::connect(&path).await.unwrap();
+    let (_, migrations) = sqlite::MIGRATIONS.split_last().unwrap();
+    migrate("the earlier version", migrations, &mut earlier).await.unwrap();
+    earlier.close().await.unwrap();
+    drop(lock);
+    let mut database = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    let newer = query("ATTACH ?1 AS newer").bind(home.database().display().to_string());
+    newer.execute(&mut database).await.unwrap();
+    let copies: Vec<String> = query_scalar(COPY_TABLES).fetch_all(&mut database).await.unwrap();
+    assert!(copies.len() > 20, "{copies:?}");
+    for copy in copies {
+        raw_sql(AssertSqlSafe(copy)).execute(&mut database).await.unwrap();
     }
+    // The last connection moves everything out of the logs.
     database.close().await.unwrap();
+    std::fs::rename(path, home.database()).unwrap();
 }
 
 #[tokio::test]
