@@ -660,6 +660,7 @@ pub async fn put_memo(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoRevertBody {
+    /// The id of a workspace. Without one it is the local room.
     workspace: Option<String>,
     /// The version, which a change names as `before`.
     to: i64,

@@ -10,8 +10,8 @@ pub struct OwnPage(String);
 
 /// A form that carries an address has to stay below its limit.
 const MAX_LENGTH: usize = 1000;
-/// Below `/console/`, but for no reader: a stream, a target of forms, a style sheet.
-const NOT_PAGES: [&str; 3] = ["console/events", "console/orders", "console/report.css"];
+/// Below `/console/`, but for no reader: a stream, a style sheet.
+const NOT_PAGES: [&str; 2] = ["console/events", "console/report.css"];
 
 impl OwnPage {
     /// `None`: it is not the address of a page here. Letters other than ASCII are percent-encoded in one.
@@ -73,6 +73,8 @@ mod tests {
             "/console?x=1#y",
             "/console/queue",
             "/console/queue?before=7",
+            "/console/orders",
+            "/console/orders?workspace=slack%3AT1",
             "/console/memory?workspace=slack%3AT1&person=%E5%81%A5#journal",
             "/console/channels/slack%3AT1/a%2Fb?q=//evil.example",
             "/console/decisions/slack:T1/7",
@@ -134,7 +136,6 @@ mod tests {
             "/api/channels",
             "/events",
             "/console/events",
-            "/console/orders",
             "/console/report.css",
             "/static/room.js",
             "/slack/events",

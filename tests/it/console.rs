@@ -354,11 +354,13 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
         let form = client().post(format!("{}/console/orders", program.address));
         let form = form.header("content-type", "application/x-www-form-urlencoded");
         let body = format!("workspace={workspace}&order={order}&user={user}&back=/console/orders");
-        form.bearer_auth(OPERATOR).body(body).send().await.unwrap().status()
+        form.bearer_auth(OPERATOR).body(body).send().await.unwrap()
     };
-    assert_eq!(consent("opt-in", "mio").await, StatusCode::SEE_OTHER);
-    assert_eq!(consent("opt-out", "nobody").await, StatusCode::NOT_FOUND);
-    assert_eq!(consent("opt-out", "").await, StatusCode::UNPROCESSABLE_ENTITY);
+    let done = consent("opt-in", "mio").await;
+    assert_eq!(done.status(), StatusCode::SEE_OTHER);
+    assert_eq!(done.headers()[LOCATION], "/console/orders");
+    assert_eq!(consent("opt-out", "nobody").await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(consent("opt-out", "").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
     let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
     assert!(shown.contains("data-testid=\"nobody\"") && shown.contains("opt in"), "{shown}");
 
