@@ -150,7 +150,10 @@ pub async fn choose(
     web.models.choose(choice).await.map_err(Refusal::Choice)?;
     let (workspace, model) = (workspace_id(), web.models.response().into());
     let noted = Order::NoteModelChoice { workspace, model }.signed(visitor.access.signature());
-    web.inbox.apply_order(noted).await?;
+    // The model is in use, and the store may be what fails.
+    if let Err(error) = web.inbox.apply_order(noted).await {
+        tracing::warn!(%error, "the choice of a model is missing in the journal of orders");
+    }
     Ok(Json(view(&web, language, true)))
 }
 
