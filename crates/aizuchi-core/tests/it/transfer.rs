@@ -485,6 +485,11 @@ async fn backups_are_written_when_they_are_due_and_old_ones_go() {
         ran.unwrap();
         let made = format!("aizuchi_last_backup_timestamp_seconds {}.0", at(75 * 3600).as_second());
         assert!(metrics.to_openmetrics(None).contains(&made));
+        // A process that starts anew knows of it at once.
+        let metrics = Arc::new(Metrics::default());
+        let restarted = ScheduledBackup { metrics: metrics.clone(), ..schedule };
+        restarted.run(shutdown).await.unwrap();
+        assert_eq!(metrics.last_backup(), Some(at(75 * 3600)));
         let backup = folder.join("aizuchi-20270117T100000Z.db");
         let target = DatabaseLocation::Sqlite(folder.join("restored.db"));
         assert_eq!(
