@@ -27,6 +27,8 @@ pub struct Layout<'a> {
     pub section: Section,
     /// The time zone of days and times.
     pub zone: String,
+    /// The same for scripts.
+    pub browser_zone: &'a str,
     /// What the page shows is at least as new as this revision of the store.
     pub revision: u64,
 }
@@ -53,6 +55,7 @@ impl<'a> Layout<'a> {
                 texts::console::this_machine(language).to_owned()
             }
         };
+        let calendar = Calendar { zone: &web.zone };
         Self {
             language,
             persona: &web.persona.name,
@@ -61,7 +64,8 @@ impl<'a> Layout<'a> {
             may_order: visitor.access.may_order(),
             has_room: visitor.access.allows(&Method::GET, "/"),
             section,
-            zone: Calendar { zone: &web.zone }.zone_name(web.clock.now()),
+            zone: calendar.zone_name(web.clock.now()),
+            browser_zone: calendar.browser_zone(),
             revision: visitor.revision,
         }
     }

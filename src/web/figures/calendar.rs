@@ -17,7 +17,7 @@ pub struct Calendar<'a> {
     pub zone: &'a TimeZone,
 }
 
-impl Calendar<'_> {
+impl<'a> Calendar<'a> {
     pub fn day_of(self, at: Timestamp) -> Day {
         let seconds = at.as_millisecond().div_euclid(1000);
         let offset = i64::from(self.zone.to_offset(at).seconds());
@@ -54,6 +54,11 @@ impl Calendar<'_> {
             since = until;
         }
         periods
+    }
+
+    /// The zone as browsers know it. Empty: they show UTC, because what it is ahead of that may change.
+    pub fn browser_zone(self) -> &'a str {
+        self.zone.iana_name().unwrap_or_default()
     }
 
     /// The name of the zone, or what it is ahead of UTC.
@@ -119,7 +124,9 @@ mod tests {
         let last = calendar.last_days(at("2027-03-28T12:00:00Z"), 3);
         assert_eq!(last, [Day(day.0 - 2), Day(day.0 - 1), day]);
         assert_eq!(calendar.zone_name(at("2027-07-01T00:00:00Z")), "+02:00");
+        assert_eq!(calendar.browser_zone(), "", "its offset is another one in winter");
         let utc = Calendar { zone: &TimeZone::UTC };
+        assert_eq!(utc.browser_zone(), "UTC");
         assert_eq!(utc.zone_name(Timestamp::UNIX_EPOCH), "UTC");
     }
 

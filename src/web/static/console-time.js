@@ -3,7 +3,7 @@
 const { lang: language, dataset: { zone } } = document.documentElement;
 const moment = dates();
 
-/** The server counts its days in this zone. A browser that does not know it names another. */
+/** The server counts its days in this zone. Where it has no name that the browser knows, times are in UTC and say so. */
 function dates() {
   const date = { year: "numeric", month: "short", day: "numeric" };
   const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
