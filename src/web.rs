@@ -263,6 +263,7 @@ fn router(web: Arc<Web>) -> Router {
         .merge(mcp::router(&web))
         .method_not_allowed_fallback(|| async { ApiProblem::from(Refusal::WrongMethod) })
         .fallback(|| async { ApiProblem::from(Refusal::NothingHere) })
+        .layer(middleware::from_fn(workspaces::expect_one))
         .layer(middleware::from_fn_with_state(web.clone(), auth::require_access))
         // Web hooks come from other machines. They are authenticated by their signature.
         .route(

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Extension, Query, State};
+use axum::extract::{Extension, Query, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,17 @@ pub struct WorkspaceFilter {
 
 pub type WorkspaceParameter = Result<Query<WorkspaceQuery>, QueryRejection>;
 pub type FilterParameter = Result<Query<WorkspaceFilter>, QueryRejection>;
+
+/// Middleware: two workspaces at once are not one, and no reason to show another.
+pub async fn expect_one(request: Request, next: Next) -> Result<Response, ApiProblem> {
+    let fields = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
+    let named = fields
+        .map_or(0, |Query(fields)| fields.iter().filter(|(name, _)| name == "workspace").count());
+    match named {
+        ..2 => Ok(next.run(request).await),
+        2.. => Err(Refusal::UnclearQuery.into()),
+    }
+}
 
 /// All workspaces that something is known of, the local room first.
 pub async fn all(web: &Web) -> Result<Vec<WorkspaceId>, StoreError> {

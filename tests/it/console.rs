@@ -399,6 +399,13 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     assert_eq!(program.stop(), Some(0));
 }
 
+async fn expect_unclear(program: &Program, path: &str, workspace: &str) {
+    let twice = format!("{path}?workspace=local&workspace={workspace}");
+    let answer = get(program, Some(ADMIN), &twice).await;
+    assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{path}");
+    assert_eq!(answer.headers()["aizuchi-refusal"], "unclear_query", "{path}");
+}
+
 #[tokio::test]
 async fn an_unknown_workspace_or_channel_is_not_found() {
     let harness = SlackHarness::new().await;
@@ -416,20 +423,25 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
         "private-reads",
         "memories",
         "memory-changes",
+        "figures",
+        "orders",
+        "opt-outs",
         "workspaces",
         "models",
     ] {
         // Two are not one, and no reason to show another.
-        let twice = format!("/api/{path}?workspace=local&workspace={workspace}");
-        let answer = get(&program, Some(ADMIN), &twice).await;
-        assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{path}");
+        expect_unclear(&program, &format!("/api/{path}"), &workspace).await;
         let answer = get(&program, Some(ADMIN), &format!("/api/{path}?workspace=slack:T0")).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
         let problem = json_of(answer).await;
         let sentence = "there is no workspace \"slack:T0\"; /api/workspaces lists them";
         assert_eq!(problem["error"], sentence, "{path}");
     }
+    for page in ["queue", "orders", "figures", "memory", "report"] {
+        expect_unclear(&program, &format!("/console/{page}"), &workspace).await;
+    }
     for path in ["messages", "decisions"] {
+        expect_unclear(&program, &format!("/api/{path}"), &workspace).await;
         let unknown = format!("/api/{path}?workspace={workspace}&channel=nowhere");
         let answer = get(&program, Some(ADMIN), &unknown).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");

@@ -48,7 +48,7 @@ texts! {
     list_standing_orders: "Lists the standing orders." / "これから従う指示を一覧する。";
     give_standing_order: "Gives a standing order, or changes one." / "これから従う指示を追加または変更する。";
     drop_standing_order: "Revokes a standing order." / "指示を取り消す。";
-    list_orders: "Lists who ordered what." / "だれが何を操作したかを一覧する。";
+    list_orders: "Lists who ordered what." / "誰が何を操作したかを一覧する。";
     list_opt_outs: "Lists who has opted out." / "オプトアウトした人を一覧する。";
     list_decisions: "Reads the ledger of a message or a channel." / "発言またはチャンネルの判断の記録を読む。";
     mark_decision: "Marks a closed decision; null takes that back." / "判断を評価する。null で取り消す。";

@@ -195,7 +195,7 @@ texts! {
     open_questions: "Unanswered questions" / "答えのなかった質問";
     open_questions_explained:
         "What people asked everybody at the top level of a channel and no other person followed within an hour or in its thread. The newest hour and erased messages are not counted."
-        / "チャンネルの最上位で全員に向けて尋ねられ、1 時間以内にもスレッドでも、ほかの人の発言が続かなかった質問です。直近 1 時間と消去された発言は数えません。";
+        / "チャンネルの最上位で全員に向けて尋ねられ、1 時間以内にもスレッドの中でも、ほかの人の発言が続かなかった質問です。直近 1 時間と消去された発言は数えません。";
     taken_up: "it spoke to it" / "発言した";
     missed: "nobody spoke to it" / "誰も答えなかった";
     taken_up_of(taken_up: &str, questions: &str):
@@ -209,7 +209,7 @@ texts! {
     reactions_received: "reactions to its posts" / "投稿へのリアクション";
     reaction_count(given: &str, received: &str):
         "it reacted {given} times, people reacted {received} times"
-        / "付けた {given} 件、付いた {received} 件";
+        / "ペルソナから {given} 件、人から {received} 件";
     by_channel: "By channel" / "チャンネル別";
     cost_by_channel: "Cost by channel" / "チャンネル別の費用";
     whole_workspace: "for the whole workspace" / "ワークスペース全体";
@@ -226,7 +226,7 @@ texts! {
     day: "Day" / "日";
     calls_explained:
         "All calls are in each of these tables, on the day on which they were made. Of a call that the program did not see the end of, the most that it may have cost is counted."
-        / "どの表にも、すべての呼び出しが、行われた日に含まれます。プログラムが終わりを見届けなかった呼び出しは、かかった可能性のある最大の額で数えます。";
+        / "どの表にも、すべての呼び出しが、行われた日に含まれます。完了を確認できなかった呼び出しは、かかった可能性のある最大の額で数えます。";
     no_figures: "Nothing happened in this period." / "この期間の記録はありません。";
 
     // The queue.

@@ -5,7 +5,7 @@ use crate::texts::pick;
 
 texts! {
     title: "Orders" / "操作の記録";
-    journal: "Who ordered what" / "だれが何を操作したか";
+    journal: "Who ordered what" / "誰が何を操作したか";
     no_orders: "Nothing has been ordered yet." / "操作の記録はまだありません。";
     by: "By" / "操作者";
     concerns: "Where, or whom" / "対象";

@@ -111,14 +111,16 @@ texts! {
     change_number_needed: "before is the number of a change" / "before には変更の番号を指定してください";
     order_number_needed:
         "before is the number of an order"
-        / "before は操作の番号です";
+        / "before には操作の番号を指定してください";
     unclear_outcome: "the outcome cannot be understood" / "結果の指定を読み取れません";
     unclear_gate: "the gate cannot be understood" / "ルールの指定を読み取れません";
     unclear_time: "the time cannot be understood" / "日時の指定を読み取れません";
     unclear_query:
         "the query cannot be read; workspace is one id of /api/workspaces"
-        / "問い合わせを読み取れません。workspace は /api/workspaces にある ID のひとつです";
-    time_needed: "before is a time in milliseconds, a number" / "before は数値（ミリ秒の時刻）です";
+        / "クエリーを読み取れません。workspace には /api/workspaces にある ID をひとつだけ指定してください";
+    time_needed:
+        "before is a time in milliseconds, a number"
+        / "before には時刻をミリ秒の数値で指定してください";
     unclear_before: "before cannot be understood" / "before の指定を読み取れません";
     incomplete_form: "the form lacks what it is about" / "フォームに、何についてのものかが書かれていません";
     malformed_order:
@@ -187,7 +189,7 @@ texts! {
     entry_length(most: usize): "an entry has 1 to {most} letters" / "項目は 1〜{most} 文字にしてください";
     wrong_days(most: i64):
         "days must be a whole number from 1 to {most}"
-        / "days は 1 から {most} までの整数です";
+        / "days には 1 から {most} までの整数を指定してください";
     detail_length(most: usize): "a detail has at most {most} letters" / "詳細は {most} 文字までです";
     standing_order_length(most: usize): "a standing order has 1 to {most} letters" / "指示は 1〜{most} 文字にしてください";
     entry_changed:
