@@ -4,11 +4,12 @@
 //! carries the revision of its last change, so before kept days are used, those with something newer are dropped.
 //! What else is counted has become final [`SETTLING`] after midnight.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
+use tokio::sync;
 
 use crate::web::figures::SPANS;
 use crate::web::figures::calendar::{Calendar, spans};
@@ -17,15 +18,20 @@ use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, Period};
 use aizuchi_core::store::{Archive, StoreError};
 
-/// After this time it is known whether a question of a day was answered. A model call belongs to the time at which it
-/// began, is stored when it has ended, and takes far less.
-const SETTLING: SignedDuration = ANSWER_WINDOW;
+/// After this time nothing more becomes known of a day. Whether a question was answered takes an hour; a model call belongs
+/// to the time at which it began, and is stored when it has ended, or once a program that was stopped runs again.
+const SETTLING: SignedDuration = SignedDuration::from_hours(24);
+/// The days of so many workspaces are kept.
+const MOST_WORKSPACES: usize = 16;
 
-/// The kept days of all workspaces.
+/// The kept days of the workspaces that were read last, the last one at the end.
 #[derive(Default)]
-pub struct KeptDays(Mutex<HashMap<WorkspaceId, WorkspaceDays>>);
+pub struct KeptDays(Mutex<Vec<(WorkspaceId, SharedDays)>>);
 
-#[derive(Clone, Default)]
+/// Whoever reads a workspace's days holds them until they are counted, so that others do not count the same.
+type SharedDays = Arc<sync::Mutex<WorkspaceDays>>;
+
+#[derive(Default)]
 struct WorkspaceDays {
     /// They hold everything up to this revision.
     revision: u64,
@@ -49,8 +55,8 @@ impl KeptDays {
         workspace: &WorkspaceId,
         wanted: &[Day],
     ) -> Result<Vec<(Day, Arc<Figures>)>, StoreError> {
-        let kept = self.0.lock().get(workspace).cloned();
-        let mut kept = kept.unwrap_or_default();
+        let shared = self.shared(workspace);
+        let mut kept = shared.lock().await;
         for day in reader.changed(workspace, &kept).await? {
             kept.days.remove(&day);
         }
@@ -62,9 +68,20 @@ impl KeptDays {
         kept.days.retain(|day, _| day.0 > oldest);
         kept.revision = reader.revision;
         let figures = |day: &Day| kept.days.get(day).or_else(|| found.get(day)).cloned();
-        let all = wanted.iter().filter_map(|day| Some((*day, figures(day)?))).collect();
-        self.0.lock().insert(workspace.clone(), kept);
-        Ok(all)
+        Ok(wanted.iter().filter_map(|day| Some((*day, figures(day)?))).collect())
+    }
+
+    fn shared(&self, workspace: &WorkspaceId) -> SharedDays {
+        let mut all = self.0.lock();
+        let shared = match all.iter().position(|(known, _)| known == workspace) {
+            Some(index) => all.remove(index).1,
+            None => SharedDays::default(),
+        };
+        if all.len() == MOST_WORKSPACES {
+            all.remove(0);
+        }
+        all.push((workspace.clone(), shared.clone()));
+        shared
     }
 }
 
@@ -180,17 +197,31 @@ mod tests {
             let heard = |found: &[(Day, Arc<Figures>)]| {
                 found.iter().map(|(_, figures)| figures.all.heard).collect::<Vec<_>>()
             };
-            let (first, second) = (read().await, read().await);
+            let (first, second) = tokio::join!(read(), read());
             assert_eq!((heard(&first), heard(&second)), (vec![1, 1, 0, 0], vec![1, 1, 0, 0]));
             let is_same =
                 first.iter().zip(&second).map(|(one, other)| Arc::ptr_eq(&one.1, &other.1));
-            assert_eq!(is_same.collect::<Vec<_>>(), [true, true, true, false], "today is not over");
+            assert_eq!(is_same.collect::<Vec<_>>(), [true, true, false, false], "a day settles");
             // It was written two days ago, and is heard now.
             hear(&store, "3", DAY + 5).await;
             let third = read().await;
             assert_eq!(heard(&third), [1, 2, 0, 0]);
-            assert!(Arc::ptr_eq(&first[2].1, &third[2].1));
+            assert!(Arc::ptr_eq(&first[0].1, &third[0].1));
         })
         .await;
+    }
+
+    #[test]
+    fn the_workspaces_that_were_read_last_are_kept() {
+        let kept = KeptDays::default();
+        let name = |number: usize| WorkspaceId::new(format!("w{number}"));
+        let (first, second) = (kept.shared(&name(0)), kept.shared(&name(1)));
+        for number in 2..=MOST_WORKSPACES {
+            assert!(Arc::ptr_eq(&first, &kept.shared(&name(0))), "{number}");
+            kept.shared(&name(number));
+        }
+        assert_eq!(kept.0.lock().len(), MOST_WORKSPACES);
+        assert!(Arc::ptr_eq(&first, &kept.shared(&name(0))));
+        assert!(!Arc::ptr_eq(&second, &kept.shared(&name(1))));
     }
 }
