@@ -307,10 +307,11 @@ impl From<Refusal> for ApiProblem {
 impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> Self {
         match error {
+            StoreError::Refused(why) => return Refusal::Order(why).into(),
             StoreError::Busy(_) => {
                 tracing::warn!(%error, "the store was too busy to serve a request")
             }
-            StoreError::Refused(_) | StoreError::Broken(_) => {
+            StoreError::Broken(_) => {
                 tracing::error!(%error, "the store failed to serve a request");
             }
         }

@@ -17,7 +17,7 @@ use crate::web::workspaces::{FilterParameter, Shown};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
-use aizuchi_core::store::{DeadLetterQuery, Order, StoreError};
+use aizuchi_core::store::{DeadLetterQuery, Order};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct LettersQuery {
@@ -155,10 +155,7 @@ pub async fn settle(
         DeadLetterAction::Retry => Order::RetryDeadLetter { workspace, id },
         DeadLetterAction::Drop => Order::DropDeadLetter { workspace, id },
     };
-    match web.inbox.apply_order(order.signed(access.signature())).await {
-        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
-        ordered => Ok(ordered?),
-    }
+    Ok(web.inbox.apply_order(order.signed(access.signature())).await?)
 }
 
 fn absent() -> ApiProblem {

@@ -7,11 +7,15 @@ pub mod answer;
 
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::web::Web;
 use crate::web::figures::calendar::Calendar;
 use crate::web::figures::kept_days::DayReader;
-use crate::web::figures::tally::Figures;
-use aizuchi_core::chat::WorkspaceId;
+use crate::web::figures::tally::{Figures, median};
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::decision::mark::DecisionMark;
+use aizuchi_core::rhythm::reply_delays::ReplyDelays;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::figures::Day;
 
@@ -23,6 +27,21 @@ pub struct PeriodFigures {
     /// All of them, oldest first.
     pub days: Vec<(Day, Arc<Figures>)>,
     pub total: Figures,
+    /// Of the channels in which somebody answered.
+    pub delays: Vec<ChannelDelays>,
+    pub marks: Vec<DecisionMark>,
+}
+
+/// How soon answers came in a channel: the middle one of each kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelDelays {
+    pub channel: ChannelId,
+    /// Its own where it was addressed.
+    pub asked: Option<SignedDuration>,
+    /// Its own where it was not.
+    pub unasked: Option<SignedDuration>,
+    /// Those of people to each other, as they were learned there.
+    pub people: Option<SignedDuration>,
 }
 
 impl PeriodFigures {
@@ -34,11 +53,50 @@ impl PeriodFigures {
             revision: *web.revisions.borrow(),
         };
         let days = reader.calendar.last_days(reader.now, days);
+        let since = days.first().map_or(Timestamp::MIN, |day| reader.calendar.begin_of(*day));
         let days = web.kept_days.read(&reader, workspace, &days).await?;
         let mut total = Figures::default();
         for (_, figures) in &days {
             total.add(figures);
         }
-        Ok(Self { days, total })
+        let delays = delays(&total, web.archive.user_delays(workspace).await?);
+        let marks = web.archive.marks_since(workspace, since).await?;
+        Ok(Self { days, total, delays, marks })
+    }
+}
+
+fn delays(total: &Figures, learned: Vec<(ChannelId, ReplyDelays)>) -> Vec<ChannelDelays> {
+    let of_channel = |(channel, people): (ChannelId, ReplyDelays)| {
+        let own = |is_addressed: bool| {
+            median(total.delays.get(&(channel.clone(), is_addressed)).cloned()?)
+        };
+        let (asked, unasked, people) = (own(true), own(false), people.median());
+        ChannelDelays { channel, asked, unasked, people }
+    };
+    let all = learned.into_iter().map(of_channel);
+    all.filter(|it| it.asked.or(it.unasked).or(it.people).is_some()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::store::figures::AnswerDelay;
+
+    #[test]
+    fn delays_are_told_where_somebody_answered() {
+        let (tea, attic) = (ChannelId::new("tea"), ChannelId::new("attic"));
+        let mut total = Figures::default();
+        for (is_addressed, seconds) in [(true, 9), (true, 3), (true, 5), (false, 60)] {
+            let (channel, delay) = (tea.clone(), SignedDuration::from_secs(seconds));
+            total.add_delay(AnswerDelay { day: Day(1), channel, is_addressed, delay });
+        }
+        let learned = [attic, tea.clone()].map(|channel| (channel, ReplyDelays::default()));
+        let expected = ChannelDelays {
+            channel: tea,
+            asked: Some(SignedDuration::from_secs(5)),
+            unasked: Some(SignedDuration::from_secs(60)),
+            people: None,
+        };
+        assert_eq!(delays(&total, learned.into()), [expected]);
     }
 }

@@ -16,7 +16,7 @@ use crate::web::refusal::body_format::BodyFormat;
 use crate::web::{ApiProblem, Web, decision, workspaces};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::store::{Order, StoreError};
+use aizuchi_core::store::Order;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,8 +61,5 @@ pub async fn put(
         return Err(decision::absent());
     }
     let by = access.signature();
-    match web.inbox.apply_order(Order::MarkDecision { workspace, id, mark, by }).await {
-        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
-        ordered => Ok(ordered?),
-    }
+    Ok(web.inbox.apply_order(Order::MarkDecision { workspace, id, mark, by }).await?)
 }

@@ -28,7 +28,7 @@ use aizuchi_core::memory::{
     Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
 use aizuchi_core::recall::terms::{extract_terms, search_terms};
-use aizuchi_core::store::{Order, StoreError};
+use aizuchi_core::store::Order;
 
 /// The most threads of a channel whose memories are shown.
 const MAX_THREADS: usize = 50;
@@ -254,7 +254,7 @@ pub async fn carry_out(web: &Web, access: &Access, order: MemoryOrder) -> Result
         _ => return Err(malformed()),
     };
     let (version, by) = (MemoryId(order.version), access.signature());
-    apply(web, Order::ChangeMemory { key, version, change, by }).await
+    Ok(web.inbox.apply_order(Order::ChangeMemory { key, version, change, by }).await?)
 }
 
 /// Changes a memo, or removes it.
@@ -277,7 +277,7 @@ pub async fn change_memo(
         return Err(Refusal::NoMemo.into());
     }
     let by = access.signature();
-    apply(web, Order::ChangeMemo { workspace, id, edit, by }).await
+    Ok(web.inbox.apply_order(Order::ChangeMemo { workspace, id, edit, by }).await?)
 }
 
 /// Makes a memo what it was in one of its versions. Nobody goes back to what they may not read.
@@ -302,14 +302,7 @@ pub async fn revert_memo(
         return Err(Refusal::NoMemo.into());
     }
     let by = access.signature();
-    apply(web, Order::RevertMemo { workspace, id, version, by }).await
-}
-
-async fn apply(web: &Web, order: Order) -> Result<(), ApiProblem> {
-    match web.inbox.apply_order(order).await {
-        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
-        ordered => Ok(ordered?),
-    }
+    Ok(web.inbox.apply_order(Order::RevertMemo { workspace, id, version, by }).await?)
 }
 
 /// A memo as somebody wants it.
@@ -524,6 +517,7 @@ fn key_view(key: &MemoryKey) -> KeyAnswer {
 pub struct ChangesAnswer {
     changes: Vec<ChangeAnswer>,
     /// The value of `before` for the page before, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<i64>,
 }
 

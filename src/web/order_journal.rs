@@ -34,6 +34,7 @@ pub struct OrdersQuery {
 pub struct OrdersAnswer {
     orders: Vec<OrderView>,
     /// The value of `before` for the page before, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<i64>,
 }
 

@@ -28,6 +28,7 @@ pub struct ReadsQuery {
 pub struct PrivateReadsAnswer {
     reads: Vec<PrivateReadView>,
     /// The value of `before` for the page before, if there is one: a time in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     older: Option<i64>,
 }
 
@@ -74,22 +75,28 @@ pub async fn page(
 ) -> Result<ReadsPage, ApiProblem> {
     // A time that no clock shows is after all of them.
     let before = before.and_then(|before| Timestamp::from_millisecond(before).ok());
-    // One more tells whether there is a page before this one.
-    let query = PrivateReadQuery { workspace, before, limit: PAGE + 1 };
-    Ok(ReadsPage::new(web.archive.private_reads(&query).await?, PAGE))
+    let mut most = PAGE;
+    loop {
+        // One more tells whether there is a page before this one.
+        let query = PrivateReadQuery { workspace: workspace.clone(), before, limit: most + 1 };
+        match ReadsPage::new(web.archive.private_reads(&query).await?, most) {
+            Some(page) => return Ok(page),
+            None => most *= 2,
+        }
+    }
 }
 
 impl ReadsPage {
     /// Of one more than the page holds. What was read in one moment stays together, because the page before ends
-    /// before a moment. More than a page of them would be cut.
-    fn new(mut reads: Vec<PrivateReads>, most: usize) -> Self {
-        let Some(next) = reads.get(most).map(at_ms) else { return Self { reads, older: None } };
-        reads.truncate(most);
-        if let Some(last) = reads.iter().rposition(|reads| at_ms(reads) != next) {
-            reads.truncate(last + 1);
-        }
+    /// before a moment. `None`: one moment has more than a page.
+    fn new(mut reads: Vec<PrivateReads>, most: usize) -> Option<Self> {
+        let Some(next) = reads.get(most).map(at_ms) else {
+            return Some(Self { reads, older: None });
+        };
+        let last = reads.iter().rposition(|reads| at_ms(reads) != next)?;
+        reads.truncate(last + 1);
         let older = reads.last().map(at_ms);
-        Self { reads, older }
+        Some(Self { reads, older })
     }
 }
 
@@ -126,13 +133,13 @@ mod tests {
                 at: Timestamp::from_millisecond(*ms).unwrap(),
                 count: 1,
             });
-            let page = ReadsPage::new(reads.collect(), most);
-            (page.reads.len(), page.older)
+            let page = ReadsPage::new(reads.collect(), most)?;
+            Some((page.reads.len(), page.older))
         };
-        assert_eq!(page(&[], 3), (0, None));
-        assert_eq!(page(&[9, 8, 7], 3), (3, None));
-        assert_eq!(page(&[9, 8, 7, 6], 3), (3, Some(7)));
-        assert_eq!(page(&[9, 8, 7, 7], 3), (2, Some(8)));
-        assert_eq!(page(&[7, 7, 7, 7], 3), (3, Some(7)));
+        assert_eq!(page(&[], 3), Some((0, None)));
+        assert_eq!(page(&[9, 8, 7], 3), Some((3, None)));
+        assert_eq!(page(&[9, 8, 7, 6], 3), Some((3, Some(7))));
+        assert_eq!(page(&[9, 8, 7, 7], 3), Some((2, Some(8))));
+        assert_eq!(page(&[7, 7, 7, 7], 3), None);
     }
 }

@@ -116,10 +116,10 @@ pub async fn channel_names(
     web: &Web,
     access: &Access,
     workspace: &WorkspaceId,
-) -> Result<HashMap<ChannelId, String>, StoreError> {
+) -> Result<HashMap<ChannelId, Arc<str>>, StoreError> {
     let channels = web.archive.channels(workspace).await?.into_iter();
     let named = channels.filter(|channel| access.may_name(channel.visibility));
-    Ok(named.map(|channel| (channel.id, format!("#{}", channel.name))).collect())
+    Ok(named.map(|channel| (channel.id, channel.name)).collect())
 }
 
 /// Refuses a request about another workspace, where only the local room can do this.

@@ -336,6 +336,7 @@ async fn each_role_gives_the_orders_it_may_in_any_workspace() {
     let before = given[3]["number"].as_i64().unwrap();
     let oldest = journal(&format!("before={before}")).await;
     assert_eq!(oldest["orders"], json!([given[4]]));
+    assert_eq!(oldest.get("older"), None, "{oldest}");
     assert_eq!(journal("workspace=local").await["orders"], json!([]));
     let opt_outs = format!("/api/opt-outs?workspace={workspace}");
     let opted_out =
@@ -836,6 +837,15 @@ async fn the_figures_add_up_for_every_role() {
             assert_eq!(sum, total[field].as_u64(), "{part} {field}: {told}");
         }
     }
+    assert_eq!(told["marks"]["right"], 1, "{told}");
+    let of_tea = |part: &str| {
+        let mut all = told[part].as_array().unwrap().iter();
+        all.find(|it| it["id"] == *harness.tea).cloned().unwrap_or_else(|| panic!("{part}: {told}"))
+    };
+    assert_eq!(of_tea("channels")["name"], "tea", "{told}");
+    let delays = of_tea("delays");
+    assert!(delays["name"] == "tea" && delays["addressed_seconds"].is_number(), "{told}");
+    assert_eq!(delays["unasked_seconds"], Value::Null, "{told}");
     let budget = format!("/api/spending?workspace={workspace}");
     let budget = json_of(get(&program, Some(VIEWER), &budget).await).await;
     let used = total["input_tokens"].as_u64().zip(total["output_tokens"].as_u64());

@@ -17,28 +17,25 @@ use crate::status::told_cost;
 use crate::web::access::Visitor;
 use crate::web::console::figures::chart::{Chart, Series};
 use crate::web::console::layout::{Layout, Section, channel_address, render};
-use crate::web::figures::calendar::Calendar;
-use crate::web::figures::tally::{Figures, OPEN, Sums, median, percent, thousands};
-use crate::web::figures::{PeriodFigures, SPANS};
+use crate::web::figures::tally::{Figures, OPEN, Sums, percent, thousands};
+use crate::web::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::persona::Language;
-use aizuchi_core::rhythm::reply_delays::ReplyDelays;
-use aizuchi_core::store::figures::Day;
 use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/figures.html")]
 struct FiguresPage<'a> {
     layout: Layout<'a>,
-    workspaces: Vec<String>,
+    /// The id and the label of each.
+    workspaces: Vec<(String, String)>,
     workspace: String,
+    workspace_label: String,
     spans: Vec<SpanView>,
-    /// Where days begin at midnight.
-    zone: String,
     is_empty: bool,
     charts: Vec<Chart>,
     channels: Vec<ChannelRow>,
@@ -135,30 +132,26 @@ pub async fn page(
     };
     let workspace = workspace.unwrap_or_else(aizuchi_core::platform::local::workspace_id);
     let figures = PeriodFigures::read(&web, &workspace, days).await?;
-    let calendar = Calendar { zone: &web.zone };
-    let since = figures.days.first().map_or(Day(0), |(day, _)| *day);
     let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
-    let people = web.archive.user_delays(&workspace).await?;
-    let marks = web.archive.marks_since(&workspace, calendar.begin_of(since)).await?;
     let writer = Writer { language, currency: &web.currency, names: &names };
     let span = |span: i64| SpanView {
         days: span,
         word: texts::console::last_days(language, span),
         is_chosen: span == days,
     };
-    let total = &figures.total;
+    let PeriodFigures { total, delays, marks, .. } = &figures;
     render(&FiguresPage {
         layout: Layout::new(&web, &visitor, language, Section::Figures),
-        workspaces: known.iter().map(ToString::to_string).collect(),
+        workspaces: workspaces::choices(&web, &known, language),
+        workspace_label: workspaces::label(&web, &workspace, language),
         spans: SPANS.into_iter().map(span).collect(),
-        zone: texts::console::days_in_zone(language, &calendar.zone_name(web.clock.now())),
         is_empty: total.is_empty(),
         charts: writer.charts(&figures),
         channels: writer.channels(&workspace, total),
         calls: writer.calls(total),
-        delays: writer.delays(total, &people),
+        delays: writer.delays(delays),
         marked: texts::console::in_all(language, &marks.len().to_string()),
-        marks: mark_rows(&marks, language),
+        marks: mark_rows(marks, language),
         workspace: workspace.to_string(),
     })
 }
@@ -176,7 +169,7 @@ fn mark_rows(marks: &[DecisionMark], language: Language) -> Vec<MarkRow> {
 struct Writer<'a> {
     language: Language,
     currency: &'a str,
-    names: &'a HashMap<ChannelId, String>,
+    names: &'a HashMap<ChannelId, Arc<str>>,
 }
 
 const OUTCOMES: [Option<DecisionResult>; 9] = [
@@ -203,14 +196,14 @@ impl Writer<'_> {
         ]
     }
 
-    fn heard(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+    fn heard(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
         let title = texts::console::messages_heard(self.language);
         let heard = |figures: &Figures| figures.all.heard as f64;
         let series = vec![Series::new(title, "plain", days, heard)];
         Chart::new("heard", title, self.in_all(total.all.heard), days, series, &whole)
     }
 
-    fn outcomes(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+    fn outcomes(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
         let outcomes = OUTCOMES.into_iter().map(|ended| {
             let name = ended.map_or(OPEN, DecisionResult::name);
             let word = texts::console::outcome_word(self.language, name);
@@ -222,7 +215,7 @@ impl Writer<'_> {
         Chart::new("outcomes", title, self.in_all(total.all.decisions), days, series, &whole)
     }
 
-    fn tokens(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+    fn tokens(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
         let language = self.language;
         let fresh = |figures: &Figures| {
             let usage = figures.all.usage;
@@ -241,7 +234,7 @@ impl Writer<'_> {
         Chart::new("tokens", texts::console::tokens(language), sum, days, series, &whole)
     }
 
-    fn spent(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+    fn spent(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
         let title = texts::console::money(self.language);
         let spent = |figures: &Figures| figures.all.micros as f64 / 1e6;
         let series = vec![Series::new(title, "plain", days, spent)];
@@ -252,7 +245,7 @@ impl Writer<'_> {
         Chart::new("money", title, sum, days, series, &tell)
     }
 
-    fn questions(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+    fn questions(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
         let language = self.language;
         let taken_up = |figures: &Figures| figures.all.taken_up as f64;
         let missed = |figures: &Figures| (figures.all.questions - figures.all.taken_up) as f64;
@@ -267,7 +260,7 @@ impl Writer<'_> {
         Chart { note, ..Chart::new("questions", title, sum, days, series, &whole) }
     }
 
-    fn reactions(&self, PeriodFigures { days, total }: &PeriodFigures) -> Chart {
+    fn reactions(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
         let language = self.language;
         let given = |figures: &Figures| figures.all.reacted as f64;
         let received = |figures: &Figures| figures.all.reactions as f64;
@@ -369,22 +362,9 @@ impl Writer<'_> {
         }
     }
 
-    fn delays(&self, total: &Figures, people: &[(ChannelId, ReplyDelays)]) -> Vec<DelayRow> {
-        let mut rows = Vec::new();
-        for (channel, learned) in people {
-            let of = |is_addressed: bool| {
-                median(total.delays.get(&(channel.clone(), is_addressed)).cloned()?)
-            };
-            let medians = [
-                (texts::console::when_asked(self.language), "asked", of(true)),
-                (texts::console::when_unasked(self.language), "unasked", of(false)),
-                (texts::console::people_median(self.language), "people", learned.median()),
-            ];
-            if medians.iter().any(|(_, _, median)| median.is_some()) {
-                rows.push((self.name(channel), medians));
-            }
-        }
-        let longest = rows.iter().flat_map(|(_, medians)| medians).filter_map(|it| it.2).max();
+    fn delays(&self, delays: &[ChannelDelays]) -> Vec<DelayRow> {
+        let longest =
+            delays.iter().flat_map(|it| [it.asked, it.unasked, it.people]).flatten().max();
         let longest = longest.map_or(1.0, |longest| longest.as_secs_f64().max(1.0));
         let bar = |(word, class, median): (&'static str, &'static str, Option<SignedDuration>)| {
             let share = median.map_or(0.0, |median| median.as_secs_f64() / longest);
@@ -396,12 +376,20 @@ impl Writer<'_> {
                 text: told.unwrap_or_else(|| "–".to_owned()),
             }
         };
-        let rows = rows.into_iter();
-        rows.map(|(name, medians)| DelayRow { name, bars: medians.map(bar).into() }).collect()
+        let row = |delays: &ChannelDelays| DelayRow {
+            name: self.name(&delays.channel),
+            bars: vec![
+                bar((texts::console::when_asked(self.language), "asked", delays.asked)),
+                bar((texts::console::when_unasked(self.language), "unasked", delays.unasked)),
+                bar((texts::console::people_median(self.language), "people", delays.people)),
+            ],
+        };
+        delays.iter().map(row).collect()
     }
 
     fn name(&self, channel: &ChannelId) -> String {
-        self.names.get(channel).cloned().unwrap_or_else(|| channel.to_string())
+        let name = self.names.get(channel);
+        name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
     }
 
     fn money(&self, sums: &Sums) -> String {

@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 use crate::web::access::Visitor;
 use crate::web::figures::calendar::{Calendar, date};
 use crate::web::figures::tally::{Figures, Sums};
-use crate::web::figures::{PeriodFigures, SPANS};
+use crate::web::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::web::refusal::Refusal;
 use crate::web::{ApiResult, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::decision::mark::Mark;
 use aizuchi_core::store::figures::{CallKind, Day};
 
 /// The most days of one answer.
@@ -45,6 +46,10 @@ pub struct FiguresAnswer {
     channels: Vec<FigureChannel>,
     models: Vec<FigureModel>,
     kinds: Vec<FigureKind>,
+    /// How soon answers came, in each channel in which somebody answered.
+    delays: Vec<FigureDelays>,
+    /// How many marks of each kind were set.
+    marks: BTreeMap<&'static str, usize>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -90,7 +95,7 @@ struct FigureChannel {
     /// Null: what was for the whole workspace.
     id: Option<ChannelId>,
     /// Null where the visitor may not learn it.
-    name: Option<String>,
+    name: Option<Arc<str>>,
     #[serde(flatten)]
     sums: FigureSums,
 }
@@ -110,6 +115,20 @@ struct FigureKind {
     calls: FigureCalls,
 }
 
+/// The middle one of each kind of answers, in seconds; null if there was none.
+#[derive(Serialize, JsonSchema)]
+struct FigureDelays {
+    id: ChannelId,
+    /// Null where the visitor may not learn it.
+    name: Option<Arc<str>>,
+    /// Its own where it was addressed.
+    addressed_seconds: Option<f64>,
+    /// Its own where it was not.
+    unasked_seconds: Option<f64>,
+    /// Those of people to each other, as they were learned there.
+    people_seconds: Option<f64>,
+}
+
 pub(crate) async fn figures(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -122,13 +141,22 @@ pub(crate) async fn figures(
         return Err(wrong().into());
     }
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
-    let PeriodFigures { days, total } = PeriodFigures::read(&web, &workspace, days).await?;
+    let PeriodFigures { days, total, delays, marks } =
+        PeriodFigures::read(&web, &workspace, days).await?;
     let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
     let channel = |(id, sums): (&Option<ChannelId>, &Sums)| FigureChannel {
         name: id.as_ref().and_then(|id| names.get(id).cloned()),
         id: id.clone(),
         sums: sums.into(),
     };
+    let delay = |delays: ChannelDelays| FigureDelays {
+        name: names.get(&delays.channel).cloned(),
+        id: delays.channel,
+        addressed_seconds: delays.asked.map(|asked| asked.as_secs_f64()),
+        unasked_seconds: delays.unasked.map(|unasked| unasked.as_secs_f64()),
+        people_seconds: delays.people.map(|people| people.as_secs_f64()),
+    };
+    let count = |mark: Mark| marks.iter().filter(|found| found.mark == mark).count();
     Ok(Json(FiguresAnswer {
         workspace,
         zone: Calendar { zone: &web.zone }.zone_name(web.clock.now()),
@@ -136,6 +164,8 @@ pub(crate) async fn figures(
         channels: total.channels.iter().map(channel).collect(),
         models: total.models.iter().map(FigureModel::from).collect(),
         kinds: total.kinds.iter().map(FigureKind::from).collect(),
+        delays: delays.into_iter().map(delay).collect(),
+        marks: Mark::ALL.into_iter().map(|mark| (mark.name(), count(mark))).collect(),
         days: days.iter().map(|(day, figures)| FigureDay::new(*day, figures)).collect(),
         total: (&total.all).into(),
         outcomes: total.outcomes,

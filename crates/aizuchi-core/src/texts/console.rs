@@ -20,8 +20,8 @@ texts! {
         / "ローカルルーム以外での発言は、ログインした人にだけ表示します。`aizuchi console link` でログイン用のリンクを作れます。";
     skip: "Skip to the content" / "本文へ移動";
     times_in_zone(zone: &str):
-        "Times without a zone are those of {zone}."
-        / "時間帯の表記がない時刻は {zone} のものです。";
+        "Days, and times without a zone, are those of {zone}."
+        / "日付と、時間帯の表記がない時刻は {zone} のものです。";
 
     // A list of which only a part is shown.
     newest_of_more(shown: usize):
@@ -189,9 +189,6 @@ texts! {
     when_unasked: "unasked" / "自発的な発言";
     people_median: "people" / "人";
     marks: "Marks" / "評価";
-    days_in_zone(zone: &str):
-        "Days begin at midnight in {zone}."
-        / "日付は {zone} の 0 時に変わります。";
     open_questions: "Unanswered questions" / "答えのなかった質問";
     open_questions_explained:
         "What people asked everybody at the top level of a channel and no other person followed within an hour or in its thread. The newest hour and erased messages are not counted."
