@@ -1,5 +1,6 @@
 //! Who ordered what, and who has opted out.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use axum::Json;
@@ -116,30 +117,38 @@ pub async fn opt_outs(
     query: WorkspaceParameter,
 ) -> ApiResult<OptOutsAnswer> {
     let workspace = workspaces::named(&web, query).await?;
-    let found = read_opt_outs(&web, &visitor.access, &workspace).await?;
-    let person =
-        |(id, name): (UserId, Arc<str>)| PersonView { id: Some(id.to_string()), name, bot: None };
-    Ok(Json(OptOutsAnswer { opted_out: found.into_iter().map(person).collect() }))
+    let opted_out = opted_out(&web, &visitor.access, &workspace).await?;
+    let ids = opted_out.iter().cloned().collect();
+    let names = user_names(&web, &visitor.access, &workspace, &ids).await?;
+    let person = |id: UserId| {
+        let name = names.get(&id).cloned().unwrap_or_else(|| id.to_string().into());
+        PersonView { id: Some(id.to_string()), name, bot: None }
+    };
+    Ok(Json(OptOutsAnswer { opted_out: opted_out.into_iter().map(person).collect() }))
 }
 
-/// Who has opted out, with their names as far as the visitor may learn them.
-pub async fn read_opt_outs(
+/// Who has opted out. For those who give orders themselves.
+pub async fn opted_out(
     web: &Web,
     access: &Access,
     workspace: &WorkspaceId,
-) -> Result<Vec<(UserId, Arc<str>)>, ApiProblem> {
+) -> Result<Vec<UserId>, ApiProblem> {
     require_orders(access)?;
-    let opted_out = web.store.orders(workspace).await?.opted_out;
-    let users = match may_name_users(access, workspace) && !opted_out.is_empty() {
-        true => web.archive.users(workspace).await?,
-        false => Vec::new(),
-    };
-    let named = |id: UserId| {
-        let known = users.iter().find(|user| user.id == id);
-        let name = known.map_or_else(|| id.to_string().into(), |user| user.name.clone());
-        (id, name)
-    };
-    Ok(opted_out.into_iter().map(named).collect())
+    Ok(web.store.orders(workspace).await?.opted_out)
+}
+
+/// The names of these users, as far as they are known and the visitor may learn them.
+pub async fn user_names(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    ids: &BTreeSet<UserId>,
+) -> Result<HashMap<UserId, Arc<str>>, ApiProblem> {
+    if ids.is_empty() || !may_name_users(access, workspace) {
+        return Ok(HashMap::new());
+    }
+    let users = web.archive.some_users(workspace, ids).await?.into_iter();
+    Ok(users.map(|user| (user.id, user.name)).collect())
 }
 
 /// Whether they may learn who the users of a workspace are.

@@ -293,11 +293,9 @@ pub async fn user_id(
 
 async fn known_user(web: &Web, workspace: &WorkspaceId, id: &str) -> Result<UserId, ApiProblem> {
     let user = UserId::new(id);
-    let users = web.archive.users(workspace).await?;
+    let is_known = !web.archive.some_users(workspace, &[user.clone()].into()).await?.is_empty();
     // Somebody who was forgotten may still be listened to again.
-    if users.iter().any(|known| known.id == user)
-        || web.store.orders(workspace).await?.opted_out.contains(&user)
-    {
+    if is_known || web.store.orders(workspace).await?.opted_out.contains(&user) {
         return Ok(user);
     }
     Err(Refusal::UnknownUser { id: id.to_owned(), workspace: workspace.clone() }.into())

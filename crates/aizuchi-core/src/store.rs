@@ -15,6 +15,7 @@ mod open;
 pub mod transfer;
 pub mod volatile;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -252,6 +253,13 @@ pub trait Archive: Send + Sync {
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError>;
+
+    /// Those of these users that are known, in the order of their ids.
+    async fn some_users(
+        &self,
+        workspace: &WorkspaceId,
+        ids: &BTreeSet<UserId>,
+    ) -> Result<Vec<User>, StoreError>;
 
     /// The messages of a channel, oldest first, deleted ones as tombstones. Where more than `limit` match: the oldest
     /// after the given message or time, else the newest.

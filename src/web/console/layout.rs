@@ -142,6 +142,41 @@ impl ListPart {
     }
 }
 
+/// A part of a list that begins with what counts most.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ListSlice {
+    /// Of which list, as tests name its links.
+    pub name: &'static str,
+    /// That this is not the whole list.
+    pub told: String,
+    /// The address of the first part, unless it is this one.
+    pub first: Option<String>,
+    pub next: Option<String>,
+}
+
+impl ListSlice {
+    /// The list called `name` has `all` rows, and the page at `address` shows `shown` of them after the first ones.
+    /// `None`: that is the whole list.
+    pub fn new(
+        (name, address): (&'static str, &str),
+        after: usize,
+        (shown, all): (usize, usize),
+        language: Language,
+    ) -> Option<Self> {
+        if shown == all {
+            return None;
+        }
+        let joint = if address.contains('?') { '&' } else { '?' };
+        let end = after.saturating_add(shown);
+        Some(Self {
+            name,
+            told: texts::console::some_of(language, shown, all),
+            first: (after > 0).then(|| format!("{address}#{name}")),
+            next: (end < all).then(|| format!("{address}{joint}{name}_after={end}#{name}")),
+        })
+    }
+}
+
 /// The address of a channel's timeline.
 pub fn channel_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("/console/channels/{}/{}", encode(workspace.as_str()), encode(channel.as_str()))
@@ -206,6 +241,21 @@ mod tests {
         ] {
             assert_eq!(told(newest, older).as_deref(), Some(expected));
         }
+    }
+
+    #[test]
+    fn a_part_of_a_list_leads_to_the_others() {
+        let part = |address: &str, after, shown, all| {
+            let part = ListSlice::new(("memos", address), after, (shown, all), Language::En)?;
+            Some((part.first, part.next))
+        };
+        let to = |address: &str| Some(address.to_owned());
+        assert_eq!(part("/m", 0, 3, 3), None);
+        assert_eq!(part("/m", 0, 50, 120), Some((None, to("/m?memos_after=50#memos"))));
+        let (first, third) = (to("/m?x=y#memos"), to("/m?x=y&memos_after=100#memos"));
+        assert_eq!(part("/m?x=y", 50, 50, 120), Some((first.clone(), third)));
+        assert_eq!(part("/m?x=y", 100, 20, 120), Some((first.clone(), None)));
+        assert_eq!(part("/m?x=y", usize::MAX, 0, 120), Some((first, None)));
     }
 
     #[test]

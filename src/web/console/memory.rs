@@ -15,7 +15,9 @@ use axum::response::{Html, Redirect};
 use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
-use crate::web::console::layout::{Layout, ListPart, Section, encode, memory_address, render};
+use crate::web::console::layout::{
+    Layout, ListPart, ListSlice, Section, encode, memory_address, render,
+};
 use crate::web::console::memory::views::{
     ChannelRow, Journal, JournalRow, MemoView, MemoryView, Places, RememberedUser, ViewBuilder,
 };
@@ -27,7 +29,6 @@ use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::memory::{MemoryId, MemoryScope, MessageRef};
-use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -50,7 +51,7 @@ struct MemoryPage<'a> {
     rows: Vec<ChannelRow>,
     memos: Vec<MemoView>,
     /// If not all of them are shown.
-    memos_part: Option<MemosPart>,
+    slice: Option<ListSlice>,
     journal: Vec<JournalRow>,
     /// If not all of it is shown.
     journal_cut: Option<String>,
@@ -59,14 +60,6 @@ struct MemoryPage<'a> {
     address: String,
     /// Where forms lead back to.
     back: String,
-}
-
-/// A part of the memos.
-struct MemosPart {
-    told: String,
-    /// The address of the first part, unless it is this one.
-    first: Option<String>,
-    next: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -154,7 +147,8 @@ pub async fn page(
     let all_memos = memos.len();
     let memos = memos.iter().skip(query.memos_after).take(MEMOS);
     let memos: Vec<MemoView> = memos.map(|(id, memo)| builder.memo(*id, memo)).collect();
-    let memos_part = memos_part(&address, query.memos_after, memos.len(), all_memos, language);
+    let shown = (memos.len(), all_memos);
+    let slice = ListSlice::new(("memos", address.as_str()), query.memos_after, shown, language);
     let is_withheld = !reads_people;
     let journal_part = ListPart {
         name: "changes",
@@ -176,7 +170,7 @@ pub async fn page(
         threads_cut: is_cut.then(|| texts::memories::threads_cut(language)),
         rows,
         memos,
-        memos_part,
+        slice,
         journal_cut: journal_part.told(language),
         journal: journal_rows,
         older: journal_part.older,
@@ -198,25 +192,6 @@ fn address(workspace: &WorkspaceId, channel: Option<&ChannelId>, person: &str) -
         "" => address,
         person => format!("{address}&person={}", encode(person)),
     }
-}
-
-/// That these are not all of the memos, if so.
-fn memos_part(
-    address: &str,
-    after: usize,
-    shown: usize,
-    all: usize,
-    language: Language,
-) -> Option<MemosPart> {
-    if shown == all {
-        return None;
-    }
-    let end = after.saturating_add(shown);
-    Some(MemosPart {
-        told: texts::memories::memos_shown(language, shown, all),
-        first: (after > 0).then(|| format!("{address}#memos")),
-        next: (end < all).then(|| format!("{address}&memos_after={end}#memos")),
-    })
 }
 
 /// A form on the page.
@@ -286,26 +261,4 @@ pub async fn order(
     };
     memories::carry_out(&web, access, order).await?;
     Ok(back)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_of_memos_leads_to_the_others() {
-        let part = |after, shown, all| {
-            let part = memos_part("/m?workspace=w", after, shown, all, Language::En)?;
-            Some((part.first, part.next))
-        };
-        let next = |address: &str| Some(address.to_owned());
-        let first = "/m?workspace=w#memos";
-        assert_eq!(part(0, 3, 3), None);
-        let second = next("/m?workspace=w&memos_after=50#memos");
-        assert_eq!(part(0, 50, 120), Some((None, second)));
-        let third = next("/m?workspace=w&memos_after=100#memos");
-        assert_eq!(part(50, 50, 120), Some((next(first), third)));
-        assert_eq!(part(100, 20, 120), Some((next(first), None)));
-        assert_eq!(part(usize::MAX, 0, 120), Some((next(first), None)));
-    }
 }

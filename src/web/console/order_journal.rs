@@ -12,10 +12,11 @@ use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{
-    Layout, Section, TimeView, channel_address, decision_address, encode, render,
+    Layout, ListPart, ListSlice, Section, TimeView, channel_address, decision_address, encode,
+    render,
 };
 use crate::web::language::PageLanguage;
-use crate::web::order_journal::{self, may_name_users};
+use crate::web::order_journal;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_core::memory::asker::signer;
@@ -31,11 +32,14 @@ struct OrdersPage<'a> {
     layout: Layout<'a>,
     /// Empty: all.
     workspace: String,
-    workspaces: Vec<String>,
+    workspace_label: String,
+    /// The id and the label of each.
+    workspaces: Vec<(String, String)>,
     orders: Vec<OrderRow>,
-    older: Option<String>,
-    is_newest: bool,
+    orders_part: ListPart,
     opted_out: Vec<OptOutRow>,
+    /// If not all of them are shown.
+    slice: Option<ListSlice>,
     /// Whom the config names.
     in_config: Option<String>,
     /// Where forms lead back to.
@@ -57,6 +61,7 @@ struct OrderRow {
 
 struct OptOutRow {
     workspace: String,
+    workspace_label: String,
     id: String,
     name: String,
 }
@@ -66,7 +71,12 @@ struct OptOutRow {
 pub struct OrdersQuery {
     workspace: String,
     before: Option<i64>,
+    /// How many people who have opted out come before those that are shown.
+    people_after: usize,
 }
+
+/// How many people who have opted out are on one page. The API has all.
+const PEOPLE: usize = 100;
 
 pub async fn page(
     State(web): State<Arc<Web>>,
@@ -83,16 +93,14 @@ pub async fn page(
     };
     let (orders, older) =
         order_journal::read(&web, access, workspace.clone(), query.before).await?;
-    let names = Names::read(&web, access, &orders).await?;
     let mut opted_out = Vec::new();
     for shown in workspace.as_ref().map_or(&known[..], std::slice::from_ref) {
-        let here = order_journal::read_opt_outs(&web, access, shown).await?;
-        opted_out.extend(here.into_iter().map(|(id, name)| OptOutRow {
-            workspace: shown.to_string(),
-            id: id.to_string(),
-            name: name.to_string(),
-        }));
+        let here = order_journal::opted_out(&web, access, shown).await?;
+        opted_out.extend(here.into_iter().map(|user| (shown.clone(), user)));
     }
+    let all_people = opted_out.len();
+    let opted_out: Vec<_> = opted_out.into_iter().skip(query.people_after).take(PEOPLE).collect();
+    let names = Names::read(&web, access, &orders, &opted_out, language).await?;
     let address = match &workspace {
         None => "/console/orders".to_owned(),
         Some(workspace) => format!("/console/orders?workspace={}", encode(workspace.as_str())),
@@ -101,50 +109,84 @@ pub async fn page(
     let rulebook = web.room.rulebook();
     let in_config: Vec<String> = rulebook.opted_out.iter().map(ToString::to_string).collect();
     let in_config = in_config.join(", ");
+    let label = |workspace: &WorkspaceId| workspaces::label(&web, workspace, language);
+    let shown = (opted_out.len(), all_people);
     render(&OrdersPage {
         layout: Layout::new(&web, &visitor, language, Section::Orders),
         workspace: workspace.as_ref().map_or(String::new(), ToString::to_string),
-        workspaces: known.iter().map(ToString::to_string).collect(),
+        workspace_label: workspace.as_ref().map_or(String::new(), label),
+        workspaces: workspaces::choices(&web, &known, language),
+        orders_part: ListPart {
+            name: "orders",
+            shown: orders.len(),
+            newest: query.before.map(|_| format!("{address}#journal")),
+            older: older.map(|number| format!("{address}{joint}before={number}#journal")),
+        },
         orders: orders.iter().map(|given| names.row(given, language)).collect(),
-        older: older.map(|number| format!("{address}{joint}before={number}#journal")),
-        is_newest: query.before.is_none(),
-        opted_out,
+        slice: ListSlice::new(("people", address.as_str()), query.people_after, shown, language),
+        opted_out: opted_out.iter().map(|(of, user)| names.opt_out(of, user)).collect(),
         in_config: (!in_config.is_empty()).then(|| texts::orders::in_config(language, &in_config)),
-        back: address,
+        back: match query.people_after {
+            0 => address,
+            after => format!("{address}{joint}people_after={after}"),
+        },
     })
 }
 
-/// The names of channels and users that the visitor may learn.
+/// The labels of workspaces, and the names of channels and users that the visitor may learn.
 #[derive(Default)]
 struct Names {
+    workspaces: HashMap<WorkspaceId, String>,
     channels: HashMap<(WorkspaceId, ChannelId), Arc<str>>,
     users: HashMap<(WorkspaceId, UserId), Arc<str>>,
 }
 
 impl Names {
-    /// Those that the orders need.
-    async fn read(web: &Web, access: &Access, orders: &[GivenOrder]) -> Result<Self, ApiProblem> {
+    /// Those that the orders and the people need.
+    async fn read(
+        web: &Web,
+        access: &Access,
+        orders: &[GivenOrder],
+        people: &[(WorkspaceId, UserId)],
+        language: Language,
+    ) -> Result<Self, ApiProblem> {
         let mut names = Self::default();
-        let mut wanted: BTreeMap<&WorkspaceId, BTreeSet<&str>> = BTreeMap::new();
+        let mut wanted: BTreeMap<&WorkspaceId, BTreeSet<UserId>> = BTreeMap::new();
         for given in orders {
             let users = wanted.entry(&given.workspace).or_default();
-            users.extend(signer(&given.by));
-            users.extend(given.record.user.as_ref().map(UserId::as_str));
+            users.extend(signer(&given.by).map(UserId::new));
+            users.extend(given.record.user.clone());
+        }
+        for (workspace, user) in people {
+            wanted.entry(workspace).or_default().insert(user.clone());
         }
         for (workspace, wanted) in wanted {
+            let label = workspaces::label(web, workspace, language);
+            names.workspaces.insert(workspace.clone(), label);
             let channels = web.archive.channels(workspace).await?.into_iter();
             let named = channels.filter(|channel| access.may_name(channel.visibility));
             names
                 .channels
                 .extend(named.map(|channel| ((channel.workspace, channel.id), channel.name)));
-            if wanted.is_empty() || !may_name_users(access, workspace) {
-                continue;
-            }
-            let users = web.archive.users(workspace).await?.into_iter();
-            let named = users.filter(|user| wanted.contains(user.id.as_str()));
-            names.users.extend(named.map(|user| ((user.workspace, user.id), user.name)));
+            let users = order_journal::user_names(web, access, workspace, &wanted).await?;
+            let users = users.into_iter().map(|(id, name)| ((workspace.clone(), id), name));
+            names.users.extend(users);
         }
         Ok(names)
+    }
+
+    fn workspace(&self, id: &WorkspaceId) -> String {
+        self.workspaces.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
+
+    fn opt_out(&self, workspace: &WorkspaceId, id: &UserId) -> OptOutRow {
+        let name = self.users.get(&(workspace.clone(), id.clone()));
+        OptOutRow {
+            workspace: workspace.to_string(),
+            workspace_label: self.workspace(workspace),
+            id: id.to_string(),
+            name: name.map_or_else(|| id.to_string(), ToString::to_string),
+        }
     }
 
     fn user(&self, workspace: &WorkspaceId, id: &str, language: Language) -> String {
@@ -167,7 +209,7 @@ impl Names {
         OrderRow {
             number: given.number,
             at: TimeView::new(given.at),
-            workspace: workspace.to_string(),
+            workspace: self.workspace(workspace),
             by: match &*given.by {
                 "" => texts::console::this_machine(language).to_owned(),
                 by => self.user(workspace, signer(by).unwrap_or(by), language),
@@ -218,6 +260,7 @@ mod tests {
         let (team, at) = (WorkspaceId::new("slack:T1"), Timestamp::UNIX_EPOCH);
         let mia = UserId::new("U1");
         let names = Names {
+            workspaces: HashMap::from([(team.clone(), "Garden · slack:T1".to_owned())]),
             channels: HashMap::from([((team.clone(), ChannelId::new("C1")), "tea".into())]),
             users: HashMap::from([((team.clone(), mia.clone()), "Mia".into())]),
         };
@@ -257,6 +300,7 @@ mod tests {
                 GivenOrder { number: 1, workspace: team.clone(), at, by: by.into(), record };
             let row = names.row(&given, Language::En);
             assert_eq!((&*row.by, &*row.what, &*row.place), expected);
+            assert_eq!(row.workspace, "Garden · slack:T1");
             let leads_to_decision = row.address.is_some_and(|it| it.ends_with("/7"));
             assert_eq!(leads_to_decision, given.record.decision.is_some());
         }

@@ -33,6 +33,11 @@ texts! {
     oldest_of_more(shown: usize):
         "The oldest {shown} are shown here; there are newer ones."
         / "最も古い {shown} 件を表示しています。これより新しいものもあります。";
+    some_of(shown: usize, all: usize):
+        "{shown} of {all} are shown here."
+        / "{all} 件のうち {shown} 件を表示しています。";
+    first_part: "First" / "先頭";
+    next_part: "Next" / "続き";
     all_workspaces: "all" / "すべて";
 
     // The overview.

@@ -55,11 +55,6 @@ texts! {
     taken_away: "removed:" / "なくなったもの：";
     memos: "Memos" / "メモ";
     no_memos: "There are no memos." / "メモはありません。";
-    memos_shown(shown: usize, all: usize):
-        "{shown} of {all} memos are shown here, sorted by priority."
-        / "{all} 件のうち {shown} 件を優先度順に表示しています。";
-    first_memos: "First memos" / "先頭のメモ";
-    next_memos: "Next memos" / "続きのメモ";
     priority: "Priority" / "優先度";
     tags: "Tags" / "タグ";
     detail: "Detail" / "詳細";

@@ -14,8 +14,6 @@ texts! {
     until_lifted: "until unmuted" / "解除するまで";
     as_configured: "as configured" / "設定のとおり";
     forgotten: "(somebody who was forgotten)" / "（忘却済みの人）";
-    older: "Older" / "以前のもの";
-    newest: "Newest" / "最新";
 
     opted_out: "Who has opted out" / "オプトアウトした人";
     opted_out_explained:
@@ -29,7 +27,6 @@ texts! {
     opt_in: "Listen again" / "発言を再び聞く";
     opt_out: "Opt out" / "オプトアウトにする";
     whom: "Name or id" / "名前または ID";
-    all_workspaces: "all" / "すべて";
 }
 
 /// What was ordered, by the name of its kind.

@@ -464,6 +464,32 @@ async fn a_context_holds_the_newest_messages_oldest_first() {
 
 /// Where it begins follows from the stored messages, so it is the same in every store and after a restart.
 #[tokio::test]
+async fn some_users_are_found_by_their_ids() {
+    on_every_store(async |store| {
+        for id in ["ken", "mia", "o'neil"] {
+            let user = User {
+                workspace: workspace(),
+                id: UserId::new(id),
+                name: id.to_uppercase().into(),
+                kind: AuthorKind::Human,
+                role: Role::Member,
+            };
+            let hearing = InboxEntry::new(Heard::User(user), Disposition::NotAMessage, at(0));
+            store.store.hear(hearing).await.unwrap();
+        }
+        let names = async |workspace: &WorkspaceId, ids: &[&str]| -> Vec<String> {
+            let ids = ids.iter().copied().map(UserId::new).collect();
+            let users = store.archive.some_users(workspace, &ids).await.unwrap();
+            users.into_iter().map(|user| user.name.to_string()).collect()
+        };
+        assert_eq!(names(&workspace(), &["o'neil", "nobody", "ken"]).await, ["KEN", "O'NEIL"]);
+        assert_eq!(names(&workspace(), &[]).await, [""; 0]);
+        assert_eq!(names(&WorkspaceId::new("elsewhere"), &["ken"]).await, [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_context_begins_with_the_same_message_for_a_while() {
     on_every_store(async |store| {
         let limits = ContextLimits { channel_messages: 6, ..ContextLimits::default() };

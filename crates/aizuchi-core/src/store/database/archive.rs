@@ -1,6 +1,6 @@
 //! What pages and exports read from a database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -362,6 +362,16 @@ impl Archive for DatabaseStore {
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {
         let rows = query(sql::USERS).bind(workspace.as_str()).fetch_all(&self.readers).await;
         rows?.iter().map(rows::user_from_row).collect()
+    }
+
+    async fn some_users(
+        &self,
+        workspace: &WorkspaceId,
+        ids: &BTreeSet<UserId>,
+    ) -> Result<Vec<User>, StoreError> {
+        let ids: Vec<[&str; 1]> = ids.iter().map(|id| [id.as_str()]).collect();
+        let users = query(sql::SOME_USERS).bind(workspace.as_str()).bind(json!(ids).to_string());
+        users.fetch_all(&self.readers).await?.iter().map(rows::user_from_row).collect()
     }
 
     async fn health(&self) -> Result<(), StoreError> {

@@ -811,6 +811,11 @@ statements! {
     CHANNEL = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 AND id = ?2";
     CHANNELS = "SELECT workspace, id, name, visibility FROM channels WHERE workspace = ?1 ORDER BY id";
     USERS = "SELECT workspace, id, name, kind, role FROM users WHERE workspace = ?1 ORDER BY id";
+    /// ?2 is a JSON list of lists with an id each.
+    SOME_USERS = "
+        SELECT u.workspace, u.id, u.name, u.kind, u.role FROM json_each(?2) AS j
+        JOIN users AS u ON u.workspace = ?1 AND u.id = j.value ->> 0
+        ORDER BY u.id";
     // ?1 workspace, ?2 channel, ?3 before this id (null: the end), ?4 limit, ?5 thread. Newest first.
     NEWEST_MESSAGES = messages!("
         WHERE m.workspace = ?1 AND m.channel = ?2

@@ -285,6 +285,16 @@ impl Archive for VolatileStore {
         Ok(users)
     }
 
+    async fn some_users(
+        &self,
+        workspace: &WorkspaceId,
+        ids: &BTreeSet<UserId>,
+    ) -> Result<Vec<User>, StoreError> {
+        let mut users = self.users(workspace).await?;
+        users.retain(|user| ids.contains(&user.id));
+        Ok(users)
+    }
+
     async fn health(&self) -> Result<(), StoreError> {
         Ok(())
     }
