@@ -44,7 +44,10 @@ pub async fn expect_sound(tab: &Tab, language: &str) {
         "unnamed": [], "ids": [], "headings": 1, "mains": 1, "lang": language, "wide": false,
         "pwned": null, "outside": [],
     });
-    assert_eq!(tab.evaluate(DEFECTS).await, sound);
+    let found = tab.evaluate(DEFECTS).await;
+    if found != sound {
+        panic!("{}: {found:#}", tab.evaluate("return location.href").await);
+    }
 }
 
 #[tokio::test]

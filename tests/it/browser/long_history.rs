@@ -1,5 +1,5 @@
 //! The console of two workspaces with 100 000 messages: each page opens for each role, wholly in its reader's language,
-//! and is small; and some of them in a browser.
+//! is small, and is sound in a browser, also on a phone.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -7,6 +7,8 @@ use serde_json::json;
 use crate::browser::Browser;
 use crate::browser::accessibility::{AXE, axe_script, first_paint};
 use crate::browser::console::{expect_sound, sign_in};
+use crate::browser::narrow::resize;
+use crate::browser::tab::Tab;
 use crate::console::{ADMIN, OPERATOR, VIEWER, client, set_tokens};
 use crate::console_walk::Walk;
 use crate::generated::{GeneratedHistory, Place};
@@ -44,32 +46,50 @@ async fn a_long_history_is_read_by_each_role_in_both_languages() {
     let places = &history.places;
     let mut walk = Walk::new(&home, places, "17", "U1").await;
     // A public channel of one workspace in English, and a private one of the other in Japanese.
-    for (language, some) in [("en", &places[..1]), ("ja", &places[places.len() - 1..])] {
-        walk.places = some;
-        let mut pages = walk.pages();
-        pages.retain(|page| page.starts_with("/console") && !page.ends_with(".css"));
-        for page in &pages {
+    let pages =
+        [("en", &places[..1]), ("ja", &places[places.len() - 1..])].map(|(language, some)| {
+            walk.places = some;
+            let mut pages = walk.pages();
+            pages.retain(|page| page.starts_with("/console") && !page.ends_with(".css"));
+            (language, pages)
+        });
+    for (language, pages) in &pages {
+        for page in pages {
             for token in [ADMIN, OPERATOR, VIEWER] {
                 let (status, shown) = read(&program, token, page, language).await;
                 let is_refused = token != ADMIN && status == StatusCode::FORBIDDEN;
                 assert!(status == StatusCode::OK || is_refused, "{page}: {status} {shown}");
-                match language {
+                match *language {
                     "en" => assert!(!shown.contains(is_japanese), "{page}: {shown}"),
                     _ => assert_eq!(english(&shown), [""; 0], "{page}"),
                 }
             }
         }
     }
-    walk.places = &places[..1];
-    for page in walk.pages().iter().filter(|page| page.starts_with("/console")) {
+    for page in &pages[0].1 {
         let bytes = first_paint(&program, page).await;
         assert!(bytes <= 150_000, "{page}: {bytes} bytes");
     }
 
     let axe = axe_script();
-    let browser = Browser::start_in("ja").await;
+    let browser = Browser::start().await;
     let tab = browser.blank().await;
-    sign_in(&tab, &program, ADMIN).await;
+    tab.send_devtools("Network.enable", json!({})).await;
+    for token in [VIEWER, OPERATOR, ADMIN] {
+        sign_in(&tab, &program, token).await;
+        for (language, pages) in &pages {
+            let headers = json!({ "headers": { "accept-language": language } });
+            tab.send_devtools("Network.setExtraHTTPHeaders", headers).await;
+            for page in pages {
+                tab.open_page(&format!("{}{page}", program.address)).await;
+                for width in [1280, 390] {
+                    resize(&tab, width).await;
+                    expect_sound(&tab, language).await;
+                }
+            }
+        }
+    }
+    resize(&tab, 1280).await;
     let timeline = "/console/channels/T0GARDEN/C00000";
     for page in ["/console", "/console/queue", timeline] {
         tab.open_page(&format!("{}{page}", program.address)).await;
@@ -77,8 +97,24 @@ async fn a_long_history_is_read_by_each_role_in_both_languages() {
         tab.evaluate(&axe).await;
         assert_eq!(tab.evaluate_later(AXE, vec![]).await, json!([]), "{page}");
     }
+    expect_parts_of_lists(&tab, &program).await;
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
+}
+
+/// Of the memos there is another page, and somebody who is listened to again leaves the list of people.
+async fn expect_parts_of_lists(tab: &Tab, program: &Program) {
+    tab.open_page(&format!("{}/console/memory?workspace=T0GARDEN", program.address)).await;
+    tab.click("next-memos").await;
+    let shown = "return [new URLSearchParams(location.search).get('memos_after'),
+        document.querySelectorAll('[data-testid=memo]').length]";
+    tab.expect_result(shown, json!(["50", 50])).await;
+    tab.open_page(&format!("{}/console/orders", program.address)).await;
+    let people =
+        "return [location.pathname, document.querySelectorAll('[data-testid=opted-out]').length]";
+    tab.expect_result(people, json!(["/console/orders", 13])).await;
+    tab.click("opt-in").await;
+    tab.expect_result(people, json!(["/console/orders", 12])).await;
 }
 
 async fn read(program: &Program, token: &str, page: &str, language: &str) -> (StatusCode, String) {

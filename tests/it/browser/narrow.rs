@@ -129,7 +129,7 @@ async fn nothing_is_wider_than_the_window() {
     browser.close().await;
 }
 
-async fn resize(tab: &Tab, width: u32) {
+pub async fn resize(tab: &Tab, width: u32) {
     let size = json!({ "width": width, "height": 844, "deviceScaleFactor": 1, "mobile": false });
     tab.send_devtools("Emulation.setDeviceMetricsOverride", size).await;
     tab.expect_result("return window.innerWidth", json!(width)).await;
