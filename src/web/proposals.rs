@@ -24,7 +24,7 @@ use aizuchi_core::decision::proposal::{
 use aizuchi_core::memory::asker::named;
 use aizuchi_core::platform::local::parse_text;
 use aizuchi_core::platform::split::split;
-use aizuchi_core::store::{Order, ProposalQuery, StoreError};
+use aizuchi_core::store::{Order, ProposalQuery};
 
 /// What it would say, newest first, and how sure of itself it may be by now.
 #[derive(Serialize, JsonSchema)]
@@ -226,10 +226,7 @@ pub async fn decide(
         ProposalAction::Never => ProposalChoice::NeverLikeThis,
     };
     let order = Order::DecideProposal { workspace, id, choice, by: access.signature() };
-    match web.inbox.apply_order(order).await {
-        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
-        ordered => Ok(ordered?),
-    }
+    Ok(web.inbox.apply_order(order).await?)
 }
 
 /// The posts that somebody's words are split into.

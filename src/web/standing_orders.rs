@@ -20,8 +20,8 @@ use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::standing_order::{MAX_LENGTH, OrderScope, OrderText, StandingOrder};
+use aizuchi_core::store::Order;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::store::{Order, StoreError};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct StandingOrdersQuery {
@@ -214,10 +214,7 @@ pub async fn carry_out(
         }
         Change::Drop { number } => Order::DropStandingOrder { workspace, number },
     };
-    match web.inbox.apply_order(order.signed(by)).await {
-        Err(StoreError::Refused(why)) => Err(Refusal::Order(why).into()),
-        ordered => Ok(ordered?),
-    }
+    Ok(web.inbox.apply_order(order.signed(by)).await?)
 }
 
 fn parse(text: &str) -> Result<OrderText, ApiProblem> {

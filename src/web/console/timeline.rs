@@ -18,11 +18,11 @@ use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery, Source};
 use crate::web::console::timeline::rows::{Rest, Row, Rows};
 use crate::web::language::PageLanguage;
-use crate::web::order_journal::may_name_users;
+use crate::web::order_journal::user_names;
 use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, ShownOrder};
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{Channel, User};
+use aizuchi_core::chat::{Channel, User, UserId};
 use aizuchi_core::memory::asker::signer;
 use aizuchi_core::persona::Language;
 use aizuchi_core::standing_order::OrderScope;
@@ -165,15 +165,10 @@ async fn standing_order_rows(
     let workspace = &channel.workspace;
     let mut shown = standing_orders::read(web, access, workspace, Some(&channel.id)).await?;
     shown.retain(|shown| shown.order.is_in_force());
-    let users = match may_name_users(access, workspace) && !shown.is_empty() {
-        true => web.archive.users(workspace).await?,
-        false => Vec::new(),
-    };
+    let givers = shown.iter().filter_map(|shown| signer(&shown.order.by)).map(UserId::new);
+    let names = user_names(web, access, workspace, &givers.collect()).await?;
     let by = |by: &str| match signer(by) {
-        Some(id) => {
-            let known = users.iter().find(|user| user.id.as_str() == id);
-            known.map_or(id.to_owned(), |user| user.name.to_string())
-        }
+        Some(id) => names.get(&UserId::new(id)).map_or(id.to_owned(), ToString::to_string),
         None if by.is_empty() => texts::console::this_machine(language).to_owned(),
         None => by.to_owned(),
     };
