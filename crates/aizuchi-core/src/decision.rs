@@ -8,6 +8,7 @@ pub mod mark;
 pub mod proposal;
 pub mod model_problem;
 pub mod verdict;
+pub mod welcome;
 
 use std::fmt;
 use std::sync::Arc;

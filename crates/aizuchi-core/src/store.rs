@@ -49,7 +49,8 @@ use crate::rules::Mode;
 use crate::standing_order::{OrderScope, OrderText, StandingOrder};
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::{
-    AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
+    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
+    ReactionCount,
 };
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::refusal_reason::RefusalReason;
@@ -402,6 +403,10 @@ pub trait Archive: Send + Sync {
     /// What people may have asked at the top level of channels in a period, and no other person followed: within
     /// [`figures::ANSWER_WINDOW`], or in its thread. By channel and time.
     async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError>;
+
+    /// What happened after the words that the persona said unasked in decisions of a period, and after the silences that
+    /// its judge chose, in the order of the decisions.
+    async fn aftermaths(&self, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError>;
 
     /// The days of a period on which something is counted that arrived or changed after a revision. Model calls are
     /// left out: they belong to the time at which they are stored.

@@ -40,6 +40,7 @@ pub mod forget;
 mod context;
 pub mod recall;
 mod figures;
+mod aftermaths;
 mod archive;
 
 use std::collections::{BTreeSet, HashMap};

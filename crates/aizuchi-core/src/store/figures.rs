@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, UserId, WorkspaceId};
-use crate::decision::{DecisionResult, Price, Usage};
+use crate::decision::welcome::{self, Aftermath, RatedChoice};
+use crate::decision::{DecisionId, DecisionResult, Price, Usage};
 
 /// What nobody wrote below within this time did not answer a question.
-pub const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
+pub const ANSWER_WINDOW: SignedDuration = welcome::ANSWER_WINDOW;
 
 /// A period of a workspace.
 #[derive(Clone, Debug)]
@@ -138,6 +139,33 @@ pub struct OpenQuestion {
     pub text: Arc<str>,
     /// Whether the persona spoke to it unasked, within [`ANSWER_WINDOW`].
     pub is_taken_up: bool,
+}
+
+/// What happened after a word that the persona said unasked, or after a silence that its judge chose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChoiceAftermath {
+    pub decision: DecisionId,
+    /// On which the decision was opened.
+    pub day: Day,
+    pub channel: ChannelId,
+    /// When it spoke, or the decision was closed.
+    pub at: Timestamp,
+    /// How sure the judge was that it should speak. `None` if it said no.
+    pub confidence: Option<f64>,
+    pub aftermath: Aftermath,
+}
+
+impl ChoiceAftermath {
+    pub fn rate(&self) -> RatedChoice {
+        RatedChoice {
+            decision: self.decision,
+            channel: self.channel.clone(),
+            at: self.at,
+            choice: self.aftermath.choice(),
+            confidence: self.confidence,
+            rating: self.aftermath.rate(),
+        }
+    }
 }
 
 const DAY_MS: i64 = 24 * 3_600_000;

@@ -3,6 +3,7 @@
 //! sources.
 
 mod figures;
+mod aftermaths;
 mod archive;
 mod channel_status;
 mod forget;

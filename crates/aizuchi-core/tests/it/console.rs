@@ -7,12 +7,13 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
+use aizuchi_core::decision::welcome::{Choice, RatedChoice, Rating, Welcome, WelcomeReason};
 use aizuchi_core::decision::{AttemptResult, DecisionId, DecisionResult, Price, Usage};
 use aizuchi_core::event::planned_call::UnclaimedCall;
 use aizuchi_core::event::{DeadLetterId, DecisionClosing, Disposition, Event, Outcome, StepResult};
 use aizuchi_core::memory::asker::sign;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::figures::{CallKind, CallSum, Period};
+use aizuchi_core::store::figures::{CallKind, CallSum, ChoiceAftermath, Period};
 use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind, OrderRecord};
 use aizuchi_core::store::{
     ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter, DecisionQuery,
@@ -919,6 +920,55 @@ async fn reactions_and_open_questions_are_counted_on_their_days() {
         format!("{reactions:?} {questions:?} {changed:?}")
     });
     assert!(!counted.await.is_empty());
+}
+
+#[tokio::test]
+async fn what_happened_after_words_and_silences_is_found() {
+    let told = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "does anybody have a ladder?").await;
+        harness.pass(7200).await;
+        harness.says("bob", "is the gate open?").await;
+        harness.pass(1800).await;
+        harness.says("carol", "it is").await;
+        harness.pass(7200).await;
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        harness.says("alice", "does anybody know how deep?").await;
+        harness.pass(1800).await;
+        let messages = harness.messages("garden").await;
+        let is_post = |stored: &&StoredMessage| stored.message.author.kind == AuthorKind::Persona;
+        let post = messages.iter().rfind(is_post).unwrap().message.id.clone();
+        let reaction = Reaction {
+            workspace: workspace(),
+            channel: ChannelId::new("garden"),
+            message: post.clone(),
+            user: UserId::new("u-bob"),
+            kind: AuthorKind::Human,
+            emoji: "🎉".into(),
+            at: harness.clock.now(),
+            change: ReactionChange::Added,
+        };
+        harness.inbox.hear(Heard::Reaction(reaction)).await.unwrap();
+        let archive = &harness.store.archive;
+        let aftermaths = archive.aftermaths(&period(0)).await.unwrap();
+        let rated: Vec<RatedChoice> = aftermaths.iter().map(ChoiceAftermath::rate).collect();
+        let has = |choice: Choice, welcome: Welcome, reason: WelcomeReason| {
+            let rating = Rating { welcome, reasons: vec![reason] };
+            rated.iter().any(|rated| rated.choice == choice && rated.rating == rating)
+        };
+        let unanswered = (Choice::Silence, Welcome::Unwelcome, WelcomeReason::NobodyAnswered);
+        let answered = (Choice::Silence, Welcome::Welcome, WelcomeReason::PersonAnswered);
+        let liked = (Choice::Word, Welcome::Welcome, WelcomeReason::Liked);
+        for (choice, welcome, reason) in [unanswered, answered, liked] {
+            assert!(has(choice, welcome, reason), "{reason:?}: {rated:?}");
+        }
+        let words = rated.iter().filter(|rated| rated.choice == Choice::Word);
+        assert!(words.clone().count() == 1 && words.clone().all(|it| it.confidence.is_some()));
+        assert!(rated.is_sorted_by_key(|rated| rated.decision), "{rated:?}");
+        assert_eq!(archive.aftermaths(&period(86_400)).await.unwrap(), []);
+        format!("{aftermaths:?}")
+    });
+    assert!(!told.await.is_empty());
 }
 
 async fn mark(

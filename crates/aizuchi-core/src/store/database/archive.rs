@@ -25,11 +25,12 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
-    DatabaseStore, figures, journal, marks, memory, memory_rows, memos, order_journal, proposals,
-    rows, sql, standing_orders,
+    DatabaseStore, aftermaths, figures, journal, marks, memory, memory_rows, memos, order_journal,
+    proposals, rows, sql, standing_orders,
 };
 use crate::store::figures::{
-    AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
+    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
+    ReactionCount,
 };
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::{
@@ -451,6 +452,10 @@ impl Archive for DatabaseStore {
 
     async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError> {
         figures::open_questions(&self.readers, period).await
+    }
+
+    async fn aftermaths(&self, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError> {
+        aftermaths::read(&self.readers, period).await
     }
 
     async fn changed_days(&self, period: &Period, revision: u64) -> Result<Vec<Day>, StoreError> {

@@ -141,7 +141,8 @@ async fn by_day(
     of_period(statement, period).fetch_all(readers).await
 }
 
-fn of_period(statement: &'static str, period: &Period) -> Query {
+/// A statement about a period.
+pub fn of_period(statement: &'static str, period: &Period) -> Query {
     query(statement)
         .bind(period.workspace.as_str())
         .bind(period.since.as_millisecond())

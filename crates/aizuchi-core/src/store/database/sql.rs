@@ -1054,6 +1054,68 @@ statements! {
                 WHERE n.workspace = m.workspace AND n.channel = m.channel AND n.thread = m.id
                     AND n.author_kind = 'human' AND n.author <> m.author)
         ORDER BY m.channel, m.at_ms, m.id";
+    /// What people did after each word that was said unasked: the first messages below its last part or in the thread
+    /// there, as [whether it replies to it, text], and the reactions. Of what has expired nobody knows that.
+    WORD_AFTERMATHS = "
+        SELECT d.id, d.channel, d.day, s.at_ms, d.judgment,
+            (SELECT count(*) FROM outbox AS o INDEXED BY outbox_by_decision
+             CROSS JOIN messages AS p ON p.workspace = o.workspace AND p.id = o.message AND p.channel = o.channel
+             WHERE o.decision = d.id AND o.reaction_on IS NULL AND p.deleted_ms IS NOT NULL) AS deleted,
+            (SELECT count(*) FROM given_orders AS g INDEXED BY given_orders_by_time
+             WHERE g.at_ms >= s.at_ms AND g.at_ms <= s.at_ms + 600000
+                AND g.workspace = d.workspace AND g.kind = 'mute' AND g.channel IN ('', d.channel)) AS mutes,
+            (SELECT json_group_array(emoji) FROM
+                (SELECT r.emoji FROM outbox AS o INDEXED BY outbox_by_decision
+                 CROSS JOIN reactions AS r ON r.workspace = o.workspace AND r.message = o.message
+                    AND r.channel = o.channel
+                 WHERE o.decision = d.id AND o.reaction_on IS NULL AND r.kind = 'human' AND r.removed_ms IS NULL
+                 ORDER BY r.emoji, r.user_id) AS part) AS reactions,
+            (SELECT json_group_array(json_array(is_to_it, text)) FROM
+                (SELECT m.text, CASE WHEN m.thread = s.id OR EXISTS (SELECT 1 FROM links AS l
+                    WHERE l.workspace = m.workspace AND l.channel = m.channel AND l.message = m.id
+                        AND l.parent = s.id AND l.probability >= 0.5) THEN 1 ELSE 0 END AS is_to_it
+                 FROM messages AS m INDEXED BY messages_in_order
+                 WHERE m.workspace = s.workspace AND m.channel = s.channel AND m.thread IN (s.thread, s.id)
+                    AND m.at_ms >= s.at_ms AND m.at_ms <= s.at_ms + 1800000
+                    AND m.author_kind = 'human' AND m.deleted_ms IS NULL AND m.withheld = 0
+                 ORDER BY m.at_ms, m.id LIMIT 5) AS part) AS replies
+        FROM (SELECT c.id, c.workspace, c.channel, c.judgment,
+                (c.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day,
+                (SELECT p.id FROM outbox AS o INDEXED BY outbox_by_decision
+                 CROSS JOIN messages AS p ON p.workspace = o.workspace AND p.id = o.message AND p.channel = o.channel
+                 WHERE o.decision = c.id AND o.reaction_on IS NULL
+                 ORDER BY p.at_ms DESC, p.id DESC LIMIT 1) AS said
+              FROM decisions AS c INDEXED BY decisions_by_time
+              WHERE c.workspace = ?1 AND c.opened_ms >= ?2 AND c.opened_ms < ?4
+                AND c.ended = 'spoke' AND c.is_addressed = 0) AS d
+        CROSS JOIN messages AS s ON s.workspace = d.workspace AND s.id = d.said AND s.channel = d.channel
+        WHERE s.is_expired = 0
+        ORDER BY d.id";
+    /// After each silence that a judge chose: the newest messages that it covers, as [author, text], newest first, and when
+    /// another person first wrote, within an hour or in the thread of the newest.
+    SILENCE_AFTERMATHS = "
+        SELECT d.id, d.channel, d.day, d.closed_ms AS at_ms, d.judgment,
+            (SELECT json_group_array(json_array(author, text)) FROM
+                (SELECT m.author, m.text FROM messages AS m INDEXED BY messages_by_decision
+                 WHERE m.decision = d.id AND m.deleted_ms IS NULL AND m.withheld = 0
+                 ORDER BY m.at_ms DESC, m.id DESC LIMIT 5) AS part) AS covered,
+            (SELECT m.at_ms - n.at_ms FROM messages AS m INDEXED BY messages_in_order
+             WHERE m.workspace = n.workspace AND m.channel = n.channel AND m.thread IN (d.thread, n.id)
+                AND m.at_ms >= n.at_ms AND (m.thread = n.id OR m.at_ms <= n.at_ms + 3600000)
+                AND m.author_kind = 'human' AND m.author <> n.author AND m.deleted_ms IS NULL
+                AND m.decision IS DISTINCT FROM d.id
+             ORDER BY m.at_ms, m.id LIMIT 1) AS answered_ms
+        FROM (SELECT c.id, c.workspace, c.channel, c.thread, c.judgment, c.closed_ms,
+                (c.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day,
+                (SELECT p.id FROM messages AS p INDEXED BY messages_by_decision
+                 WHERE p.decision = c.id ORDER BY p.at_ms DESC, p.id DESC LIMIT 1) AS newest
+              FROM decisions AS c INDEXED BY decisions_by_time
+              WHERE c.workspace = ?1 AND c.opened_ms >= ?2 AND c.opened_ms < ?4
+                AND c.ended = 'chose_silence' AND c.is_addressed = 0 AND c.judgment IS NOT NULL
+                AND c.closed_ms IS NOT NULL) AS d
+        CROSS JOIN messages AS n ON n.workspace = d.workspace AND n.id = d.newest AND n.channel = d.channel
+        WHERE n.deleted_ms IS NULL AND n.withheld = 0
+        ORDER BY d.id";
     /// The days with a figure that may be another since the revision ?5. A message may answer what was asked an hour
     /// before it, or what began its thread. The plus keeps SQLite from looking for that by its time.
     CHANGED_DAYS = "

@@ -26,7 +26,8 @@ use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::figures::{
-    AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period, ReactionCount,
+    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
+    ReactionCount,
 };
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::volatile::{
@@ -386,6 +387,10 @@ impl Archive for VolatileStore {
 
     async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError> {
         Ok(self.lock().open_questions(period))
+    }
+
+    async fn aftermaths(&self, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError> {
+        Ok(self.lock().aftermaths(period))
     }
 
     async fn changed_days(&self, period: &Period, revision: u64) -> Result<Vec<Day>, StoreError> {

@@ -234,7 +234,7 @@ impl VolatileState {
         learned.collect()
     }
 
-    fn decisions_in(&self, period: &Period) -> Vec<Decision> {
+    pub(super) fn decisions_in(&self, period: &Period) -> Vec<Decision> {
         let mut ledger = self.ledger();
         ledger.retain(|decision| {
             decision.conversation.workspace == period.workspace && period.has(decision.opened)

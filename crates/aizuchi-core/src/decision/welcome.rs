@@ -1,0 +1,410 @@
+//! Whether what the persona chose was welcome: a word that nobody had asked for, or a silence. It is told by what
+//! happened next, by fixed rules, and a person's mark wins.
+//!
+//! A word is unwelcome if people delete it, tell the persona to stop, or give it a negative reaction; it is welcome if they
+//! thank for it, reply to it, or give it a positive reaction. Negative and positive signs beside each other are unclear, and
+//! so is a word that people pass over. A silence is welcome if a person answered soon, and unwelcome if nobody ever answered
+//! what was asked.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::chat::ChannelId;
+use crate::decision::DecisionId;
+use crate::decision::mark::Mark;
+use aizuchi_structure::cues::Cues;
+
+/// Replies to a word are looked for within this time.
+pub const REPLY_WINDOW: SignedDuration = SignedDuration::from_mins(30);
+/// Of the replies to a word, the first so many are looked at.
+pub const MAX_REPLIES: usize = 5;
+/// Whoever mutes the persona within this time after a word means the word.
+pub const STOP_WINDOW: SignedDuration = SignedDuration::from_mins(10);
+/// A person who answers within this time shows that nothing had to be said; what nobody wrote below within it did not
+/// answer, unless it stands in a thread of its own.
+pub const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
+/// From this probability on, a message replies to a word.
+pub const REPLIES_FROM: f64 = 0.5;
+
+/// Reactions that say that a word was good. Skin tones and variants do not matter.
+const POSITIVE: &[&str] = &[
+    "👍", "❤", "🧡", "💛", "💚", "💙", "💜", "🩷", "🎉", "🙏", "👏", "🙌", "💯", "✅", "✔", "☑",
+    "😄", "😀", "😃", "😊", "🙂", "😍", "🥰", "😂", "🤣", "😁", "🚀", "🔥", "⭐", "🌟", "✨", "🤝",
+    "👌", "💪", "🥳", "🤩", "🫶", "🙆", "💡", "⬆", "➕",
+];
+/// Reactions that say that it was not.
+const NEGATIVE: &[&str] = &[
+    "👎", "❌", "✖", "❎", "🚫", "⛔", "🛑", "🤐", "🤫", "🔇", "🙄", "😠", "😡", "🤬", "😒", "😑",
+    "💩", "🤦", "🤮", "🤢", "🙅", "✋", "🖕", "😤", "⬇", "🥱", "🤡", "🗑", "🤥",
+];
+/// Replies that tell the persona to stop, whole texts without marks around them.
+const STOP: &[&str] = &[
+    "stop",
+    "stop it",
+    "stop that",
+    "please stop",
+    "stop please",
+    "shut up",
+    "please shut up",
+    "be quiet",
+    "quiet",
+    "quiet please",
+    "hush",
+    "go away",
+    "not now",
+    "nobody asked",
+    "nobody asked you",
+    "no one asked",
+    "やめて",
+    "やめてください",
+    "やめろ",
+    "止めて",
+    "止めてください",
+    "ストップ",
+    "黙って",
+    "黙ってて",
+    "黙れ",
+    "静かに",
+    "静かにして",
+    "静かにしてください",
+    "うるさい",
+    "聞いてない",
+    "聞いていない",
+    "誰も聞いてない",
+];
+
+/// What the persona chose to do, unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Choice {
+    Word,
+    Silence,
+}
+
+/// What happened after a choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aftermath {
+    Word(WordAftermath),
+    Silence(SilenceAftermath),
+}
+
+/// What happened after a word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WordAftermath {
+    /// The first that people wrote below it or in its thread, oldest first.
+    pub replies: Vec<Reply>,
+    /// The reactions of people that stand.
+    pub reactions: Vec<Arc<str>>,
+    /// Somebody deleted it, or a part of it.
+    pub is_deleted: bool,
+    /// Somebody muted the persona soon after.
+    pub is_muted: bool,
+}
+
+/// What a person wrote after a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// It replies to the word, as its thread or its link says.
+    pub is_to_it: bool,
+    pub text: Arc<str>,
+}
+
+/// What happened after a silence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SilenceAftermath {
+    /// Whether its newest messages ask something.
+    pub asks: bool,
+    /// After how long another person wrote: within [`ANSWER_WINDOW`], or at any time in a thread below.
+    pub answered: Option<SignedDuration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Welcome {
+    Welcome,
+    Unwelcome,
+    Unclear,
+}
+
+/// Why it is rated so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WelcomeReason {
+    /// Somebody marked the decision.
+    Marked,
+    Deleted,
+    ToldToStop,
+    Disliked,
+    Thanked,
+    Answered,
+    Liked,
+    /// People reacted in a way that can mean anything.
+    Noticed,
+    /// People wrote on, and not to it.
+    WentOn,
+    /// Nobody wrote anything more.
+    Died,
+    /// A person answered in place of the persona.
+    PersonAnswered,
+    /// A person answered, but late.
+    PersonAnsweredLate,
+    NobodyAnswered,
+    /// Nobody wrote, and nothing was asked.
+    NothingAsked,
+}
+
+/// How welcome a choice was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rating {
+    pub welcome: Welcome,
+    pub reasons: Vec<WelcomeReason>,
+}
+
+/// A choice, and how welcome it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatedChoice {
+    pub decision: DecisionId,
+    pub channel: ChannelId,
+    /// When it spoke, or chose not to.
+    pub at: Timestamp,
+    pub choice: Choice,
+    /// How sure the judge was that it should speak. `None` if it said no.
+    pub confidence: Option<f64>,
+    /// By what happened next, without a mark.
+    pub rating: Rating,
+}
+
+impl Aftermath {
+    pub fn choice(&self) -> Choice {
+        match self {
+            Aftermath::Word(_) => Choice::Word,
+            Aftermath::Silence(_) => Choice::Silence,
+        }
+    }
+
+    pub fn rate(&self) -> Rating {
+        match self {
+            Aftermath::Word(word) => word.rate(),
+            Aftermath::Silence(silence) => silence.rate(),
+        }
+    }
+}
+
+impl WordAftermath {
+    fn rate(&self) -> Rating {
+        use WelcomeReason::{
+            Answered, Deleted, Died, Disliked, Liked, Noticed, Thanked, ToldToStop, WentOn,
+        };
+        let is_heeded = |(index, reply): &(usize, &Reply)| *index == 0 || reply.is_to_it;
+        let heeded = || self.replies.iter().enumerate().filter(is_heeded).map(|(_, reply)| reply);
+        let told_to_stop = self.is_muted || heeded().any(|reply| tells_to_stop(&reply.text));
+        let ends_it = [(self.is_deleted, Deleted), (told_to_stop, ToldToStop)];
+        let ends_it = reasons(ends_it);
+        if !ends_it.is_empty() {
+            return Rating { welcome: Welcome::Unwelcome, reasons: ends_it };
+        }
+        let has = |list: &[&str]| self.reactions.iter().any(|emoji| list.contains(&&*plain(emoji)));
+        let thanks = heeded().any(|reply| Cues::of(&reply.text).contains(Cues::THANKS));
+        let answers = self.replies.iter().any(|reply| reply.is_to_it);
+        let good = reasons([(thanks, Thanked), (answers, Answered), (has(POSITIVE), Liked)]);
+        let bad = reasons([(has(NEGATIVE), Disliked)]);
+        let nothing_said = self.replies.is_empty();
+        let neither = reasons([
+            (!self.reactions.is_empty(), Noticed),
+            (!nothing_said, WentOn),
+            (nothing_said, Died),
+        ]);
+        match (good.is_empty(), bad.is_empty()) {
+            (false, true) => Rating { welcome: Welcome::Welcome, reasons: good },
+            (true, false) => Rating { welcome: Welcome::Unwelcome, reasons: bad },
+            (false, false) => Rating { welcome: Welcome::Unclear, reasons: [good, bad].concat() },
+            (true, true) => Rating { welcome: Welcome::Unclear, reasons: neither },
+        }
+    }
+}
+
+impl SilenceAftermath {
+    fn rate(&self) -> Rating {
+        let (welcome, reason) = match (self.answered, self.asks) {
+            (Some(after), _) if after <= ANSWER_WINDOW => {
+                (Welcome::Welcome, WelcomeReason::PersonAnswered)
+            }
+            (Some(_), _) => (Welcome::Unclear, WelcomeReason::PersonAnsweredLate),
+            (None, true) => (Welcome::Unwelcome, WelcomeReason::NobodyAnswered),
+            (None, false) => (Welcome::Unclear, WelcomeReason::NothingAsked),
+        };
+        Rating { welcome, reasons: vec![reason] }
+    }
+}
+
+impl RatedChoice {
+    /// The rating after a person's mark, which wins.
+    pub fn marked(&self, mark: Option<Mark>) -> Rating {
+        let Some(mark) = mark else { return self.rating.clone() };
+        let is_right = match (mark, self.choice) {
+            (Mark::Right, _)
+            | (Mark::ShouldHaveSpoken, Choice::Word)
+            | (Mark::ShouldHaveKeptSilent, Choice::Silence) => true,
+            (Mark::ShouldHaveSpoken, Choice::Silence)
+            | (Mark::ShouldHaveKeptSilent, Choice::Word) => false,
+        };
+        let welcome = if is_right { Welcome::Welcome } else { Welcome::Unwelcome };
+        Rating { welcome, reasons: vec![WelcomeReason::Marked] }
+    }
+}
+
+/// Whether the newest messages ask something: those that the author of the newest wrote in a row. Newest first, each with
+/// its author.
+pub fn ask<'a>(newest_first: impl IntoIterator<Item = (&'a str, &'a str)>) -> bool {
+    let mut messages = newest_first.into_iter().peekable();
+    let author = messages.peek().map(|(author, _)| *author);
+    messages
+        .take_while(|(by, _)| Some(*by) == author)
+        .any(|(_, text)| Cues::of(text).contains(Cues::ASKS))
+}
+
+fn reasons<const N: usize>(signs: [(bool, WelcomeReason); N]) -> Vec<WelcomeReason> {
+    signs.into_iter().filter(|(is_there, _)| *is_there).map(|(_, reason)| reason).collect()
+}
+
+fn tells_to_stop(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let words = text.split_whitespace().filter(|word| !word.starts_with(['@', '<']));
+    let text = words.collect::<Vec<_>>().join(" ");
+    STOP.contains(&text.trim_matches(|letter: char| !letter.is_alphanumeric()))
+}
+
+/// An emoji without its skin tone and variant.
+fn plain(emoji: &str) -> String {
+    let is_variant = |letter: &char| matches!(letter, '\u{1f3fb}'..='\u{1f3ff}' | '\u{fe0f}');
+    let letters = emoji.chars().filter(|letter| !is_variant(letter));
+    // A gesture may name who makes it.
+    letters.take_while(|letter| *letter != '\u{200d}').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use WelcomeReason::{
+        Answered, Deleted, Died, Disliked, Liked, Marked, NobodyAnswered, NothingAsked, Noticed,
+        PersonAnswered, PersonAnsweredLate, Thanked, ToldToStop, WentOn,
+    };
+
+    fn word(replies: &[(bool, &str)], reactions: &[&str]) -> WordAftermath {
+        let reply =
+            |(is_to_it, text): &(bool, &str)| Reply { is_to_it: *is_to_it, text: (*text).into() };
+        WordAftermath {
+            replies: replies.iter().map(reply).collect(),
+            reactions: reactions.iter().map(|emoji| Arc::from(*emoji)).collect(),
+            ..WordAftermath::default()
+        }
+    }
+
+    #[test]
+    fn a_word_is_rated_by_what_people_did_next() {
+        let none = WordAftermath::default();
+        for (word, welcome, reasons) in [
+            (none.clone(), Welcome::Unclear, vec![Died]),
+            (word(&[(false, "the shed is open")], &[]), Welcome::Unclear, vec![WentOn]),
+            (word(&[(true, "it stands in the shed")], &[]), Welcome::Welcome, vec![Answered]),
+            (word(&[(true, "thanks a lot!")], &[]), Welcome::Welcome, vec![Thanked, Answered]),
+            (word(&[(false, "ありがとうございます")], &[]), Welcome::Welcome, vec![Thanked]),
+            // The second is said to somebody else.
+            (
+                word(&[(false, "I have it"), (false, "thank you")], &[]),
+                Welcome::Unclear,
+                vec![WentOn],
+            ),
+            (word(&[], &["👍"]), Welcome::Welcome, vec![Liked]),
+            (word(&[], &["👍🏽"]), Welcome::Welcome, vec![Liked]),
+            (word(&[], &["❤️"]), Welcome::Welcome, vec![Liked]),
+            (word(&[], &["🙅‍♀️"]), Welcome::Unwelcome, vec![Disliked]),
+            (word(&[], &["👎"]), Welcome::Unwelcome, vec![Disliked]),
+            (word(&[], &["👍", "👎"]), Welcome::Unclear, vec![Liked, Disliked]),
+            (word(&[], &["👀"]), Welcome::Unclear, vec![Noticed, Died]),
+            (
+                word(&[(false, "so it goes")], &[":parrot:"]),
+                Welcome::Unclear,
+                vec![Noticed, WentOn],
+            ),
+            (word(&[(true, "no")], &["🤦"]), Welcome::Unclear, vec![Answered, Disliked]),
+            (word(&[(false, "stop!")], &["👍"]), Welcome::Unwelcome, vec![ToldToStop]),
+            (word(&[(true, "@Aizuchi 黙って。")], &[]), Welcome::Unwelcome, vec![ToldToStop]),
+            (word(&[(false, "hm"), (false, "stop")], &[]), Welcome::Unclear, vec![WentOn]),
+            (word(&[(false, "stop the pump")], &[]), Welcome::Unclear, vec![WentOn]),
+            (
+                WordAftermath { is_muted: true, ..word(&[(true, "thanks")], &["🎉"]) },
+                Welcome::Unwelcome,
+                vec![ToldToStop],
+            ),
+            (
+                WordAftermath { is_deleted: true, is_muted: true, ..none },
+                Welcome::Unwelcome,
+                vec![Deleted, ToldToStop],
+            ),
+        ] {
+            let aftermath = Aftermath::Word(word);
+            assert_eq!(aftermath.rate(), Rating { welcome, reasons }, "{aftermath:?}");
+        }
+    }
+
+    #[test]
+    fn a_silence_is_rated_by_who_answered() {
+        let hours = |hours| Some(SignedDuration::from_hours(hours));
+        for (asks, answered, welcome, reason) in [
+            (true, hours(0), Welcome::Welcome, PersonAnswered),
+            (false, hours(1), Welcome::Welcome, PersonAnswered),
+            (true, hours(5), Welcome::Unclear, PersonAnsweredLate),
+            (true, None, Welcome::Unwelcome, NobodyAnswered),
+            (false, None, Welcome::Unclear, NothingAsked),
+        ] {
+            let aftermath = Aftermath::Silence(SilenceAftermath { asks, answered });
+            assert_eq!(
+                aftermath.rate(),
+                Rating { welcome, reasons: vec![reason] },
+                "{aftermath:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_mark_wins() {
+        use Mark::{Right, ShouldHaveKeptSilent, ShouldHaveSpoken};
+        for (choice, mark, welcome) in [
+            (Choice::Word, Right, Welcome::Welcome),
+            (Choice::Word, ShouldHaveSpoken, Welcome::Welcome),
+            (Choice::Word, ShouldHaveKeptSilent, Welcome::Unwelcome),
+            (Choice::Silence, Right, Welcome::Welcome),
+            (Choice::Silence, ShouldHaveSpoken, Welcome::Unwelcome),
+            (Choice::Silence, ShouldHaveKeptSilent, Welcome::Welcome),
+        ] {
+            let rated = RatedChoice {
+                decision: DecisionId(1),
+                channel: ChannelId::new("garden"),
+                at: Timestamp::UNIX_EPOCH,
+                choice,
+                confidence: Some(0.8),
+                rating: Rating { welcome: Welcome::Unclear, reasons: vec![Died] },
+            };
+            assert_eq!(rated.marked(None), rated.rating);
+            assert_eq!(rated.marked(Some(mark)), Rating { welcome, reasons: vec![Marked] });
+        }
+    }
+
+    #[test]
+    fn the_last_author_asks() {
+        assert!(ask([("ann", "who has the key?")]));
+        assert!(ask([("ann", "I need it now."), ("ann", "who has the key?")]));
+        assert!(!ask([("bob", "I do."), ("ann", "who has the key?")]));
+        assert!(!ask([("ann", "the key is here.")]));
+        assert!(!ask([]));
+    }
+
+    #[test]
+    fn no_emoji_is_both_good_and_bad() {
+        for emoji in POSITIVE.iter().chain(NEGATIVE) {
+            assert_eq!(plain(emoji), *emoji, "it is in the list as it is looked for");
+        }
+        assert!(POSITIVE.iter().all(|emoji| !NEGATIVE.contains(emoji)));
+    }
+}

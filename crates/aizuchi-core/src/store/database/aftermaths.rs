@@ -1,0 +1,58 @@
+//! What happened after the persona's words and silences.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use crate::chat::ChannelId;
+use crate::decision::welcome::{self, Aftermath, Reply, SilenceAftermath, WordAftermath};
+use crate::decision::{DecisionId, Judgment};
+use crate::store::StoreError;
+use crate::store::database::connection::{Readers, Row};
+use crate::store::database::figures::of_period;
+use crate::store::database::{rows, sql};
+use crate::store::figures::{ChoiceAftermath, Day, Period};
+
+pub async fn read(readers: &Readers, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError> {
+    let words = of_period(sql::WORD_AFTERMATHS, period).fetch_all(readers).await?;
+    let silences = of_period(sql::SILENCE_AFTERMATHS, period).fetch_all(readers).await?;
+    let words = words.iter().map(|row| choice(row, Aftermath::Word(word(row)?)));
+    let silences = silences.iter().map(|row| choice(row, Aftermath::Silence(silence(row)?)));
+    let mut found = words.chain(silences).collect::<Result<Vec<_>, StoreError>>()?;
+    found.sort_by_key(|choice| choice.decision);
+    Ok(found)
+}
+
+fn choice(row: &Row, aftermath: Aftermath) -> Result<ChoiceAftermath, StoreError> {
+    let judgment: Option<Judgment> = rows::parse_optional(row, "judgment")?;
+    let wants = judgment.filter(|judgment| judgment.should_respond);
+    Ok(ChoiceAftermath {
+        decision: DecisionId(rows::column(row, "id")?),
+        day: Day(rows::column(row, "day")?),
+        channel: ChannelId::new(rows::column::<String>(row, "channel")?),
+        at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
+        confidence: wants.map(|judgment| judgment.confidence),
+        aftermath,
+    })
+}
+
+fn word(row: &Row) -> Result<WordAftermath, StoreError> {
+    let replies: Vec<(i64, Arc<str>)> = rows::parse_json(&rows::column::<String>(row, "replies")?)?;
+    let reply = |(is_to_it, text): (i64, Arc<str>)| Reply { is_to_it: is_to_it != 0, text };
+    Ok(WordAftermath {
+        replies: replies.into_iter().map(reply).collect(),
+        reactions: rows::parse_json(&rows::column::<String>(row, "reactions")?)?,
+        is_deleted: rows::column::<i64>(row, "deleted")? > 0,
+        is_muted: rows::column::<i64>(row, "mutes")? > 0,
+    })
+}
+
+fn silence(row: &Row) -> Result<SilenceAftermath, StoreError> {
+    let covered: Vec<(String, String)> =
+        rows::parse_json(&rows::column::<String>(row, "covered")?)?;
+    let answered: Option<i64> = rows::column(row, "answered_ms")?;
+    Ok(SilenceAftermath {
+        asks: welcome::ask(covered.iter().map(|(author, text)| (&**author, &**text))),
+        answered: answered.map(SignedDuration::from_millis),
+    })
+}
