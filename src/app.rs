@@ -254,7 +254,7 @@ impl App {
         let authenticator = Arc::new(Authenticator::new(&config.http, link_secret));
         let live = LiveSettings {
             config: current_config,
-            rulebook,
+            rulebook: rulebook.clone(),
             prompts,
             models: models.clone(),
             remotes: named_remotes,
@@ -271,6 +271,7 @@ impl App {
             archive: store.clone(),
             clock: clock.clone(),
             miss: config.response.learned_miss(),
+            rulebook,
             gates: agent.learned_gates.clone(),
         };
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings())?;

@@ -26,6 +26,8 @@ pub struct ChannelConfig {
     pub quiet_hours: Option<QuietHoursSetting>,
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Option<Ratio>,
+    /// Of the words that it says unasked, at most this share may be unwelcome.
+    pub tolerance: Option<Ratio>,
     /// It posts nothing unasked while more than this share of the recent messages is its own.
     pub max_share: Option<Ratio>,
     /// The emoji that it may react with.
@@ -94,6 +96,7 @@ impl ChannelConfig {
             mode: self.mode.unwrap_or(defaults.mode),
             quiet_hours: self.quiet_hours.map_or(defaults.quiet_hours, |hours| hours.0),
             min_confidence: self.min_confidence.map_or(defaults.min_confidence, |ratio| ratio.0),
+            tolerance: self.tolerance.map(|share| share.0).or(defaults.tolerance),
             reactions: self
                 .reactions
                 .as_deref()

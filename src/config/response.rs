@@ -56,6 +56,9 @@ pub struct ResponseConfig {
     pub learned_gate: Option<LearnedGateConfig>,
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Ratio,
+    /// Of the words that it says unasked in a channel, at most this share may be unwelcome, as what people did next tells:
+    /// Aizuchi then demands more than `min_confidence` where it has to. If omitted: it does not look at that.
+    pub tolerance: Option<Ratio>,
     /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
     pub announce: bool,
     /// After an unasked post, how long it waits before the next one in the same channel.
@@ -165,6 +168,7 @@ impl ResponseConfig {
             mode: self.mode.unwrap_or(mode),
             quiet_hours: self.quiet_hours.and_then(|hours| hours.0),
             min_confidence: self.min_confidence.0,
+            tolerance: self.tolerance.map(|share| share.0),
             reactions: emoji_names(&self.reactions),
             facilitation,
             cooldown: duration_from_seconds(self.cooldown_seconds.0),
@@ -195,6 +199,7 @@ impl Default for ResponseConfig {
             gates: vec![Directed, SpokeLast, Unchanged, NothingOpen, Cooldown, Share],
             learned_gate: None,
             min_confidence: Ratio(rules.min_confidence),
+            tolerance: None,
             announce: true,
             cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),
             max_share: Ratio(rules.max_share),

@@ -9,6 +9,7 @@ pub mod proposal;
 pub mod model_problem;
 pub mod verdict;
 pub mod welcome;
+pub mod tolerance;
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,24 +1,35 @@
-//! Learns each workspace's gate from its ledger: at the start, and when there are enough new verdicts.
+//! Learns each workspace's gate from its ledger: at the start, and when there are enough new verdicts; and how welcome
+//! its words were in each channel, where only a share of unwelcome ones is tolerated.
 
 use std::sync::Arc;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::chat::WorkspaceId;
 use crate::clock::Clock;
+use crate::current::Current;
 use crate::decision::learned::{JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, learned_at};
+use crate::decision::tolerance::{self, LABEL_AGE};
+use crate::decision::welcome::RatedChoice;
+use crate::rules::Rulebook;
+use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, Period};
+use crate::store::order_journal::{OrderJournalQuery, OrderKind};
 use crate::store::{Archive, StoreError};
 
 /// How often it looks for new verdicts.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
+/// Of the orders that were given, the newest so many are searched for one to learn anew.
+const MAX_ORDERS: usize = 1000;
 
 pub struct Learner {
     pub archive: Arc<dyn Archive>,
     pub clock: Clock,
     /// The share of the judge's yes that may be missed. `None` learns nothing.
     pub miss: Option<f64>,
+    /// Which channels tolerate only a share of unwelcome words.
+    pub rulebook: Current<Rulebook>,
     /// Where the gates are read.
     pub gates: Arc<LearnedGates>,
 }
@@ -39,10 +50,37 @@ impl Learner {
 
     /// Learns the gates of the workspaces that have new verdicts.
     pub async fn step(&self) -> Result<(), StoreError> {
-        let Some(miss) = self.miss else { return Ok(()) };
-        for workspace in self.archive.workspaces().await? {
-            self.learn(&workspace, miss).await?;
+        let has_tolerance = self.rulebook.read().has_tolerance();
+        if self.miss.is_none() && !has_tolerance {
+            return Ok(());
         }
+        for workspace in self.archive.workspaces().await? {
+            if let Some(miss) = self.miss {
+                self.learn(&workspace, miss).await?;
+            }
+            if has_tolerance {
+                self.read_labels(&workspace).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads how welcome a workspace's words were.
+    async fn read_labels(&self, workspace: &WorkspaceId) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let since = label_begin(&*self.archive, workspace, now).await?;
+        let period = Period {
+            workspace: workspace.clone(),
+            since,
+            until: now,
+            offset: SignedDuration::ZERO,
+        };
+        let found = self.archive.aftermaths(&period).await?;
+        // Of newer ones nobody knows yet.
+        let settled = found.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW);
+        let choices: Vec<RatedChoice> = settled.map(ChoiceAftermath::rate).collect();
+        let marks = self.archive.marks_since(workspace, since).await?;
+        self.gates.labels.replace(workspace.clone(), tolerance::labels(&choices, &marks));
         Ok(())
     }
 
@@ -68,4 +106,18 @@ impl Learner {
         self.gates.replace(workspace.clone(), gate);
         Ok(())
     }
+}
+
+/// Since when it counts how welcome a workspace's words were: for [`LABEL_AGE`], or since somebody had it learn anew.
+pub async fn label_begin(
+    archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    now: Timestamp,
+) -> Result<Timestamp, StoreError> {
+    let query =
+        OrderJournalQuery { workspace: Some(workspace.clone()), before: None, limit: MAX_ORDERS };
+    let orders = archive.order_journal(&query).await?;
+    let anew = orders.iter().find(|given| given.record.kind == OrderKind::ForgetMoments);
+    let oldest = now - LABEL_AGE;
+    Ok(anew.map_or(oldest, |given| given.at.max(oldest)))
 }

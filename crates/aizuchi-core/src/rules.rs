@@ -136,6 +136,9 @@ pub struct ChannelRules {
     /// clearly open at 0.7 or more. Lower are complaints that ask for nothing, questions that may have been
     /// answered, and questions asked a moment ago while users are still talking.
     pub min_confidence: f64,
+    /// The share of unwelcome words that is tolerated. A verdict of a confidence at which more of them were unwelcome
+    /// becomes silence. `None`: nothing is learned from how welcome they were.
+    pub tolerance: Option<f64>,
     /// The reactions it may use; none if empty.
     pub reactions: Vec<String>,
     pub facilitation: FacilitationRules,
@@ -222,6 +225,7 @@ impl Default for ChannelRules {
             mode: Mode::Companion,
             quiet_hours: None,
             min_confidence: 0.7,
+            tolerance: None,
             reactions: ["👍", "👀", "🎉", "❤️", "😄", "🙏"].map(str::to_owned).to_vec(),
             facilitation: FacilitationRules::default(),
             cooldown: SignedDuration::ZERO,
@@ -342,6 +346,12 @@ impl Rulebook {
     pub fn has_language_rule(&self) -> bool {
         let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
         rules.any(|rules| rules.language.is_some())
+    }
+
+    /// Whether any channel tolerates only a share of unwelcome words.
+    pub fn has_tolerance(&self) -> bool {
+        let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
+        rules.any(|rules| rules.tolerance.is_some())
     }
 
     /// Whether what is said in a channel is remembered.

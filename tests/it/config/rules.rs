@@ -20,6 +20,7 @@ const EVERYTHING: &str = r##"
 response:
   mode: observe
   min_confidence: 0.6
+  tolerance: 0.1
   max_wait_seconds: 900
   keeper: 123456789012345679
   cooldown_seconds: 90
@@ -52,6 +53,7 @@ channels:
     mode: facilitator
     quiet_hours: none
     min_confidence: 0.9
+    tolerance: 0.05
     max_share: 1
     reactions: []
     cooldown_seconds: 0.5
@@ -105,6 +107,7 @@ fn the_rulebook_has_every_setting() {
         mode: Mode::Observe,
         quiet_hours: Some(QuietHours { from: time(22, 0, 0, 0), to: time(7, 0, 0, 0) }),
         min_confidence: 0.6,
+        tolerance: Some(0.1),
         reactions: vec!["👍".to_owned(), ":tada:".to_owned()],
         facilitation,
         cooldown: SignedDuration::from_secs(90),
@@ -116,6 +119,7 @@ fn the_rulebook_has_every_setting() {
         mode: Mode::Facilitator,
         quiet_hours: None,
         min_confidence: 0.9,
+        tolerance: Some(0.05),
         reactions: Vec::new(),
         facilitation: FacilitationRules {
             rest_seconds: 8.0,

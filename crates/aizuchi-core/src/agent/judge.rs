@@ -18,6 +18,7 @@ use crate::context::state::ConversationState;
 use crate::decision::gate::{Gate, GateInput};
 use crate::decision::learned::{LearnedCheck, LearnedGate, MomentFeatures, features};
 use crate::decision::limit::Limit;
+use crate::decision::tolerance;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
 use crate::event::planned_call::CallOwner;
@@ -26,7 +27,7 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
-use crate::rules::Mode;
+use crate::rules::{ChannelRules, Mode};
 use crate::texts;
 
 /// A second look is no sooner than this: hardly anything has changed by then.
@@ -111,7 +112,12 @@ impl Agent {
         }
         let state = evaluation.conversation_state.or(judgment.conversation_state);
         evaluation.conversation_state = state;
-        let verdict = judgment.verdict(state.unwrap_or_default(), mode, rules);
+        let least = self.welcome_threshold(&context, rules);
+        let is_often_unwelcome = least.is_some_and(|least| judgment.confidence < least);
+        let verdict = match judgment.verdict(state.unwrap_or_default(), mode, rules) {
+            Verdict::Join if is_often_unwelcome => Verdict::Silent(SilenceReason::OftenUnwelcome),
+            verdict => verdict,
+        };
         self.apply_verdict(claim, judgment, verdict, &context)
     }
 
@@ -159,6 +165,16 @@ impl Agent {
         gate.check(&judge, features, draw)
     }
 
+    /// From which confidence on words are welcome often enough in the channel, if its rules ask for that and it is above
+    /// what they demand anyway.
+    fn welcome_threshold(&self, context: &Context, rules: &ChannelRules) -> Option<f64> {
+        let (tolerance, conversation) = (rules.tolerance?, &context.conversation);
+        let labels = self.learned_gates.labels.read(&conversation.workspace)?;
+        let labels = labels.get(&conversation.channel)?;
+        let threshold = tolerance::threshold(labels, rules.min_confidence, tolerance);
+        (threshold > rules.min_confidence).then_some(threshold)
+    }
+
     /// Turns a verdict into the result of the step.
     fn apply_verdict(
         &self,
@@ -185,8 +201,10 @@ impl Agent {
         if let Some(due) = self.second_look_due(claim, &judgment, silence, context) {
             return Ok(StepResult::LookAgain { due });
         }
-        let min_confidence = self.gate_input(context, &self.rulebook()).rules.min_confidence;
-        let why = silence_reason(silence, &judgment, min_confidence, self.persona.language);
+        let rulebook = self.rulebook();
+        let rules = self.gate_input(context, &rulebook).rules;
+        let least = self.welcome_threshold(context, rules);
+        let why = silence_reason(silence, &judgment, rules, least, self.persona.language);
         let ended = if silence == SilenceReason::ObserveMode {
             DecisionResult::Muted
         } else {
@@ -217,7 +235,9 @@ impl Agent {
         let now = self.now();
         let seconds = match silence {
             SilenceReason::JudgeDeclined => Some(judgment.look_again_seconds?),
-            SilenceReason::LowConfidence => judgment.delay_seconds.filter(|delay| *delay > 0),
+            SilenceReason::LowConfidence | SilenceReason::OftenUnwelcome => {
+                judgment.delay_seconds.filter(|delay| *delay > 0)
+            }
             SilenceReason::ConversationEnding
             | SilenceReason::SituationUnchanged
             | SilenceReason::ObserveMode => return None,
@@ -407,11 +427,12 @@ fn newest_open_question(context: &Context) -> Option<&Arc<Message>> {
     analysis.open_questions().next_back().map(|question| question.message)
 }
 
-/// Why the persona stayed silent, for users.
+/// Why the persona stayed silent, for users. `least` is from which confidence on words are welcome often enough.
 fn silence_reason(
     silence: SilenceReason,
     judgment: &Judgment,
-    min_confidence: f64,
+    rules: &ChannelRules,
+    least: Option<f64>,
     language: Language,
 ) -> String {
     match silence {
@@ -420,7 +441,12 @@ fn silence_reason(
             texts::judging::conversation_ending(language).to_owned()
         }
         SilenceReason::LowConfidence => {
-            texts::judging::low_confidence(language, judgment.confidence, min_confidence)
+            texts::judging::low_confidence(language, judgment.confidence, rules.min_confidence)
+        }
+        SilenceReason::OftenUnwelcome => {
+            let (least, tolerance) = (least.unwrap_or(1.0), rules.tolerance.unwrap_or_default());
+            let percent = tolerance * 100.0;
+            texts::judging::often_unwelcome(language, judgment.confidence, least, percent)
         }
         SilenceReason::SituationUnchanged => {
             texts::judging::situation_unchanged(language).to_owned()

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::WorkspaceId;
 use crate::decision::learned::calibration::{Calibration, Scored, upper_bound};
 use crate::decision::learned::trees::{Row, Trees};
+use crate::decision::tolerance::WelcomeLabels;
 use crate::decision::{DecisionId, Judgment};
 
 /// The share of the moments to be skipped that are judged all the same.
@@ -285,17 +286,21 @@ fn find_threshold(scored: &[Scored], miss: f64) -> Option<(f64, f64, f64, f64)> 
     found
 }
 
-/// The gates in force, by workspace. What learns them replaces them; what judges reads them.
+/// What is learned from the ledger: the gates in force, by workspace, and how welcome words were. What learns replaces it;
+/// what judges reads it.
 #[derive(Debug, Default)]
-pub struct LearnedGates(RwLock<HashMap<WorkspaceId, Arc<LearnedGate>>>);
+pub struct LearnedGates {
+    gates: RwLock<HashMap<WorkspaceId, Arc<LearnedGate>>>,
+    pub labels: WelcomeLabels,
+}
 
 impl LearnedGates {
     pub fn read(&self, workspace: &WorkspaceId) -> Option<Arc<LearnedGate>> {
-        self.0.read().get(workspace).cloned()
+        self.gates.read().get(workspace).cloned()
     }
 
     pub fn replace(&self, workspace: WorkspaceId, gate: LearnedGate) {
-        self.0.write().insert(workspace, Arc::new(gate));
+        self.gates.write().insert(workspace, Arc::new(gate));
     }
 }
 

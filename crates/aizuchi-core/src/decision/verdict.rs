@@ -21,6 +21,8 @@ pub enum SilenceReason {
     ConversationEnding,
     /// The judge's confidence is below the threshold.
     LowConfidence,
+    /// It is not, but words of this confidence were unwelcome there more often than is tolerated.
+    OftenUnwelcome,
     /// The persona has spoken about this, and the situation is unchanged.
     SituationUnchanged,
     /// It may only observe.

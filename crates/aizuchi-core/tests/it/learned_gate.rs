@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use aizuchi_core::chat::ChannelId;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::learned::{LearnedGates, MIN_VERDICTS};
+use aizuchi_core::decision::tolerance::{ChannelLabels, Label, MIN_LABELS};
 use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::learner::Learner;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::{Llm, LlmError};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::Order;
 
 use aizuchi_harness::harness::{
@@ -47,6 +49,7 @@ impl Story {
             archive: self.harness.store.archive.clone(),
             clock: self.harness.clock.clone(),
             miss: Some(0.1),
+            rulebook: Rulebook::default().into(),
             gates: self.gates.clone(),
         }
     }
@@ -142,6 +145,44 @@ async fn some_of_it_is_judged_all_the_same() {
     let (judged, skipped) = story.judged_and_skipped(80).await;
     assert!((1..20).contains(&judged), "{judged} of 80 are judged");
     assert_eq!(judged + skipped, 80);
+}
+
+#[tokio::test]
+async fn words_that_are_often_unwelcome_are_held_back() {
+    let told = on_every_store(async |store| {
+        let rules = ChannelRules { tolerance: Some(0.05), ..ChannelRules::default() };
+        let story = Story::from_rules(store, rules.clone()).await;
+        // The judge is as sure as this when it joins in.
+        let known = async |is_welcome: bool, count: usize| {
+            let labels = vec![Label { confidence: 0.9, is_welcome }; count];
+            let channels = ChannelLabels::from([(ChannelId::new("garden"), labels)]);
+            story.gates.labels.replace(workspace(), channels);
+            story.says(LONG).await;
+            story.newest().await
+        };
+        let too_few = known(false, MIN_LABELS - 1).await;
+        assert_eq!(too_few.ended, Some(DecisionResult::Spoke));
+        let welcome = known(true, 200).await;
+        assert_eq!(welcome.ended, Some(DecisionResult::Spoke));
+        let held_back = known(false, 200).await;
+        assert_eq!(held_back.ended, Some(DecisionResult::ChoseSilence));
+        assert!(held_back.judgment.unwrap().should_respond);
+        // A mention is answered all the same.
+        story.says("@Aizuchi are you there?").await;
+        assert_eq!(story.newest().await.ended, Some(DecisionResult::Spoke));
+
+        // What is read of the ledger takes their place: three words that nobody said anything about.
+        let rulebook = Rulebook { default_rules: rules, ..Rulebook::default() };
+        let learner = Learner { miss: None, rulebook: rulebook.into(), ..story.learner() };
+        learner.step().await.unwrap();
+        assert_eq!(*story.gates.labels.read(&workspace()).unwrap(), ChannelLabels::new());
+        story.says(LONG).await;
+        assert_eq!(story.newest().await.ended, Some(DecisionResult::Spoke));
+        held_back.why.unwrap()
+    })
+    .await;
+    let expected = "here, words under 1.00 were unwelcome more often than 5.0 %";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[tokio::test]

@@ -1,0 +1,205 @@
+//! `response.tolerance`: how sure the judge must be in a channel for its words to be welcome often enough there.
+//!
+//! Each word that was said unasked and was clearly welcome or not is a label, and so is each mark on a word that was held
+//! back. The share of unwelcome words by the judge's confidence (isotonic regression) tells the lowest confidence at which
+//! it is tolerated. The threshold moves there in small steps, and never below `min_confidence`. All of it is a function of
+//! the labels, so that the same ledger gives the same threshold in every process.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use parking_lot::RwLock;
+
+use crate::chat::{ChannelId, WorkspaceId};
+use crate::decision::DecisionId;
+use crate::decision::learned::calibration::{Calibration, Scored};
+use crate::decision::mark::{DecisionMark, Mark};
+use crate::decision::welcome::{Choice, RatedChoice, Welcome};
+
+/// With fewer labels in a channel nothing moves.
+pub const MIN_LABELS: usize = 50;
+/// It learns from that many of a channel's newest labels: a room changes.
+const MAX_LABELS: usize = 500;
+/// Older labels do not count, so that a threshold that holds everything back does not hold for ever.
+pub const LABEL_AGE: SignedDuration = SignedDuration::from_hours(12 * 7 * 24);
+/// It learns again with each that many new labels.
+const NEW_LABELS: usize = 5;
+/// So far the threshold moves at once.
+const MAX_STEP: f64 = 0.05;
+/// Where no confidence is high enough, only a judge that is certain speaks.
+const CERTAIN: f64 = 1.0;
+
+/// How sure the judge was that it should speak, and whether a word was welcome, or would have been.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Label {
+    pub confidence: f64,
+    pub is_welcome: bool,
+}
+
+/// The labels of each channel, oldest first.
+pub type ChannelLabels = BTreeMap<ChannelId, Vec<Label>>;
+
+/// The labels of a workspace's choices, which are given oldest first.
+pub fn labels<'a>(
+    choices: impl IntoIterator<Item = &'a RatedChoice>,
+    marks: &[DecisionMark],
+) -> ChannelLabels {
+    let marks: HashMap<DecisionId, Mark> =
+        marks.iter().map(|marked| (marked.decision, marked.mark)).collect();
+    let mut labels = ChannelLabels::new();
+    for choice in choices {
+        if let Some(label) = label(choice, marks.get(&choice.decision).copied()) {
+            labels.entry(choice.channel.clone()).or_default().push(label);
+        }
+    }
+    labels
+}
+
+fn label(choice: &RatedChoice, mark: Option<Mark>) -> Option<Label> {
+    let confidence = choice.confidence?;
+    let is_welcome = match (choice.choice, choice.marked(mark).welcome) {
+        (Choice::Word, Welcome::Welcome) => true,
+        (Choice::Word, Welcome::Unwelcome) => false,
+        (Choice::Word, Welcome::Unclear) => return None,
+        // A word that was held back: only a person can say what would have become of it.
+        (Choice::Silence, Welcome::Welcome | Welcome::Unwelcome | Welcome::Unclear) => {
+            mark? == Mark::ShouldHaveSpoken
+        }
+    };
+    Some(Label { confidence, is_welcome })
+}
+
+/// From which confidence on a judge is followed, where this share of unwelcome words is tolerated. The labels are given
+/// oldest first.
+pub fn threshold(labels: &[Label], min_confidence: f64, tolerance: f64) -> f64 {
+    let mut threshold = min_confidence;
+    for count in (MIN_LABELS..=labels.len()).step_by(NEW_LABELS) {
+        let newest = &labels[count.saturating_sub(MAX_LABELS)..count];
+        let target = lowest_tolerated(newest, min_confidence, tolerance).max(min_confidence);
+        threshold = target.clamp(threshold - MAX_STEP, threshold + MAX_STEP);
+    }
+    threshold
+}
+
+/// The lowest confidence at which no larger share is unwelcome: what is configured, or that of a label.
+fn lowest_tolerated(labels: &[Label], min_confidence: f64, tolerance: f64) -> f64 {
+    let scored =
+        |label: &Label| Scored { score: label.confidence, is_yes: label.is_welcome, weight: 1.0 };
+    let calibration = Calibration::fit(&labels.iter().map(scored).collect::<Vec<_>>());
+    let confidences = labels.iter().map(|label| label.confidence).chain([min_confidence]);
+    let tolerated = confidences.filter(|it| 1.0 - calibration.rate(*it) <= tolerance);
+    tolerated.min_by(f64::total_cmp).unwrap_or(CERTAIN)
+}
+
+/// The labels of all workspaces. What reads the ledger replaces them; what judges reads them.
+#[derive(Debug, Default)]
+pub struct WelcomeLabels(RwLock<HashMap<WorkspaceId, Arc<ChannelLabels>>>);
+
+impl WelcomeLabels {
+    pub fn read(&self, workspace: &WorkspaceId) -> Option<Arc<ChannelLabels>> {
+        self.0.read().get(workspace).cloned()
+    }
+
+    pub fn replace(&self, workspace: WorkspaceId, labels: ChannelLabels) {
+        self.0.write().insert(workspace, Arc::new(labels));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::decision::welcome::{Rating, WelcomeReason};
+
+    /// As many labels of a confidence, one in `unwelcome_every` of them unwelcome; 0: none.
+    fn repeated(confidence: f64, count: usize, unwelcome_every: usize) -> Vec<Label> {
+        let is_welcome = |number: usize| unwelcome_every == 0 || number % unwelcome_every != 0;
+        (0..count).map(|number| Label { confidence, is_welcome: is_welcome(number) }).collect()
+    }
+
+    fn mixed(labels: [Vec<Label>; 2]) -> Vec<Label> {
+        let [one, other] = labels;
+        one.into_iter().zip(other).flat_map(|(one, other)| [one, other]).collect()
+    }
+
+    #[test]
+    fn the_threshold_rises_in_steps_to_where_words_are_welcome() {
+        let labels = mixed([repeated(0.72, 60, 3), repeated(0.9, 60, 0)]);
+        let at = |count: usize| threshold(&labels[..count], 0.7, 0.05);
+        assert_eq!(at(MIN_LABELS - 1), 0.7, "nothing moves");
+        assert!((at(MIN_LABELS) - 0.75).abs() < 1e-9);
+        assert!((at(MIN_LABELS + NEW_LABELS) - 0.8).abs() < 1e-9);
+        assert!((at(labels.len()) - 0.9).abs() < 1e-9);
+        // What is tolerated at 0.72 leaves everything as it is configured.
+        assert_eq!(threshold(&labels, 0.7, 0.5), 0.7);
+        assert_eq!(threshold(&labels, 0.95, 0.05), 0.95, "it is never louder than configured");
+    }
+
+    #[test]
+    fn where_no_word_is_welcome_only_a_certain_judge_speaks() {
+        let labels = repeated(0.9, 100, 1);
+        assert_eq!(threshold(&labels, 0.7, 0.05), CERTAIN);
+        // And comes back once people are glad of its words.
+        let labels = [labels, repeated(0.9, 600, 0)].concat();
+        assert!((threshold(&labels, 0.7, 0.05) - 0.7).abs() < 1e-9);
+    }
+
+    #[test]
+    fn only_clear_words_and_marks_are_labels() {
+        use Mark::{Right, ShouldHaveKeptSilent, ShouldHaveSpoken};
+        for (choice, welcome, confidence, mark, expected) in [
+            (Choice::Word, Welcome::Welcome, Some(0.8), None, Some(true)),
+            (Choice::Word, Welcome::Unwelcome, Some(0.8), None, Some(false)),
+            (Choice::Word, Welcome::Unclear, Some(0.8), None, None),
+            (Choice::Word, Welcome::Unclear, Some(0.8), Some(Right), Some(true)),
+            (Choice::Word, Welcome::Welcome, Some(0.8), Some(ShouldHaveKeptSilent), Some(false)),
+            (Choice::Silence, Welcome::Unwelcome, Some(0.6), None, None),
+            (Choice::Silence, Welcome::Unclear, Some(0.6), Some(ShouldHaveSpoken), Some(true)),
+            (Choice::Silence, Welcome::Unclear, Some(0.6), Some(Right), Some(false)),
+            // The judge said no: how sure it was of that tells nothing about words.
+            (Choice::Silence, Welcome::Unclear, None, Some(ShouldHaveSpoken), None),
+        ] {
+            let rated = RatedChoice {
+                decision: DecisionId(7),
+                channel: ChannelId::new("garden"),
+                at: Timestamp::UNIX_EPOCH,
+                choice,
+                confidence,
+                rating: Rating { welcome, reasons: vec![WelcomeReason::Died] },
+            };
+            let by = Arc::from("olga");
+            let mark = mark.map(|mark| DecisionMark {
+                decision: DecisionId(7),
+                mark,
+                by,
+                at: Timestamp::UNIX_EPOCH,
+            });
+            let found = labels([&rated], mark.as_slice());
+            let found = found.get(&rated.channel).map(|labels| labels[0].is_welcome);
+            assert_eq!(found, expected, "{rated:?} {mark:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_threshold_is_never_below_what_is_configured(
+            rows in prop::collection::vec((0..20_u8, any::<bool>()), 0..200),
+            min_confidence in 0.0..1.0_f64,
+            tolerance in 0.0..1.0_f64,
+        ) {
+            let label = |(confidence, is_welcome): &(u8, bool)| Label {
+                confidence: f64::from(*confidence) / 20.0,
+                is_welcome: *is_welcome,
+            };
+            let labels: Vec<Label> = rows.iter().map(label).collect();
+            let all = threshold(&labels, min_confidence, tolerance);
+            prop_assert!(all >= min_confidence && all <= CERTAIN);
+            prop_assert_eq!(all, threshold(&labels, min_confidence, tolerance));
+            let before = threshold(&labels[..labels.len().saturating_sub(1)], min_confidence, tolerance);
+            prop_assert!((all - before).abs() <= MAX_STEP + 1e-9);
+        }
+    }
+}
