@@ -3,6 +3,7 @@
 pub mod calendar;
 pub mod tally;
 pub mod kept_days;
+pub mod welcome;
 pub mod answer;
 
 use std::sync::Arc;

@@ -830,6 +830,7 @@ async fn the_figures_add_up_for_every_role() {
     let total = &told["total"];
     assert_eq!((&total["heard"], &total["spoke"]), (&json!(1), &json!(1)), "{told}");
     assert_eq!(told["days"].as_array().unwrap().len(), 7);
+    assert_eq!(told["welcome"], json!([]), "it was asked, so nothing was its own choice");
     for part in ["days", "channels", "models", "kinds"] {
         for field in ["calls", "input_tokens", "output_tokens", "unpriced_tokens"] {
             let values = told[part].as_array().unwrap().iter().map(|it| it[field].as_u64());

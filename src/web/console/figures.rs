@@ -2,7 +2,7 @@
 
 mod chart;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use askama::Template;
@@ -18,6 +18,7 @@ use crate::web::access::Visitor;
 use crate::web::console::figures::chart::{Chart, Series};
 use crate::web::console::layout::{Layout, Section, channel_address, render};
 use crate::web::figures::tally::{Figures, OPEN, Sums, percent, thousands};
+use crate::web::figures::welcome::{self, ChannelWelcome, WelcomeCounts};
 use crate::web::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, workspaces};
@@ -39,6 +40,7 @@ struct FiguresPage<'a> {
     is_empty: bool,
     charts: Vec<Chart>,
     channels: Vec<ChannelRow>,
+    welcome: Vec<WelcomeRow>,
     /// By channel, by model, and by what the calls were for.
     calls: Vec<CallTable>,
     delays: Vec<DelayRow>,
@@ -62,6 +64,18 @@ struct ChannelRow {
     reacted: String,
     reactions: String,
     taken_up: String,
+}
+
+/// How welcome it was in a channel.
+struct WelcomeRow {
+    name: String,
+    address: String,
+    /// Welcome, unwelcome and unclear words.
+    words: [String; 3],
+    /// Silences that a person broke, that nobody broke, and others.
+    silences: [String; 3],
+    labels: String,
+    threshold: String,
 }
 
 /// The calls by one of their sides. Each table holds all of them.
@@ -132,6 +146,7 @@ pub async fn page(
     };
     let workspace = workspace.unwrap_or_else(aizuchi_core::platform::local::workspace_id);
     let figures = PeriodFigures::read(&web, &workspace, days).await?;
+    let welcome = welcome::by_channel(&web, &workspace, &figures).await?;
     let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
     let writer = Writer { language, currency: &web.currency, names: &names };
     let span = |span: i64| SpanView {
@@ -148,6 +163,7 @@ pub async fn page(
         is_empty: total.is_empty(),
         charts: writer.charts(&figures),
         channels: writer.channels(&workspace, total),
+        welcome: writer.welcome(&workspace, &welcome),
         calls: writer.calls(total),
         delays: writer.delays(delays),
         marked: texts::console::in_all(language, &marks.len().to_string()),
@@ -297,6 +313,32 @@ impl Writer<'_> {
             })
         };
         total.channels.iter().filter_map(row).collect()
+    }
+
+    fn welcome(
+        &self,
+        workspace: &WorkspaceId,
+        channels: &BTreeMap<ChannelId, ChannelWelcome>,
+    ) -> Vec<WelcomeRow> {
+        let counts = |counts: WelcomeCounts| {
+            let WelcomeCounts { welcome, unwelcome, unclear } = counts;
+            [welcome, unwelcome, unclear].map(|count| match counts.total() {
+                0 => "–".to_owned(),
+                total => format!("{} ({})", thousands(count), percent(count, total)),
+            })
+        };
+        let row = |(channel, welcome): (&ChannelId, &ChannelWelcome)| WelcomeRow {
+            name: self.name(channel),
+            address: channel_address(workspace, channel),
+            words: counts(welcome.words),
+            silences: counts(welcome.silences),
+            labels: match welcome.labels_missing() {
+                0 => thousands(welcome.labels as u64),
+                missing => texts::console::labels_missing(self.language, welcome.labels, missing),
+            },
+            threshold: welcome.threshold.map_or("–".to_owned(), |least| format!("{least:.2}")),
+        };
+        channels.iter().map(row).collect()
     }
 
     fn calls(&self, total: &Figures) -> Vec<CallTable> {

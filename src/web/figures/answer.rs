@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::web::access::Visitor;
 use crate::web::figures::calendar::{Calendar, date};
 use crate::web::figures::tally::{Figures, Sums};
+use crate::web::figures::welcome::{self, ChannelWelcome, WelcomeCounts};
 use crate::web::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::web::refusal::Refusal;
 use crate::web::{ApiResult, Web, workspaces};
@@ -50,6 +51,25 @@ pub struct FiguresAnswer {
     delays: Vec<FigureDelays>,
     /// How many marks of each kind were set.
     marks: BTreeMap<&'static str, usize>,
+    /// How welcome it was, in the channels where it chose anything by itself. The last hour is not known yet.
+    welcome: Vec<FigureWelcome>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FigureWelcome {
+    id: ChannelId,
+    /// Null where the visitor may not learn it.
+    name: Option<Arc<str>>,
+    /// What it said unasked.
+    words: WelcomeCounts,
+    /// What its judge chose to leave.
+    silences: WelcomeCounts,
+    /// From so many words and marks of the last 12 weeks a threshold can be learned.
+    labels: usize,
+    /// How many are missing before anything is learned.
+    labels_missing: usize,
+    /// From which confidence on its judge is followed. Null where `tolerance` is not set.
+    threshold: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -141,9 +161,13 @@ pub(crate) async fn figures(
         return Err(wrong().into());
     }
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
-    let PeriodFigures { days, total, delays, marks } =
-        PeriodFigures::read(&web, &workspace, days).await?;
+    let figures = PeriodFigures::read(&web, &workspace, days).await?;
+    let welcome = welcome::by_channel(&web, &workspace, &figures).await?;
+    let PeriodFigures { days, total, delays, marks } = figures;
     let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
+    let welcome = welcome
+        .into_iter()
+        .map(|(id, welcome)| FigureWelcome::new(names.get(&id).cloned(), id, welcome));
     let channel = |(id, sums): (&Option<ChannelId>, &Sums)| FigureChannel {
         name: id.as_ref().and_then(|id| names.get(id).cloned()),
         id: id.clone(),
@@ -166,6 +190,7 @@ pub(crate) async fn figures(
         kinds: total.kinds.iter().map(FigureKind::from).collect(),
         delays: delays.into_iter().map(delay).collect(),
         marks: Mark::ALL.into_iter().map(|mark| (mark.name(), count(mark))).collect(),
+        welcome: welcome.collect(),
         days: days.iter().map(|(day, figures)| FigureDay::new(*day, figures)).collect(),
         total: (&total.all).into(),
         outcomes: total.outcomes,
@@ -179,6 +204,14 @@ impl FigureDay {
             outcomes: figures.outcomes.clone(),
             sums: (&figures.all).into(),
         }
+    }
+}
+
+impl FigureWelcome {
+    fn new(name: Option<Arc<str>>, id: ChannelId, welcome: ChannelWelcome) -> Self {
+        let labels_missing = welcome.labels_missing();
+        let ChannelWelcome { words, silences, labels, threshold } = welcome;
+        Self { id, name, words, silences, labels, labels_missing, threshold }
     }
 }
 

@@ -144,6 +144,10 @@ async fn count(
     for reactions in archive.reactions_by_day(period).await? {
         days.entry(reactions.day).or_default().add_reactions(reactions);
     }
+    let choices = archive.aftermaths(period).await?;
+    for choice in choices.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW) {
+        days.entry(choice.day).or_default().choices.push(choice.rate());
+    }
     // Newer ones may still be answered.
     let until = period.until.min(now - ANSWER_WINDOW);
     if period.since < until {

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 
 use crate::report::channel_index::{SAME_QUESTION, asks, names_somebody};
 use aizuchi_core::chat::ChannelId;
+use aizuchi_core::decision::welcome::RatedChoice;
 use aizuchi_core::decision::{DecisionResult, Usage};
 use aizuchi_core::store::figures::{
     AnswerDelay, CallKind, CallSum, MessageCount, OpenQuestion, OutcomeCount, ReactionCount,
@@ -47,6 +48,8 @@ pub struct Figures {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// How soon it spoke in a channel, and whether it was addressed.
     pub delays: BTreeMap<(ChannelId, bool), Vec<SignedDuration>>,
+    /// What it chose unasked, and how welcome that was, oldest first.
+    pub choices: Vec<RatedChoice>,
 }
 
 impl Figures {
@@ -71,6 +74,7 @@ impl Figures {
         for (key, delays) in &other.delays {
             self.delays.entry(key.clone()).or_default().extend(delays);
         }
+        self.choices.extend(other.choices.iter().cloned());
     }
 
     pub fn add_messages(&mut self, messages: MessageCount) {

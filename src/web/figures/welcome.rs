@@ -1,0 +1,148 @@
+//! How welcome the persona's words and silences were, by channel.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::web::Web;
+use crate::web::figures::calendar::Calendar;
+use crate::web::figures::{PeriodFigures, SPANS};
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::decision::DecisionId;
+use aizuchi_core::decision::mark::{DecisionMark, Mark};
+use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
+use aizuchi_core::decision::welcome::{Choice, RatedChoice, Welcome};
+use aizuchi_core::learner::label_begin;
+use aizuchi_core::store::StoreError;
+
+/// How many were welcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WelcomeCounts {
+    /// Of silences: a person answered soon, or they were marked as right.
+    pub welcome: u64,
+    /// Of silences: nobody answered what was asked, or they were marked as wrong.
+    pub unwelcome: u64,
+    pub unclear: u64,
+}
+
+/// How welcome it was in a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ChannelWelcome {
+    /// What it said unasked.
+    pub words: WelcomeCounts,
+    /// What its judge chose to leave.
+    pub silences: WelcomeCounts,
+    /// From so many of the last weeks a threshold can be learned.
+    pub labels: usize,
+    /// From which confidence on its judge is followed. `None`: no share of unwelcome words is set there.
+    pub threshold: Option<f64>,
+}
+
+impl WelcomeCounts {
+    pub fn total(&self) -> u64 {
+        self.welcome + self.unwelcome + self.unclear
+    }
+
+    fn add(&mut self, welcome: Welcome) {
+        match welcome {
+            Welcome::Welcome => self.welcome += 1,
+            Welcome::Unwelcome => self.unwelcome += 1,
+            Welcome::Unclear => self.unclear += 1,
+        }
+    }
+}
+
+impl ChannelWelcome {
+    /// How many labels are missing before anything is learned.
+    pub fn labels_missing(&self) -> usize {
+        MIN_LABELS.saturating_sub(self.labels)
+    }
+}
+
+/// How welcome it was in the channels of a workspace, in a period.
+pub async fn by_channel(
+    web: &Web,
+    workspace: &WorkspaceId,
+    figures: &PeriodFigures,
+) -> Result<BTreeMap<ChannelId, ChannelWelcome>, StoreError> {
+    let longest = PeriodFigures::read(web, workspace, SPANS[SPANS.len() - 1]).await?;
+    let Some((first, _)) = longest.days.first() else { return Ok(BTreeMap::new()) };
+    let oldest = Calendar { zone: &web.zone }.begin_of(*first);
+    let marks = web.archive.marks_since(workspace, oldest).await?;
+    let mut channels = tally(&figures.total.choices, &marks);
+    let begin = label_begin(&*web.archive, workspace, web.clock.now()).await?;
+    let recent = longest.total.choices.iter().filter(|choice| choice.at >= begin);
+    let labels = tolerance::labels(recent, &marks);
+    let known = web.archive.channels(workspace).await?.into_iter();
+    let names: HashMap<ChannelId, Arc<str>> =
+        known.map(|channel| (channel.id, channel.name)).collect();
+    let rulebook = web.room.rulebook();
+    for (channel, welcome) in &mut channels {
+        let labels = labels.get(channel).map(Vec::as_slice).unwrap_or_default();
+        let rules = rulebook.channel_rules(channel, names.get(channel).map_or("", |name| &**name));
+        welcome.labels = labels.len();
+        welcome.threshold = rules
+            .tolerance
+            .map(|tolerance| tolerance::threshold(labels, rules.min_confidence, tolerance));
+    }
+    Ok(channels)
+}
+
+/// Counts choices by channel. The marks win.
+fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId, ChannelWelcome> {
+    let marks: HashMap<DecisionId, Mark> =
+        marks.iter().map(|marked| (marked.decision, marked.mark)).collect();
+    let mut channels: BTreeMap<ChannelId, ChannelWelcome> = BTreeMap::new();
+    for choice in choices {
+        let here = channels.entry(choice.channel.clone()).or_default();
+        let counts = match choice.choice {
+            Choice::Word => &mut here.words,
+            Choice::Silence => &mut here.silences,
+        };
+        counts.add(choice.marked(marks.get(&choice.decision).copied()).welcome);
+    }
+    channels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::decision::welcome::{Rating, WelcomeReason};
+    use jiff::Timestamp;
+
+    #[test]
+    fn words_and_silences_are_counted_by_channel_and_marks_win() {
+        let choice = |id: i64, channel: &str, choice, welcome| RatedChoice {
+            decision: DecisionId(id),
+            channel: ChannelId::new(channel),
+            at: Timestamp::UNIX_EPOCH,
+            choice,
+            confidence: None,
+            rating: Rating { welcome, reasons: vec![WelcomeReason::Died] },
+        };
+        let choices = [
+            choice(1, "garden", Choice::Word, Welcome::Welcome),
+            choice(2, "garden", Choice::Word, Welcome::Unclear),
+            choice(3, "garden", Choice::Silence, Welcome::Unwelcome),
+            choice(4, "kitchen", Choice::Silence, Welcome::Welcome),
+            choice(5, "kitchen", Choice::Silence, Welcome::Unclear),
+        ];
+        let mark = DecisionMark {
+            decision: DecisionId(2),
+            mark: Mark::ShouldHaveKeptSilent,
+            by: "olga".into(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let counts = |welcome, unwelcome, unclear| WelcomeCounts { welcome, unwelcome, unclear };
+        let of = |words, silences| ChannelWelcome { words, silences, ..ChannelWelcome::default() };
+        let garden = of(counts(1, 1, 0), counts(0, 1, 0));
+        let kitchen = of(counts(0, 0, 0), counts(1, 0, 1));
+        let expected = [("garden", garden), ("kitchen", kitchen)];
+        let expected: BTreeMap<ChannelId, ChannelWelcome> =
+            expected.map(|(channel, counts)| (ChannelId::new(channel), counts)).into();
+        assert_eq!(tally(&choices, &[mark]), expected);
+        assert_eq!((garden.words.total(), garden.labels_missing()), (2, MIN_LABELS));
+    }
+}
