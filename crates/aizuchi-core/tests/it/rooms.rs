@@ -151,7 +151,8 @@ async fn a_channel_is_told_nothing_of_joining() {
         }
         harness.pass(5).await;
         let posts = ["garden", "kitchen"].map(|it| harness.platform.posts_in(&top_level(it)));
-        assert_eq!(posts, [0, 1]);
+        // In the harness a long post is several.
+        assert_eq!(posts.map(|posts| posts > 0), [false, true]);
     })
     .await;
 }

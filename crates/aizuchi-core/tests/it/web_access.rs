@@ -77,6 +77,7 @@ impl World {
             let names = Arc::new(HostileNames::default());
             names.set("public.example", &[&[PUBLIC]]);
             names.set("sentinel.example", &[&[INTERNAL]]);
+            names.set("localhost", &[&[INTERNAL]]);
             let reader = DirectReader::with_lookup(guard(port), names.clone(), TIMEOUT).unwrap();
             return Self { sentinel, server, names, reader };
         }
