@@ -210,7 +210,10 @@ impl StatusReader<'_> {
 
     fn mode(&self, channel: &Channel, orders: &OrdersInForce) -> Mode {
         let ordered = orders.modes.iter().find(|(ordered, _)| *ordered == channel.id);
-        let configured = || self.rulebook.channel_rules(&channel.id, &channel.name).mode;
+        let configured = || {
+            let Channel { id, name, visibility, .. } = channel;
+            self.rulebook.channel_rules(id, name, *visibility).mode
+        };
         ordered.map_or_else(configured, |(_, mode)| *mode)
     }
 

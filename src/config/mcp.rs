@@ -43,7 +43,7 @@ pub struct McpServerConfig {
     /// Sent to the address with every request.
     pub headers: BTreeMap<String, Secret>,
     /// The channels whose answers may use its tools, by `"#name"` or by id. If omitted: all public channels. What is said in
-    /// a private one or in direct messages may reach the server only if its channel stands here.
+    /// a private one may reach the server only if its channel stands here, and direct messages only if theirs does by its id.
     #[schemars(with = "Option<Vec<String>>")]
     pub channels: Option<Vec<ChannelKey>>,
     /// The tools that may be used, by the server's names for them. If omitted: those that the server marks as read-only.
@@ -122,8 +122,10 @@ impl McpServerConfig {
     pub fn is_for(&self, place: ReplyPlace<'_>) -> bool {
         match &self.channels {
             Some(channels) => channels.iter().any(|key| {
-                key.0 == place.channel.as_str()
-                    || key.0.strip_prefix('#') == Some(place.channel_name)
+                // A direct message is called as the other user chose to be called.
+                let is_named = place.visibility != Visibility::Direct
+                    && key.0.strip_prefix('#') == Some(place.channel_name);
+                key.0 == place.channel.as_str() || is_named
             }),
             None => place.visibility == Visibility::Public,
         }
@@ -177,7 +179,7 @@ mod tests {
         };
         for (server, expected) in [
             (McpServerConfig::default(), [true, false, false]),
-            (named(&["#garden"]), [true; 3]),
+            (named(&["#garden"]), [true, true, false]),
             (named(&["C1"]), [true; 3]),
             (named(&["garden", "#C1", "C2"]), [false; 3]),
             (named(&[]), [false; 3]),

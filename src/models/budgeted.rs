@@ -47,7 +47,7 @@ impl ModelsInUse {
     pub fn within_budget(&self, llm: Arc<dyn Llm>, channel: &Channel) -> Arc<BudgetedModel> {
         let config = self.config();
         let rulebook = config.rulebook();
-        let rules = rulebook.channel_rules(&channel.id, &channel.name);
+        let rules = rulebook.channel_rules(&channel.id, &channel.name, channel.visibility);
         Arc::new(BudgetedModel {
             llm,
             store: self.store.clone(),

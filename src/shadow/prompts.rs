@@ -67,7 +67,8 @@ impl PastPrompts {
     /// What holds in the channel now.
     pub fn rules(&self, context: &Context) -> ChannelRules {
         let name = &context.conversation_history.channel_name;
-        self.config.rulebook().channel_rules(&context.conversation.channel, name).clone()
+        let rulebook = self.config.rulebook();
+        rulebook.channel_rules(&context.conversation.channel, name, context.visibility).clone()
     }
 
     /// The mode in which it was decided.

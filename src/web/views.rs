@@ -135,7 +135,7 @@ pub fn spending(
         }
     };
     let channel_budget = |channel: &Channel| {
-        let rules = book.channel_rules(&channel.id, &channel.name);
+        let rules = book.channel_rules(&channel.id, &channel.name, channel.visibility);
         budget(Some(&channel.id), &rules.budget_limits)
     };
     SpendingView {

@@ -207,7 +207,8 @@ mod tests {
             "channels:\n  \"#tea\":\n    min_confidence: 0.5\n    cooldown_seconds: 60\n";
         assert_eq!(tried.patch().as_deref(), Some(expected));
         let book = tried.policy.config.rulebook();
-        assert_eq!(book.channel_rules(&ChannelId::new("C1"), "C1").min_confidence, 0.5);
+        let rules = book.channel_rules(&ChannelId::new("C1"), "C1", Visibility::Public);
+        assert_eq!(rules.min_confidence, 0.5);
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::agent::files::FileSettings;
 use crate::agent::state::StateCache;
 use crate::agent::tools::ToolSettings;
 use crate::chat::attachment::ReadAttachment;
-use crate::chat::{ConversationId, WorkspaceId};
+use crate::chat::{ConversationId, Visibility, WorkspaceId};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
@@ -359,7 +359,8 @@ impl Agent {
     /// What the gates look at.
     fn gate_input<'a>(&'a self, context: &'a Context, rulebook: &'a Rulebook) -> GateInput<'a> {
         let channel = &context.conversation.channel;
-        let rules = rulebook.channel_rules(channel, &context.conversation_history.channel_name);
+        let name = &context.conversation_history.channel_name;
+        let rules = rulebook.channel_rules(channel, name, context.visibility);
         GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }
     }
 
@@ -380,11 +381,14 @@ impl Agent {
     fn leave_out_memories(&self, context: &mut Context) {
         let rulebook = self.rulebook();
         let name = &context.conversation_history.channel_name;
-        if !rulebook.remembers(&context.conversation.channel, name) {
+        if !rulebook.remembers(&context.conversation.channel, name, context.visibility) {
             context.leave_out_memories();
         }
+        let (here, visibility) = (&context.conversation.channel, context.visibility);
         for channel in &mut context.channel_memories {
-            if !rulebook.remembers(&channel.channel_id, &channel.channel_name) {
+            let visibility =
+                if channel.channel_id == *here { visibility } else { Visibility::Public };
+            if !rulebook.remembers(&channel.channel_id, &channel.channel_name, visibility) {
                 (channel.long_term_memory, channel.short_term_memory) = (None, None);
             }
         }

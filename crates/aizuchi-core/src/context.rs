@@ -384,6 +384,14 @@ impl Context {
         self.conversation.thread.is_none() && thread.iter().any(is_decided)
     }
 
+    /// Who may read a channel of which something is known here: of others only what is public is.
+    pub fn visibility_of(&self, channel: &ChannelId) -> Visibility {
+        match *channel == self.conversation.channel {
+            true => self.visibility,
+            false => Visibility::Public,
+        }
+    }
+
     /// Takes out everything that is remembered. The channels stay known by name.
     pub fn leave_out_memories(&mut self) {
         self.workspace_long_term_memory = None;

@@ -355,8 +355,8 @@ impl Rulebook {
     }
 
     /// Whether what is said in a channel is remembered.
-    pub fn remembers(&self, channel: &ChannelId, name: &str) -> bool {
-        self.channel_rules(channel, name).memory == MemoryRule::On
+    pub fn remembers(&self, channel: &ChannelId, name: &str, visibility: Visibility) -> bool {
+        self.channel_rules(channel, name, visibility).memory == MemoryRule::On
     }
 
     /// Whether anybody is asked anywhere.
@@ -372,13 +372,21 @@ impl Rulebook {
         visibility: Visibility,
     ) -> Option<&UserId> {
         let of_all = self.keeper.as_ref().filter(|_| visibility == Visibility::Public);
-        self.channel_rules(channel, name).keeper.as_ref().or(of_all)
+        self.channel_rules(channel, name, visibility).keeper.as_ref().or(of_all)
     }
 
-    pub fn channel_rules(&self, channel: &ChannelId, name: &str) -> &ChannelRules {
+    /// The rules for a channel's id, or else for its name. A direct message is called as the other user chose to be called,
+    /// so it has none by name.
+    pub fn channel_rules(
+        &self,
+        channel: &ChannelId,
+        name: &str,
+        visibility: Visibility,
+    ) -> &ChannelRules {
         let by_id = self.channels.get(channel.as_str());
         let named = || self.channels.get(format!("#{name}").as_str());
-        by_id.or_else(named).unwrap_or(&self.default_rules)
+        let by_name = || if visibility == Visibility::Direct { None } else { named() };
+        by_id.or_else(by_name).unwrap_or(&self.default_rules)
     }
 }
 
@@ -443,8 +451,14 @@ mod tests {
             ("c2", "garden", Mode::Observe),
             ("c2", "kitchen", Mode::Companion),
         ] {
-            assert_eq!(book.channel_rules(&ChannelId::new(channel), name).mode, mode);
+            let rules = book.channel_rules(&ChannelId::new(channel), name, Visibility::Private);
+            assert_eq!(rules.mode, mode);
         }
+        // Anybody may call themselves like a channel.
+        let direct = |channel: &str| {
+            book.channel_rules(&ChannelId::new(channel), "garden", Visibility::Direct).mode
+        };
+        assert_eq!((direct("c1"), direct("c2")), (Mode::Off, Mode::Companion));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The language of a conversation: the one that its channel is set to, or the one in which people write there.
 
-use crate::chat::{AuthorKind, Channel, ConversationId, MessageId};
+use crate::chat::{AuthorKind, Channel, ConversationId, MessageId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of_all;
 use crate::rules::{LanguageRule, Rulebook};
@@ -24,7 +24,8 @@ pub async fn language_rule(
     let channels = archive.channels(&conversation.workspace).await?;
     let known = channels.iter().find(|known: &&Channel| known.id == *channel);
     let name = known.map_or(channel.as_str(), |known| &*known.name);
-    Ok(rulebook.channel_rules(channel, name).language)
+    let visibility = known.map_or(Visibility::Private, |known| known.visibility);
+    Ok(rulebook.channel_rules(channel, name, visibility).language)
 }
 
 /// The language in which people write in a conversation, or else in its channel. `None` if nobody has written any letters.

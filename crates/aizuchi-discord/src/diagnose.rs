@@ -14,6 +14,7 @@ use crate::invite::{bot_page_url, invite_url};
 use crate::permissions::{REQUIRED_PERMISSIONS, RequiredPermission, THREAD_PERMISSIONS};
 use crate::settings::{DiscordSettings, ThreadPolicy};
 use crate::visibility::{has_messages, own_permissions};
+use aizuchi_core::chat::Visibility;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::rules::{Mode, Rulebook};
 
@@ -161,7 +162,8 @@ fn required_permissions(
     rules: &Rulebook,
 ) -> impl Iterator<Item = &'static RequiredPermission> + use<> {
     let reading = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
-    let channel_rules = rules.channel_rules(&channel.id, &channel.name);
+    // A guild has no direct messages.
+    let channel_rules = rules.channel_rules(&channel.id, &channel.name, Visibility::Private);
     let mut required = match channel_rules.mode {
         Mode::Off => Permissions::empty(),
         Mode::Observe => reading,

@@ -147,7 +147,9 @@ impl Agent {
     fn memory_call_owner(&self, job: &MemoryJob, gathered: &GatheredSources) -> CallOwner {
         let channel = job.key.channel();
         let rulebook = self.rulebook();
-        let rules = channel.map(|channel| rulebook.channel_rules(channel, &gathered.channel_name));
+        let GatheredSources { channel_name, visibility, .. } = gathered;
+        let rules =
+            channel.map(|channel| rulebook.channel_rules(channel, channel_name, *visibility));
         CallOwner {
             token: job.token,
             workspace: job.key.workspace.clone(),
@@ -264,7 +266,9 @@ impl Agent {
         });
         let rulebook = self.rulebook();
         let rules = match key.channel() {
-            Some(channel) => rulebook.channel_rules(channel, &gathered.channel_name),
+            Some(channel) => {
+                rulebook.channel_rules(channel, &gathered.channel_name, gathered.visibility)
+            }
             None => &rulebook.default_rules,
         };
         let persona = self.persona_in(mind, rules);

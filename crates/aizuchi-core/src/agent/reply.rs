@@ -395,7 +395,9 @@ impl Agent {
         };
         let rulebook = self.rulebook();
         found.retain(|RecalledMessage { message, channel_name, .. }| {
-            let is_remembered = rulebook.remembers(&message.conversation.channel, channel_name);
+            let channel = &message.conversation.channel;
+            let is_remembered =
+                rulebook.remembers(channel, channel_name, context.visibility_of(channel));
             is_remembered && !context.has_message(message)
         });
         found.truncate(limit);

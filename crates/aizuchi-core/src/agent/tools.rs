@@ -25,7 +25,7 @@ use crate::agent::tools::notebook::{MemoOrigin, Notebook};
 use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref};
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
-use crate::chat::{ConversationId, Message, UserId, to_single_line};
+use crate::chat::{ConversationId, Message, UserId, Visibility, to_single_line};
 use crate::context::Context;
 use crate::external_tools::{ExternalTools, ReplyPlace};
 use crate::llm::LlmResponse;
@@ -135,6 +135,7 @@ impl Agent {
             external,
             store: self.store.clone(),
             conversation,
+            visibility: context.visibility,
             began,
             prompt_messages: context.lineage().messages,
             seen_messages: context.messages().cloned().collect(),
@@ -175,6 +176,8 @@ pub(super) struct Toolbox {
     external: ExternalSession,
     store: Arc<dyn Store>,
     conversation: ConversationId,
+    /// Of the channel.
+    visibility: Visibility,
     /// When the reply was begun. Search does not find newer messages: if one were deleted, there
     /// would be no record that this reply had seen it.
     began: Timestamp,
@@ -375,7 +378,11 @@ impl Toolbox {
         };
         found.retain(|found| {
             let channel = &found.message.conversation.channel;
-            self.rulebook.remembers(channel, &found.channel_name)
+            let visibility = match *channel == self.conversation.channel {
+                true => self.visibility,
+                false => Visibility::Public,
+            };
+            self.rulebook.remembers(channel, &found.channel_name, visibility)
         });
         let has_found = !found.is_empty();
         found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));
@@ -438,7 +445,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::chat::{ChannelId, Visibility, WorkspaceId};
+    use crate::chat::{ChannelId, WorkspaceId};
     use crate::clock::Clock;
     use crate::store::volatile::VolatileStore;
 
@@ -461,6 +468,7 @@ mod tests {
             known_urls: KnownUrls::default(),
             secrets: SecretScanner::default(),
             conversation: ConversationId { workspace, channel, thread: None },
+            visibility: Visibility::Public,
             zone: TimeZone::UTC,
             persona_name: "Aizuchi".to_owned(),
             language: Language::En,

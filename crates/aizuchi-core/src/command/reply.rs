@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::chat::{Role, WorkspaceId, to_single_line};
+use crate::chat::{Role, Visibility, WorkspaceId, to_single_line};
 use crate::command::named_message::named_message;
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
@@ -247,9 +247,10 @@ impl CommandReplies {
             return Ok(*mode);
         }
         let channels = self.archive.channels(&request.conversation.workspace).await?;
-        let name = channels.into_iter().find(|known| known.id == *channel);
-        let name = name.map_or_else(|| channel.0.clone(), |known| known.name);
-        Ok(self.rulebook.read().channel_rules(channel, &name).mode)
+        let known = channels.into_iter().find(|known| known.id == *channel);
+        let visibility = known.as_ref().map_or(Visibility::Private, |known| known.visibility);
+        let name = known.map_or_else(|| channel.0.clone(), |known| known.name);
+        Ok(self.rulebook.read().channel_rules(channel, &name, visibility).mode)
     }
 }
 

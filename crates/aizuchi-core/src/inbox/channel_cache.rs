@@ -46,6 +46,17 @@ struct UserNames {
     humans: BTreeSet<UserId>,
 }
 
+impl ChannelCacheState {
+    /// The name of a channel, as far as it is known.
+    fn name(&self, channel: &(WorkspaceId, ChannelId)) -> &str {
+        self.channels.get(channel).map_or("", |channel| &*channel.name)
+    }
+
+    fn visibility(&self, channel: &(WorkspaceId, ChannelId)) -> Visibility {
+        self.channels.get(channel).map_or(Visibility::Private, |channel| channel.visibility)
+    }
+}
+
 impl ChannelCache {
     pub fn new(rulebook: Current<Rulebook>) -> Self {
         Self { rulebook, ..Self::default() }
@@ -216,8 +227,11 @@ impl ChannelCache {
     ) -> T {
         let key = (workspace.clone(), channel.clone());
         self.read(|state| {
-            let name = state.channels.get(&key).map_or("", |channel| &*channel.name);
-            look(self.rulebook.read().channel_rules(channel, name))
+            look(self.rulebook.read().channel_rules(
+                channel,
+                state.name(&key),
+                state.visibility(&key),
+            ))
         })
     }
 
@@ -244,9 +258,10 @@ impl ChannelCache {
     pub fn mode(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Mode {
         let key = (workspace.clone(), channel.clone());
         self.read(|state| {
-            let name = state.channels.get(&key).map_or("", |channel| &*channel.name);
+            let (name, visibility) = (state.name(&key), state.visibility(&key));
             let ordered = state.modes.get(&key).copied();
-            ordered.unwrap_or_else(|| self.rulebook.read().channel_rules(channel, name).mode)
+            let rulebook = self.rulebook.read();
+            ordered.unwrap_or_else(|| rulebook.channel_rules(channel, name, visibility).mode)
         })
     }
 
@@ -258,9 +273,7 @@ impl ChannelCache {
     /// Who can read the channel.
     pub fn visibility(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Visibility {
         let key = (workspace.clone(), channel.clone());
-        let visibility =
-            self.read(|state| state.channels.get(&key).map(|channel| channel.visibility));
-        visibility.unwrap_or(Visibility::Private)
+        self.read(|state| state.visibility(&key))
     }
 
     pub fn has_opted_out(&self, workspace: &WorkspaceId, user: &UserId) -> bool {

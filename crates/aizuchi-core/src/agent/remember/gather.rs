@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::agent::{Agent, StepError};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId};
 use crate::context::message_window::MessageWindow;
-use crate::context::{Context, ContextWindow};
+use crate::context::{ChannelMemory, Context, ContextWindow};
 use crate::memory::change::KeptEntries;
 use crate::memory::{
     Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
@@ -32,6 +32,7 @@ pub struct GatheredSources {
     /// What only members of the channel may know.
     pub unshared: Vec<MemorySource>,
     pub channel_name: Arc<str>,
+    pub visibility: Visibility,
     pub names: BTreeMap<UserId, Arc<str>>,
     /// When the newest source message was posted.
     pub newest_at: Timestamp,
@@ -55,7 +56,9 @@ impl Agent {
     pub(super) async fn gather(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
         let gathered = self.gather_all(key).await?;
         let (rulebook, name) = (self.rulebook(), &gathered.channel_name);
-        Ok(match key.channel().is_none_or(|channel| rulebook.remembers(channel, name)) {
+        let is_remembered =
+            |channel: &ChannelId| rulebook.remembers(channel, name, gathered.visibility);
+        Ok(match key.channel().is_none_or(is_remembered) {
             true => gathered,
             false => GatheredSources { shared: Vec::new(), unshared: Vec::new(), ..gathered },
         })
@@ -119,6 +122,7 @@ impl Agent {
             shared: split_into_blocks(shared),
             unshared: split_into_blocks(unshared),
             channel_name: context.conversation_history.channel_name.clone(),
+            visibility: context.visibility,
             names: context.names,
             seen_revision: context.revision,
             merged: own.iter().filter(|_| is_kept).map(|own| own.id).collect(),
@@ -185,6 +189,7 @@ impl Agent {
             shared,
             unshared,
             channel_name: name,
+            visibility: context.visibility,
             names,
             newest_at,
             seen_revision,
@@ -215,7 +220,10 @@ impl Agent {
         let mut source_memories: Vec<&Memory> = own.into_iter().collect();
         let rulebook = self.rulebook();
         let channels = public_context.channel_memories.iter();
-        for channel in channels.filter(|it| rulebook.remembers(&it.channel_id, &it.channel_name)) {
+        let is_remembered = |it: &&ChannelMemory| {
+            rulebook.remembers(&it.channel_id, &it.channel_name, Visibility::Public)
+        };
+        for channel in channels.filter(is_remembered) {
             let scope = MemoryScope::Channel(channel.channel_id.clone());
             let wanted = MemoryKey { workspace: key.workspace.clone(), scope, term };
             let channel_memory =
@@ -233,6 +241,7 @@ impl Agent {
             shared,
             unshared: Vec::new(),
             channel_name: "".into(),
+            visibility: Visibility::Public,
             names: BTreeMap::new(),
             newest_at: source_memories
                 .iter()

@@ -60,8 +60,8 @@ impl Inspector {
         let channel = &item.conversation.channel;
         let orders = self.store.orders(&workspace()).await.unwrap();
         let mute = orders.workspace_mute(now).or(orders.channel_mute(channel, now));
-        let rules =
-            self.rulebook.channel_rules(channel, &context.conversation_history.channel_name);
+        let name = &context.conversation_history.channel_name;
+        let rules = self.rulebook.channel_rules(channel, name, context.visibility);
         let mode = context.channel_status.ordered_mode.unwrap_or(rules.mode);
         if mute.is_some() || mode.is_silent() {
             let how = format!("{} in {channel}, which is {mode:?}, {mute:?}", item.id);
