@@ -43,7 +43,11 @@ pub fn to_order(
             let by = sign(&request.user, request.at).into();
             let scope = match target {
                 OrderTarget::Order(number) => {
-                    find(request, orders, number)?;
+                    let changed = find(request, orders, number)?;
+                    let is_public = request.visibility == Visibility::Public;
+                    if changed.scope == OrderScope::Workspace && !is_public {
+                        return Err(Unmet::NotPublic);
+                    }
                     return Ok(Order::ChangeStandingOrder { workspace, number, text, by });
                 }
                 OrderTarget::Thread => thread_scope(&request.conversation)?,

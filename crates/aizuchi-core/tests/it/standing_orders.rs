@@ -220,6 +220,8 @@ async fn an_order_reaches_no_further_than_where_it_is_given() {
             in_force(&harness.store).await.into_iter().map(|it| it.2).collect();
         assert_eq!(texts, ["say plugh", "be brief"]);
         harness.order(give(OrderScope::Workspace, "be kind", "olga")).await;
+        admin_says(&harness, top_level("attic"), "a3", "@Aizuchi order 3: say xyzzy").await;
+        admin_says(&harness, top_level("dm"), "a4", "order 3: say xyzzy").await;
         harness.says_in(top_level("dm"), "alice", "drop order 3").await;
         harness.says_in(top_level("dm"), "alice", "drop order 1").await;
         harness.pass(5).await;
@@ -229,6 +231,10 @@ async fn an_order_reaches_no_further_than_where_it_is_given() {
             let orders = context.standing_orders.iter().map(|order| order.text.as_str());
             assert_eq!(orders.collect::<Vec<_>>(), ["be kind"]);
         }
+        // Where everybody reads it, the same admin may.
+        admin_says(&harness, top_level("garden"), "a5", "@Aizuchi order 3: be merry").await;
+        let changed = (3, 2, "be merry".to_owned());
+        assert_eq!(in_force(&harness.store).await.pop(), Some(changed));
     })
     .await;
 }
