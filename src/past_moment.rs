@@ -10,7 +10,7 @@ use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::decision::Decision;
 use aizuchi_core::memory::MessageRef;
-use aizuchi_core::standing_order::StandingOrder;
+use aizuchi_core::standing_order::{OrderScope, StandingOrder};
 use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Store, StoreError, StoredMessage};
 
 /// A decision, and what had been said when it was made.
@@ -57,7 +57,7 @@ impl PastMoment {
             ChannelMessages::from_messages(channel.id.clone(), channel.name.clone(), messages);
         let orders = archive.standing_orders(&channel.workspace).await?.into_iter();
         Ok(Context {
-            standing_orders: orders.filter(|order| self.was_in_force(order)).collect(),
+            standing_orders: orders.filter(|order| self.shows(order, channel)).collect(),
             visibility: channel.visibility,
             restricted_messages: restricted.map(|stored| stored.message.id.clone()).collect(),
             names: self.names(archive, channel).await?,
@@ -74,10 +74,16 @@ impl PastMoment {
         messages.filter(|message| self.decision.messages.contains(&message.id))
     }
 
-    /// Whether an order held in the conversation then.
-    fn was_in_force(&self, order: &StandingOrder) -> bool {
+    /// Whether an order held in the conversation then, and may be shown there now.
+    fn shows(&self, order: &StandingOrder, channel: &Channel) -> bool {
+        let is_everywhere = order.scope == OrderScope::Workspace;
+        let is_shown =
+            is_everywhere || order.visibility_in(channel.visibility) == channel.visibility;
         let is_here = order.scope.includes(&self.decision.conversation);
-        is_here && order.given <= self.at && order.ended.is_none_or(|ended| self.at < ended)
+        is_here
+            && is_shown
+            && order.given <= self.at
+            && order.ended.is_none_or(|ended| self.at < ended)
     }
 
     /// Whose author an answer was owed to.

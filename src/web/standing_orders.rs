@@ -115,7 +115,10 @@ pub async fn read(
     let visibility = |order: &StandingOrder| match order.scope.channel() {
         // One for all channels was given in public.
         None => Visibility::Public,
-        Some(channel) => visibilities.get(channel).copied().unwrap_or(Visibility::Private),
+        Some(channel) => {
+            let now = visibilities.get(channel).copied().unwrap_or(Visibility::Private);
+            order.visibility_in(now)
+        }
     };
     let holds_there = |order: &StandingOrder| {
         let own = order.scope.channel();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, ConversationId, MessageId, is_blank, to_single_line};
+use crate::chat::{ChannelId, ConversationId, MessageId, Visibility, is_blank, to_single_line};
 
 /// The longest text of an order, in characters.
 pub const MAX_LENGTH: usize = 300;
@@ -43,6 +43,9 @@ pub struct StandingOrder {
     pub version: i64,
     pub scope: OrderScope,
     pub text: OrderText,
+    /// Who could read its channel when this version was given, unless fewer can since. What is followed everywhere is
+    /// public.
+    pub visibility: Visibility,
     /// Who gave it, as in [`crate::store::order_journal::GivenOrder::by`].
     pub by: Arc<str>,
     pub given: Timestamp,
@@ -115,6 +118,11 @@ impl OrderText {
 impl StandingOrder {
     pub fn is_in_force(&self) -> bool {
         self.ended.is_none()
+    }
+
+    /// Who may read it while its channel has this visibility: what was given in private stays so.
+    pub fn visibility_in(&self, channel: Visibility) -> Visibility {
+        if channel == Visibility::Public { self.visibility } else { channel }
     }
 }
 

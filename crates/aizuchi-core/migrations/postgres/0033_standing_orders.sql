@@ -7,6 +7,8 @@ CREATE TABLE standing_orders (
     channel TEXT COLLATE "C" NOT NULL,
     thread TEXT COLLATE "C" NOT NULL,
     text TEXT COLLATE "C" NOT NULL,
+    -- Who could read the channel when it was given. One that has become public does not show what was given before.
+    visibility TEXT COLLATE "C" NOT NULL,
     given_by TEXT COLLATE "C" NOT NULL,
     given_ms BIGINT NOT NULL,
     ended_ms BIGINT

@@ -7,6 +7,8 @@ CREATE TABLE standing_orders (
     channel TEXT NOT NULL,
     thread TEXT NOT NULL,
     text TEXT NOT NULL,
+    -- Who could read the channel when it was given. One that has become public does not show what was given before.
+    visibility TEXT NOT NULL,
     given_by TEXT NOT NULL,
     given_ms INTEGER NOT NULL,
     ended_ms INTEGER

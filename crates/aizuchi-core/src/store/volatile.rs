@@ -308,7 +308,7 @@ impl Store for VolatileStore {
     async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
         let state = self.lock();
         let orders = state.orders.get(workspace).cloned().unwrap_or_default();
-        let standing = state.standing_orders_in_force(workspace).cloned().collect();
+        let standing = state.shown_standing_orders(workspace);
         Ok(OrdersInForce { standing, ..orders })
     }
 

@@ -397,6 +397,7 @@ fn check_order(text: &str, language: Language, [open, close]: [char; 2]) {
             version: 1,
             scope: OrderScope::Channel(ChannelId::new("garden")),
             text,
+            visibility: Visibility::Public,
             by: "olga".into(),
             given: at(0),
             ended: None,

@@ -239,6 +239,52 @@ async fn an_order_reaches_no_further_than_where_it_is_given() {
     .await;
 }
 
+/// What was ordered while a channel was private is not shown to those who join when it has become public.
+#[tokio::test]
+async fn an_order_of_a_private_channel_stays_private() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.platform.set_longest_post(1000);
+        let turn = async |visibility| {
+            let channel = new_channel("attic", visibility);
+            harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
+        };
+        let attic = top_level("attic");
+        let shown = async || -> Vec<String> {
+            let context = context(&harness.store, &attic).await;
+            let shown: Vec<String> =
+                context.standing_orders.iter().map(|it| it.text.as_str().to_owned()).collect();
+            let listed = in_force(&harness.store).await.into_iter().map(|it| it.2);
+            assert_eq!(listed.collect::<Vec<_>>(), shown);
+            shown
+        };
+        let scope = OrderScope::Channel(attic.channel.clone());
+        turn(Visibility::Private).await;
+        harness.order(give(scope.clone(), "never name the buyer", "olga")).await;
+        harness.order(give(OrderScope::Workspace, "be kind", "olga")).await;
+        assert_eq!(shown().await, ["never name the buyer", "be kind"]);
+        turn(Visibility::Public).await;
+        assert_eq!(shown().await, ["be kind"]);
+        harness.order(give(scope, "be brief", "olga")).await;
+        assert_eq!(shown().await, ["be kind", "be brief"]);
+        // It takes its orders along.
+        turn(Visibility::Private).await;
+        assert_eq!(shown().await, ["never name the buyer", "be kind", "be brief"]);
+        turn(Visibility::Public).await;
+        assert_eq!(shown().await, ["be kind"]);
+        // One that is given in new words is given where all read them.
+        let change = Order::ChangeStandingOrder {
+            workspace: workspace(),
+            number: 1,
+            text: OrderText::parse("be discreet").unwrap(),
+            by: "olga".into(),
+        };
+        harness.order(change).await;
+        assert_eq!(shown().await, ["be discreet", "be kind"]);
+    })
+    .await;
+}
+
 /// Nothing but prompts reads an order: whatever it says, tools, budget, mode, memory and other channels are as without it.
 #[tokio::test]
 async fn an_order_changes_nothing_but_prompts() {

@@ -159,6 +159,7 @@ fn order(number: i64, scope: OrderScope) -> StandingOrder {
         version: 1,
         scope,
         text: OrderText::from_stored("Speak of plants.".to_owned()),
+        visibility: Visibility::Public,
         by: "olga".into(),
         given: Timestamp::UNIX_EPOCH,
         ended: None,

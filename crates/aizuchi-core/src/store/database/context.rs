@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::chat::attachment::Attachment;
 use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId,
+    Visibility,
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::{LinkSource, MessageLinks};
@@ -142,14 +143,15 @@ fn parse_commands(json: &str) -> Result<Vec<PendingCommand>, StoreError> {
 }
 
 fn parse_orders(json: &str) -> Result<Vec<StandingOrder>, StoreError> {
-    type Row = (i64, i64, String, String, String, Arc<str>, i64);
+    type Row = (i64, i64, String, String, String, Arc<str>, i64, Visibility);
     let rows: Vec<Row> = rows::parse_json(json)?;
-    let order = |(number, version, channel, thread, text, by, given_ms): Row| {
+    let order = |(number, version, channel, thread, text, by, given_ms, visibility): Row| {
         Ok(StandingOrder {
             number,
             version,
             scope: OrderScope::from_columns(&channel, &thread),
             text: OrderText::from_stored(text),
+            visibility,
             by,
             given: rows::to_timestamp(given_ms)?,
             ended: None,

@@ -330,7 +330,7 @@ pub async fn forget_sources(
     Ok(())
 }
 
-/// A public channel turned private: its messages, memories and memos become private, and what other channels made
+/// A public channel turned private: its messages, orders, memories and memos become private, and what other channels made
 /// from them is dropped.
 pub async fn make_channel_private(
     connection: &mut Connection,
@@ -344,6 +344,8 @@ pub async fn make_channel_private(
         .bind(channel.as_str())
         .bind("private");
     messages.execute(&mut *connection).await?;
+    let orders = query(sql::MAKE_ORDERS_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
+    orders.execute(&mut *connection).await?;
     let partition =
         query(sql::MAKE_INDEX_PARTITION_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
     partition.execute(&mut *connection).await?;

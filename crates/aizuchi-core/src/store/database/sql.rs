@@ -458,8 +458,9 @@ statements! {
         SELECT id FROM given_orders WHERE workspace = ?1 AND given_by = ?2 AND kind = ?3 LIMIT 1";
     DROP_GIVEN_ORDERS = "DELETE FROM given_orders WHERE at_ms < ?1";
     PUT_STANDING_ORDER = "
-        INSERT INTO standing_orders (id, workspace, number, version, channel, thread, text, given_by, given_ms)
-        VALUES ((SELECT coalesce(max(id), 0) + 1 FROM standing_orders), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        INSERT INTO standing_orders
+            (id, workspace, number, version, channel, thread, text, given_by, given_ms, visibility)
+        VALUES ((SELECT coalesce(max(id), 0) + 1 FROM standing_orders), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     HAS_STANDING_ORDER = "SELECT id FROM standing_orders WHERE workspace = ?1 AND given_by = ?2 LIMIT 1";
     COUNT_STANDING_ORDERS = "
         SELECT count(*) AS n FROM standing_orders
@@ -467,7 +468,7 @@ statements! {
     LAST_STANDING_ORDER = "
         SELECT coalesce(max(number), 0) AS number FROM standing_orders WHERE workspace = ?1";
     STANDING_ORDER = "
-        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms FROM standing_orders
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility FROM standing_orders
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
     END_STANDING_ORDER = "
         UPDATE standing_orders SET ended_ms = ?3 WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
@@ -1147,12 +1148,16 @@ statements! {
         WHERE id < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
         ORDER BY id DESC
         LIMIT +?3";
+    /// Without those that were given in private for a channel that is public now.
     STANDING_ORDERS = "
-        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms FROM standing_orders
-        WHERE workspace = ?1 AND ended_ms IS NULL
-        ORDER BY number";
+        SELECT s.number, s.version, s.channel, s.thread, s.text, s.given_by, s.given_ms, s.ended_ms, s.visibility
+        FROM standing_orders AS s
+        LEFT JOIN channels AS c ON c.workspace = s.workspace AND c.id = s.channel
+        WHERE s.workspace = ?1 AND s.ended_ms IS NULL
+            AND (s.visibility = 'public' OR c.visibility IS DISTINCT FROM 'public')
+        ORDER BY s.number";
     STANDING_ORDER_VERSIONS = "
-        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms FROM standing_orders
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility FROM standing_orders
         WHERE workspace = ?1
         ORDER BY number, version";
     /// ?2 is a JSON list of decisions.

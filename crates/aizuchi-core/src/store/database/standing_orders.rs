@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::chat::{UserId, WorkspaceId};
+use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::memory::asker::signer;
 use crate::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
 use crate::store::StoreError;
@@ -35,6 +35,7 @@ pub async fn give(
     let order = StandingOrder {
         number: rows::column::<i64>(&last, "number")? + 1,
         version: 1,
+        visibility: visibility(connection, workspace, scope).await?,
         scope: scope.clone(),
         text: text.clone(),
         by: by.into(),
@@ -64,6 +65,7 @@ pub async fn change(
     end(connection, workspace, number, now).await?;
     let order = StandingOrder {
         version: known.version + 1,
+        visibility: visibility(connection, workspace, &known.scope).await?,
         text: text.clone(),
         by: by.into(),
         given: now,
@@ -113,6 +115,19 @@ async fn was_given(
     Ok(given.fetch_optional(connection).await?.is_some())
 }
 
+/// Who may read an order that is given now.
+async fn visibility(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    scope: &OrderScope,
+) -> Result<Visibility, StoreError> {
+    let Some(channel) = scope.channel() else { return Ok(Visibility::Public) };
+    let channel = query(sql::CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
+    let channel = channel.fetch_optional(connection).await?;
+    let channel = channel.as_ref().map(rows::channel_from_row).transpose()?;
+    Ok(channel.map_or(Visibility::Private, |channel| channel.visibility))
+}
+
 /// What was revoked long ago is dropped.
 async fn put(
     connection: &mut Connection,
@@ -129,7 +144,8 @@ async fn put(
         .bind(thread)
         .bind(order.text.as_str())
         .bind(&*order.by)
-        .bind(order.given.as_millisecond());
+        .bind(order.given.as_millisecond())
+        .bind(rows::visibility_name(order.visibility));
     put.execute(&mut *connection).await?;
     let before = order.given.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
     let drop = query(sql::DROP_OLD_STANDING_ORDERS).bind(before.as_millisecond());
@@ -168,6 +184,7 @@ fn from_row(row: &Row) -> Result<StandingOrder, StoreError> {
         version: rows::column(row, "version")?,
         scope: OrderScope::from_columns(&channel, &thread),
         text: OrderText::from_stored(rows::column(row, "text")?),
+        visibility: rows::parse_name(&rows::column::<String>(row, "visibility")?)?,
         by: rows::column::<String>(row, "given_by")?.into(),
         given: rows::to_timestamp(rows::column(row, "given_ms")?)?,
         ended: ended.map(rows::to_timestamp).transpose()?,

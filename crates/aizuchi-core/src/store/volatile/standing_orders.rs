@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::{ConversationId, UserId, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
 use crate::memory::asker::signer;
 use crate::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
 use crate::store::StoreError;
@@ -24,7 +24,35 @@ impl VolatileState {
 
     pub(super) fn standing_orders_in(&self, conversation: &ConversationId) -> Vec<StandingOrder> {
         let orders = self.standing_orders_in_force(&conversation.workspace);
-        orders.filter(|order| order.scope.includes(conversation)).cloned().collect()
+        let here = orders.filter(|order| order.scope.includes(conversation));
+        here.filter(|order| self.shows_order(&conversation.workspace, order)).cloned().collect()
+    }
+
+    /// Those in force, without what was given in private for a channel that is public now.
+    pub(super) fn shown_standing_orders(&self, workspace: &WorkspaceId) -> Vec<StandingOrder> {
+        let orders = self.standing_orders_in_force(workspace);
+        orders.filter(|order| self.shows_order(workspace, order)).cloned().collect()
+    }
+
+    fn shows_order(&self, workspace: &WorkspaceId, order: &StandingOrder) -> bool {
+        let now = self.visibility_of(workspace, &order.scope);
+        order.visibility_in(now) == now
+    }
+
+    /// Who may read what is ordered with this scope now.
+    fn visibility_of(&self, workspace: &WorkspaceId, scope: &OrderScope) -> Visibility {
+        let Some(channel) = scope.channel() else { return Visibility::Public };
+        let known = self.channels.get(&(workspace.clone(), channel.clone()));
+        known.map_or(Visibility::Private, |channel| channel.visibility)
+    }
+
+    /// A public channel turned private.
+    pub(super) fn make_orders_private(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
+        let orders = self.standing_orders.get_mut(workspace).into_iter().flatten();
+        let here = orders.filter(|order| order.scope.channel() == Some(channel));
+        for order in here.filter(|order| order.visibility == Visibility::Public) {
+            order.visibility = Visibility::Private;
+        }
     }
 
     /// Gives an order. A command of the chat that is carried out again gives nothing.
@@ -45,7 +73,9 @@ impl VolatileState {
         let known = self.standing_orders.get(&workspace).into_iter().flatten();
         let number = known.map(|order| order.number).max().unwrap_or(0) + 1;
         let given = truncate_to_milliseconds(now);
-        let order = StandingOrder { number, version: 1, scope, text, by, given, ended: None };
+        let visibility = self.visibility_of(&workspace, &scope);
+        let order =
+            StandingOrder { number, version: 1, scope, text, visibility, by, given, ended: None };
         self.put_standing_order(workspace, order, now);
         Ok(())
     }
@@ -63,7 +93,8 @@ impl VolatileState {
         }
         let ended = self.end_standing_order(&workspace, number, now)?;
         let (version, given) = (ended.version + 1, truncate_to_milliseconds(now));
-        let order = StandingOrder { version, text, by, given, ended: None, ..ended };
+        let visibility = self.visibility_of(&workspace, &ended.scope);
+        let order = StandingOrder { version, text, visibility, by, given, ended: None, ..ended };
         self.put_standing_order(workspace, order, now);
         Ok(())
     }

@@ -125,6 +125,7 @@ fn orders_stand_before_the_memory() {
             version: 1,
             scope,
             text: OrderText::parse(text).unwrap(),
+            visibility: Visibility::Public,
             by: "olga".into(),
             given: noon(),
             ended: None,

@@ -101,7 +101,8 @@ statements! {
     /// top level the newest replies in the threads that the target's messages opened. The newest are at least ?4 in
     /// steps of ?16, of the target ?5 in steps of ?18; among how many that is found: ?17 and ?19.
     ///
-    /// `orders`, a JSON list: the standing orders of the workspace, the channel and the thread.
+    /// `orders`, a JSON list: the standing orders of the workspace, the channel and the thread, without those that were
+    /// given in private if the channel is public now.
     ///
     /// `memories`, a JSON list: the memories visible from the channel, its own and public ones, of channels, threads
     /// and short terms with messages since ?7, ?8 and ?9; and memos, ?11 of at least priority ?10, and the ?12
@@ -125,10 +126,13 @@ statements! {
                  WHERE w.workspace = ?1 AND w.channel = ?2 AND w.thread = ?3 AND w.closed_ms IS NULL
                     AND m.gate = 'command' AND m.deleted_ms IS NULL
                  ORDER BY m.at_ms, m.id) AS part) AS commands,
-            (SELECT json_group_array(json_array(number, version, channel, thread, text, given_by, given_ms)) FROM
-                (SELECT number, version, channel, thread, text, given_by, given_ms FROM standing_orders
+            (SELECT json_group_array(
+                json_array(number, version, channel, thread, text, given_by, given_ms, visibility)) FROM
+                (SELECT number, version, channel, thread, text, given_by, given_ms, visibility FROM standing_orders
                  WHERE workspace = ?1 AND ended_ms IS NULL
                     AND (channel = '' OR channel = ?2 AND thread IN ('', ?3))
+                    AND (visibility = 'public' OR NOT EXISTS (SELECT 1 FROM channels AS c
+                        WHERE c.workspace = ?1 AND c.id = ?2 AND c.visibility = 'public'))
                  ORDER BY number) AS part) AS orders,
             (SELECT CASE WHEN ended IN ('chose_silence', 'reacted', 'muted', 'proposed') THEN state END FROM decisions
              WHERE workspace = ?1 AND channel = ?2 AND thread = ?3
