@@ -411,7 +411,8 @@ impl Context {
             MessageRef(message.conversation.channel.clone(), message.id.clone())
         };
         let messages = self.messages().map(to_ref).collect();
-        Lineage { messages, memories: self.memory_ids.clone() }
+        let orders = self.standing_orders.iter().map(|order| (order.number, order.version));
+        Lineage { messages, memories: self.memory_ids.clone(), orders: orders.collect() }
     }
 
     /// Whether a message is part of the channel's history here.

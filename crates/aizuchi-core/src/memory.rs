@@ -87,6 +87,9 @@ pub struct Lineage {
     #[serde(rename = "lines")]
     pub messages: Vec<MessageRef>,
     pub memories: Vec<MemoryId>,
+    /// Standing orders, by number and version. Their words go with whoever gave them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<(i64, i64)>,
 }
 
 /// One dated entry of a memory.

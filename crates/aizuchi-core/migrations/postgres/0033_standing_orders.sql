@@ -15,3 +15,15 @@ CREATE TABLE standing_orders (
 );
 CREATE UNIQUE INDEX standing_orders_by_number ON standing_orders (workspace, number, version);
 CREATE INDEX standing_orders_in_force ON standing_orders (workspace, channel, thread) WHERE ended_ms IS NULL;
+-- Whoever gave them was forgotten or has opted out: their words are gone, and so will be the prompts that held them.
+CREATE INDEX standing_orders_withdrawn ON standing_orders (workspace, number, version) WHERE text = '';
+
+-- The orders that prompts held.
+CREATE TABLE exchange_orders (
+    workspace TEXT COLLATE "C" NOT NULL,
+    number BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    attempt BIGINT NOT NULL,
+    PRIMARY KEY (workspace, number, version, attempt)
+);
+CREATE INDEX exchange_orders_of_attempt ON exchange_orders (attempt);

@@ -307,7 +307,7 @@ impl Agent {
             return Ok(Some(withdrawn));
         }
         let message = MessageRef(context.conversation.channel.clone(), about.clone());
-        let lineage = Lineage { messages: vec![message], memories: Vec::new() };
+        let lineage = Lineage { messages: vec![message], ..Lineage::default() };
         let conversation = &context.conversation;
         let has_changed =
             self.store.has_changed_since(conversation, intent.seen_revision, &lineage).await?;

@@ -293,7 +293,10 @@ impl Toolbox {
         };
         // Results repeat what users wrote.
         let result = to_inert_text(&result).into_owned();
-        (result, Lineage { messages, memories: self.notebook.take_disclosed() })
+        (
+            result,
+            Lineage { messages, memories: self.notebook.take_disclosed(), ..Lineage::default() },
+        )
     }
 
     async fn dispatch(

@@ -79,7 +79,7 @@ impl MemoryInput {
         let kept = self.kept.pinned.iter().chain(&self.kept.removed);
         let messages = self.sources.iter().flat_map(MemorySource::message_refs);
         let messages = messages.chain(kept.flat_map(|entry| entry.messages.clone())).collect();
-        Lineage { messages, memories: self.merged.clone() }
+        Lineage { messages, memories: self.merged.clone(), ..Lineage::default() }
     }
 
     /// Every message among the sources.

@@ -250,6 +250,7 @@ impl DatabaseStore {
             by: ForgetOrderer::Operator,
         });
         self.write(|reply| WriteRequest::BeginForgetting { order, now, reply }).await?;
+        while self.redact_next(now).await? != RedactionProgress::Idle {}
         let mut job = ForgettingJob::default();
         let mut report = ForgetReport::default();
         loop {

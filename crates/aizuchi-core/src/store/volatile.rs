@@ -696,6 +696,10 @@ impl VolatileState {
         if !lineage.memories.is_empty() {
             return true;
         }
+        let mut orders = lineage.orders.iter();
+        if orders.any(|order| !self.has_standing_order(&conversation.workspace, *order)) {
+            return true;
+        }
         if revision >= self.last_change {
             return false;
         }

@@ -453,7 +453,7 @@ async fn prompts_elsewhere_are_deleted_when_a_channel_becomes_private() {
         let own = stored_prompts(&harness, "garden").await;
         let considered = *harness.store.store.revisions().borrow();
         let message = MessageRef(ChannelId::new("garden"), MessageId::new("m000"));
-        let made_from = Lineage { messages: vec![message], memories: Vec::new() };
+        let made_from = Lineage { messages: vec![message], ..Lineage::default() };
         let (here, there, store) =
             (top_level("kitchen"), top_level("garden"), &harness.store.store);
         let has_changed = |home| store.has_changed_since(home, considered, &made_from);

@@ -90,7 +90,7 @@ impl MemosExt for Harness {
     }
 
     async fn has_changed_since(&self, revision: u64, id: MemoryId) -> bool {
-        let made_from = Lineage { messages: Vec::new(), memories: vec![id] };
+        let made_from = Lineage { memories: vec![id], ..Lineage::default() };
         self.store
             .store
             .has_changed_since(&top_level("garden"), revision, &made_from)

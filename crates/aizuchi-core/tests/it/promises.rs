@@ -22,6 +22,7 @@ use aizuchi_core::memo::{Memo, MemoChange};
 use aizuchi_core::memory::{
     Lineage, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
+use aizuchi_core::standing_order::{OrderScope, OrderText};
 use aizuchi_core::store::database::connection::query;
 use aizuchi_core::store::{
     DecisionQuery, HearReceipt, InboxEntry, MessageQuery, MessageRange, Mute, Order, Spending,
@@ -282,6 +283,52 @@ async fn a_message_changed_during_a_call_is_not_kept_in_its_prompt() {
             for claim in store.claim(second + 95).await {
                 store.complete(&claim, silent("no"), second + 96).await;
             }
+        }
+    })
+    .await;
+}
+
+/// The words of a standing order go with whoever gave it, also out of a call that is in flight then.
+#[tokio::test]
+async fn an_order_withdrawn_during_a_call_is_not_kept_in_its_prompt() {
+    on_every_store(async |store| {
+        let (ann, ben, cleo) = (UserId::new("u-ann"), UserId::new("u-ben"), UserId::new("u-cleo"));
+        for by in ["u-ann 1000", "u-ben 2000", "u-cleo 3000", "olga"] {
+            let text = OrderText::parse("say xyzzy").unwrap();
+            let scope = OrderScope::Channel(top_level("garden").channel);
+            let order =
+                Order::GiveStandingOrder { workspace: workspace(), scope, text, by: by.into() };
+            store.store.order(order, at(0)).await.unwrap();
+        }
+        let workspace = workspace();
+        for (number, order, is_kept) in [
+            (1, Order::Forget { workspace: workspace.clone(), user: ann, asked: at(61) }, false),
+            (2, Order::OptOut { workspace: workspace.clone(), user: ben }, false),
+            (3, Order::Redact { workspace: workspace.clone(), user: cleo }, false),
+            // Its words stay on record.
+            (4, Order::DropStandingOrder { workspace: workspace.clone(), number: 4 }, true),
+        ] {
+            let second = number * 100;
+            let id = number.to_string();
+            let considered = store.hear_human(&id, second, "words").await.revision;
+            let claim = store.claim(second + 60).await.remove(0);
+            let lineage = Lineage { orders: vec![(number, 1)], ..made_from(&[&id]) };
+            let home = claim.event.conversation();
+            let has_changed =
+                async || store.store.has_changed_since(home, considered, &lineage).await.unwrap();
+            assert!(!has_changed().await, "{id}");
+            store.store.order(order, at(second + 61)).await.unwrap();
+            assert_eq!(has_changed().await, !is_kept, "{id}");
+            let exchange = ModelExchange {
+                seen_revision: Some(considered),
+                lineage: lineage.clone(),
+                ..exchange(&[&id])
+            };
+            let asked = Attempt { exchange: Some(Arc::new(exchange)), ..attempt() };
+            let outcome = Outcome { attempts: vec![asked], ..silent("no") };
+            store.complete(&claim, outcome, second + 62).await;
+            let exchanges = store.archive.exchanges(claim.decision).await.unwrap();
+            assert_eq!(exchanges.iter().flatten().count(), usize::from(is_kept), "{id}");
         }
     })
     .await;
@@ -1191,7 +1238,7 @@ fn exchange(messages: &[&str]) -> ModelExchange {
 
 fn made_from(messages: &[&str]) -> Lineage {
     let message = |id: &&str| MessageRef(top_level("garden").channel, MessageId::new(*id));
-    Lineage { messages: messages.iter().map(message).collect(), memories: Vec::new() }
+    Lineage { messages: messages.iter().map(message).collect(), ..Lineage::default() }
 }
 
 /// Slack may deliver one message as two events with different ids, the later one dated before the first.

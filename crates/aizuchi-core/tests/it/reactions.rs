@@ -194,7 +194,7 @@ async fn reactions_raise_the_revision_and_do_not_invalidate_drafts() {
 
         let made_from = Lineage {
             messages: vec![MessageRef(top_level("garden").channel, first.clone())],
-            memories: Vec::new(),
+            ..Lineage::default()
         };
         let has_changed = async || {
             store.store.has_changed_since(&top_level("garden"), before, &made_from).await.unwrap()

@@ -173,7 +173,9 @@ async fn an_order_is_followed_where_it_was_given() {
         assert_eq!(decision.judgment.unwrap().order, Some(2));
         harness.says("alice", "@Aizuchi when?").await;
         harness.pass(60).await;
-        let reply = reply_in(&harness, "garden").text;
+        let reply = reply_in(&harness, "garden");
+        assert_eq!(reply.lineage().orders, [(1, 1), (2, 1)]);
+        let reply = reply.text;
         let positions =
             ["## Standing orders", "- Order 1 (for all channels): “be kind”\n", "## Current"]
                 .map(|part| reply.find(part).unwrap());
@@ -368,31 +370,51 @@ async fn a_store_keeps_so_many_orders_and_their_versions() {
     .await;
 }
 
-/// What somebody ordered ends with being forgotten, in every version, and what others ordered stays.
+/// What somebody ordered ends when they are forgotten or opt out, in every version, with the prompts that held it. What
+/// others ordered stays.
 #[tokio::test]
 async fn orders_go_with_who_gave_them() {
     on_every_store(async |store| {
-        let alice = UserId::new("u-alice");
+        let (alice, cleo) = (UserId::new("u-alice"), UserId::new("u-cleo"));
         let harness = Harness::new(store).await;
+        let prompts = async |channel: &str| -> Vec<String> {
+            let decision = harness.decisions(channel).await.pop().unwrap();
+            let exchanges = harness.store.archive.exchanges(decision.id).await.unwrap();
+            exchanges.into_iter().flatten().map(|exchange| exchange.prompt.to_string()).collect()
+        };
+        let versions = async || -> Vec<(i64, i64)> {
+            let versions = harness.store.archive.standing_orders(&workspace()).await.unwrap();
+            versions.iter().map(|order| (order.number, order.version)).collect()
+        };
         harness.order(give(garden(), "say xyzzy", "u-alice 5000")).await;
         harness.order(give(garden(), "be kind", "olga")).await;
         harness.says("bob", "@Aizuchi hello").await;
+        harness.says_in(top_level("kitchen"), "bob", "@Aizuchi hello").await;
         harness.pass(60).await;
-        assert!(reply_in(&harness, "garden").text.contains("xyzzy"));
+        let order = Order::ChangeStandingOrder {
+            workspace: workspace(),
+            number: 1,
+            text: OrderText::parse("say plugh").unwrap(),
+            by: "olga".into(),
+        };
+        harness.order(order).await;
+        assert_eq!(versions().await, [(1, 1), (1, 2), (2, 1)]);
+        assert!(prompts("garden").await.iter().any(|prompt| prompt.contains("xyzzy")));
         let order =
             Order::Forget { workspace: workspace(), user: alice, asked: harness.clock.now() };
         harness.order(order).await;
-        assert_eq!(in_force(&harness.store).await, [(2, 1, "be kind".to_owned())]);
-        let versions = harness.store.archive.standing_orders(&workspace()).await.unwrap();
-        assert_eq!(versions.len(), 1);
-        let decision = harness.decisions("garden").await.pop().unwrap();
-        let exchanges = harness.store.archive.exchanges(decision.id).await.unwrap();
-        let mut kept = exchanges.into_iter().flatten().map(|exchange| exchange.prompt);
-        assert!(kept.all(|prompt| !prompt.contains("xyzzy")));
-        let bob = UserId::new("u-bob");
-        harness.order(give(garden(), "be brief", "u-bob 7000")).await;
-        harness.order(Order::OptOut { workspace: workspace(), user: bob }).await;
-        assert_eq!(in_force(&harness.store).await, [(2, 1, "be kind".to_owned())]);
+        assert_eq!(versions().await, [(1, 2), (2, 1)]);
+        assert_eq!(prompts("garden").await, [""; 0]);
+        assert!(!prompts("kitchen").await.is_empty());
+        harness.order(give(garden(), "be brief", "u-cleo 7000")).await;
+        harness.says("bob", "@Aizuchi hello again").await;
+        harness.pass(60).await;
+        assert!(prompts("garden").await.iter().any(|prompt| prompt.contains("be brief")));
+        harness.order(Order::OptOut { workspace: workspace(), user: cleo }).await;
+        assert_eq!(versions().await, [(1, 2), (2, 1)]);
+        assert_eq!(prompts("garden").await, [""; 0]);
+        let expected = [(1, 2, "say plugh".to_owned()), (2, 1, "be kind".to_owned())];
+        assert_eq!(in_force(&harness.store).await, expected);
     })
     .await;
 }

@@ -89,6 +89,11 @@ pub async fn put_attempt(
     if !exchange.lineage.memories.is_empty() {
         let put = query(memory_sql::PUT_EXCHANGE_MEMORIES).bind(attempt_row);
         let put = put.bind(json!(exchange.lineage.memories).to_string());
+        put.execute(&mut *connection).await?;
+    }
+    if !exchange.lineage.orders.is_empty() {
+        let put = query(sql::PUT_EXCHANGE_ORDERS).bind(attempt_row).bind(workspace.as_str());
+        let put = put.bind(json!(exchange.lineage.orders).to_string());
         put.execute(connection).await?;
     }
     Ok(())

@@ -23,7 +23,7 @@ use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::forget::position::{Phase, Position};
 use crate::store::database::sql::forget as sql;
-use crate::store::database::{Counters, order_journal, rows, sql as flow_sql};
+use crate::store::database::{Counters, order_journal, rows, sql as flow_sql, standing_orders};
 use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::{FORGETTING_INTERVAL, FORGOTTEN_USER_ID, StoreError};
 
@@ -174,10 +174,7 @@ pub async fn begin(
         let replace = query(statement).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
         replace.execute(&mut *connection).await?;
     }
-    // Their words go; what they ordered ends with them.
-    for statement in [sql::ERASE_PROMPTS_WITH_ORDERS, sql::DROP_STANDING_ORDERS_OF] {
-        query(statement).bind(workspace).bind(user).execute(&mut *connection).await?;
-    }
+    standing_orders::withdraw_all_of(connection, &order.workspace, &order.user, now).await?;
     let record = OrderRecord::new(OrderKind::Forget);
     order_journal::put(connection, &order.workspace, &record, order.by.signature(), now).await?;
     let newest = query(sql::MESSAGES_BEFORE).bind(workspace).bind(user).bind(until);

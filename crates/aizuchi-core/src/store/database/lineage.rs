@@ -24,6 +24,9 @@ pub async fn has_changed_since(
     {
         return Ok(true);
     }
+    if !lineage.orders.is_empty() && is_order_gone(&mut *connection, workspace, lineage).await? {
+        return Ok(true);
+    }
     if lineage.messages.is_empty() {
         return Ok(false);
     }
@@ -34,6 +37,17 @@ pub async fn has_changed_since(
         .bind(channel.map(|channel| channel.as_str()));
     let row = changed.fetch_one(connection).await?;
     Ok(rows::column::<i64>(&row, "has_changed")? != 0)
+}
+
+/// Whether one of the standing orders is not on record any more: whoever gave it was forgotten or has opted out.
+async fn is_order_gone(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    lineage: &Lineage,
+) -> Result<bool, StoreError> {
+    let count = query(sql::COUNT_ORDERS_AMONG).bind(workspace.as_str());
+    let count = count.bind(json!(lineage.orders).to_string()).fetch_one(connection).await?;
+    Ok(rows::column::<i64>(&count, "n")? < lineage.orders.len() as i64)
 }
 
 /// Whether one of these memories and memos has changed since a revision, or is gone.

@@ -185,7 +185,8 @@ pub async fn complete_job(
 
 fn lineage(new: &NewMemory) -> Lineage {
     let messages = new.entries.iter().flat_map(|entry| entry.messages.iter().cloned());
-    Lineage { messages: messages.collect(), memories: new.source_memories.clone() }
+    let memories = new.source_memories.clone();
+    Lineage { messages: messages.collect(), memories, ..Lineage::default() }
 }
 
 /// Removes a job, unless it was scheduled again meanwhile.

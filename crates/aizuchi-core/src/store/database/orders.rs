@@ -234,7 +234,7 @@ async fn redact_user(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     redaction::begin_for_user(connection, counters, workspace, user, now).await?;
-    standing_orders::drop_all_of(connection, workspace, user, now).await?;
+    standing_orders::withdraw_all_of(connection, workspace, user, now).await?;
     let close_owed = query(sql::CLOSE_OWED_OF_USER)
         .bind(workspace.as_str())
         .bind(user.as_str())

@@ -1,5 +1,8 @@
 //! Withholds what opted-out users wrote, and what stood in a conversation that was reset. The newest messages are
-//! withheld with the order, the others page by page, so that others are heard meanwhile.
+//! withheld with the order, the others page by page, so that others are heard meanwhile. So are the prompts erased that
+//! held a standing order of somebody who opted out or was forgotten.
+
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -9,11 +12,13 @@ use crate::memory::MessageRef;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
 use crate::store::database::sql::redaction as sql;
-use crate::store::database::{Counters, memory, rows};
+use crate::store::database::{Counters, forget, memory, rows, sql as flow_sql};
 
 /// How many messages are withheld with the order, and then in each transaction: each takes its links along.
 const PAGE_AT_ONCE: usize = 50;
 const PAGE: usize = 25;
+/// How many prompts are erased in each transaction: each can be tens of kilobytes long.
+const PROMPTS: i64 = 10;
 /// How many messages are looked through for a page, since some may be withheld already.
 const CANDIDATES: i64 = 500;
 
@@ -106,7 +111,35 @@ async fn begin(
 
 /// Whether anything is still to be withheld.
 pub async fn is_pending(connection: &mut Connection) -> Result<bool, StoreError> {
-    Ok(query(sql::NEXT_REDACTION).fetch_optional(connection).await?.is_some())
+    for statement in [sql::NEXT_REDACTION, flow_sql::HAS_WITHDRAWN_ORDERS] {
+        if query(statement).fetch_optional(&mut *connection).await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Erases the next prompts that held an order of somebody who was forgotten or opted out, or what is left of these
+/// orders. Returns whether there was anything to erase.
+async fn erase_next_prompts(
+    connection: &mut Connection,
+    counters: &mut Counters,
+) -> Result<bool, StoreError> {
+    let withdrawn = query(flow_sql::HAS_WITHDRAWN_ORDERS).fetch_optional(&mut *connection).await?;
+    if withdrawn.is_none() {
+        return Ok(false);
+    }
+    let prompts = query(flow_sql::PROMPTS_OF_WITHDRAWN_ORDERS).bind(PROMPTS);
+    let prompts = prompts.fetch_all(&mut *connection).await?;
+    let prompts = prompts.iter().map(|row| rows::column(row, "attempt"));
+    let prompts = prompts.collect::<Result<BTreeSet<i64>, _>>()?;
+    if prompts.is_empty() {
+        query(flow_sql::DROP_WITHDRAWN_ORDERS).execute(connection).await?;
+    } else {
+        let prompts: Vec<i64> = prompts.into_iter().collect();
+        forget::write::drop_prompts(connection, counters, &prompts).await?;
+    }
+    Ok(true)
 }
 
 /// Withholds the next page.
@@ -115,6 +148,9 @@ pub async fn continue_next(
     counters: &mut Counters,
     now: Timestamp,
 ) -> Result<RedactionProgress, StoreError> {
+    if erase_next_prompts(connection, counters).await? {
+        return Ok(RedactionProgress::Working);
+    }
     let next = query(sql::NEXT_REDACTION).fetch_optional(&mut *connection).await?;
     let Some(row) = next else { return Ok(RedactionProgress::Idle) };
     let mut redaction = Redaction::from_row(&row)?;

@@ -263,6 +263,7 @@ pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
                 .map(|message| parse_json(message))
                 .collect::<RowResult<_>>()?,
             memories: parse_json(&column::<String>(row, "memories")?)?,
+            orders: parse_json(&column::<String>(row, "orders")?)?,
         },
         seen_revision: None,
     }))

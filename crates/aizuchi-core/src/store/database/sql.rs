@@ -472,10 +472,25 @@ statements! {
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
     END_STANDING_ORDER = "
         UPDATE standing_orders SET ended_ms = ?3 WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
-    END_STANDING_ORDERS_OF = "
-        UPDATE standing_orders SET ended_ms = ?3
-        WHERE workspace = ?1 AND ended_ms IS NULL
-            AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    /// In all versions. The rows stay until the prompts are erased that held them.
+    WITHDRAW_STANDING_ORDERS_OF = "
+        UPDATE standing_orders SET text = '', ended_ms = coalesce(ended_ms, ?3)
+        WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    HAS_WITHDRAWN_ORDERS = "
+        SELECT 1 AS n FROM standing_orders INDEXED BY standing_orders_withdrawn WHERE text = '' LIMIT 1";
+    /// Some of the prompts that held a withdrawn order.
+    PROMPTS_OF_WITHDRAWN_ORDERS = "
+        SELECT e.attempt FROM standing_orders AS s INDEXED BY standing_orders_withdrawn
+        CROSS JOIN exchange_orders AS e
+            ON e.workspace = s.workspace AND e.number = s.number AND e.version = s.version
+        WHERE s.text = '' LIMIT +?1";
+    DROP_WITHDRAWN_ORDERS = "DELETE FROM standing_orders WHERE text = ''";
+    /// How many of the orders ?2, each a number and a version, are on record with their words.
+    COUNT_ORDERS_AMONG = "
+        SELECT count(*) AS n FROM json_each(?2) AS j
+        CROSS JOIN standing_orders AS s ON s.workspace = ?1 AND s.number = CAST(j.value ->> 0 AS BIGINT)
+            AND s.version = CAST(j.value ->> 1 AS BIGINT)
+        WHERE s.text <> ''";
     DROP_OLD_STANDING_ORDERS = "DELETE FROM standing_orders WHERE ended_ms < ?1";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     DROP_ALL_MUTES = "DELETE FROM mutes";
@@ -742,6 +757,10 @@ statements! {
         INSERT INTO exchange_lines (workspace, channel, line, attempt)
         SELECT ?2, value ->> 0, value ->> 1, ?1 FROM json_each(?3) WHERE true
         ON CONFLICT DO NOTHING";
+    PUT_EXCHANGE_ORDERS = "
+        INSERT INTO exchange_orders (workspace, number, version, attempt)
+        SELECT ?2, CAST(value ->> 0 AS BIGINT), CAST(value ->> 1 AS BIGINT), ?1 FROM json_each(?3) WHERE true
+        ON CONFLICT DO NOTHING";
     // ?3 is a message that was edited or deleted. What models wrote about it may quote it.
 
     FORGET_REASONS = concat!(
@@ -777,6 +796,9 @@ statements! {
     /// A prompt's lineage is kept longer than its text, so that the reasons that models gave can still be found.
     DROP_EXCHANGE_MESSAGES = "
         DELETE FROM exchange_lines
+        WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
+    DROP_EXCHANGE_ORDERS = "
+        DELETE FROM exchange_orders
         WHERE attempt IN (SELECT attempt FROM exchanges WHERE at_ms < ?1 AND prompt = '')";
     DROP_EMPTY_EXCHANGES = "DELETE FROM exchanges WHERE at_ms < ?1 AND prompt = ''";
     /// Only a server chooses its plans by statistics; SQLite is told which index to use.
@@ -921,7 +943,10 @@ statements! {
                  INDEXED BY exchange_lines_of_attempt
                  WHERE attempt = a.id ORDER BY channel, exchange_lines.line) AS part) AS lines,
             (SELECT json_group_array(memory) FROM
-                (SELECT memory FROM exchange_memories WHERE attempt = a.id ORDER BY memory) AS part) AS memories
+                (SELECT memory FROM exchange_memories WHERE attempt = a.id ORDER BY memory) AS part) AS memories,
+            (SELECT json_group_array(json_array(number, version)) FROM
+                (SELECT number, version FROM exchange_orders WHERE attempt = a.id
+                 ORDER BY number, version) AS part) AS orders
         FROM attempts AS a LEFT JOIN exchanges AS e ON e.attempt = a.id
         WHERE a.decision = ?1
         ORDER BY a.id";
@@ -1158,7 +1183,7 @@ statements! {
         ORDER BY s.number";
     STANDING_ORDER_VERSIONS = "
         SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility FROM standing_orders
-        WHERE workspace = ?1
+        WHERE workspace = ?1 AND text <> ''
         ORDER BY number, version";
     /// ?2 is a JSON list of decisions.
     MARKS = "

@@ -90,15 +90,17 @@ pub async fn drop(
     end(connection, workspace, number, now).await
 }
 
-/// Revokes what a user ordered.
-pub async fn drop_all_of(
+/// Revokes what a user ordered, and erases its words in all versions. The prompts that held them are erased page by
+/// page: see [`super::redaction`].
+pub async fn withdraw_all_of(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let end = query(sql::END_STANDING_ORDERS_OF).bind(workspace.as_str()).bind(user.as_str());
-    end.bind(now.as_millisecond()).execute(connection).await?;
+    let withdraw = query(sql::WITHDRAW_STANDING_ORDERS_OF);
+    let withdraw = withdraw.bind(workspace.as_str()).bind(user.as_str());
+    withdraw.bind(now.as_millisecond()).execute(connection).await?;
     Ok(())
 }
 

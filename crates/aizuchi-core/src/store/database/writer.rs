@@ -498,6 +498,7 @@ async fn drop_exchanges(
         sql::DROP_SPENDING,
         sql::DROP_EXCHANGE_MESSAGES,
         sql::memory::DROP_EXCHANGE_MEMORIES,
+        sql::DROP_EXCHANGE_ORDERS,
         sql::memory::DROP_SOURCES,
         sql::DROP_EMPTY_EXCHANGES,
     ];

@@ -338,13 +338,13 @@ impl VolatileState {
             self.judge_calls.remove(&(workspace.clone(), user.clone()));
             self.forget_user(workspace, user, now);
             self.forget_orders_of(workspace, user);
-            self.forget_standing_orders_of(workspace, user);
+            self.withdraw_standing_orders_of(workspace, user);
             let record = OrderRecord::new(OrderKind::Forget);
             self.record_order(workspace.clone(), record, FORGOTTEN_USER_ID.into(), now);
         }
         if let Order::OptOut { workspace, user } | Order::Redact { workspace, user } = &order {
             self.redact_user(workspace, user, now);
-            self.drop_standing_orders_of(workspace, user, now);
+            self.withdraw_standing_orders_of(workspace, user);
         }
         if let Order::Reset { conversation, until } = &order {
             self.reset_conversation(conversation, *until, now);

@@ -1,5 +1,6 @@
 //! Standing orders: those in force, and what they were before.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -10,8 +11,8 @@ use crate::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder}
 use crate::store::StoreError;
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
-use crate::store::volatile::VolatileState;
 use crate::store::volatile::channel_status::truncate_to_milliseconds;
+use crate::store::volatile::{VolatileState, forget_reasons};
 
 impl VolatileState {
     pub(super) fn standing_orders_in_force(
@@ -110,44 +111,35 @@ impl VolatileState {
         Ok(())
     }
 
-    /// Revokes what a user ordered.
-    pub(super) fn drop_standing_orders_of(
-        &mut self,
-        workspace: &WorkspaceId,
-        user: &UserId,
-        now: Timestamp,
-    ) {
-        let orders = self.standing_orders.get_mut(workspace).into_iter().flatten();
-        let theirs = orders.filter(|order| signer(&order.by) == Some(user.as_str()));
-        for order in theirs.filter(|order| order.is_in_force()) {
-            order.ended = Some(truncate_to_milliseconds(now));
-        }
-    }
-
     /// Drops what a user ordered, in all versions, and the prompts that it stood in.
-    pub(super) fn forget_standing_orders_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
+    pub(super) fn withdraw_standing_orders_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
         let Some(orders) = self.standing_orders.get_mut(workspace) else { return };
         let is_theirs = |order: &mut StandingOrder| signer(&order.by) == Some(user.as_str());
-        let theirs: Vec<StandingOrder> = orders.extract_if(.., is_theirs).collect();
+        let theirs: HashSet<(i64, i64)> =
+            orders.extract_if(.., is_theirs).map(|order| (order.number, order.version)).collect();
+        let revision = self.revision;
         for (id, exchanges) in &mut self.exchanges {
-            let Some(decision) = self.decisions.get(id) else { continue };
-            let conversation = &decision.conversation;
-            if conversation.workspace != *workspace {
+            let decision = self.decisions.get_mut(id);
+            let Some(decision) = decision.filter(|it| it.conversation.workspace == *workspace)
+            else {
                 continue;
-            }
+            };
             for exchange in exchanges {
                 let held = exchange.as_ref().is_some_and(|record| {
-                    theirs.iter().any(|order| {
-                        let channel = order.scope.channel();
-                        let is_there = channel.is_none_or(|it| *it == conversation.channel);
-                        is_there && record.at >= order.given
-                    })
+                    record.exchange.lineage.orders.iter().any(|order| theirs.contains(order))
                 });
                 if held {
                     *exchange = None;
+                    forget_reasons(decision, revision);
                 }
             }
         }
+    }
+
+    /// Whether an order, by its number and version, is on record.
+    pub(super) fn has_standing_order(&self, workspace: &WorkspaceId, order: (i64, i64)) -> bool {
+        let mut known = self.standing_orders.get(workspace).into_iter().flatten();
+        known.any(|it| (it.number, it.version) == order)
     }
 
     /// Whether an order was given by this command of the chat.

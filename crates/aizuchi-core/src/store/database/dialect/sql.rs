@@ -17,7 +17,7 @@ macro_rules! listed_terms {
 macro_rules! growing_tables {
     () => {
         "messages, owed, outbox, decisions, attempts, exchanges, exchange_lines, dead_letters,
-            exchange_memories, memories, memory_sources, memos, memo_lines, old_memos, users, user_names, channels, forgettings,
+            exchange_memories, exchange_orders, memories, memory_sources, memos, memo_lines, old_memos, users, user_names, channels, forgettings,
             forgotten_memories, reactions, links, given_orders, standing_orders, recall_lines, recall_postings, recall_stale"
     };
 }

@@ -300,7 +300,8 @@ async fn note_memories(
     Ok(())
 }
 
-async fn drop_prompts(
+/// Model calls lose their prompts, answers and reasons.
+pub async fn drop_prompts(
     connection: &mut Connection,
     counters: &mut Counters,
     attempts: &[i64],
@@ -314,6 +315,7 @@ async fn drop_prompts(
         sql::DROP_PROMPTS,
         sql::DROP_PROMPT_MESSAGES,
         sql::DROP_PROMPT_MEMORIES,
+        sql::DROP_PROMPT_ORDERS,
     ] {
         query(statement).bind(&list).execute(&mut *connection).await?;
     }

@@ -249,6 +249,8 @@ statements! {
         DELETE FROM exchange_lines WHERE attempt IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     DROP_PROMPT_MEMORIES = "
         DELETE FROM exchange_memories WHERE attempt IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
+    DROP_PROMPT_ORDERS = "
+        DELETE FROM exchange_orders WHERE attempt IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
     ERASE_REASONS_OF_PROMPTS = "
         UPDATE decisions SET why = CASE WHEN gate IS NULL THEN NULL ELSE why END, moment = NULL,
             judgment = json_set(judgment, '$.reason', ''), revision = ?2
@@ -291,20 +293,6 @@ statements! {
         WHERE workspace = ?1 AND substr(marked_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
     /// And of what was ordered about them.
     REPLACE_CONCERNED = "UPDATE given_orders SET user_id = ?3 WHERE workspace = ?1 AND user_id = ?2";
-    /// Prompts that a standing order of the user stood in.
-    ERASE_PROMPTS_WITH_ORDERS = "
-        UPDATE exchanges SET prompt = '', answer = NULL, packed = NULL, stored_bytes = 0
-        WHERE stored_bytes > 0 AND attempt IN
-            (SELECT e.attempt FROM standing_orders AS s
-             CROSS JOIN exchanges AS e ON e.at_ms >= s.given_ms
-             CROSS JOIN attempts AS a ON a.id = e.attempt
-             CROSS JOIN decisions AS d ON d.id = a.decision
-             WHERE s.workspace = ?1 AND d.workspace = ?1 AND (s.channel = '' OR s.channel = d.channel)
-                AND substr(s.given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' ')";
-    /// In all versions.
-    DROP_STANDING_ORDERS_OF = "
-        DELETE FROM standing_orders
-        WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
     REPLACE_ONLY_FOR = "
         UPDATE outbox SET notes = json_set(notes, '$.only_for', ?2)
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
