@@ -27,3 +27,10 @@ CREATE TABLE exchange_orders (
     PRIMARY KEY (workspace, number, version, attempt)
 ) WITHOUT ROWID;
 CREATE INDEX exchange_orders_of_attempt ON exchange_orders (attempt);
+
+-- The last number of an order in each workspace. None is given twice, also if its order is erased.
+CREATE TABLE standing_order_numbers (
+    workspace TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (workspace)
+) WITHOUT ROWID;

@@ -228,6 +228,7 @@ impl Store for VolatileStore {
         let mut state = self.lock();
         state.drop_old_orders(now);
         state.drop_old_private_reads(now);
+        state.drop_old_standing_orders(now);
         Ok(())
     }
 
@@ -398,6 +399,8 @@ struct VolatileState {
     orders: HashMap<WorkspaceId, OrdersInForce>,
     /// In all versions, by number and version.
     standing_orders: HashMap<WorkspaceId, Vec<StandingOrder>>,
+    /// The last number of a standing order.
+    standing_order_numbers: HashMap<WorkspaceId, i64>,
     /// Reactions to messages that are not known yet.
     early_reactions: HashMap<(WorkspaceId, ChannelId, MessageId), Vec<ReactionRecord>>,
     /// Until when conversations were reset.

@@ -366,6 +366,20 @@ async fn a_store_keeps_so_many_orders_and_their_versions() {
             store.store.order(command.clone(), at(second)).await.unwrap();
         }
         assert_eq!(in_force(&store).await.len(), MAX_PER_SCOPE);
+        // What was revoked long ago is dropped, and its number names nothing else.
+        let newest = MAX_PER_SCOPE as i64 + 1;
+        store.store.order(drop(newest), at(10)).await.unwrap();
+        let numbers = async || -> Vec<i64> {
+            let orders = store.archive.standing_orders(&workspace()).await.unwrap();
+            orders.iter().map(|order| order.number).collect()
+        };
+        let later = 401 * 86_400;
+        store.store.drop_journals(at(later - 2 * 86_400)).await.unwrap();
+        assert!(numbers().await.contains(&1) && numbers().await.contains(&newest));
+        store.store.drop_journals(at(later)).await.unwrap();
+        assert_eq!(numbers().await, (2..newest).collect::<Vec<_>>());
+        store.store.order(give(garden(), "be brief", "olga"), at(later)).await.unwrap();
+        assert_eq!(numbers().await.pop(), Some(newest + 1));
     })
     .await;
 }

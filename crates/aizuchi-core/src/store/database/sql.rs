@@ -465,8 +465,10 @@ statements! {
     COUNT_STANDING_ORDERS = "
         SELECT count(*) AS n FROM standing_orders
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL";
-    LAST_STANDING_ORDER = "
-        SELECT coalesce(max(number), 0) AS number FROM standing_orders WHERE workspace = ?1";
+    NEXT_STANDING_ORDER = "
+        INSERT INTO standing_order_numbers (workspace, number) VALUES (?1, 1)
+        ON CONFLICT (workspace) DO UPDATE SET number = standing_order_numbers.number + 1
+        RETURNING number";
     STANDING_ORDER = "
         SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility FROM standing_orders
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
@@ -491,7 +493,8 @@ statements! {
         CROSS JOIN standing_orders AS s ON s.workspace = ?1 AND s.number = CAST(j.value ->> 0 AS BIGINT)
             AND s.version = CAST(j.value ->> 1 AS BIGINT)
         WHERE s.text <> ''";
-    DROP_OLD_STANDING_ORDERS = "DELETE FROM standing_orders WHERE ended_ms < ?1";
+    /// Those that are withdrawn lead to the prompts that held them.
+    DROP_OLD_STANDING_ORDERS = "DELETE FROM standing_orders WHERE ended_ms < ?1 AND text <> ''";
     OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     DROP_ALL_MUTES = "DELETE FROM mutes";
     DROP_ALL_MODES = "DELETE FROM modes";

@@ -30,10 +30,10 @@ pub async fn give(
     if rows::column::<i64>(&count, "n")? >= MAX_PER_SCOPE as i64 {
         return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
     }
-    let last = query(sql::LAST_STANDING_ORDER).bind(workspace.as_str());
-    let last = last.fetch_one(&mut *connection).await?;
+    let next = query(sql::NEXT_STANDING_ORDER).bind(workspace.as_str());
+    let next = next.fetch_one(&mut *connection).await?;
     let order = StandingOrder {
-        number: rows::column::<i64>(&last, "number")? + 1,
+        number: rows::column(&next, "number")?,
         version: 1,
         visibility: visibility(connection, workspace, scope).await?,
         scope: scope.clone(),
@@ -130,7 +130,14 @@ async fn visibility(
     Ok(channel.map_or(Visibility::Private, |channel| channel.visibility))
 }
 
-/// What was revoked long ago is dropped.
+/// Drops what was revoked long ago.
+pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+    let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
+    let drop = query(sql::DROP_OLD_STANDING_ORDERS).bind(before.as_millisecond());
+    drop.execute(connection).await?;
+    Ok(())
+}
+
 async fn put(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -148,10 +155,7 @@ async fn put(
         .bind(&*order.by)
         .bind(order.given.as_millisecond())
         .bind(rows::visibility_name(order.visibility));
-    put.execute(&mut *connection).await?;
-    let before = order.given.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
-    let drop = query(sql::DROP_OLD_STANDING_ORDERS).bind(before.as_millisecond());
-    drop.execute(connection).await?;
+    put.execute(connection).await?;
     counters.revision += 1;
     Ok(())
 }

@@ -21,7 +21,7 @@ use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
     Counters, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
-    reservations, sql, steps,
+    reservations, sql, standing_orders, steps,
 };
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
@@ -420,6 +420,7 @@ async fn apply_one(
             journal::drop_old(connection, *now).await?;
             order_journal::drop_old(connection, *now).await?;
             orders::drop_old_private_reads(connection, *now).await?;
+            standing_orders::drop_old(connection, *now).await?;
             reply.set(());
         }
         WriteRequest::BeginForgetting { order, now, reply } => {

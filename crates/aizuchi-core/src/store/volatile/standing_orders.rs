@@ -71,13 +71,14 @@ impl VolatileState {
         if in_force.filter(|order| order.scope == scope).count() >= MAX_PER_SCOPE {
             return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
         }
-        let known = self.standing_orders.get(&workspace).into_iter().flatten();
-        let number = known.map(|order| order.number).max().unwrap_or(0) + 1;
+        let last = self.standing_order_numbers.entry(workspace.clone()).or_default();
+        *last += 1;
+        let number = *last;
         let given = truncate_to_milliseconds(now);
         let visibility = self.visibility_of(&workspace, &scope);
         let order =
             StandingOrder { number, version: 1, scope, text, visibility, by, given, ended: None };
-        self.put_standing_order(workspace, order, now);
+        self.put_standing_order(workspace, order);
         Ok(())
     }
 
@@ -96,7 +97,7 @@ impl VolatileState {
         let (version, given) = (ended.version + 1, truncate_to_milliseconds(now));
         let visibility = self.visibility_of(&workspace, &ended.scope);
         let order = StandingOrder { version, text, visibility, by, given, ended: None, ..ended };
-        self.put_standing_order(workspace, order, now);
+        self.put_standing_order(workspace, order);
         Ok(())
     }
 
@@ -148,12 +149,15 @@ impl VolatileState {
         signer(by).is_some() && known.any(|order| *order.by == *by)
     }
 
-    /// What was revoked long ago is dropped.
-    fn put_standing_order(&mut self, workspace: WorkspaceId, order: StandingOrder, now: Timestamp) {
+    /// Drops what was revoked long ago.
+    pub(super) fn drop_old_standing_orders(&mut self, now: Timestamp) {
         let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
         for orders in self.standing_orders.values_mut() {
             orders.retain(|order| order.ended.is_none_or(|ended| ended >= before));
         }
+    }
+
+    fn put_standing_order(&mut self, workspace: WorkspaceId, order: StandingOrder) {
         let orders = self.standing_orders.entry(workspace).or_default();
         orders.push(order);
         orders.sort_by_key(|order| (order.number, order.version));
