@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::web::Web;
 use crate::web::figures::calendar::Calendar;
 use crate::web::figures::{PeriodFigures, SPANS};
-use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
@@ -76,12 +76,14 @@ pub async fn by_channel(
     let recent = longest.total.choices.iter().filter(|choice| choice.at >= begin);
     let labels = tolerance::labels(recent, &marks);
     let known = web.archive.channels(workspace).await?.into_iter();
-    let names: HashMap<ChannelId, Arc<str>> =
-        known.map(|channel| (channel.id, channel.name)).collect();
+    let known: HashMap<ChannelId, (Arc<str>, Visibility)> =
+        known.map(|channel| (channel.id, (channel.name, channel.visibility))).collect();
     let rulebook = web.room.rulebook();
     for (channel, welcome) in &mut channels {
         let labels = labels.get(channel).map(Vec::as_slice).unwrap_or_default();
-        let rules = rulebook.channel_rules(channel, names.get(channel).map_or("", |name| &**name));
+        let (name, visibility) =
+            known.get(channel).map_or(("", Visibility::Private), |(name, it)| (&**name, *it));
+        let rules = rulebook.channel_rules(channel, name, visibility);
         welcome.labels = labels.len();
         welcome.threshold = rules
             .tolerance
