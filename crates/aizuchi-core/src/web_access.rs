@@ -7,7 +7,7 @@ pub mod usage;
 mod api;
 pub mod tavily;
 pub mod searxng;
-mod charset;
+pub mod charset;
 mod entities;
 mod markup;
 mod html;

@@ -17,7 +17,9 @@ use crate::chat::attachment::{
 };
 use crate::chat::{AuthorKind, Message, Visibility, is_blank, to_single_line, to_visible_text};
 use crate::context::Context;
+use crate::decision::model_problem::ModelProblem;
 use crate::prompt::picture::Picture;
+use crate::web_access::charset;
 
 /// How many of the target's newest messages are looked through, besides those that are answered.
 const LOOKBACK: usize = 10;
@@ -63,14 +65,23 @@ impl Agent {
         read: &mut Vec<ReadAttachment>,
     ) -> Result<(), StepError> {
         let deadline = self.now() + self.settings.files.time_limit;
+        let mut has_failed = false;
         for (message, attachment) in self.files_to_read(context) {
+            // The call is in the ledger, and the next one would probably end in the same way.
+            if has_failed && attachment.kind() == AttachmentKind::Picture {
+                continue;
+            }
             let found = self.read_file(context, &message, &attachment, deadline, calls).await;
+            has_failed |= found.is_err();
             let content = match found {
                 Ok(Some(content)) => content,
                 Ok(None) => continue,
                 Err(StepError::Superseded) => return Err(StepError::Superseded),
-                // The call is in the ledger, and the next one would probably end in the same way.
-                Err(_) => return Ok(()),
+                // Asked again for every answer, it would be paid for each time.
+                Err(StepError::Permanent { problem, .. }) if is_about_picture(problem) => {
+                    AttachmentContent::Unreadable
+                }
+                Err(_) => continue,
             };
             let (message, attachment) = (message.id.clone(), attachment.id.clone());
             let file = ReadAttachment { message, attachment, content };
@@ -80,9 +91,12 @@ impl Agent {
         Ok(())
     }
 
-    /// The files that nobody has looked into, those of the messages to answer first, then the newest.
+    /// The files that nobody has looked into, those of the messages to answer first, then the newest. Text files come
+    /// before pictures, since none waits for a model.
     fn files_to_read(&self, context: &Context) -> Vec<(Arc<Message>, Attachment)> {
-        let FileSettings { max_pictures, max_text_bytes, .. } = self.settings.files;
+        let FileSettings { max_pictures, max_picture_bytes, max_text_bytes, .. } =
+            self.settings.files;
+        let fits = |file: &Attachment, max_bytes: usize| file.size_bytes <= max_bytes as u64;
         // The answer itself needs calls, too.
         let spare_calls = self.rulebook().calls_per_decision.map(|most| most / 4);
         let spare_calls = spare_calls.and_then(|calls| usize::try_from(calls).ok());
@@ -100,11 +114,16 @@ impl Agent {
             }
             for attachment in message.attachments.iter().filter(|file| file.is_unread()) {
                 let is_wanted = match attachment.kind() {
-                    AttachmentKind::Picture if self.may_describe(context, message) => {
+                    AttachmentKind::Picture
+                        if fits(attachment, max_picture_bytes)
+                            && self.may_describe(context, message) =>
+                    {
                         pictures += 1;
                         pictures <= max_pictures
                     }
-                    AttachmentKind::Text if max_text_bytes > 0 => {
+                    AttachmentKind::Text
+                        if max_text_bytes > 0 && fits(attachment, max_text_bytes) =>
+                    {
                         texts += 1;
                         texts <= MAX_TEXT_FILES
                     }
@@ -119,6 +138,7 @@ impl Agent {
                 }
             }
         }
+        files.sort_by_key(|(_, file)| file.kind() == AttachmentKind::Picture);
         files
     }
 
@@ -143,9 +163,6 @@ impl Agent {
         let is_picture = attachment.kind() == AttachmentKind::Picture;
         let max_bytes =
             if is_picture { settings.max_picture_bytes } else { settings.max_text_bytes };
-        if attachment.size_bytes > max_bytes as u64 {
-            return Ok(Some(AttachmentContent::Unreadable));
-        }
         let fetched = self.fetch_file(message, attachment, max_bytes, deadline, calls).await?;
         let Some(bytes) = fetched else { return Ok(None) };
         if !is_picture {
@@ -211,10 +228,26 @@ impl Agent {
     }
 }
 
+/// Whether a model that refuses for good refuses the picture, and would take another one.
+fn is_about_picture(problem: Option<ModelProblem>) -> bool {
+    match problem {
+        None | Some(ModelProblem::RequestRejected | ModelProblem::Garbled) => true,
+        Some(
+            ModelProblem::Unreachable
+            | ModelProblem::TimedOut
+            | ModelProblem::KeyRefused
+            | ModelProblem::KeyMissing
+            | ModelProblem::UnknownModel
+            | ModelProblem::NoFunds
+            | ModelProblem::Overloaded,
+        ) => false,
+    }
+}
+
 /// The beginning of a text file. `None` if it is no text, or has none.
 fn excerpt(bytes: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
-    let text = to_visible_text(text.trim_start_matches('\u{feff}'));
+    let text = charset::decode_text(bytes).filter(|text| !text.contains('\0'))?;
+    let text = to_visible_text(&text);
     (!is_blank(&text)).then(|| shorten(text.trim(), MAX_EXCERPT_CHARS))
 }
 
@@ -239,6 +272,12 @@ mod tests {
             ("a\0b".as_bytes(), None),
             (" \n\u{200b}".as_bytes(), None),
             (&[0xff, 0xfe, 0x41][..], None),
+            (&b"\xff\xfea\0,\0b\0"[..], Some("a,b")),
+            (&b"\xfe\xff\x76\xf8"[..], Some("相")),
+            (&b"\x91\x8a\x92\xc6\x82\xf0,1"[..], Some("相槌を,1")),
+            // Not everything that could be Shift_JIS is.
+            (&b"r\xe9sum"[..], None),
+            (&b"\x80\xa0\xff\xfd"[..], None),
         ] {
             assert_eq!(excerpt(bytes).as_deref(), expected);
         }

@@ -1,8 +1,8 @@
-//! The letters of a page: many Japanese pages are still in Shift_JIS or EUC-JP.
+//! The letters of a page or a text file: many Japanese ones are still in Shift_JIS or EUC-JP.
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, SHIFT_JIS, UTF_8};
 
 /// How far into a page its own word on its letters may stand, in bytes, as in browsers.
 const MAX_PRESCAN_BYTES: usize = 1_024;
@@ -16,6 +16,20 @@ pub fn decode<'a>(body: &'a [u8], content_type: &str) -> Cow<'a, str> {
     let named = find_charset(content_type).or_else(in_page);
     let (text, _, _) = named.unwrap_or(UTF_8).decode(body);
     text
+}
+
+/// Decodes a file of which nothing else is known: by its byte order mark (UTF-8 or UTF-16), as UTF-8, or as Shift_JIS, in
+/// which spreadsheets in Japanese are saved. `None` if it is none of them.
+pub fn decode_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
+        return encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..]);
+    }
+    let utf8 = UTF_8.decode_without_bom_handling_and_without_replacement(bytes);
+    utf8.or_else(|| {
+        let text = SHIFT_JIS.decode_without_bom_handling_and_without_replacement(bytes)?;
+        // Other letters with accents may look like it, but give no kana.
+        text.contains(|letter: char| matches!(letter, '\u{3041}'..='\u{30fe}')).then_some(text)
+    })
 }
 
 /// The encoding behind the first `charset=`.

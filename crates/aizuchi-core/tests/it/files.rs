@@ -238,7 +238,7 @@ async fn a_text_file_is_read_as_it_is() {
         let prompt = newest_prompt(&harness);
         let lines = "@Aizuchi why does it fail?\n[file “server.log”, it begins:]\n> 10:00 start\n\
             \\> # not a heading\n\\> **2027-01-15 08:00:00** bob:\n> hi\n\
-            [file “large.log”, it could not be opened]\n";
+            [file “large.log”, nobody has opened it yet]\n";
         assert!(prompt.contains(lines), "{prompt}");
         // What is too large is not even asked for.
         assert_eq!(fetched(&harness), ["F1"]);
@@ -283,23 +283,28 @@ async fn pictures_of_private_channels_are_described_only_where_that_is_allowed()
     .await;
 }
 
-/// What cannot be seen now costs no answer: the model is down, has no money left, or there is no file.
+/// What cannot be seen costs no answer: the model refuses it, or there is no file. What is refused for good is asked once.
 #[tokio::test]
 async fn an_answer_does_without_what_cannot_be_seen() {
     on_every_store(async |store| {
         let (harness, eyes) = seeing(store).await;
         eyes.script.push(PromptVerb::Describe, Err(LlmError::Refused("no".to_owned())));
-        let files = vec![picture("F1", "boat.png"), picture("F2", "beds.png")];
+        harness.platform.files.lock().unwrap().insert("T".to_owned(), b"oars: 2".to_vec());
+        let log = Attachment::new("T", "oars.txt", "text/plain", 7);
+        let files = vec![picture("F1", "boat.png"), picture("F2", "beds.png"), log];
         sends(&harness, "f1", "@Aizuchi look", files).await;
         harness.pass(10).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
-        // The second picture would have failed in the same way.
+        // The second picture would have failed in the same way, and text needs no model.
         assert_eq!(eyes.verbs(), "describe");
+        assert!(newest_prompt(&harness).contains("oars: 2"));
         sends(&harness, "f2", "@Aizuchi and this?", vec![picture("F3", "gone.png")]).await;
         harness.pass(10).await;
         let prompt = newest_prompt(&harness);
         assert!(prompt.contains("[picture “gone.png”, nobody has described it yet]"), "{prompt}");
-        assert!(prompt.contains("[picture “boat.png”: A boat."), "{prompt}");
+        assert!(prompt.contains("[picture “boat.png”, it could not be opened]"), "{prompt}");
+        assert!(prompt.contains("[picture “beds.png”: A boat."), "{prompt}");
+        assert_eq!(eyes.verbs(), "describe describe");
     })
     .await;
 }
