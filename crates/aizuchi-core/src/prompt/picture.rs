@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// What a picture takes of a model's context, about: providers scale larger ones down to this.
-pub const PICTURE_TOKENS: u64 = 1_600;
+/// What a picture takes of a model's context at most, about: providers scale larger ones down to this or less. An estimate
+/// that is too low would go over a budget.
+pub const PICTURE_TOKENS: u64 = 5_000;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
