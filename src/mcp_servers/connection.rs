@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use process_wrap::tokio::CommandWrap;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{
     ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, ProtocolVersion, Tool,
@@ -129,10 +130,14 @@ impl Connector {
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }
-        // A Ctrl-C in a terminal is for us: we end it in order. If we are killed, its input ends, and so does it.
-        #[cfg(unix)]
-        command.process_group(0);
         command.kill_on_drop(true);
+        let mut command = CommandWrap::from(command);
+        // A Ctrl-C in a terminal is for us: we end it in order, with what it has started. If we are killed, its input ends, and
+        // so does it.
+        #[cfg(unix)]
+        command.wrap(process_wrap::tokio::ProcessGroup::leader());
+        #[cfg(windows)]
+        command.wrap(process_wrap::tokio::JobObject);
         // What it writes there may repeat what it was asked.
         let (program, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn()?;
         Ok(program)

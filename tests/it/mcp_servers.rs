@@ -251,6 +251,44 @@ async fn a_program_is_started_again_after_it_has_died_and_ended_with_us() {
     assert!(end.exists());
 }
 
+/// A program that is killed takes along what it has started.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_children_of_a_program_end_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let noted = folder.path().join("child");
+    let server = McpServerConfig {
+        command: Some("sh".to_owned()),
+        args: ["-c", "sleep 1000 & echo $! > \"$NOTED\"; wait"].map(str::to_owned).to_vec(),
+        env: [("NOTED".to_owned(), Secret::new(noted.to_str().unwrap()))].into(),
+        ..McpServerConfig::default()
+    };
+    let running = Running::new("garden", server);
+    let child = async {
+        loop {
+            match std::fs::read_to_string(&noted).unwrap_or_default().trim().parse::<u32>() {
+                Ok(child) => break child,
+                Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
+            }
+        }
+    };
+    let child = tokio::time::timeout(TIMEOUT, child).await.unwrap();
+    // Its parent may not have noticed its end.
+    let is_alive = || {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+    };
+    assert!(is_alive());
+    running.shutdown.cancel();
+    running.task.await.unwrap().unwrap();
+    let has_ended = async {
+        while is_alive() {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    };
+    assert!(tokio::time::timeout(TIMEOUT, has_ended).await.is_ok());
+}
+
 #[tokio::test]
 async fn a_check_tells_of_each_server_and_the_program_connects_to_it() {
     let (served, home) = (Home::new(1000.0), Home::new(1000.0));

@@ -49,6 +49,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper_util", &["aizuchi-core/llm", "aizuchi/web"]),
     ("http_body", &["aizuchi/web"]),
     ("rmcp", &["aizuchi/web", "aizuchi/mcp_servers"]),
+    ("process_wrap", &["aizuchi/mcp_servers"]),
     ("getrandom", &["aizuchi/web"]),
     ("rustix", &["aizuchi/app"]),
     ("rust_embed", &["aizuchi/web"]),
