@@ -24,6 +24,7 @@ impl VolatileState {
             Some(DecisionResult::ChoseSilence) => self.after_silence(period, &decision),
             Some(
                 DecisionResult::Reacted
+                | DecisionResult::Proposed
                 | DecisionResult::Dropped
                 | DecisionResult::Muted
                 | DecisionResult::OverBudget
