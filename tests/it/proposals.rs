@@ -35,6 +35,8 @@ async fn words_are_approved_changed_or_declined() {
         "channels:\n  general: {mode: propose, min_confidence: 0.3}\n  random: {mode: propose, min_confidence: 0.3}\n",
     );
     let program = home.start();
+    // The built-in rules can only quote.
+    program.says("bob", "the ladder hangs behind the shed").await;
     let asked = program.says("alice", "does anyone know where the ladder is?").await;
     until_ended(&program, &asked, "proposed").await;
     let open = newest(&program).await;
@@ -69,9 +71,12 @@ async fn words_are_approved_changed_or_declined() {
     assert_eq!(late, (409, json!({ "error": told })));
 
     // Other words are said in place of its own.
-    let text = "does anyone know where the key is?";
-    let body = json!({ "channel": "random", "user": "bob", "text": text });
-    let (_, asked) = program.post(&body).await;
+    let say = async |user: &str, text: &str| {
+        let body = json!({ "channel": "random", "user": user, "text": text });
+        program.post(&body).await.1
+    };
+    say("alice", "the key lies under the flower pot").await;
+    let asked = say("bob", "does anyone know where the key is?").await;
     let asked = asked["id"].as_str().unwrap();
     until_ended(&program, asked, "proposed").await;
     let path = format!("/api/proposals/{}", newest(&program).await["id"]);

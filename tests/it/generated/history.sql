@@ -28,9 +28,9 @@ CREATE UNIQUE INDEX temp.ids_by_n ON ids (n);
 
 -- A decision for each of the last messages, and for others so that all in all there are as many as wanted.
 CREATE TEMP TABLE decided AS
-    SELECT l.*, i.id AS message, (SELECT number FROM counts) + l.n AS id, l.n / c.places % 9 AS kind
+    SELECT l.*, i.id AS message, (SELECT number FROM counts) + l.n AS id, l.n / c.places % 10 AS kind
     FROM lines AS l, counts AS c, size AS s JOIN ids AS i ON i.n = l.n
-    WHERE l.n % max(1, s.messages / s.decisions) = 0 OR l.n >= s.messages - 9 * c.places;
+    WHERE l.n % max(1, s.messages / s.decisions) = 0 OR l.n >= s.messages - 10 * c.places;
 
 INSERT INTO channels (workspace, id, name, visibility)
     SELECT workspace, channel, name, visibility FROM places WHERE true
@@ -61,13 +61,13 @@ INSERT INTO reactions (workspace, channel, message, emoji, user_id, kind, at_ms)
 -- Each way in which a decision ends, in turn. What it wrote is what others say there.
 INSERT INTO decisions (id, workspace, channel, thread, opened_ms, closed_ms, is_addressed, gate, judgment, state, ended,
         why, revision, mode, passed, conversation_state)
-    SELECT d.id, d.workspace, d.channel, '', d.at_ms, CASE WHEN d.kind < 8 THEN d.at_ms + 5000 END, d.kind = 1,
+    SELECT d.id, d.workspace, d.channel, '', d.at_ms, CASE WHEN d.kind <> 8 THEN d.at_ms + 5000 END, d.kind = 1,
         CASE d.kind WHEN 3 THEN 'directed' WHEN 4 THEN 'muted' WHEN 5 THEN 'budget' END,
-        CASE WHEN d.kind IN (0, 1, 2, 7) THEN json_object('should_respond', json(iif(d.kind = 0, 'false', 'true')),
+        CASE WHEN d.kind IN (0, 1, 2, 7, 9) THEN json_object('should_respond', json(iif(d.kind = 0, 'false', 'true')),
             'reason', s.word, 'confidence', 0.8, 'delay_seconds', 0, 'about', d.message) END,
-        CASE WHEN d.kind IN (0, 1, 2, 7) THEN d.id END,
+        CASE WHEN d.kind IN (0, 1, 2, 7, 9) THEN d.id END,
         CASE d.kind WHEN 0 THEN 'chose_silence' WHEN 1 THEN 'spoke' WHEN 2 THEN 'dropped' WHEN 3 THEN 'chose_silence'
-            WHEN 4 THEN 'muted' WHEN 5 THEN 'over_budget' WHEN 6 THEN 'failed' WHEN 7 THEN 'reacted' END,
+            WHEN 4 THEN 'muted' WHEN 5 THEN 'over_budget' WHEN 6 THEN 'failed' WHEN 7 THEN 'reacted' WHEN 9 THEN 'proposed' END,
         s.word, c.revision + 1 + d.n, 'companion', '["own_line","muted"]', 'active'
     FROM decided AS d, counts AS c JOIN said AS s ON s.place = d.place AND s.number = d.turn % d.words;
 INSERT INTO attempts (id, decision, workspace, channel, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens,
@@ -75,12 +75,12 @@ INSERT INTO attempts (id, decision, workspace, channel, verb, at_ms, model, prom
     SELECT d.id, d.id, d.workspace, d.channel, iif(d.kind = 1, 'reply', 'judge'), d.at_ms + 1000, 'openai/large-1', '00ff',
         4000, 1000, 400, 50, 1200, iif(d.kind = 6, 'failed', 'kept'), (SELECT judgment FROM decisions WHERE id = d.id),
         iif(d.kind = 6, 'the provider answers 429: too many requests', NULL), 2500
-    FROM decided AS d WHERE d.kind IN (0, 1, 2, 6, 7);
+    FROM decided AS d WHERE d.kind IN (0, 1, 2, 6, 7, 9);
 INSERT INTO exchanges (attempt, at_ms, prompt, answer, stored_bytes)
     SELECT a.id, a.at_ms, s.word || char(10) || '# ' || s.word || char(10) || s.word, s.word, 100
     FROM decided AS d, counts AS c, size JOIN attempts AS a ON a.id = d.id
     JOIN said AS s ON s.place = d.place AND s.number = d.turn % d.words
-    WHERE a.at_ms > size.now_ms - 86400000 OR d.n >= size.messages - 9 * c.places;
+    WHERE a.at_ms > size.now_ms - 86400000 OR d.n >= size.messages - 10 * c.places;
 INSERT INTO spending (workspace, channel, span, begin_ms, tokens, micros)
     SELECT d.workspace, c.channel, s.span, a.at_ms - a.at_ms % s.length_ms, sum(a.input_tokens + a.output_tokens),
         sum(a.price_micros)
@@ -107,6 +107,19 @@ INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, 
         'said', d.at_ms + 4000, iif(d.kind = 1, 'own-' || d.n, NULL), iif(d.kind = 7, d.message, NULL)
     FROM decided AS d JOIN said AS s ON s.place = d.place AND s.number = d.turn % d.words
     WHERE d.kind IN (1, 7);
+-- What it would say once somebody approves it: the newest of each place is still open.
+INSERT INTO outbox (id, draft, workspace, channel, thread, decision, key, text, notes, state)
+    SELECT d.id, d.id, d.workspace, d.channel, '', d.id, 'key-' || d.n, s.word,
+        json_object('owed', json('[]'), 'about', d.message, 'considered', 1, 'ends', 'spoke', 'why', s.word), 'proposed'
+    FROM decided AS d JOIN said AS s ON s.place = d.place AND s.number = d.turn % d.words
+    WHERE d.kind = 9;
+INSERT INTO proposals (id, workspace, channel, thread, decision, confidence, made_ms, expires_ms, state, decided_by,
+        decided_ms)
+    SELECT d.id, d.workspace, d.channel, '', d.id, 0.8, d.at_ms + 5000, size.now_ms + 86400000,
+        iif(d.n >= size.messages - 10 * c.places, 'open', 'declined'),
+        iif(d.n >= size.messages - 10 * c.places, NULL, w.word), iif(d.n >= size.messages - 10 * c.places, NULL, d.at_ms + 9000)
+    FROM decided AS d, counts AS c, size JOIN words AS w ON w.visibility = 'public' AND w.number = d.turn % c.public
+    WHERE d.kind = 9;
 INSERT INTO decision_marks (decision, workspace, mark, marked_by, at_ms)
     SELECT d.id, d.workspace, CASE d.turn % 3 WHEN 0 THEN 'right' WHEN 1 THEN 'should_have_spoken'
             ELSE 'should_have_kept_silent' END,
@@ -117,7 +130,7 @@ INSERT INTO decision_marks (decision, workspace, mark, marked_by, at_ms)
 INSERT INTO dead_letters (id, decision, workspace, channel, thread, verb, at_ms, attempts, error, text)
     SELECT d.id, d.id, d.workspace, d.channel, '', 'reply', d.at_ms + 5000, 3, 'the provider answers 429', s.word
     FROM decided AS d, counts AS c, size JOIN said AS s ON s.place = d.place AND s.number = d.turn % d.words
-    WHERE d.kind = 6 AND d.n >= size.messages - 9 * c.places;
+    WHERE d.kind = 6 AND d.n >= size.messages - 10 * c.places;
 
 -- The newest open decision of each place waits for a day.
 INSERT INTO steps (workspace, channel, thread, verb, due_ms, ready_ms, decision, is_owed, redrafts, generation, attempts)
@@ -164,6 +177,11 @@ INSERT INTO memos (id, workspace, realm, name, channel, priority, updated_ms, to
     FROM said AS s, counts AS c, size JOIN places AS p ON p.number = s.place WHERE s.number < 40;
 -- In each place: a memo that was changed for a reply, what an operator tried, an order of each kind, and somebody who has
 -- opted out. No text of an order and no name of a model is from the place.
+INSERT INTO standing_orders (workspace, number, version, channel, thread, text, visibility, given_by, given_ms)
+    SELECT p.workspace, 1 + p.number, 1, p.channel, '', s.word, p.visibility, 'U1', size.now_ms - 5000
+    FROM places AS p, size JOIN said AS s ON s.place = p.number AND s.number = 0;
+INSERT INTO standing_order_numbers (workspace, number)
+    SELECT workspace, 1 + max(number) FROM places GROUP BY workspace ON CONFLICT DO NOTHING;
 INSERT INTO old_memos (id, workspace, channel, at_ms, memo_id, memo)
     SELECT c.number + 2 * size.messages + s.place * 100 + 40, p.workspace, p.channel, size.now_ms - 6000,
         c.number + 2 * size.messages + s.place * 100 + s.number,
