@@ -18,7 +18,7 @@ pub mod tools;
 pub mod defer;
 pub mod dispatches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ use crate::agent::files::FileSettings;
 use crate::agent::state::StateCache;
 use crate::agent::tools::ToolSettings;
 use crate::chat::attachment::ReadAttachment;
-use crate::chat::{ConversationId, Visibility, WorkspaceId};
+use crate::chat::{Channel, ChannelId, ConversationId, Visibility, WorkspaceId};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
@@ -372,13 +372,13 @@ impl Agent {
             ContextWindow { intervention_messages, ..self.settings.limits.window(self.now()) };
         let mut context = self.store.context(conversation, &window).await?;
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
-        self.leave_out_memories(&mut context);
+        self.leave_out_memories(&mut context).await?;
         Ok(context)
     }
 
     /// Takes out what is remembered, where the channel is to know nothing of it, and what was remembered of other such
     /// channels.
-    fn leave_out_memories(&self, context: &mut Context) {
+    async fn leave_out_memories(&self, context: &mut Context) -> Result<(), StoreError> {
         let rulebook = self.rulebook();
         let name = &context.conversation_history.channel_name;
         if !rulebook.remembers(&context.conversation.channel, name, context.visibility) {
@@ -392,6 +392,25 @@ impl Agent {
                 (channel.long_term_memory, channel.short_term_memory) = (None, None);
             }
         }
+        let left_out = self.channels_without_memory(&context.conversation.workspace).await?;
+        for memos in [&mut context.important_memos, &mut context.recent_memos] {
+            memos.retain(|memo| !left_out.contains(&memo.channel));
+        }
+        Ok(())
+    }
+
+    /// The channels that are not remembered, of which there may be memos from before.
+    async fn channels_without_memory(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<HashSet<ChannelId>, StoreError> {
+        let rulebook = self.rulebook();
+        if !rulebook.may_leave_out_memories() {
+            return Ok(HashSet::new());
+        }
+        let channels = self.command_answers.archive.channels(workspace).await?.into_iter();
+        let is_left_out = |it: &Channel| !rulebook.remembers(&it.id, &it.name, it.visibility);
+        Ok(channels.filter(is_left_out).map(|channel| channel.id).collect())
     }
 
     /// The persona that a mind plays in a channel.

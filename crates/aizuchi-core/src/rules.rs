@@ -354,6 +354,12 @@ impl Rulebook {
         rules.any(|rules| rules.tolerance.is_some())
     }
 
+    /// Whether there may be channels that are not remembered.
+    pub fn may_leave_out_memories(&self) -> bool {
+        let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
+        rules.any(|rules| rules.memory == MemoryRule::Off)
+    }
+
     /// Whether what is said in a channel is remembered.
     pub fn remembers(&self, channel: &ChannelId, name: &str, visibility: Visibility) -> bool {
         self.channel_rules(channel, name, visibility).memory == MemoryRule::On

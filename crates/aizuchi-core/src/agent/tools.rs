@@ -115,7 +115,9 @@ impl Agent {
         if offered.is_empty() && external.specs().is_empty() {
             return Ok(None);
         }
-        let memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
+        let mut memos = self.store.memos(&conversation.workspace, &conversation.channel).await?;
+        let left_out = self.channels_without_memory(&conversation.workspace).await?;
+        memos.retain(|(_, memo)| !left_out.contains(&memo.channel));
         let asking = requesting_user(context);
         let person = asking.clone().map(|user| (conversation.workspace.clone(), user));
         let web = WebSession::new(tools.web.clone(), self.clock.clone(), deadline, person);

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ChannelId, UserId};
+use aizuchi_core::chat::{ChannelId, UserId, Visibility};
+use aizuchi_core::memo::Memo;
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::tool::ToolSpec;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{
     ChannelRules, MemoryRule, PersonaRule, PostTiming, Rulebook, TimingRules, ToolRule,
 };
+use aizuchi_core::store::Order;
 use jiff::tz::TimeZone;
 
 use aizuchi_harness::harness::{
@@ -23,6 +25,23 @@ const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answer
 fn garden(rules: ChannelRules) -> HarnessOptions {
     let channels = [("#garden".to_owned(), rules)].into();
     HarnessOptions::from_rulebook(Rulebook { channels, ..Rulebook::default() })
+}
+
+/// A memo of what was said in a public channel.
+fn import_memo(channel: &str, content: &str) -> Order {
+    let memo = Memo {
+        name: content.to_owned(),
+        content: content.to_owned(),
+        priority: 5,
+        tags: Vec::new(),
+        detail: None,
+        created: at(0),
+        updated: at(0),
+        channel: ChannelId::new(channel),
+        visibility: Visibility::Public,
+        said_by: None,
+    };
+    Order::ImportMemo { workspace: workspace(), memo: Box::new(memo) }
 }
 
 /// A mention in `garden` and one in `kitchen`, and the prompts of the replies.
@@ -121,6 +140,9 @@ async fn a_channel_is_left_out_of_memory() {
         let options =
             HarnessOptions { memory: Some(memory.clone()), tools, ..garden(rules.clone()) };
         let harness = Harness::new(store).await.with_options(options);
+        // Noted before it was left out.
+        harness.order(import_memo("garden", "the hose is blue")).await;
+        harness.order(import_memo("kitchen", "the pot is red")).await;
         harness.says("alice", "the roses are ill").await;
         harness.says_in(top_level("kitchen"), "alice", "the soup is hot").await;
         harness.pass(3 * HOUR).await;
@@ -135,6 +157,8 @@ async fn a_channel_is_left_out_of_memory() {
         assert_eq!(garden.tools, []);
         assert!(kitchen.text.contains("the soup is hot"), "{}", kitchen.text);
         assert!(!kitchen.text.contains("the roses are ill"), "{}", kitchen.text);
+        assert!(kitchen.text.contains("the pot is red"), "{}", kitchen.text);
+        assert!(!kitchen.text.contains("the hose is blue"), "{}", kitchen.text);
     })
     .await;
 }
