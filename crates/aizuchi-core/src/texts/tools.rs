@@ -76,6 +76,13 @@ texts! {
     tool_unavailable:
         "The tool cannot be reached right now. Answer with what you have."
         / "いまはこのツールを使えません。いまある情報で答えてください。";
+    tool_called_before:
+        "This was called with the same arguments for this answer already, so it was not done again. Use "
+        "what came of it."
+        / "この返信のために、同じ引数ですでに呼び出したので、もう一度は実行していません。その結果を使ってください。";
+    tool_calls_used_up:
+        "No further tool can be called for this answer. Answer with what you have."
+        / "この返信のためにツールを呼び出せる回数を使い切りました。いまある情報で答えてください。";
     tool_said_nothing: "The tool has nothing to say to that." / "ツールの結果は空でした。";
     tool_failed: "The tool says that it failed:" / "ツールがエラーを返しました:";
     answer_cut: "(The rest is left out.)" / "（以下は省略しました）";

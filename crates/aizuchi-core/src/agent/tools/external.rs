@@ -1,6 +1,7 @@
 //! The operator's own tools, as one reply may use them. What they answer is quoted and cut to fit, and the secrets of this
 //! installation are not sent to them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,10 +20,15 @@ use crate::prompt::tool::{ToolCall, ToolSpec, spec_tokens};
 use crate::rules::ToolRule;
 use crate::texts;
 
+/// How many calls one reply may make.
+const MAX_CALLS_PER_REPLY: usize = 12;
+
 /// The tools outside the store, as one reply may use them.
 pub struct ExternalSession {
     tools: Option<Arc<dyn ExternalTools>>,
     offered: Vec<ToolSpec>,
+    /// The calls that were made, by tool and arguments.
+    called: HashSet<String>,
     clock: Clock,
     /// When the last call has to end: the rest of the time is for the model's answer.
     deadline: Timestamp,
@@ -31,7 +37,8 @@ pub struct ExternalSession {
 impl ExternalSession {
     /// Without any tool.
     pub fn none(clock: Clock) -> Self {
-        Self { tools: None, offered: Vec::new(), clock, deadline: Timestamp::UNIX_EPOCH }
+        let deadline = Timestamp::UNIX_EPOCH;
+        Self { tools: None, offered: Vec::new(), called: HashSet::new(), clock, deadline }
     }
 
     /// The tools for a reply in this place that its channel allows, as many as fit into `most_tokens`.
@@ -50,7 +57,7 @@ impl ExternalSession {
                 offered.pop();
             }
         }
-        Self { tools: Some(tools), offered, clock, deadline }
+        Self { tools: Some(tools), offered, called: HashSet::new(), clock, deadline }
     }
 
     pub fn specs(&self) -> &[ToolSpec] {
@@ -59,6 +66,24 @@ impl ExternalSession {
 
     pub fn has(&self, name: &str) -> bool {
         self.offered.iter().any(|tool| tool.name == name)
+    }
+
+    /// Notes a call. Returns why it is not made, as the model is told: a tool that writes must not do the same twice.
+    fn refuse(
+        &mut self,
+        name: &str,
+        arguments: &Value,
+        language: Language,
+    ) -> Option<&'static str> {
+        let call = format!("{name} {arguments}");
+        if self.called.contains(&call) {
+            return Some(texts::tools::tool_called_before(language));
+        }
+        if self.called.len() >= MAX_CALLS_PER_REPLY {
+            return Some(texts::tools::tool_calls_used_up(language));
+        }
+        self.called.insert(call);
+        None
     }
 
     async fn call(
@@ -81,17 +106,25 @@ fn to_spec(tool: &ExternalTool) -> ToolSpec {
     ToolSpec {
         name: tool.name.to_string().into(),
         description: to_inert_line(&tool.description).into(),
-        parameters: to_inert_value(&tool.parameters),
+        parameters: to_inert_schema(&tool.parameters),
     }
 }
 
-fn to_inert_value(value: &Value) -> Value {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        Value::String(text) => Value::String(to_inert_line(text)),
-        Value::Array(list) => list.iter().map(to_inert_value).collect(),
+/// What a schema says in words is made inert. Its other texts have a meaning, such as the values that an argument may have.
+fn to_inert_schema(schema: &Value) -> Value {
+    match schema {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
+        Value::Array(list) => list.iter().map(to_inert_schema).collect(),
         Value::Object(fields) => {
-            let inert = fields.iter().map(|(name, value)| (name.clone(), to_inert_value(value)));
+            let inert = fields.iter().map(|(name, value)| {
+                let value = match value {
+                    Value::String(text) if ["description", "title"].contains(&name.as_str()) => {
+                        Value::String(to_inert_line(text))
+                    }
+                    other => to_inert_schema(other),
+                };
+                (name.clone(), value)
+            });
             Value::Object(inert.collect())
         }
     }
@@ -104,12 +137,21 @@ impl Toolbox {
         tokens_left: u64,
     ) -> Result<String, ToolCallError> {
         let language = self.language;
-        let arguments = arguments_object(&call.arguments)?;
-        if self.secrets.has_secret(&call.arguments.to_string()) {
+        let arguments = Value::Object(arguments_object(&call.arguments)?);
+        let mut asked = KnownUrls::default();
+        let mut has_secret = self.secrets.has_secret(&arguments.to_string());
+        // In JSON a secret with quotation marks looks otherwise.
+        for_each_text(&arguments, &mut |text: &str| {
+            asked.add(text);
+            has_secret |= self.secrets.has_secret(text);
+        });
+        if has_secret {
             return Ok(texts::tools::secret_not_sent(language).to_owned());
         }
-        let mut asked = KnownUrls::default();
-        arguments.values().for_each(|value| add_urls(&mut asked, value));
+        if let Some(why) = self.external.refuse(&call.name, &arguments, language) {
+            return Ok(why.to_owned());
+        }
+        let arguments = arguments_object(&arguments)?;
         let answer = match self.external.call(&call.name, arguments).await {
             Ok(answer) => answer,
             Err(ExternalToolError::TimedOut) => {
@@ -136,16 +178,16 @@ impl Toolbox {
     }
 }
 
-/// Adds the URLs of the texts of a value.
-fn add_urls(urls: &mut KnownUrls, value: &Value) {
+/// Looks at each text in a value, and at each name.
+fn for_each_text(value: &Value, look: &mut dyn FnMut(&str)) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        Value::String(text) => urls.add(text),
-        Value::Array(list) => list.iter().for_each(|value| add_urls(urls, value)),
+        Value::String(text) => look(text),
+        Value::Array(list) => list.iter().for_each(|value| for_each_text(value, look)),
         Value::Object(fields) => {
             for (name, value) in fields {
-                urls.add(name);
-                add_urls(urls, value);
+                look(name);
+                for_each_text(value, look);
             }
         }
     }
