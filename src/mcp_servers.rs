@@ -33,6 +33,8 @@ use aizuchi_core::metrics::{ExternalCallEnd, Metrics};
 
 /// How often the tools are listed, for servers that do not say when they change.
 const RELIST_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
+/// The shortest time between two listings, however often a server says that its tools have changed.
+const SHORTEST_RELIST_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 /// The first and the longest wait before a server is connected again.
 const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(2);
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
@@ -214,6 +216,7 @@ impl McpServer {
         let (peer, stop) = (connection.peer().clone(), connection.cancellation_token());
         let mut end = pin!(connection.waiting());
         let ended = loop {
+            let earliest = self.clock.now() + SHORTEST_RELIST_INTERVAL;
             tokio::select! {
                 () = shutdown.cancelled() => break Ok(()),
                 _ = &mut end => return Err(ConnectError::Gone),
@@ -226,6 +229,11 @@ impl McpServer {
                 _ = &mut end => return Err(ConnectError::Gone),
                 () = self.changed.notified() => {}
                 () = self.clock.sleep_until(self.clock.now() + RELIST_INTERVAL) => {}
+            }
+            tokio::select! {
+                () = shutdown.cancelled() => break Ok(()),
+                _ = &mut end => return Err(ConnectError::Gone),
+                () = self.clock.sleep_until(earliest) => {}
             }
         };
         stop.cancel();

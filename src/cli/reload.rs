@@ -53,7 +53,7 @@ impl Reload<'_> {
             .collect::<anyhow::Result<_>>()?;
         self.levels.replace(&config.logging)?;
         self.live.models.renew_keys(&config)?;
-        config.secrets().for_each(|secret| self.live.secrets.learn(secret.expose()));
+        config.secrets().for_each(|secret| self.live.secrets.learn(secret));
         self.live.authenticator.renew_tokens(&config.http);
         self.live.rulebook.replace(config.with_room_for_models().app_rulebook());
         for (current, prompts) in prompts {

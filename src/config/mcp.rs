@@ -11,8 +11,8 @@ use crate::config::values::{BoundedInteger, WebUrl};
 use aizuchi_core::chat::Visibility;
 use aizuchi_core::external_tools::ReplyPlace;
 
-/// Parts of the names of variables that hold keys.
-const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+/// What may stand before the key in a header.
+const SCHEMES: [&str; 2] = ["Bearer ", "Basic "];
 /// The headers that the protocol sets itself.
 const OWN_HEADERS: [&str; 6] =
     ["accept", "content-length", "content-type", "host", "last-event-id", "mcp-session-id"];
@@ -36,7 +36,8 @@ pub struct McpServerConfig {
     pub command: Option<String>,
     /// The program's arguments.
     pub args: Vec<String>,
-    /// The program's environment variables. Besides these it gets only ones like `PATH`, `HOME` and `LANG`.
+    /// The program's environment variables. Besides these it gets only ones like `PATH`, `HOME` and `LANG`. Values of eight
+    /// letters or more count as secrets.
     pub env: BTreeMap<String, Secret>,
     /// The address of a server that speaks the protocol over HTTP.
     pub url: Option<WebUrl>,
@@ -66,15 +67,24 @@ impl McpConfig {
         used.map(|(name, server)| (name.0.as_str(), server))
     }
 
-    /// All headers, and the variables whose names say that they hold a key.
-    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+    /// All that may hold a key: headers, also without the scheme before it, variables, and what a query says.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.servers.values().flat_map(|server| {
-            let is_key = |name: &str| {
-                let name = name.to_ascii_uppercase();
-                SECRET_NAMES.iter().any(|part| name.contains(part))
-            };
-            let keys = server.env.iter().filter(move |(name, _)| is_key(name));
-            server.headers.values().chain(keys.map(|(_, value)| value))
+            let headers = server.headers.values().map(Secret::expose);
+            let without_scheme = headers.clone().filter_map(|value| {
+                let is_before = |scheme: &&&str| {
+                    value
+                        .get(..scheme.len())
+                        .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+                };
+                let scheme = SCHEMES.iter().find(is_before)?;
+                Some(value[scheme.len()..].trim())
+            });
+            let variables = server.env.values().map(Secret::expose);
+            let query = server.url.as_ref().and_then(|url| Some(url.0.split_once('?')?.1));
+            let query = query.map_or("", |query| query.split('#').next().unwrap_or_default());
+            let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
+            headers.chain(without_scheme).chain(variables).chain(values)
         })
     }
 }
@@ -187,6 +197,27 @@ mod tests {
             let places = [Visibility::Public, Visibility::Private, Visibility::Direct];
             assert_eq!(places.map(|place| is_for(&server, place)), expected, "{server:?}");
         }
+    }
+
+    #[test]
+    fn keys_are_known_wherever_they_stand() {
+        let headers = [("Authorization", "Bearer a-key-in-a-header"), ("X-Key", "another-key")];
+        let server = McpServerConfig {
+            headers: headers.map(|(name, value)| (name.to_owned(), Secret::new(value))).into(),
+            env: [("DATABASE_URL".to_owned(), Secret::new("a-variable"))].into(),
+            url: Some(WebUrl("https://tracker.example/mcp?key=in-the-query&b#c".to_owned())),
+            ..Default::default()
+        };
+        let servers = [(ServerName("tracker".to_owned()), server)].into();
+        let config = McpConfig { servers };
+        let expected = [
+            "Bearer a-key-in-a-header",
+            "another-key",
+            "a-key-in-a-header",
+            "a-variable",
+            "in-the-query",
+        ];
+        assert_eq!(config.secrets().collect::<Vec<_>>(), expected);
     }
 
     #[test]

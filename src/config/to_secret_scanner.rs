@@ -7,11 +7,11 @@ use aizuchi_core::outgoing::secrets::SecretScanner;
 
 impl Config {
     pub fn secret_scanner(&self) -> SecretScanner {
-        SecretScanner::new(self.secrets().map(Secret::expose))
+        SecretScanner::new(self.secrets())
     }
 
     /// All keys and tokens.
-    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let slack = self.slack.iter().flat_map(|slack| {
             let bot_token = slack.bot_token.iter().map(|token| &token.0);
             let app_token = slack.app_token.iter().map(|token| &token.0);
@@ -22,8 +22,8 @@ impl Config {
         let named = self.http.tokens.iter().map(|named| &named.token.0);
         let http = self.http.token.iter().map(|token| &token.0).chain(named);
         let search = self.tools.web_search.iter().flat_map(|search| &search.api_key);
-        let mcp = self.tools.mcp.secrets();
-        slack.chain(discord).chain(http).chain(search).chain(mcp).chain(self.minds.keys())
+        let secrets = slack.chain(discord).chain(http).chain(search).chain(self.minds.keys());
+        secrets.map(Secret::expose).chain(self.tools.mcp.secrets())
     }
 }
 

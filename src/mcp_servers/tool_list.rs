@@ -14,6 +14,8 @@ use aizuchi_core::external_tools::ExternalTool;
 const MAX_NAME: usize = 64;
 /// Longer descriptions are cut off, in characters.
 const MAX_DESCRIPTION: usize = 1000;
+/// More tools of a server are not kept.
+const MAX_TOOLS: usize = 100;
 /// The longest description of a tool's arguments, in bytes.
 const MAX_SCHEMA_BYTES: usize = 8 * 1024;
 
@@ -47,6 +49,8 @@ pub enum LeftOut {
     Schema,
     /// An argument has a name that not all providers take.
     Arguments,
+    /// There are too many before it.
+    Surplus,
 }
 
 impl ToolList {
@@ -79,6 +83,7 @@ impl ToolList {
             LeftOut::Name,
             LeftOut::Schema,
             LeftOut::Arguments,
+            LeftOut::Surplus,
         ];
         for why in reasons {
             let left_out = self.left_out.iter().filter(|(_, reason)| *reason == why);
@@ -112,6 +117,9 @@ impl ToolList {
             }
             None if !is_read_only => return Err(LeftOut::MayWrite),
             Some(_) | None => {}
+        }
+        if self.allowed.len() >= MAX_TOOLS {
+            return Err(LeftOut::Surplus);
         }
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
         let plain = |letter: char| if is_plain(letter) { letter } else { '_' };
@@ -147,6 +155,7 @@ impl LeftOut {
             LeftOut::Name => "with names that models cannot be given",
             LeftOut::Schema => "with arguments that are described at too great length",
             LeftOut::Arguments => "with names of arguments that models cannot be given",
+            LeftOut::Surplus => "beyond the first 100",
         }
     }
 }
@@ -230,6 +239,18 @@ mod tests {
         assert_eq!(names(&list), expected);
         let left_out = ["issues/find", long, ""].map(|name| (name.to_owned(), LeftOut::Name));
         assert_eq!(list.left_out, left_out);
+    }
+
+    #[test]
+    fn no_more_tools_are_kept_than_anybody_needs() {
+        let tools = (0..MAX_TOOLS + 1).map(|number| {
+            let name = format!("find{number}");
+            Tool::new(name, "does something", Map::new())
+                .with_annotations(ToolAnnotations::new().read_only(true))
+        });
+        let list = ToolList::new("tracker", tools.collect(), None);
+        assert_eq!(list.allowed.len(), MAX_TOOLS);
+        assert_eq!(list.left_out, [("find100".to_owned(), LeftOut::Surplus)]);
     }
 
     #[test]
