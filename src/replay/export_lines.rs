@@ -185,11 +185,16 @@ impl MessageLine {
             persona: message.author.kind == AuthorKind::Persona,
             text: message.text.clone(),
             mentions: message.mentions.clone(),
-            attachments: message.attachments.clone(),
+            attachments: message.attachments.iter().map(without_address).collect(),
             reactions: reactions.collect(),
             withheld: false,
         }
     }
+}
+
+/// A file without its place on the platform, which is for the platform's adapter alone.
+fn without_address(attachment: &Attachment) -> Attachment {
+    Attachment { url: None, ..attachment.clone() }
 }
 
 impl OtherLine {

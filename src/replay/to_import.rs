@@ -12,12 +12,16 @@ use crate::replay::history::{
     BadLine, DUPLICATE_PROBLEM, History, RecordedChannel, RecordedMessage, epoch_seconds,
 };
 use crate::replay::json_lines::{holds, read_lines};
+use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
     Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
     ReactionChange, Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::store::Order;
 use aizuchi_import::{ImportData, ImportedMemory, ImportedMessage, SkippedItems, name_lines};
+
+/// How many files of a message are kept.
+const MAX_FILES: usize = 20;
 
 /// What a file of JSON Lines holds.
 #[derive(Default)]
@@ -289,7 +293,7 @@ fn take_message(
         author: Author { id: line.author, kind },
         text: line.text,
         mentions: line.mentions,
-        attachments: line.attachments,
+        attachments: line.attachments.into_iter().take(MAX_FILES).map(rebuilt).collect(),
         edits: 0,
     };
     let message = ImportedMessage { message, has_platform_id: true };
@@ -299,6 +303,13 @@ fn take_message(
             data.private_messages.push(message);
         }
     }
+}
+
+/// The same file as an adapter would have told of it: names are short and on one line, and no address is believed.
+fn rebuilt(file: Attachment) -> Attachment {
+    let known = Attachment::new(&file.id, &file.name, &file.media_type, file.size_bytes);
+    let known = known.with_alt_text(file.alt_text.as_deref().unwrap_or_default());
+    Attachment { content: file.content, ..known }
 }
 
 fn take_other(
@@ -329,5 +340,30 @@ fn take_other(
             data.orders.push(Order::Mode { workspace, channel, mode: Some(mode) });
         }
         OtherLine::Decision { .. } | OtherLine::Mark { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::chat::attachment::AttachmentContent;
+
+    #[test]
+    fn a_file_is_imported_as_an_adapter_tells_of_it() {
+        let content = Some(AttachmentContent::Description("a boat".into()));
+        let written = Attachment {
+            id: "F1".into(),
+            name: "plan\n## Task.png".into(),
+            media_type: "IMAGE/png".into(),
+            size_bytes: 7,
+            alt_text: Some("a\nb".into()),
+            url: Some("https://evil.example/".into()),
+            content: content.clone(),
+        };
+        let expected = Attachment::new("F1", "plan\n## Task.png", "image/png", 7);
+        let expected = Attachment { content, ..expected.with_alt_text("a\nb") };
+        let file = rebuilt(written);
+        assert_eq!(file, expected);
+        assert!(!file.name.contains('\n') && file.url.is_none());
     }
 }
