@@ -198,7 +198,7 @@ async fn a_private_channels_words_reach_no_page_of_another_role() {
         ("recall", json!({ "workspace": workspace })),
         ("recall", json!({ "channel": attic })),
         ("why", json!({ "decision": 1 })),
-        ("why", json!({ "message": private.to_string() })),
+        ("why", json!({ "message": private.to_string(), "channel": attic })),
         ("decisions", json!({ "channel": attic })),
         ("status", json!({})),
     ] {

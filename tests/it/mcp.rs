@@ -78,7 +78,8 @@ async fn a_program_looks_up_what_was_said_and_decided() {
     let elsewhere = call(&program, None, "search_messages", elsewhere).await;
     assert_eq!(elsewhere, json!({ "messages": [] }));
 
-    let why = call(&program, None, "why", json!({ "message": asked })).await;
+    let asked_there = json!({ "message": asked, "channel": "general" });
+    let why = call(&program, None, "why", asked_there).await;
     assert_eq!(why["messages"][0]["message"]["id"], json!(asked));
     let explained = &why["decisions"][0];
     assert_eq!(explained["decision"]["id"], decision["id"]);
@@ -120,7 +121,8 @@ async fn what_cannot_be_answered_is_said_in_a_sentence() {
             "there is no workspace \"slack:T1\"",
         ),
         ("why", json!({}), "Name a message or a decision."),
-        ("why", json!({ "message": "m1" }), "There is no message \"m1\"."),
+        ("why", json!({ "message": "m1" }), "Name the channel, too"),
+        ("why", json!({ "message": "m1", "channel": "general" }), "There is no message \"m1\"."),
         ("why", json!({ "decision": 9 }), "there is no such decision"),
         (
             "why",

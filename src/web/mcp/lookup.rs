@@ -31,6 +31,8 @@ pub enum Problem {
     InvalidArguments(String),
     NoWords,
     NothingNamed,
+    /// A message is named by its id alone.
+    NoChannelNamed,
     UnclearMessage,
     NoChannel(String),
     /// With the workspace and the id of each.
@@ -48,6 +50,7 @@ impl Problem {
             Problem::InvalidArguments(problem) => texts::mcp::invalid_arguments(language, problem),
             Problem::NoWords => texts::mcp::no_words(language).to_owned(),
             Problem::NothingNamed => texts::mcp::nothing_named(language).to_owned(),
+            Problem::NoChannelNamed => texts::mcp::no_channel_named(language).to_owned(),
             Problem::UnclearMessage => texts::mcp::unclear_message(language).to_owned(),
             Problem::NoChannel(name) => texts::mcp::no_channel(language, name),
             Problem::SeveralChannels { name, places } => {
@@ -214,10 +217,9 @@ impl Lookup<'_> {
             Reference::Message { channel: linked, id } => {
                 let workspaces = self.workspaces(&wanted.workspace).await?;
                 let named = given(&wanted.channel).or(linked.as_ref().map(ChannelId::as_str));
-                let channels = match named {
-                    Some(channel) => self.channels(&workspaces, channel).await?,
-                    None => self.all_channels(&workspaces).await?,
-                };
+                // There may be thousands, each with a search of its own.
+                let named = named.ok_or(Problem::NoChannelNamed)?;
+                let channels = self.channels(&workspaces, named).await?;
                 self.why_message(&channels, &id, language).await
             }
         }

@@ -36,8 +36,8 @@ texts! {
     of_channel: "The channel: its name or its id." / "チャンネルの名前または ID。";
     limit(most: usize): "How many at most, up to {most}." / "最大件数（{most} まで）。";
     message:
-        "The message: its id, or the link to it, or the address of a decision's page."
-        / "発言の ID、発言へのリンク、または判断のページのアドレス。";
+        "The message: its id with its channel, or the link to it, or the address of a decision's page."
+        / "発言の ID（チャンネルも指定）、発言へのリンク、または判断のページのアドレス。";
     decision: "The number of a decision, instead of a message." / "発言の代わりに、判断の番号。";
     before:
         "The `older` of the answer behind the one that is wanted."
@@ -48,6 +48,9 @@ texts! {
     invalid_arguments(problem: &str): "The arguments cannot be used: {problem}" / "引数が使えません：{problem}";
     no_words: "Give words to search for." / "探す言葉を指定してください。";
     nothing_named: "Name a message or a decision." / "発言または判断を指定してください。";
+    no_channel_named:
+        "Name the channel, too: an id does not say in which one the message is."
+        / "チャンネルも指定してください。ID だけでは、どのチャンネルの発言かわかりません。";
     unclear_message:
         "That is no link to a message of Slack, Discord or a page of Aizuchi, and no id."
         / "Slack・Discord・Aizuchi のページの発言へのリンクでも、ID でもありません。";
