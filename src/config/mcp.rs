@@ -80,7 +80,10 @@ impl McpConfig {
                 let scheme = SCHEMES.iter().find(is_before)?;
                 Some(value[scheme.len()..].trim())
             });
-            let variables = server.env.values().map(Secret::expose);
+            // A plain word, like `production`, is no key, and may well be said.
+            let is_word = |value: &&str| value.bytes().all(|byte| byte.is_ascii_lowercase());
+            let variables =
+                server.env.values().map(Secret::expose).filter(move |value| !is_word(value));
             let query = server.url.as_ref().and_then(|url| Some(url.0.split_once('?')?.1));
             let query = query.map_or("", |query| query.split('#').next().unwrap_or_default());
             let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));

@@ -116,7 +116,8 @@ mod tests {
 
     /// As many labels of a confidence, one in `unwelcome_every` of them unwelcome; 0: none.
     fn repeated(confidence: f64, count: usize, unwelcome_every: usize) -> Vec<Label> {
-        let is_welcome = |number: usize| unwelcome_every == 0 || number % unwelcome_every != 0;
+        let is_welcome =
+            |number: usize| unwelcome_every == 0 || !number.is_multiple_of(unwelcome_every);
         (0..count).map(|number| Label { confidence, is_welcome: is_welcome(number) }).collect()
     }
 
