@@ -139,7 +139,10 @@ fn english(page: &str) -> Vec<&str> {
         let words: Vec<&str> = text.split_whitespace().collect();
         words.windows(2).any(|pair| pair.iter().all(|word| is_word(word)))
     };
-    texts.filter(in_english).filter(|text| !text.starts_with("aizuchi why ")).collect()
+    // What is typed in a terminal is the same in every language.
+    let is_command =
+        |text: &str| ["aizuchi why ", "aizuchi report "].iter().any(|it| text.starts_with(it));
+    texts.filter(in_english).filter(|text| !is_command(text)).collect()
 }
 
 #[test]
