@@ -1128,12 +1128,22 @@ statements! {
                 (SELECT m.author, m.text FROM messages AS m INDEXED BY messages_by_decision
                  WHERE m.decision = d.id AND m.deleted_ms IS NULL AND m.withheld = 0
                  ORDER BY m.at_ms DESC, m.id DESC LIMIT 5) AS part) AS covered,
-            (SELECT m.at_ms - n.at_ms FROM messages AS m INDEXED BY messages_in_order
-             WHERE m.workspace = n.workspace AND m.channel = n.channel AND m.thread IN (d.thread, n.id)
-                AND m.at_ms >= n.at_ms AND (m.thread = n.id OR m.at_ms <= n.at_ms + 3600000)
-                AND m.author_kind = 'human' AND m.author <> n.author AND m.deleted_ms IS NULL
-                AND m.decision IS DISTINCT FROM d.id
-             ORDER BY m.at_ms, m.id LIMIT 1) AS answered_ms
+            (SELECT min(at_ms) FROM
+                (SELECT at_ms FROM
+                    (SELECT m.at_ms FROM messages AS m INDEXED BY messages_in_order
+                     WHERE m.workspace = n.workspace AND m.channel = n.channel AND m.thread = d.thread
+                        AND m.at_ms >= n.at_ms AND m.at_ms <= n.at_ms + 3600000
+                        AND m.author_kind = 'human' AND m.author <> n.author AND m.deleted_ms IS NULL
+                        AND m.decision IS DISTINCT FROM d.id
+                     ORDER BY m.at_ms, m.id LIMIT 1) AS beside
+                 UNION ALL
+                 SELECT at_ms FROM
+                    (SELECT m.at_ms FROM messages AS m INDEXED BY messages_in_order
+                     WHERE m.workspace = n.workspace AND m.channel = n.channel AND m.thread = n.id
+                        AND m.at_ms >= n.at_ms
+                        AND m.author_kind = 'human' AND m.author <> n.author AND m.deleted_ms IS NULL
+                        AND m.decision IS DISTINCT FROM d.id
+                     ORDER BY m.at_ms, m.id LIMIT 1) AS below) AS part) - n.at_ms AS answered_ms
         FROM (SELECT c.id, c.workspace, c.channel, c.thread, c.judgment, c.closed_ms,
                 (c.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day,
                 (SELECT p.id FROM messages AS p INDEXED BY messages_by_decision
