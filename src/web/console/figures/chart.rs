@@ -1,4 +1,7 @@
 //! A chart of stacked bars, one for each day, in a drawing that is stretched to the place that it has; and its table.
+//!
+//! It is drawn here, since the chart libraries write colors, fonts and sizes into the drawing: the page's security policy lets no
+//! inline style in, dark colors come from its style sheet, and a phone needs a drawing that stretches.
 
 use std::sync::Arc;
 
