@@ -31,6 +31,8 @@ pub struct PeriodFigures {
     /// Of the channels in which somebody answered.
     pub delays: Vec<ChannelDelays>,
     pub marks: Vec<DecisionMark>,
+    /// The days of the longest period, oldest first: what is learned rests on more than what is shown.
+    pub longest: Vec<(Day, Arc<Figures>)>,
 }
 
 /// How soon answers came in a channel: the middle one of each kind.
@@ -53,16 +55,18 @@ impl PeriodFigures {
             now: web.clock.now(),
             revision: *web.revisions.borrow(),
         };
-        let days = reader.calendar.last_days(reader.now, days);
-        let since = days.first().map_or(Timestamp::MIN, |day| reader.calendar.begin_of(*day));
-        let days = web.kept_days.read(&reader, workspace, &days).await?;
+        let longest = reader.calendar.last_days(reader.now, SPANS[SPANS.len() - 1]);
+        let longest = web.kept_days.read(&reader, workspace, &longest).await?;
+        let shown = longest.len().saturating_sub(usize::try_from(days).unwrap_or_default());
+        let days = longest[shown..].to_vec();
+        let since = days.first().map_or(Timestamp::MIN, |(day, _)| reader.calendar.begin_of(*day));
         let mut total = Figures::default();
         for (_, figures) in &days {
             total.add(figures);
         }
         let delays = delays(&total, web.archive.user_delays(workspace).await?);
         let marks = web.archive.marks_since(workspace, since).await?;
-        Ok(Self { days, total, delays, marks })
+        Ok(Self { days, total, delays, marks, longest })
     }
 }
 

@@ -163,7 +163,7 @@ pub(crate) async fn figures(
     let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
     let figures = PeriodFigures::read(&web, &workspace, days).await?;
     let welcome = welcome::by_channel(&web, &workspace, &figures).await?;
-    let PeriodFigures { days, total, delays, marks } = figures;
+    let PeriodFigures { days, total, delays, marks, .. } = figures;
     let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
     let welcome = welcome
         .into_iter()

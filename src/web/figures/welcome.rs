@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::web::Web;
+use crate::web::figures::PeriodFigures;
 use crate::web::figures::calendar::Calendar;
-use crate::web::figures::{PeriodFigures, SPANS};
 use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
@@ -67,13 +67,13 @@ pub async fn by_channel(
     workspace: &WorkspaceId,
     figures: &PeriodFigures,
 ) -> Result<BTreeMap<ChannelId, ChannelWelcome>, StoreError> {
-    let longest = PeriodFigures::read(web, workspace, SPANS[SPANS.len() - 1]).await?;
-    let Some((first, _)) = longest.days.first() else { return Ok(BTreeMap::new()) };
+    let Some((first, _)) = figures.longest.first() else { return Ok(BTreeMap::new()) };
     let oldest = Calendar { zone: &web.zone }.begin_of(*first);
     let marks = web.archive.marks_since(workspace, oldest).await?;
     let mut channels = tally(&figures.total.choices, &marks);
     let begin = label_begin(&*web.archive, workspace, web.clock.now()).await?;
-    let recent = longest.total.choices.iter().filter(|choice| choice.at >= begin);
+    let choices = figures.longest.iter().flat_map(|(_, figures)| &figures.choices);
+    let recent = choices.filter(|choice| choice.at >= begin);
     let labels = tolerance::labels(recent, &marks);
     let known = web.archive.channels(workspace).await?.into_iter();
     let known: HashMap<ChannelId, (Arc<str>, Visibility)> =
