@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tracing::warn;
 
 use crate::config::http::AccessRole;
 use crate::config::secret::Secret;
@@ -152,7 +153,7 @@ pub async fn choose(
     let noted = Order::NoteModelChoice { workspace, model }.signed(visitor.access.signature());
     // The model is in use, and the store may be what fails.
     if let Err(error) = web.inbox.apply_order(noted).await {
-        tracing::warn!(%error, "the choice of a model is missing in the journal of orders");
+        warn!(%error, "the choice of a model is missing in the journal of orders");
     }
     Ok(Json(view(&web, language, true)))
 }
