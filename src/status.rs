@@ -1,11 +1,12 @@
 //! How every workspace and channel stands now, as the database knows it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::event::step::Step;
@@ -22,6 +23,8 @@ pub struct Status {
     pub version: &'static str,
     /// Where the database is, without credentials.
     pub database: String,
+    /// Identifies the database: a new one in its place, and one that was restored from a backup, has another.
+    pub installation: Arc<str>,
     pub workspaces: Vec<WorkspaceStatus>,
     /// Posts and answers that were given up and wait for the operator.
     pub dead_letters: u64,
@@ -48,12 +51,12 @@ pub struct WorkspaceStatus {
 }
 
 /// Whether a workspace is heard.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionStatus {
     /// As its users call the workspace; `None` is the local room, direct messages, or one that is not connected.
     pub name: Option<String>,
     /// As users call the platform; `None` is the local room.
-    pub platform: Option<&'static str>,
+    pub platform: Option<String>,
     /// Why it is not heard, if so.
     pub outage: Option<String>,
     /// The channels that are not read since the last gap, of all its channels, on platforms that can miss messages.

@@ -279,7 +279,7 @@ fn router(web: Arc<Web>) -> Router {
 type ApiResult<T> = Result<Json<T>, ApiProblem>;
 
 /// The header with a refusal's name, for programs. The sentence is for people, and in their language.
-const REFUSAL_HEADER: &str = "aizuchi-refusal";
+pub const REFUSAL_HEADER: &str = "aizuchi-refusal";
 
 /// An error response.
 #[derive(Clone, Debug)]

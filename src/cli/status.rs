@@ -1,5 +1,7 @@
 //! `aizuchi status`: how every workspace and channel stands now. It opens the database read-only, so it also works while
-//! an Aizuchi is running.
+//! an Aizuchi is running, and asks that one for what the database does not know.
+
+mod running;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -8,22 +10,41 @@ use anyhow::Context as _;
 use clap::Args;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
+use crate::cli::status::running::{RunningWorkspace, Unknown};
 use crate::cli::{print, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
-use crate::status::{ChannelStatus, Status, StatusReader, WorkspaceStatus, told_cost};
+use crate::status::{
+    ChannelStatus, ConnectionStatus, Status, StatusReader, WorkspaceStatus, told_cost,
+};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::{Archive as _, Store as _};
+use aizuchi_core::texts;
 
 /// Show the state of every channel, what is pending, and today's cost.
+///
+/// If an Aizuchi runs on this database, it is asked for the names of workspaces, their connections and how far
+/// their history is read. Else one line says why these are not known.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// What is printed as JSON. The names are documented and never change.
+#[derive(Debug, Serialize)]
+struct PrintedStatus {
+    #[serde(flatten)]
+    status: Status,
+    /// The version of the program that runs. `None` if that is not known.
+    running_version: Option<String>,
+    /// Why the connections are not known, if so.
+    connection_unknown: Option<Unknown>,
 }
 
 impl StatusArgs {
@@ -41,28 +62,51 @@ impl StatusArgs {
     }
 }
 
-async fn read(config: &Config, now: Timestamp) -> anyhow::Result<Status> {
+async fn read(config: &Config, now: Timestamp) -> anyhow::Result<PrintedStatus> {
     let location = config.database_address();
     let database = ReadOnlyDatabase::open(&location).await?;
-    let workspaces = database.workspaces().await?;
+    let mut workspaces = database.workspaces().await?;
     let store = database.into_store();
+    let (running, unknown) = match running::ask(config, &store, now).await? {
+        Ok(running) => (Some(running), None),
+        Err(unknown) => (None, Some(unknown)),
+    };
+    // It also knows those that it is in and has heard nothing of yet.
+    for RunningWorkspace { workspace, .. } in running.iter().flat_map(|it| &it.workspaces) {
+        if !workspaces.contains(workspace) && !store.channels(workspace).await?.is_empty() {
+            workspaces.push(workspace.clone());
+        }
+    }
     let (rulebook, zone) = (config.rulebook(), config.time_zone_or(TimeZone::system()));
     let reader = StatusReader { archive: &store, rulebook: &rulebook, zone: &zone, now };
     let mut read = Vec::new();
     for workspace in workspaces {
         let orders = store.orders(&workspace).await?;
-        read.push(reader.workspace(&workspace, &orders).await?);
+        let connection = running.as_ref().and_then(|running| running.connection(&workspace));
+        read.push(WorkspaceStatus { connection, ..reader.workspace(&workspace, &orders).await? });
     }
-    Ok(Status {
+    let status = Status {
         version: env!("CARGO_PKG_VERSION"),
         database: location.to_string(),
+        installation: store.counters().await?.installation,
         workspaces: read,
         dead_letters: store.backlog().await?.dead_letters,
-    })
+    };
+    let running_version = running.map(|running| running.version);
+    Ok(PrintedStatus { status, running_version, connection_unknown: unknown })
 }
 
-fn format_status(status: &Status, currency: &str, now: Timestamp) -> String {
+fn format_status(printed: &PrintedStatus, currency: &str, now: Timestamp) -> String {
+    let PrintedStatus { status, running_version, connection_unknown } = printed;
     let mut text = format!("Aizuchi {}, {}\n", status.version, status.database);
+    // Writing to a string does not fail.
+    if let Some(version) = running_version.as_ref().filter(|running| *running != status.version) {
+        let _ = writeln!(text, "Version {} is running.", strip_control_characters(version));
+    }
+    if let Some(unknown) = connection_unknown {
+        let told = strip_control_characters(&unknown.told);
+        let _ = writeln!(text, "Whether workspaces are connected is not known: {told}.");
+    }
     for workspace in &status.workspaces {
         text.push_str(&format_workspace(workspace, currency, now));
     }
@@ -71,7 +115,6 @@ fn format_status(status: &Status, currency: &str, now: Timestamp) -> String {
     }
     if status.dead_letters > 0 {
         let posts = if status.dead_letters == 1 { "post was" } else { "posts were" };
-        // Writing to a string does not fail.
         let _ =
             writeln!(text, "\n{} {posts} given up; the console shows them.", status.dead_letters);
     }
@@ -80,7 +123,7 @@ fn format_status(status: &Status, currency: &str, now: Timestamp) -> String {
 }
 
 fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp) -> String {
-    let mut text = format!("\n{}", strip_control_characters(workspace.workspace.as_str()));
+    let mut text = format!("\n{}", strip_control_characters(&workspace_label(workspace)));
     let muted = workspace.muted_until.map(|until| format!(", {}", format_mute(until, now)));
     let cost = |money, unpriced| told_cost(Language::En, money, currency, unpriced);
     let _ = writeln!(
@@ -91,6 +134,9 @@ fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp)
         cost(workspace.money_today, workspace.unpriced_tokens_today),
         cost(workspace.money_this_month, workspace.unpriced_tokens_this_month),
     );
+    if let Some(connection) = workspace.connection.as_ref().and_then(format_connection) {
+        let _ = writeln!(text, "  {}", strip_control_characters(&connection));
+    }
     let row = |channel: &ChannelStatus| {
         let cost = match channel.tokens_today {
             0 => "–".to_owned(),
@@ -113,6 +159,35 @@ fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp)
         text.push('\n');
     }
     text
+}
+
+/// As its users call it, with its id.
+fn workspace_label(workspace: &WorkspaceStatus) -> String {
+    let name = workspace.connection.as_ref().and_then(|connection| connection.name.as_ref());
+    match name {
+        Some(name) => format!("{name} ({})", workspace.workspace),
+        None => workspace.workspace.to_string(),
+    }
+}
+
+/// Whether a workspace is heard, and how far its channels are read. `None`: the local room, which always is.
+fn format_connection(connection: &ConnectionStatus) -> Option<String> {
+    let ConnectionStatus { platform, outage, behind, channels, failing, .. } = connection;
+    let state = match (platform, outage) {
+        (None, None) => return None,
+        (None, Some(_)) => texts::console::no_platform(Language::En).to_owned(),
+        (Some(platform), None) => {
+            format!("{platform}: {}", texts::console::connected(Language::En))
+        }
+        (Some(platform), Some(why)) => {
+            format!("{platform}: {}", texts::console::not_connected(Language::En, why))
+        }
+    };
+    let read = channels.saturating_sub(*behind);
+    let behind = (*behind > 0).then(|| texts::console::catching_up(Language::En, read, *channels));
+    let failing = (*failing > 0).then(|| texts::console::failing(Language::En, *failing));
+    let facts: Vec<String> = [Some(state), behind, failing].into_iter().flatten().collect();
+    Some(facts.join(", "))
 }
 
 fn format_channel(channel: &ChannelStatus, cost: String, now: Timestamp) -> [String; 7] {

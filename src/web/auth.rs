@@ -100,9 +100,14 @@ impl Authenticator {
         Some(proxy.header.0.as_str())
     }
 
+    /// Whom a token lets in. The code of a sign-in link counts as one, once: the command line asks with it, and so sends
+    /// no token to whatever answers in place of this program.
     pub fn check(&self, offered: &str, client: Peer, now: Timestamp) -> TokenCheck {
         if let Some(wait) = self.attempts.wait(client, now) {
             return TokenCheck::TooSoon(wait);
+        }
+        if let Some(holder) = self.links.redeem(offered.trim(), now) {
+            return TokenCheck::Right(holder);
         }
         let offered: [u8; 32] = Sha256::digest(offered.trim()).into();
         let credentials = self.credentials.read();
@@ -418,6 +423,17 @@ mod tests {
         assert_eq!(check("fedcba9876543210"), TokenCheck::Right(tom));
         assert_eq!(check("0123456789abcdef"), TokenCheck::Right(admin()));
         assert_eq!(check("0123456789abcde"), TokenCheck::Wrong);
+    }
+
+    #[test]
+    fn the_code_of_a_link_lets_in_once_in_place_of_a_token() {
+        let (http, now) = (closed(), Timestamp::UNIX_EPOCH);
+        let authenticator = authenticator(&http);
+        let viewer = Holder { name: "aizuchi-status".into(), role: AccessRole::Viewer };
+        let code = LinkKey::new("part", &http).mint(&viewer, now).unwrap();
+        let peer = Peer::new([192, 0, 2, 1].into());
+        assert_eq!(authenticator.check(&code, peer, now), TokenCheck::Right(viewer));
+        assert_eq!(authenticator.check(&code, peer, now), TokenCheck::Wrong);
     }
 
     #[test]

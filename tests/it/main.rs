@@ -4,6 +4,7 @@
 
 mod admission;
 mod status;
+mod status_connection;
 mod subprocess;
 mod api;
 mod browser;

@@ -146,7 +146,7 @@ impl Teller<'_> {
         let month = self.cost(status.money_this_month, status.unpriced_tokens_this_month);
         facts.push(texts::console::today_cost(language, status.tokens_today, &today));
         facts.push(texts::console::month_cost(language, &month));
-        let platform = connection.and_then(|connection| connection.platform);
+        let platform = connection.and_then(|connection| connection.platform.as_deref());
         let name = connection.and_then(|connection| connection.name.as_ref());
         let local = texts::console::room(language);
         let is_local = status.workspace == workspace_id();

@@ -26,6 +26,7 @@ pub async fn read(
     let status = Status {
         version: env!("CARGO_PKG_VERSION"),
         database: web.database.clone(),
+        installation: web.archive.installation(),
         workspaces: read,
         dead_letters: web.archive.backlog().await?.dead_letters,
     };
@@ -37,7 +38,7 @@ fn connection(web: &Web, workspace: &WorkspaceId) -> ConnectionStatus {
     let progress = platform.and_then(|platform| platform.backfill_progress());
     ConnectionStatus {
         name: workspaces::name(web, workspace),
-        platform: workspaces::platform_name(web, workspace),
+        platform: workspaces::platform_name(web, workspace).map(str::to_owned),
         outage: workspaces::outage(web, workspace),
         behind: progress.as_ref().map_or(0, |progress| progress.behind.len()),
         channels: progress.as_ref().map_or(0, |progress| progress.channels),

@@ -219,6 +219,11 @@ impl DatabaseStore {
         }
     }
 
+    /// The sequences as they are stored now, also if another process writes them.
+    pub async fn counters(&self) -> Result<Counters, StoreError> {
+        Counters::read(&mut self.readers.acquire().await?).await
+    }
+
     /// All users with this id or name.
     pub async fn find_users(&self, id_or_name: &str) -> Result<Vec<User>, StoreError> {
         let mut reader = self.readers.acquire().await?;

@@ -1,0 +1,245 @@
+//! What only the running program knows of its workspaces: asked at the address that it has left in the database, on
+//! loopback only. No token goes there: whatever answers may be another program.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::app::PAGE_STREAM;
+use crate::config::Config;
+use crate::config::http::{AccessRole, HttpConfig};
+use crate::status::ConnectionStatus;
+use crate::web::REFUSAL_HEADER;
+use crate::web::holder::Holder;
+use crate::web::sign_in_link::{LINK_KEY_STREAM, LinkKey};
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::llm::provider::loopback_client;
+use aizuchi_core::platform::local;
+use aizuchi_core::store::Cursors as _;
+use aizuchi_core::store::database::DatabaseStore;
+
+/// It answers at once if it is well.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// Far above the answer for thousands of channels.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// How records would name who asks.
+const NAME: &str = "aizuchi-status";
+
+/// What the running program answers.
+#[derive(Debug, Deserialize)]
+pub struct RunningProgram {
+    pub version: String,
+    pub workspaces: Vec<RunningWorkspace>,
+    installation: String,
+    revision: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct RunningWorkspace {
+    pub workspace: WorkspaceId,
+    connection: Option<ConnectionStatus>,
+}
+
+/// Why the connections are not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    pub reason: UnknownReason,
+    /// The same as a sentence.
+    pub told: String,
+}
+
+/// The names are for programs and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownReason {
+    /// No program has served pages on this database.
+    NeverStarted,
+    /// Nothing answers at the address.
+    NotRunning,
+    /// It does not answer in time, or not yet.
+    NoAnswer,
+    StandingBy,
+    /// Its tokens are not those of this config.
+    Refused,
+    /// Something else answers.
+    OtherServer,
+    /// It runs on another database.
+    OtherInstallation,
+    /// Its pages are not on loopback.
+    NotOnLoopback,
+    /// Only a proxy lets people in.
+    OnlyProxy,
+}
+
+impl UnknownReason {
+    fn at(self, address: &str) -> Unknown {
+        let told = match self {
+            Self::NeverStarted => "no Aizuchi has run on this database yet".to_owned(),
+            Self::NotRunning => format!("nothing answers at {address}"),
+            Self::NoAnswer => format!("what runs at {address} does not answer now"),
+            Self::StandingBy => {
+                format!("the Aizuchi at {address} stands by while another one is active")
+            }
+            Self::Refused => format!(
+                "the Aizuchi at {address} refuses this config; it may have been started with other tokens"
+            ),
+            Self::OtherServer => format!("what answers at {address} is no Aizuchi of this version"),
+            Self::OtherInstallation => {
+                format!("the Aizuchi at {address} does not run on this database")
+            }
+            Self::NotOnLoopback => {
+                format!("the pages are at {address}, and only an address on loopback is asked")
+            }
+            Self::OnlyProxy => {
+                "only the proxy of http.proxy_sign_in lets people in, so it cannot be asked"
+                    .to_owned()
+            }
+        };
+        Unknown { reason: self, told }
+    }
+}
+
+impl RunningProgram {
+    pub fn connection(&self, workspace: &WorkspaceId) -> Option<ConnectionStatus> {
+        let found = self.workspaces.iter().find(|running| running.workspace == *workspace);
+        found.and_then(|running| running.connection.clone())
+    }
+}
+
+/// Asks the program that runs on this database. Fails only if the database cannot be read.
+pub async fn ask(
+    config: &Config,
+    store: &DatabaseStore,
+    now: Timestamp,
+) -> anyhow::Result<Result<RunningProgram, Unknown>> {
+    let cursors = store.cursors(&local::workspace_id()).await?;
+    let value = |stream: &str| {
+        let found = cursors.iter().find(|cursor| &*cursor.stream == stream);
+        found.map(|cursor| cursor.value.to_string())
+    };
+    let Some(address) = value(PAGE_STREAM) else {
+        return Ok(Err(UnknownReason::NeverStarted.at("")));
+    };
+    if !is_on_loopback(&address) {
+        return Ok(Err(UnknownReason::NotOnLoopback.at(&address)));
+    }
+    if !config.http.has_sign_in_links() {
+        return Ok(Err(UnknownReason::OnlyProxy.at(&address)));
+    }
+    let secret = value(LINK_KEY_STREAM).unwrap_or_default();
+    let code = code(&config.http, &secret, now)?;
+    let running = match request(&address, code.as_deref()).await? {
+        Ok(running) => running,
+        Err(reason) => return Ok(Err(reason.at(&address))),
+    };
+    // A copy of a database has the same number, but nothing of what has happened since to the one that is in use.
+    let stored = store.counters().await?;
+    let is_same =
+        *running.installation == *stored.installation && running.revision <= stored.revision;
+    Ok(if is_same { Ok(running) } else { Err(UnknownReason::OtherInstallation.at(&address)) })
+}
+
+fn is_on_loopback(address: &str) -> bool {
+    let socket = address.strip_prefix("http://").and_then(|rest| rest.parse::<SocketAddr>().ok());
+    socket.is_some_and(|socket| socket.ip().is_loopback())
+}
+
+/// What lets a viewer in once, where people have to sign in. Of no use to anybody else, unlike a token.
+fn code(http: &HttpConfig, secret: &str, now: Timestamp) -> anyhow::Result<Option<String>> {
+    if !http.is_closed() {
+        return Ok(None);
+    }
+    let holder = Holder { name: NAME.into(), role: AccessRole::Viewer };
+    let code = LinkKey::new(secret, http).mint(&holder, now);
+    code.map(Some).context("cannot make the code with which the running program is asked")
+}
+
+async fn request(
+    address: &str,
+    code: Option<&str>,
+) -> anyhow::Result<Result<RunningProgram, UnknownReason>> {
+    let request = loopback_client()?.get(format!("{address}/api/status")).timeout(TIMEOUT);
+    let request = match code {
+        Some(code) => request.bearer_auth(code),
+        None => request,
+    };
+    Ok(match request.send().await {
+        Ok(response) => read(response).await,
+        Err(error) if error.is_timeout() => Err(UnknownReason::NoAnswer),
+        Err(error) if error.is_connect() => Err(UnknownReason::NotRunning),
+        Err(_) => Err(UnknownReason::OtherServer),
+    })
+}
+
+async fn read(response: reqwest::Response) -> Result<RunningProgram, UnknownReason> {
+    let refusal = response.headers().get(REFUSAL_HEADER).and_then(|id| id.to_str().ok());
+    if let Some(reason) = why_not(response.status().as_u16(), refusal) {
+        return Err(reason);
+    }
+    let body = read_body(response).await.ok_or(UnknownReason::OtherServer)?;
+    serde_json::from_slice(&body).map_err(|_| UnknownReason::OtherServer)
+}
+
+/// Why an answer tells nothing, by its status and the id of the refusal in it. `None`: it is one that tells.
+fn why_not(status: u16, refusal: Option<&str>) -> Option<UnknownReason> {
+    match (status, refusal) {
+        (200, None) => None,
+        (_, Some("standing_by")) => Some(UnknownReason::StandingBy),
+        (401 | 403 | 429, Some(_)) => Some(UnknownReason::Refused),
+        (500.., Some(_)) => Some(UnknownReason::NoAnswer),
+        _ => Some(UnknownReason::OtherServer),
+    }
+}
+
+/// `None` if it ends too early or never.
+async fn read_body(mut response: reqwest::Response) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.ok()? {
+        if body.len() + chunk.len() > MOST_BYTES {
+            return None;
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Some(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_is_asked() {
+        for (address, expected) in [
+            ("http://127.0.0.1:8080", true),
+            ("http://[::1]:8080", true),
+            ("http://192.0.2.1:8080", false),
+            ("http://localhost:8080", false),
+            ("http://127.0.0.1:8080@192.0.2.1", false),
+            ("https://127.0.0.1:8080", false),
+            ("", false),
+        ] {
+            assert_eq!(is_on_loopback(address), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_tells_nothing_says_why() {
+        for (status, refusal, expected) in [
+            (200, None, None),
+            (200, Some("wrong_token"), Some(UnknownReason::OtherServer)),
+            (401, Some("wrong_token"), Some(UnknownReason::Refused)),
+            (403, Some("other_site_or_machine"), Some(UnknownReason::Refused)),
+            (429, Some("too_many_tokens"), Some(UnknownReason::Refused)),
+            (503, Some("standing_by"), Some(UnknownReason::StandingBy)),
+            (503, Some("store_unusable"), Some(UnknownReason::NoAnswer)),
+            (503, None, Some(UnknownReason::OtherServer)),
+            (404, Some("nothing_here"), Some(UnknownReason::OtherServer)),
+            (302, None, Some(UnknownReason::OtherServer)),
+        ] {
+            assert_eq!(why_not(status, refusal), expected, "{status} {refusal:?}");
+        }
+    }
+}
