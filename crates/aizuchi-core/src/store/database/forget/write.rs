@@ -202,6 +202,8 @@ async fn erase(
             erase.bind(mention_json(FORGOTTEN_USER_ID)).execute(connection).await?;
         }
         Erasure::BlankChannelNames(channels) => {
+            // Pages that have read the names read them again.
+            counters.revision += 1;
             let channels: Vec<[&String; 1]> = channels.iter().map(|channel| [channel]).collect();
             let blank = query(sql::BLANK_CHANNEL_NAMES).bind(workspace);
             let blank = blank.bind(json!(channels).to_string()).bind(write.user.as_str());
@@ -216,7 +218,10 @@ async fn erase(
             erase.execute(&mut *connection).await?;
             erased.messages = messages.len();
         }
-        Erasure::EraseUser => erase_user(connection, write).await?,
+        Erasure::EraseUser => {
+            counters.revision += 1;
+            erase_user(connection, write).await?;
+        }
     }
     Ok(erased)
 }
