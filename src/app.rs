@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
@@ -31,6 +32,7 @@ use crate::web::computations::{ComputingThread, computations};
 use crate::web::event_streams::EventStreams;
 use crate::web::figures::kept_days::KeptDays;
 use crate::web::health::HealthStatus;
+use crate::web::kept_reports::KeptReports;
 use crate::web::peer::TrustedProxies;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
@@ -88,6 +90,8 @@ pub struct App {
     forgetter: Forgetter,
     learner: Learner,
     computing: ComputingThread,
+    kept_reports: Arc<KeptReports>,
+    revisions: watch::Receiver<u64>,
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
@@ -296,17 +300,19 @@ impl App {
         let page_limits = ServerLimits::pages(max_files, &proxies);
         let revisions = store.revisions();
         let newest = *revisions.borrow();
+        let kept_reports = Arc::<KeptReports>::default();
         let (computations, computing) = computations(shutdown.clone());
         let web = Arc::new(Web {
             computations,
             shadow_answers: RecentAnswers::default(),
+            kept_reports: kept_reports.clone(),
             kept_days: KeptDays::default(),
             room: room.clone(),
             demo: demo.clone(),
             room_feed: RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest),
             remotes: remotes.clone(),
             platforms,
-            revisions,
+            revisions: revisions.clone(),
             archive: store.clone(),
             store,
             inbox: orders_inbox,
@@ -357,6 +363,8 @@ impl App {
             forgetter,
             learner,
             computing,
+            kept_reports,
+            revisions,
             room,
             demo,
             remotes,
@@ -400,6 +408,8 @@ impl App {
             forgetter,
             learner,
             computing,
+            kept_reports,
+            revisions,
             room,
             demo,
             remotes,
@@ -441,6 +451,11 @@ impl App {
         tasks.spawn_blocking(move || {
             computing.run(&handle);
             ("computing".to_owned(), Ok(()))
+        });
+        let reports_stop = shutdown.clone();
+        tasks.spawn(async move {
+            kept_reports.drop_outdated(revisions, reports_stop).await;
+            ("kept reports".to_owned(), Ok(()))
         });
         let demo_stop = shutdown.clone();
         tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });

@@ -5,6 +5,7 @@ pub mod peer;
 pub mod server;
 mod attempts;
 pub mod computations;
+pub mod kept_reports;
 pub mod shadow;
 pub mod holder;
 pub mod sign_in_link;
@@ -68,6 +69,7 @@ use crate::web::computations::Computations;
 use crate::web::event_streams::EventStreams;
 use crate::web::figures::kept_days::KeptDays;
 use crate::web::health::HealthStatus;
+use crate::web::kept_reports::KeptReports;
 use crate::web::refusal::Refusal;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
@@ -120,6 +122,8 @@ pub struct Web {
     /// Computes what takes long.
     pub computations: Computations,
     pub shadow_answers: RecentAnswers,
+    /// The reports that were computed last.
+    pub kept_reports: Arc<KeptReports>,
     /// What the figures of days that are over came to.
     pub kept_days: KeptDays,
     /// Whether programs may ask by the Model Context Protocol.

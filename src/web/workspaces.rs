@@ -8,6 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use futures_util::future::try_join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -180,7 +181,9 @@ pub async fn record_look(
     workspace: &WorkspaceId,
     shown: Shown<'_>,
 ) -> Result<(), ApiProblem> {
-    let Some(reader) = access.reader() else { return Ok(()) };
+    if access.reader().is_none() {
+        return Ok(());
+    }
     let (what, channels) = match shown {
         Shown::Messages(messages) => {
             let read = messages.iter().filter(|stored| access.may_read_message(stored));
@@ -227,16 +230,31 @@ pub async fn record_look(
             (PrivateText::Proposals, private.collect())
         }
     };
+    note_reads(web, access, workspace, what, &channels).await
+}
+
+/// Records that somebody looks at text of these private channels.
+pub async fn note_reads(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+    what: PrivateText,
+    channels: &BTreeSet<ChannelId>,
+) -> Result<(), ApiProblem> {
+    let Some(reader) = access.reader() else { return Ok(()) };
+    let mut notes = Vec::with_capacity(channels.len());
     for channel in channels {
-        let workspace = workspace.clone();
+        let (workspace, channel) = (workspace.clone(), channel.clone());
         let read = PrivateRead { workspace, channel, reader: reader.clone(), what };
-        web.store.order(Order::NotePrivateRead(read), web.clock.now()).await?;
+        notes.push(web.store.order(Order::NotePrivateRead(read), web.clock.now()));
     }
+    // Together, they are one transaction.
+    try_join_all(notes).await?;
     Ok(())
 }
 
 /// The channels of those of these decisions that are private.
-async fn private_channels(
+pub async fn private_channels(
     web: &Web,
     workspace: &WorkspaceId,
     decisions: &[Decision],

@@ -15,6 +15,7 @@ mod connections;
 mod console;
 mod console_canary;
 mod console_memory;
+mod console_report;
 mod console_shadow;
 mod console_walk;
 mod console_what_if;

@@ -17,12 +17,15 @@ use crate::report::figures::{LeftOut, Privacy, ReportSource};
 use crate::report::from_ledger::{ChannelLedger, has_messages};
 use crate::report::page::{PageFrame, STYLE, page_within};
 use crate::report::words;
-use crate::web::access::{Access, Visitor};
+use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, render};
+use crate::web::kept_reports::{ComputedReport, ReportBasis, ReportSubject};
 use crate::web::language::PageLanguage;
-use crate::web::workspaces::Shown;
+use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{Visibility, WorkspaceId};
+use aizuchi_core::chat::Visibility;
+use aizuchi_core::persona::Language;
+use aizuchi_core::store::PrivateText;
 use aizuchi_core::texts::{self, counted};
 
 /// Where there is no report, the page says why.
@@ -111,6 +114,18 @@ pub async fn page(
     if !can_read {
         return render(&none);
     }
+    let subject = ReportSubject { workspace, days, has_private: none.has_private };
+    let computed = find_or_compute(&web, &subject).await?;
+    for (what, channels) in [
+        (PrivateText::Messages, &computed.private_messages),
+        (PrivateText::Decisions, &computed.private_decisions),
+    ] {
+        workspaces::note_reads(&web, &visitor.access, &subject.workspace, what, channels).await?;
+    }
+    let Some(report) = &computed.report else {
+        none.note = told_empty(computed.left_out, language);
+        return render(&none);
+    };
     let head = ReportHead {
         layout: &none.layout,
         workspaces: &none.workspaces,
@@ -120,102 +135,139 @@ pub async fn page(
         has_private: none.has_private,
     };
     let Html(head) = render(&head)?;
-    let made = Made {
-        web: web.clone(),
-        access: visitor.access.clone(),
-        workspace,
-        since: web.clock.now() - SignedDuration::from_hours(days * 24),
-        has_private: none.has_private,
-        runtime: Handle::current(),
-    };
     let frame = PageFrame {
         styles: vec!["/static/ink.css", "/static/head.css", "/console/report.css"],
         head,
     };
-    let made = web.computations.run(move |stop| made.report(stop, language, &frame)).await?;
-    match made {
-        Ok(page) => Ok(Html(page)),
-        Err(private) => {
-            none.note = texts::console::report_empty(language).to_owned();
-            if private > 0 {
-                let channels = words::number_of(counted::channels, private, language);
-                let left_out = texts::report::left_out_private(language, &channels);
-                none.note = format!("{} {left_out}", none.note);
-            }
-            render(&none)
-        }
+    let page = page_within(report, &web.zone, language, &frame);
+    page.map(Html).map_err(|_| Refusal::PageFailed.into())
+}
+
+/// That nothing was decided, and that private channels were left out, if so.
+fn told_empty(left_out: usize, language: Language) -> String {
+    let empty = texts::console::report_empty(language);
+    if left_out == 0 {
+        return empty.to_owned();
     }
+    let channels = words::number_of(counted::channels, left_out, language);
+    format!("{empty} {}", texts::report::left_out_private(language, &channels))
 }
 
 pub async fn style() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)
 }
 
-/// What a report is made from.
-struct Made {
+/// The report that is kept, or a new one.
+async fn find_or_compute(
+    web: &Arc<Web>,
+    subject: &ReportSubject,
+) -> Result<Arc<ComputedReport>, ApiProblem> {
+    if let Some(kept) = web.kept_reports.find(subject, &basis(web)) {
+        return Ok(kept);
+    }
+    let computation =
+        Computation { web: web.clone(), subject: subject.clone(), runtime: Handle::current() };
+    web.computations.run(move |stop| computation.run(stop)).await
+}
+
+/// What a report would be computed with now.
+fn basis(web: &Web) -> ReportBasis {
+    // The revision first: what is read later is at least as new.
+    let revision = *web.revisions.borrow();
+    ReportBasis { revision, config: web.models.config(), now: web.clock.now() }
+}
+
+/// The computation of a report. It knows nothing of who will look at it: what they may see, its subject says.
+struct Computation {
     web: Arc<Web>,
-    access: Access,
-    workspace: WorkspaceId,
-    since: Timestamp,
-    has_private: bool,
+    subject: ReportSubject,
     runtime: Handle,
 }
 
-impl Made {
-    /// The page. If nothing was decided, how many private channels were left out.
-    fn report(
-        &self,
-        stop: &CancellationToken,
-        language: aizuchi_core::persona::Language,
-        frame: &PageFrame,
-    ) -> anyhow::Result<Result<String, usize>> {
-        let config = self.web.models.config();
-        let zone = &self.web.zone;
-        let options = ReportOptions::new(&config, ReportSource::Ledger, zone.clone());
-        let mut builder = ReportBuilder::new(options);
-        builder.begin_policy("ledger");
-        let (decisions, private) = self.runtime.block_on(self.add_channels(&mut builder, stop))?;
-        if decisions == 0 {
-            return Ok(Err(private));
+impl Computation {
+    fn run(&self, stop: &CancellationToken) -> anyhow::Result<Arc<ComputedReport>> {
+        let (kept, basis) = (&self.web.kept_reports, basis(&self.web));
+        // Somebody else may have waited for the same.
+        if let Some(kept) = kept.find(&self.subject, &basis) {
+            return Ok(kept);
         }
-        let now = self.web.clock.now();
-        builder.include(now, now);
-        let left_out = LeftOut {
-            bad_records: 0,
-            private_channels: Some(private),
-            privacy: if self.has_private { Privacy::Included } else { Privacy::LeftOut },
-            records: None,
-        };
-        let report = builder.finish(left_out).report;
-        Ok(Ok(page_within(&report, zone, language, frame)?))
+        let computed = Arc::new(self.compute(&basis, stop)?);
+        // If something has changed meanwhile, nobody would find it.
+        if *self.web.revisions.borrow() == basis.revision {
+            kept.keep(self.subject.clone(), basis, computed.clone());
+        }
+        Ok(computed)
     }
 
-    /// How many decisions there were, and how many private channels were left out.
+    fn compute(
+        &self,
+        basis: &ReportBasis,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<ComputedReport> {
+        let ReportSubject { days, has_private, .. } = self.subject;
+        let since = basis.now - SignedDuration::from_hours(days * 24);
+        let zone = self.web.zone.clone();
+        let options = ReportOptions::new(&basis.config, ReportSource::Ledger, zone);
+        let mut builder = ReportBuilder::new(options);
+        builder.begin_policy("ledger");
+        let mut computed = ComputedReport::default();
+        let adding = self.add_channels(&mut builder, &mut computed, since, stop);
+        let decisions = self.runtime.block_on(adding)?;
+        if decisions == 0 {
+            return Ok(computed);
+        }
+        builder.include(basis.now, basis.now);
+        let left_out = LeftOut {
+            bad_records: 0,
+            private_channels: Some(computed.left_out),
+            privacy: if has_private { Privacy::Included } else { Privacy::LeftOut },
+            records: None,
+        };
+        computed.report = Some(builder.finish(left_out).report);
+        Ok(computed)
+    }
+
+    /// How many decisions there were.
     async fn add_channels(
         &self,
         builder: &mut ReportBuilder,
+        computed: &mut ComputedReport,
+        since: Timestamp,
         stop: &CancellationToken,
-    ) -> anyhow::Result<(usize, usize)> {
-        let Self { web, access, workspace, since, has_private, .. } = self;
-        let archive = &*web.archive;
-        let (mut decisions, mut private) = (0, 0);
+    ) -> anyhow::Result<usize> {
+        let ReportSubject { workspace, has_private, .. } = &self.subject;
+        let archive = &*self.web.archive;
+        let mut decisions = 0;
         for channel in archive.channels(workspace).await? {
             anyhow::ensure!(!stop.is_cancelled(), "the page is gone");
             if channel.visibility != Visibility::Public && !has_private {
-                let has_any = has_messages(archive, workspace, &channel, *since).await?;
-                private += usize::from(has_any);
+                let has_any = has_messages(archive, workspace, &channel, since).await?;
+                computed.left_out += usize::from(has_any);
                 continue;
             }
-            let ledger = ChannelLedger::read(archive, workspace, &channel, *since).await?;
+            let ledger = ChannelLedger::read(archive, workspace, &channel, since).await?;
             let ledger = if *has_private { ledger } else { ledger.public() };
-            for shown in [Shown::Messages(&ledger.messages), Shown::Decisions(&ledger.decisions)] {
-                let looked = workspaces::record_look(web, access, workspace, shown).await;
-                looked.map_err(|_| {
-                    anyhow::anyhow!("cannot record in the audit log who looks, so nothing is shown")
-                })?;
-            }
+            self.add_looks(computed, &ledger).await?;
             decisions += ledger.add_to(builder, &channel);
         }
-        Ok((decisions, private))
+        Ok(decisions)
+    }
+
+    /// Adds the private channels of which this tells.
+    async fn add_looks(
+        &self,
+        computed: &mut ComputedReport,
+        ledger: &ChannelLedger,
+    ) -> anyhow::Result<()> {
+        let messages = ledger.messages.iter();
+        let private = messages.filter(|stored| stored.visibility != Visibility::Public);
+        let channels = private.map(|stored| stored.message.conversation.channel.clone());
+        computed.private_messages.extend(channels);
+        let (workspace, decisions) = (&self.subject.workspace, &ledger.decisions);
+        let channels = workspaces::private_channels(&self.web, workspace, decisions).await;
+        let channels = channels
+            .map_err(|_| anyhow::anyhow!("cannot tell which private channels a report is about"))?;
+        computed.private_decisions.extend(channels);
+        Ok(())
     }
 }

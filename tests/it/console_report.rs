@@ -1,0 +1,135 @@
+//! The report that is kept in memory: for how long, and for whom.
+
+use serde_json::Value;
+use sqlx::raw_sql;
+
+use crate::console::{ADMIN, OPERATOR, VIEWER, get, json_of, set_tokens, slack_workspace};
+use crate::program::Program;
+use crate::slack::harness::{SlackHarness, SlackOptions};
+use aizuchi_fakes::slack::ts::Ts;
+
+/// What is said in private.
+const CANARY: &str = "zanzibarquartz";
+/// The token of a second admin.
+const ADA: &str = "quartz-ladder-8814402957";
+const REASON: &str = "nobody answers the kettle";
+const QUESTION: &str = "where is the kettle?";
+const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
+
+/// A team in which a question was taken up unasked in a public channel, and one in a private channel.
+struct Team {
+    harness: SlackHarness,
+    program: Program,
+    workspace: String,
+    question: Ts,
+}
+
+impl Team {
+    async fn new() -> Self {
+        let options = SlackOptions { wait: 0.3, ..SlackOptions::default() };
+        let harness = SlackHarness::with(options).await;
+        set_tokens(&harness);
+        let first = "    - {name: olga";
+        harness.replace(first, &format!("    - {{name: ada, role: admin, token: {ADA}}}\n{first}"));
+        let program = harness.start().await;
+        let verdict = format!(
+            r#"{{"should_respond": true, "reason": "{REASON}", "confidence": 0.8, "delay_seconds": 0}}"#
+        );
+        harness.will_say(&[&verdict, "on the top shelf"]);
+        let question = harness.post_message(&harness.tea, &harness.mio, QUESTION);
+        harness.wait_for_posts(1).await;
+        harness.until_kept(SPOKE, 1).await;
+        harness.will_say(&[&verdict, CANARY]);
+        harness.post_message(&harness.attic, &harness.mio, "where is the lamp?");
+        harness.wait_for_posts(2).await;
+        harness.until_kept(SPOKE, 2).await;
+        let workspace = slack_workspace(&program, Some(ADMIN)).await;
+        Self { harness, program, workspace, question }
+    }
+
+    async fn report(&self, token: &str, more: &str) -> String {
+        let page = format!("/console/report?workspace={}&days=1{more}", self.workspace);
+        get(&self.program, Some(token), &page).await.text().await.unwrap()
+    }
+
+    async fn revision(&self) -> Value {
+        let status = get(&self.program, Some(ADMIN), "/api/status").await;
+        json_of(status).await["revision"].clone()
+    }
+}
+
+/// What is changed behind the program's back is not seen before the program commits something.
+#[tokio::test]
+async fn a_second_look_reads_nothing_until_something_changes() {
+    let team = Team::new().await;
+    let mut tries = 0;
+    let marker = loop {
+        tries += 1;
+        assert!(tries < 20, "something is committed all the time");
+        let before = team.revision().await;
+        let first = team.report(ADMIN, "").await;
+        let marker = format!("behind door {tries}");
+        let change = format!(
+            "UPDATE messages SET text = '{marker}' WHERE author_kind = 'persona' AND visibility = 'public'; COMMIT"
+        );
+        let mut database = team.harness.lock_database().await;
+        raw_sql(sqlx::AssertSqlSafe(change)).execute(&mut database).await.unwrap();
+        let second = team.report(ADMIN, "").await;
+        if team.revision().await == before {
+            assert!(first.contains("top shelf") || tries > 1, "{first}");
+            assert!(!second.contains(&marker), "{second}");
+            break marker;
+        }
+    };
+    team.harness.post_message(&team.harness.tea, &team.harness.ren, "thank you");
+    team.harness.until_kept("SELECT count(*) FROM messages WHERE text = 'thank you'", 1).await;
+    assert!(team.report(ADMIN, "").await.contains(&marker));
+    assert_eq!(team.program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn what_is_deleted_or_forgotten_is_in_no_kept_report() {
+    let team = Team::new().await;
+    let harness = &team.harness;
+    assert!(team.report(ADMIN, "").await.contains(QUESTION));
+    harness.slack.delete_message(&harness.tea, team.question).unwrap();
+    harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
+    let shown = team.report(ADMIN, "").await;
+    assert!(!shown.contains("kettle"), "{shown}");
+
+    let private = team.report(ADMIN, "&private=true").await;
+    assert!(private.contains("where is the lamp?"), "{private}");
+    harness.slack.run_command(&harness.tea, &harness.mio, "/aizuchi", "forget me, yes").unwrap();
+    harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%the lamp%'", 0).await;
+    let private = team.report(ADMIN, "&private=true").await;
+    assert!(!private.contains("the lamp") && !private.contains("Mio"), "{private}");
+    assert_eq!(team.program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn nobody_sees_the_report_of_somebody_who_may_see_more() {
+    let team = Team::new().await;
+    assert!(team.report(ADMIN, "&private=true").await.contains(CANARY));
+    let plain = team.report(ADMIN, "").await;
+    assert!(plain.contains("top shelf") && !plain.contains(CANARY), "{plain}");
+    for token in [OPERATOR, VIEWER] {
+        for more in ["", "&private=true"] {
+            let shown = team.report(token, more).await;
+            assert!(!shown.contains(CANARY) && !shown.contains("attic"), "{shown}");
+            assert!(!shown.contains(REASON) && !shown.contains("top shelf"), "{shown}");
+        }
+    }
+    // A look at a kept report is a look, too, and each stands under the name of who looks.
+    assert!(team.report(ADA, "&private=true").await.contains(CANARY));
+    let reads = json_of(get(&team.program, Some(ADMIN), "/api/private-reads").await).await;
+    let reads = reads["reads"].as_array().unwrap();
+    for reader in ["http.token", "ada"] {
+        let theirs = reads.iter().filter(|read| read["reader"] == reader);
+        assert!(theirs.clone().all(|read| read["channel"] == *team.harness.attic), "{reads:?}");
+        let mut kinds: Vec<_> = theirs.map(|read| read["what"].as_str().unwrap()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        assert_eq!(kinds, ["decisions", "messages"], "{reader}: {reads:?}");
+    }
+    assert_eq!(team.program.stop(), Some(0));
+}
