@@ -31,7 +31,8 @@ pub struct PeriodFigures {
     /// Of the channels in which somebody answered.
     pub delays: Vec<ChannelDelays>,
     pub marks: Vec<DecisionMark>,
-    /// The days of the longest period, oldest first: what is learned rests on more than what is shown.
+    /// The days of the longest period, oldest first: what is learned rests on more than what is shown. Of those before the
+    /// shown ones only the choices are counted, and there are none where nothing was chosen in the period.
     pub longest: Vec<(Day, Arc<Figures>)>,
 }
 
@@ -56,14 +57,21 @@ impl PeriodFigures {
             revision: *web.revisions.borrow(),
         };
         let longest = reader.calendar.last_days(reader.now, SPANS[SPANS.len() - 1]);
-        let longest = web.kept_days.read(&reader, workspace, &longest).await?;
         let shown = longest.len().saturating_sub(usize::try_from(days).unwrap_or_default());
-        let days = longest[shown..].to_vec();
+        let (before, shown) = longest.split_at(shown);
+        let days = web.kept_days.read(&reader, workspace, shown).await?;
         let since = days.first().map_or(Timestamp::MIN, |(day, _)| reader.calendar.begin_of(*day));
         let mut total = Figures::default();
         for (_, figures) in &days {
             total.add(figures);
         }
+        let longest = match total.choices.is_empty() {
+            true => Vec::new(),
+            false => {
+                let before = web.kept_days.read_choices(&reader, workspace, before).await?;
+                before.into_iter().chain(days.iter().cloned()).collect()
+            }
+        };
         let delays = delays(&total, web.archive.user_delays(workspace).await?);
         let marks = web.archive.marks_since(workspace, since).await?;
         Ok(Self { days, total, delays, marks, longest })

@@ -35,7 +35,19 @@ type SharedDays = Arc<sync::Mutex<WorkspaceDays>>;
 struct WorkspaceDays {
     /// They hold everything up to this revision.
     revision: u64,
-    days: BTreeMap<Day, Arc<Figures>>,
+    days: Days,
+    /// Other days, of which only the choices are counted.
+    choices: Days,
+}
+
+type Days = BTreeMap<Day, Arc<Figures>>;
+
+/// How much is counted of a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    Everything,
+    /// What it chose unasked, and how welcome that was.
+    Choices,
 }
 
 /// What days are read with.
@@ -55,19 +67,40 @@ impl KeptDays {
         workspace: &WorkspaceId,
         wanted: &[Day],
     ) -> Result<Vec<(Day, Arc<Figures>)>, StoreError> {
+        self.read_extent(reader, workspace, wanted, Extent::Everything).await
+    }
+
+    /// The same for days that are not shown: only their choices are counted, unless more is known of them.
+    pub async fn read_choices(
+        &self,
+        reader: &DayReader<'_>,
+        workspace: &WorkspaceId,
+        wanted: &[Day],
+    ) -> Result<Vec<(Day, Arc<Figures>)>, StoreError> {
+        self.read_extent(reader, workspace, wanted, Extent::Choices).await
+    }
+
+    async fn read_extent(
+        &self,
+        reader: &DayReader<'_>,
+        workspace: &WorkspaceId,
+        wanted: &[Day],
+        extent: Extent,
+    ) -> Result<Vec<(Day, Arc<Figures>)>, StoreError> {
         let shared = self.shared(workspace);
         let mut kept = shared.lock().await;
         for day in reader.changed(workspace, &kept).await? {
             kept.days.remove(&day);
+            kept.choices.remove(&day);
         }
-        let missing = wanted.iter().copied().filter(|day| !kept.days.contains_key(day));
-        let found = reader.count_days(workspace, &missing.collect()).await?;
+        let missing = wanted.iter().copied().filter(|day| kept.find(*day, extent).is_none());
+        let missing: BTreeSet<Day> = missing.collect();
+        let found = reader.count_days(workspace, &missing, extent).await?;
         let over = found.iter().filter(|(day, _)| reader.is_final(**day));
-        kept.days.extend(over.map(|(day, figures)| (*day, figures.clone())));
-        let oldest = reader.calendar.day_of(reader.now).0 - SPANS[SPANS.len() - 1];
-        kept.days.retain(|day, _| day.0 > oldest);
+        kept.add(extent, over.map(|(day, figures)| (*day, figures.clone())));
+        kept.drop_before(reader.calendar.day_of(reader.now).0 - SPANS[SPANS.len() - 1]);
         kept.revision = reader.revision;
-        let figures = |day: &Day| kept.days.get(day).or_else(|| found.get(day)).cloned();
+        let figures = |day: &Day| kept.find(*day, extent).or_else(|| found.get(day)).cloned();
         Ok(wanted.iter().filter_map(|day| Some((*day, figures(day)?))).collect())
     }
 
@@ -85,6 +118,30 @@ impl KeptDays {
     }
 }
 
+impl WorkspaceDays {
+    fn find(&self, day: Day, extent: Extent) -> Option<&Arc<Figures>> {
+        let whole = self.days.get(&day);
+        match extent {
+            Extent::Everything => whole,
+            Extent::Choices => whole.or_else(|| self.choices.get(&day)),
+        }
+    }
+
+    fn add(&mut self, extent: Extent, days: impl Iterator<Item = (Day, Arc<Figures>)>) {
+        match extent {
+            Extent::Everything => self.days.extend(days),
+            Extent::Choices => self.choices.extend(days),
+        }
+    }
+
+    /// Drops days that are no longer asked for, and the choices of those that are counted as a whole.
+    fn drop_before(&mut self, oldest: i64) {
+        let Self { days, choices, .. } = self;
+        days.retain(|day, _| day.0 > oldest);
+        choices.retain(|day, _| day.0 > oldest && !days.contains_key(day));
+    }
+}
+
 impl DayReader<'_> {
     /// The kept days on which something has changed.
     async fn changed(
@@ -92,8 +149,8 @@ impl DayReader<'_> {
         workspace: &WorkspaceId,
         kept: &WorkspaceDays,
     ) -> Result<Vec<Day>, StoreError> {
-        let ends = kept.days.first_key_value().zip(kept.days.last_key_value());
-        let Some(((first, _), (last, _))) = ends else { return Ok(Vec::new()) };
+        let days = || kept.days.keys().chain(kept.choices.keys());
+        let Some((first, last)) = days().min().zip(days().max()) else { return Ok(Vec::new()) };
         let mut changed = Vec::new();
         for period in self.calendar.periods(workspace, (*first, *last)) {
             changed.extend(self.archive.changed_days(&period, kept.revision).await?);
@@ -110,19 +167,23 @@ impl DayReader<'_> {
         &self,
         workspace: &WorkspaceId,
         wanted: &BTreeSet<Day>,
-    ) -> Result<BTreeMap<Day, Arc<Figures>>, StoreError> {
+        extent: Extent,
+    ) -> Result<Days, StoreError> {
         let mut days: BTreeMap<Day, Figures> =
             wanted.iter().map(|day| (*day, Figures::default())).collect();
         for span in spans(wanted) {
             for period in self.calendar.periods(workspace, span) {
-                count(self.archive, &period, self.now, &mut days).await?;
+                if extent == Extent::Everything {
+                    count(self.archive, &period, self.now, &mut days).await?;
+                }
+                count_choices(self.archive, &period, self.now, &mut days).await?;
             }
         }
         Ok(days.into_iter().map(|(day, figures)| (day, Arc::new(figures))).collect())
     }
 }
 
-/// Adds what is counted in a period.
+/// Adds what is counted in a period, but for choices.
 async fn count(
     archive: &dyn Archive,
     period: &Period,
@@ -144,10 +205,6 @@ async fn count(
     for reactions in archive.reactions_by_day(period).await? {
         days.entry(reactions.day).or_default().add_reactions(reactions);
     }
-    let choices = archive.aftermaths(period).await?;
-    for choice in choices.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW) {
-        days.entry(choice.day).or_default().choices.push(choice.rate());
-    }
     // Newer ones may still be answered.
     let until = period.until.min(now - ANSWER_WINDOW);
     if period.since < until {
@@ -155,6 +212,19 @@ async fn count(
         for of_day in questions.chunk_by(|one, other| one.day == other.day) {
             days.entry(of_day[0].day).or_default().add_questions(of_day);
         }
+    }
+    Ok(())
+}
+
+async fn count_choices(
+    archive: &dyn Archive,
+    period: &Period,
+    now: Timestamp,
+    days: &mut BTreeMap<Day, Figures>,
+) -> Result<(), StoreError> {
+    let choices = archive.aftermaths(period).await?;
+    for choice in choices.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW) {
+        days.entry(choice.day).or_default().choices.push(choice.rate());
     }
     Ok(())
 }
@@ -211,6 +281,41 @@ mod tests {
             let third = read().await;
             assert_eq!(heard(&third), [1, 2, 0, 0]);
             assert!(Arc::ptr_eq(&first[0].1, &third[0].1));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn of_days_that_are_not_shown_only_the_choices_are_counted() {
+        const DAY: i64 = 24 * 3600;
+        on_every_store(async |store| {
+            let channel = Heard::Channel(new_channel("garden", Visibility::Public));
+            let entry = InboxEntry::new(channel, Disposition::NotAMessage, at(0));
+            store.store.hear(entry).await.unwrap();
+            hear(&store, "1", 0).await;
+            hear(&store, "2", DAY).await;
+            let kept = KeptDays::default();
+            let calendar = Calendar { zone: &TimeZone::UTC };
+            let days = calendar.last_days(at(3 * DAY), 4);
+            let reader = DayReader {
+                archive: &*store.archive,
+                calendar,
+                now: at(3 * DAY),
+                revision: *store.store.revisions().borrow(),
+            };
+            let place = workspace();
+            let heard = |found: &[(Day, Arc<Figures>)]| {
+                found.iter().map(|(_, figures)| figures.all.heard).collect::<Vec<_>>()
+            };
+            let choices = kept.read_choices(&reader, &place, &days[..2]).await.unwrap();
+            assert_eq!(heard(&choices), [0, 0]);
+            let again = kept.read_choices(&reader, &place, &days[..2]).await.unwrap();
+            assert!(Arc::ptr_eq(&choices[1].1, &again[1].1), "they are kept");
+            // They are not taken for the whole, but the whole is for them.
+            let whole = kept.read(&reader, &place, &days).await.unwrap();
+            assert_eq!(heard(&whole), [1, 1, 0, 0]);
+            let choices = kept.read_choices(&reader, &place, &days[..2]).await.unwrap();
+            assert_eq!(heard(&choices), [1, 1]);
         })
         .await;
     }
