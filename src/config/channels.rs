@@ -10,7 +10,7 @@ use crate::config::language::LanguageSetting;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
 use crate::config::values::{
-    ConfiguredUserId, EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting,
+    ConfiguredUserId, EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting, user_ids,
 };
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::rules::{ChannelRules, MemoryRule, Mode, TimingRules, ToolRule};
@@ -61,6 +61,8 @@ pub struct ChannelConfig {
     pub max_wait_seconds: Option<Seconds>,
     /// Whether it says once there that it joins what it hears and stores.
     pub announce: Option<bool>,
+    /// The ids of other bots that speak unasked there.
+    pub companions: Option<Vec<ConfiguredUserId>>,
 }
 
 /// Whether a channel is remembered.
@@ -115,6 +117,12 @@ impl ChannelConfig {
             memory: self.memory.map_or(MemoryRule::On, MemorySetting::rule),
             timing: self.timing_rules(),
             announces: self.announce,
+            companions: self
+                .companions
+                .as_deref()
+                .map(user_ids)
+                .or_else(|| defaults.companions.clone()),
+            companion_window: defaults.companion_window,
         }
     }
 

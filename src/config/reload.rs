@@ -24,6 +24,8 @@ const RELOADABLE: &[&str] = &[
     "response.cooldown_seconds",
     "response.reactions",
     "response.keeper",
+    "response.companions",
+    "response.companion_window_seconds",
     "facilitator",
     "budget",
     "channels",
@@ -174,6 +176,8 @@ impl Config {
                 cooldown_seconds: newer.response.cooldown_seconds,
                 reactions: newer.response.reactions.clone(),
                 keeper: newer.response.keeper.clone(),
+                companions: newer.response.companions.clone(),
+                companion_window_seconds: newer.response.companion_window_seconds,
                 ..self.response.clone()
             },
             facilitator: newer.facilitator.clone(),

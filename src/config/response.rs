@@ -7,7 +7,7 @@ use crate::config::channels::emoji_names;
 use crate::config::schema;
 use crate::config::values::{
     BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, QuietHoursSetting,
-    Ratio, Seconds, TimingSetting,
+    Ratio, Seconds, TimingSetting, user_ids,
 };
 use aizuchi_core::agent::{self, StateCall};
 use aizuchi_core::clock::duration_from_seconds;
@@ -54,6 +54,11 @@ pub struct ResponseConfig {
     /// Learn from the judge's verdicts in each workspace which moments it always declines, and stop asking it
     /// about those. If omitted: the judge is always asked.
     pub learned_gate: Option<LearnedGateConfig>,
+    /// The ids of other bots that speak unasked in the same channels, as another Aizuchi does: of these and Aizuchi itself
+    /// only one speaks about a message. If omitted: the bots that are heard to do so. With an empty list there are none.
+    pub companions: Option<Vec<ConfiguredUserId>>,
+    /// How much longer each companion waits than the one before it, in the order that they have for a message.
+    pub companion_window_seconds: Seconds,
     /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Ratio,
     /// Of the words that it says unasked in a channel, at most this share may be unwelcome, as what people did next tells:
@@ -174,6 +179,8 @@ impl ResponseConfig {
             cooldown: duration_from_seconds(self.cooldown_seconds.0),
             max_share: self.max_share.0,
             budget_limits,
+            companions: self.companions.as_deref().map(user_ids),
+            companion_window: duration_from_seconds(self.companion_window_seconds.0),
             ..ChannelRules::default()
         }
     }
@@ -198,6 +205,8 @@ impl Default for ResponseConfig {
             max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, NothingOpen, Cooldown, Share],
             learned_gate: None,
+            companions: None,
+            companion_window_seconds: Seconds(rules.companion_window.as_secs_f64()),
             min_confidence: Ratio(rules.min_confidence),
             tolerance: None,
             announce: true,

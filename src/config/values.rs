@@ -223,6 +223,11 @@ impl ConfiguredUserId {
     }
 }
 
+/// The ids of several users.
+pub fn user_ids(configured: &[ConfiguredUserId]) -> Vec<UserId> {
+    configured.iter().map(ConfiguredUserId::user).collect()
+}
+
 impl TryFrom<String> for ConfiguredUserId {
     type Error = &'static str;
 

@@ -9,6 +9,7 @@ mod speaker;
 mod command_reply;
 mod post;
 mod timing;
+mod companions;
 mod preview;
 pub mod remember;
 pub mod files;
@@ -373,6 +374,7 @@ impl Agent {
         let mut context = self.store.context(conversation, &window).await?;
         self.metrics.context_seconds.observe(began.elapsed().as_secs_f64());
         self.leave_out_memories(&mut context).await?;
+        context.companions = self.companions_in(&context);
         Ok(context)
     }
 

@@ -21,6 +21,7 @@ use crate::chat::attachment::ReadAttachment;
 use crate::chat::{
     AuthorKind, ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility,
 };
+use crate::companions::BotHabits;
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::MessageLinks;
 use crate::context::message_window::MessageWindow;
@@ -78,6 +79,8 @@ pub struct ChannelStatus {
     pub workspace_usage: BudgetUsage,
     /// How long users of the channel take to answer.
     pub reply_delays: ReplyDelays,
+    /// What the channel's bots do unasked.
+    pub bots: BotHabits,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -265,6 +268,8 @@ pub struct Context {
     /// Messages of the target that the open decision covers.
     pub new_messages: BTreeSet<MessageId>,
     pub channel_status: ChannelStatus,
+    /// The other bots that speak unasked in the channel, as the persona does. Whoever decides says which these are.
+    pub companions: BTreeSet<UserId>,
     /// Messages whose authors are still owed an answer, oldest first.
     pub owed: Vec<MessageId>,
     /// Those of them that are commands.
@@ -303,6 +308,7 @@ impl Context {
             undecided: BTreeSet::new(),
             new_messages: BTreeSet::new(),
             channel_status: ChannelStatus::default(),
+            companions: BTreeSet::new(),
             owed: Vec::new(),
             pending_commands: Vec::new(),
             last_silent_state: None,
@@ -468,6 +474,23 @@ impl Context {
     /// A message of the target by id.
     pub fn target_message(&self, id: &MessageId) -> Option<&Arc<Message>> {
         self.target_messages().iter().find(|message| message.id == *id)
+    }
+
+    /// What another companion has said since this message of the target, there or in the message's thread.
+    pub fn companion_since(&self, message: &MessageId) -> Option<&Arc<Message>> {
+        if self.companions.is_empty() {
+            return None;
+        }
+        let target = self.target_messages();
+        let index = target.iter().position(|other| other.id == *message)?;
+        let thread = match &self.conversation.thread {
+            Some(_) => &[][..],
+            None => self.conversation_history.thread(message),
+        };
+        let is_companion = |message: &&Arc<Message>| {
+            message.author.kind == AuthorKind::Bot && self.companions.contains(&message.author.id)
+        };
+        target[index + 1..].iter().chain(thread).find(is_companion)
     }
 
     /// The name that users see, or the id if unknown.

@@ -10,6 +10,7 @@ pub mod chat;
 pub mod persona;
 pub mod rules;
 pub mod rhythm;
+pub mod companions;
 pub mod overlap;
 pub mod memory;
 pub mod memo;

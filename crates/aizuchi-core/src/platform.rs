@@ -32,7 +32,7 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::attachment::Attachment;
-use crate::chat::{ConversationId, Message, WorkspaceId};
+use crate::chat::{ConversationId, Message, UserId, WorkspaceId};
 use crate::command::reply::CommandReplies;
 use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
@@ -87,6 +87,11 @@ pub trait Platform: Send + Sync {
         _max_bytes: usize,
     ) -> Result<Vec<u8>, PlatformError> {
         Err(PlatformError::Refused("this platform has no files".to_owned()))
+    }
+
+    /// The persona's own user, by which others there know it.
+    fn own_user(&self) -> Option<UserId> {
+        None
     }
 
     /// The maximum length of a post, as [`split::length`] counts.

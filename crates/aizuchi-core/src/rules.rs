@@ -159,6 +159,10 @@ pub struct ChannelRules {
     pub timing: TimingRules,
     /// Whether the persona says there that it has joined. `None`: as everywhere.
     pub announces: Option<bool>,
+    /// The other bots that speak unasked there, as the persona does. `None`: those that are heard to.
+    pub companions: Option<Vec<UserId>>,
+    /// How much longer than the companion before it each one waits, in the order that they have for a message.
+    pub companion_window: SignedDuration,
 }
 
 /// What becomes of the persona's prompt in a channel.
@@ -241,6 +245,8 @@ impl Default for ChannelRules {
             memory: MemoryRule::On,
             timing: TimingRules::default(),
             announces: None,
+            companions: None,
+            companion_window: SignedDuration::from_secs(30),
         }
     }
 }

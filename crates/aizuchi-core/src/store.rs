@@ -28,6 +28,7 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, Role, User, UserId,
     Visibility, WorkspaceId,
 };
+use crate::companions::BotPost;
 use crate::context::links::MessageLinks;
 use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::gate::Gate;
@@ -506,6 +507,8 @@ pub struct InboxEntry {
     pub disposition: Disposition,
     /// What messages of its conversation reply to, where that was found since the last message.
     pub links: Vec<(MessageId, MessageLinks)>,
+    /// What it is to the others, if a bot wrote it that nobody had asked.
+    pub bot_post: Option<BotPost>,
     /// When the message is due to be remembered, if it is.
     pub remember_at: Option<Timestamp>,
     pub now: Timestamp,
@@ -520,6 +523,7 @@ impl InboxEntry {
             cursor: None,
             disposition,
             links: Vec::new(),
+            bot_post: None,
             remember_at: None,
             now,
         }

@@ -16,7 +16,7 @@ use crate::text::write::{
     MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown, to_markdown_without_names,
 };
 use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{ConversationId, Message, MessageId};
+use aizuchi_core::chat::{ConversationId, Message, MessageId, UserId};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
@@ -125,6 +125,10 @@ impl Platform for DiscordPlatform {
         max_bytes: usize,
     ) -> Result<Vec<u8>, PlatformError> {
         self.fetch_content(message, attachment, max_bytes).await
+    }
+
+    fn own_user(&self) -> Option<UserId> {
+        Some(self.identity.user.clone())
     }
 
     fn max_post_length(&self) -> usize {

@@ -961,6 +961,8 @@ impl TestPlatform {
     }
 }
 
+/// The persona's own user on the test platform.
+pub const PERSONA_USER_ID: &str = "u-persona";
 /// The longest post of the test platform, in characters.
 pub const LONGEST_POST: usize = 90;
 /// How long after a call an item that is not in the history was surely not posted.
@@ -982,7 +984,7 @@ impl Platform for TestPlatform {
             id,
             thread: item.conversation.thread.clone(),
             at,
-            author: UserId::new("u-persona"),
+            author: UserId::new(PERSONA_USER_ID),
         };
         match fault {
             Some(Fault::Busy) => {
@@ -1038,6 +1040,10 @@ impl Platform for TestPlatform {
         let found = self.files.lock().unwrap().get(&*attachment.id).cloned();
         let found = found.filter(|bytes| bytes.len() <= max_bytes);
         found.ok_or_else(|| PlatformError::Refused("there is no such file".to_owned()))
+    }
+
+    fn own_user(&self) -> Option<UserId> {
+        Some(UserId::new(PERSONA_USER_ID))
     }
 
     fn max_post_length(&self) -> usize {

@@ -181,6 +181,10 @@ impl Platform for SlackPlatform {
         self.fetch_content(attachment, max_bytes).await
     }
 
+    fn own_user(&self) -> Option<UserId> {
+        Some(self.identity.user.clone())
+    }
+
     fn max_post_length(&self) -> usize {
         MAX_POST_LENGTH
     }

@@ -271,6 +271,7 @@ impl Agent {
             | Gate::TooFew
             | Gate::Directed
             | Gate::SpokeLast
+            | Gate::OtherCompanion
             | Gate::Unchanged
             | Gate::NothingOpen
             | Gate::Cooldown

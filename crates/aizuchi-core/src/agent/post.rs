@@ -246,6 +246,11 @@ impl Agent {
         if item.reaction_to.is_some() {
             return None;
         }
+        if !metadata.is_approved
+            && let Some(withdrawn) = self.check_other_bots(context, about)
+        {
+            return Some(withdrawn);
+        }
         if let Some(withdrawn) = self.check_standing(claim, context, about, metadata.seen_revision)
         {
             return Some(withdrawn);

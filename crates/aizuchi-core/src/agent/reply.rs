@@ -303,6 +303,9 @@ impl Agent {
         if !self.is_message_present(context, about) {
             return Ok(Some(self.withdraw_answered()));
         }
+        if let Some(withdrawn) = self.check_other_bots(context, about) {
+            return Ok(Some(withdrawn));
+        }
         if let Some(withdrawn) = self.check_standing(claim, context, about, intent.seen_revision) {
             return Ok(Some(withdrawn));
         }

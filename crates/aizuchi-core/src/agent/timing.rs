@@ -34,11 +34,15 @@ impl Agent {
                 Some(now + self.human_delay(&judgment, context, max_delay))
             }
         };
+        let about = judgment.about.as_ref();
+        let about = about.or_else(|| context.newest_human_message().map(|message| &message.id));
+        let wait = about.map_or(SignedDuration::ZERO, |about| self.companion_wait(about, context));
+        let post_at = post_at.map(|post_at| post_at + wait);
         let due = match (judgment.delay_seconds, post_at) {
-            (Some(delay), _) => now + duration_from_seconds(f64::from(delay)).min(max_delay),
+            (Some(delay), _) => now + duration_from_seconds(f64::from(delay)).min(max_delay) + wait,
             (None, Some(post_at)) => now.max(post_at - HEAD_START),
             // Without a delay or human-like timing, the reply is due at once.
-            (None, None) => now,
+            (None, None) => now + wait,
         };
         let judgment = Judgment { post_at, ..judgment };
         StepResult::Join { judgment, state: context.state_hash(), due }
@@ -75,7 +79,9 @@ impl Agent {
         // Not of the decision's number: replays of two versions would draw differently after the first decision that only
         // one of them makes.
         let conversation = context.conversation.to_string();
-        let draw = seeded_random(self.seed, &[&conversation, newest, "delay"]);
+        // Companions draw the same, so that the one that is first in their order is first in time, too.
+        let seed = if context.companions.is_empty() { self.seed } else { 0 };
+        let draw = seeded_random(seed, &[&conversation, newest, "delay"]);
         context.channel_status.reply_delays.sample(waited, max_delay, yield_policy, draw)
     }
 

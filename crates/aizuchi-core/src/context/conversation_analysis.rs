@@ -310,6 +310,9 @@ impl<'a> ConversationAnalysis<'a> {
         if let Some(answer) = self.answer_to(index) {
             return of(0.0, QuestionStatus::TakenUp(answer.author.id.clone(), 1.0));
         }
+        if let Some(said) = self.context.companion_since(&message.id) {
+            return of(0.0, QuestionStatus::TakenUp(said.author.id.clone(), 1.0));
+        }
         let open = structure.asking(index) * structure.open(index);
         if let Some(user) = structure.utterances()[index].addressee {
             return of(open, QuestionStatus::Directed(self.talk.user(user).clone()));

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock, Weak};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 
 use crate::chat::{AuthorKind, ConversationId, Mention, Message, MessageId, UserId};
+use crate::companions::BotPost;
 use crate::context::Context;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::readings::Readings;
@@ -18,6 +19,9 @@ use aizuchi_structure::{ConversationStructure, Models};
 
 /// How many messages are kept. The oldest of them only give context.
 pub const MAX_MESSAGES: usize = 2 * WINDOW;
+
+/// A bot that speaks longer after people than this does not join in what they say.
+const TALK_TIMEOUT: SignedDuration = SignedDuration::from_hours(2);
 
 const MAX_KNOWN_TALKS: usize = 64;
 /// Users who have left keep their numbers, up to this many for each user who is present.
@@ -404,6 +408,28 @@ impl Talk {
                 && self.structure.utterances()[*parent].cues.contains(cues)
         });
         parents.map(|(_, probability)| probability).sum()
+    }
+
+    /// What a bot's message is to the others: `None` if somebody had asked the bot since its last one, by its name or a
+    /// mention. `replied_to` is the message that it is marked as a reply to.
+    pub fn bot_post(&self, index: usize, replied_to: Option<&MessageId>) -> Option<BotPost> {
+        let utterances = self.structure.utterances();
+        let bot = utterances[index].author;
+        let last = utterances[..index].iter().rposition(|earlier| earlier.author == bot);
+        let since = last.map_or(0, |last| last + 1);
+        let is_recent = |other: &usize| {
+            let pause = self.messages[index].at.duration_since(self.messages[*other].at);
+            pause <= TALK_TIMEOUT && !utterances[*other].is_bot && !self.messages[*other].is_own
+        };
+        let people: Vec<usize> = (since..index).filter(is_recent).collect();
+        let asks = |other: &usize| utterances[*other].named.contains(&bot);
+        let is_replied_to = |other: &usize| Some(&self.messages[*other].id) == replied_to;
+        match () {
+            () if people.iter().any(asks) => None,
+            () if people.iter().any(is_replied_to) => Some(BotPost::Replied),
+            () if people.is_empty() => Some(BotPost::Began),
+            () => Some(BotPost::JoinedIn),
+        }
     }
 
     pub fn user(&self, number: u32) -> &UserId {

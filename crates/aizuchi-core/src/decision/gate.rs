@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{AuthorKind, Mention, Message, MessageId};
+use crate::chat::{AuthorKind, Mention, Message, MessageId, UserId};
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::{BudgetUsage, Context};
 use crate::decision::limit::Limit;
@@ -48,7 +48,7 @@ pub enum Gate {
     Muted,
     /// It is within the channel's quiet hours.
     QuietHours,
-    /// The persona has had its turns since the last human message, even if hours have passed.
+    /// Bots have had their turns since the last human message, the persona among them, even if hours have passed.
     Loop,
     /// There are too few messages to facilitate.
     TooFew,
@@ -56,6 +56,8 @@ pub enum Gate {
     Directed,
     /// The persona had the last word and no user has answered.
     SpokeLast,
+    /// Another companion has spoken since.
+    OtherCompanion,
     /// The last verdict was silence, and nothing has changed since.
     Unchanged,
     /// No user waits for anything, and every new message is part of an exchange or ends one.
@@ -128,7 +130,7 @@ pub const OPTIONAL_GATES: [Gate; 6] = [
     Gate::Share,
 ];
 /// Checked before a judge is asked about an unsolicited post.
-const BEFORE_JUDGING: [Gate; 12] = [
+const BEFORE_JUDGING: [Gate; 13] = [
     Gate::ChannelMode,
     Gate::Muted,
     Gate::QuietHours,
@@ -136,6 +138,7 @@ const BEFORE_JUDGING: [Gate; 12] = [
     Gate::TooFew,
     Gate::Directed,
     Gate::SpokeLast,
+    Gate::OtherCompanion,
     Gate::Unchanged,
     Gate::NothingOpen,
     Gate::Cooldown,
@@ -147,8 +150,8 @@ const BEFORE_POSTING: [Gate; 4] = [Gate::ChannelMode, Gate::Muted, Gate::QuietHo
 /// Checked before a mention is answered.
 const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budget];
 
-/// How many turns of its own may follow one another without a human message.
-const MAX_OWN_TURNS: usize = 2;
+/// How many turns of bots may follow one another without a human message, those of the persona among them.
+const MAX_BOT_TURNS: usize = 2;
 /// Its share is measured over this many of the newest messages, and over no fewer than four.
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
@@ -196,7 +199,10 @@ pub struct GateResult {
 impl GateInput<'_> {
     /// `chosen` lists the optional gates that are on.
     pub fn check_before_judging(&self, chosen: &[Gate]) -> GateResult {
-        let is_on = |gate: &Gate| !OPTIONAL_GATES.contains(gate) || chosen.contains(gate);
+        let is_on = |gate: &Gate| match gate {
+            Gate::OtherCompanion => !self.context.companions.is_empty(),
+            gate => !OPTIONAL_GATES.contains(gate) || chosen.contains(gate),
+        };
         let mut passed = Vec::new();
         for gate in BEFORE_JUDGING.into_iter().filter(is_on) {
             if self.is_closed(gate) {
@@ -241,10 +247,14 @@ impl GateInput<'_> {
             Gate::ChannelMode => matches!(self.mode(), Mode::MentionOnly | Mode::Off),
             Gate::Muted => self.is_muted(),
             Gate::QuietHours => self.is_quiet_hours(),
-            Gate::Loop => self.turns_since_human() >= MAX_OWN_TURNS,
+            Gate::Loop => self.bot_turns_since_human() >= MAX_BOT_TURNS,
             Gate::TooFew => self.has_too_few_messages(),
             Gate::Directed => self.is_directed(),
             Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unseen_messages(),
+            Gate::OtherCompanion => {
+                let newest = self.context.newest_human_message();
+                newest.is_some_and(|message| self.context.companion_since(&message.id).is_some())
+            }
             Gate::Unchanged => {
                 let last = self.context.last_silent_state;
                 last.is_some_and(|state| state == self.context.state_hash())
@@ -275,15 +285,23 @@ impl GateInput<'_> {
         self.rules.quiet_hours.is_some_and(|hours| hours.contains(time()))
     }
 
-    /// Consecutive messages of one author kind are one turn.
-    fn turns_since_human(&self) -> usize {
+    /// Which gate keeps it from saying something unasked about a message, because of what other bots have said since it
+    /// wanted to.
+    pub fn check_other_bots(&self, about: &MessageId) -> Option<Gate> {
+        match self.context.companion_since(about) {
+            Some(_) => Some(Gate::OtherCompanion),
+            None => Some(Gate::Loop).filter(|gate| self.is_closed(*gate)),
+        }
+    }
+
+    /// Of the persona and of all other bots. Consecutive messages of one author are one turn.
+    fn bot_turns_since_human(&self) -> usize {
         let messages = self.context.target_messages().iter().rev();
-        let since: Vec<AuthorKind> = messages
-            .map(|message| message.author.kind)
-            .take_while(|kind| *kind != AuthorKind::Human)
+        let since: Vec<&UserId> = messages
+            .take_while(|message| !message.is_human())
+            .map(|message| &message.author.id)
             .collect();
-        let turns = since.chunk_by(|one, other| one == other);
-        turns.filter(|turn| turn[0] == AuthorKind::Persona).count()
+        since.chunk_by(|one, other| one == other).count()
     }
 
     fn has_too_few_messages(&self) -> bool {
@@ -408,7 +426,7 @@ fn is_directed_elsewhere(message: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Author, ChannelId, ConversationId, UserId, WorkspaceId};
+    use crate::chat::{Author, ChannelId, ConversationId, WorkspaceId};
     use crate::context::channel_messages::ChannelMessages;
 
     /// Every message is new.

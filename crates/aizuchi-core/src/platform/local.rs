@@ -342,6 +342,10 @@ impl Platform for LocalRoom {
         SignedDuration::ZERO
     }
 
+    fn own_user(&self) -> Option<UserId> {
+        Some(UserId::new(PERSONA_USER_ID))
+    }
+
     fn max_post_length(&self) -> usize {
         MAX_POST_LENGTH
     }

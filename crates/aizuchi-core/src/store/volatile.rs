@@ -32,6 +32,7 @@ use crate::chat::{
     AuthorKind, Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User,
     UserId, Visibility, WorkspaceId,
 };
+use crate::companions::BotHabits;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::gate::Gate;
@@ -140,8 +141,10 @@ impl Store for VolatileStore {
             match entry.heard {
                 Heard::Message(message, _) => {
                     let conversation = message.conversation.clone();
+                    let client_message_id = entry.client_message_id;
+                    let (disposition, bot_post) = (entry.disposition, entry.bot_post);
                     let receipt =
-                        state.hear_message(message, entry.client_message_id, entry.disposition);
+                        state.hear_message(message, client_message_id, disposition, bot_post);
                     if receipt.is_new {
                         state.put_links(&conversation, entry.links);
                     }
@@ -395,6 +398,8 @@ struct VolatileState {
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
     /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
+    /// What the bots of a channel do unasked.
+    bots: HashMap<(WorkspaceId, ChannelId), BotHabits>,
     /// Without the standing orders.
     orders: HashMap<WorkspaceId, OrdersInForce>,
     /// In all versions, by number and version.

@@ -81,8 +81,13 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::QuietHours => pick(language, "it was during quiet hours", "静かにする時間帯でした"),
         Gate::Loop => pick(
             language,
-            "I had spoken several times in a row, and nobody else had written since",
-            "すでに続けて話していて、その後に人の発言がありませんでした",
+            "bots had spoken twice in a row, and no person had written since",
+            "ボットの発言がすでに続いていて、その後に人の発言がありませんでした",
+        ),
+        Gate::OtherCompanion => pick(
+            language,
+            "another companion had already spoken",
+            "ほかの会話ボットがすでに話していました",
         ),
         Gate::TooFew => pick(language, "too little had been said yet", "まだ発言が少なすぎました"),
         Gate::Learned => pick(

@@ -35,6 +35,10 @@ texts! {
     /// Users write in the thread under the message, where it is judged.
     goes_on_in_thread:
         "the conversation moved to the message’s thread" / "スレッドで話が続きました";
+    /// Another companion has spoken, so the persona does not.
+    companion_spoke(name: Name<'_>):
+        "another companion, {name}, spoke in the meantime"
+        / "その間に、ほかの会話ボットの{name:#}が話しました";
     probably_taken_up:
         "the conversation moved on, and nobody seems to be waiting for an answer any more"
         / "会話が進み、答えを待っている人はもういないようです";

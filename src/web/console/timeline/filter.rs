@@ -184,7 +184,7 @@ const RESULTS: [DecisionResult; 8] = [
     DecisionResult::Failed,
 ];
 
-const GATES: [Gate; 16] = [
+const GATES: [Gate; 17] = [
     Gate::ChannelMode,
     Gate::Command,
     Gate::Muted,
@@ -193,6 +193,7 @@ const GATES: [Gate; 16] = [
     Gate::TooFew,
     Gate::Directed,
     Gate::SpokeLast,
+    Gate::OtherCompanion,
     Gate::Unchanged,
     Gate::NothingOpen,
     Gate::Cooldown,

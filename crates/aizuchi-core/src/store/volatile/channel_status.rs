@@ -117,6 +117,7 @@ impl VolatileState {
                 .get(&(workspace.clone(), channel.clone()))
                 .cloned()
                 .unwrap_or_default(),
+            bots: self.bots.get(&(workspace.clone(), channel.clone())).cloned().unwrap_or_default(),
         }
     }
 

@@ -1,0 +1,71 @@
+//! Several companions in one channel: of the persona and other bots that speak unasked, one speaks about a message. All
+//! find the same order by themselves. The first speaks in its own time; each other one waits longer, and keeps silent
+//! once another has spoken.
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+
+use crate::agent::Agent;
+use crate::chat::{MessageId, UserId, to_single_line};
+use crate::companions;
+use crate::context::Context;
+use crate::decision::DecisionResult;
+use crate::event::{DecisionClosing, StepResult};
+use crate::rules::Mode;
+use crate::texts::{self, Name};
+
+impl Agent {
+    /// The other companions of a context's channel: those of the settings, or else those that are heard to be.
+    pub(super) fn companions_in(&self, context: &Context) -> BTreeSet<UserId> {
+        let rulebook = self.rulebook();
+        let rules = self.gate_input(context, &rulebook).rules;
+        let mut companions = match &rules.companions {
+            Some(configured) => configured.iter().cloned().collect(),
+            None => context.channel_status.bots.companions(self.now()),
+        };
+        if let Some(own) = self.own_user(context) {
+            companions.remove(&own);
+        }
+        companions
+    }
+
+    /// How much longer than in its own time it waits before it speaks about a message.
+    pub(super) fn companion_wait(&self, about: &MessageId, context: &Context) -> SignedDuration {
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(context, &rulebook);
+        // Whoever approves it sees what was said meanwhile.
+        if context.companions.is_empty() || gate_input.mode() == Mode::Propose {
+            return SignedDuration::ZERO;
+        }
+        let Some(own) = self.own_user(context) else { return SignedDuration::ZERO };
+        let channel = &context.conversation.channel;
+        let rank = companions::rank(channel, about, &own, &context.companions);
+        gate_input.rules.companion_window * i32::try_from(rank).unwrap_or(i32::MAX)
+    }
+
+    /// Withdraws what it would say unasked about a message, if another companion has spoken since, or if bots have had
+    /// their turns.
+    pub(super) fn check_other_bots(
+        &self,
+        context: &Context,
+        about: &MessageId,
+    ) -> Option<StepResult> {
+        let rulebook = self.rulebook();
+        let gate = self.gate_input(context, &rulebook).check_other_bots(about)?;
+        let language = self.persona.language;
+        let why = match context.companion_since(about) {
+            Some(message) => {
+                let name = to_single_line(context.display_name(&message.author.id));
+                texts::replies::companion_spoke(language, Name(&name))
+            }
+            None => texts::judging::gate_reason(language, gate).to_owned(),
+        };
+        let closing = DecisionClosing::new(DecisionResult::Dropped, why);
+        Some(StepResult::Silent(DecisionClosing { gate: Some(gate), ..closing }))
+    }
+
+    fn own_user(&self, context: &Context) -> Option<UserId> {
+        self.platforms.for_workspace(&context.conversation.workspace).ok()?.own_user()
+    }
+}
