@@ -15,6 +15,8 @@ pub mod record;
 pub mod score;
 pub mod table;
 pub mod learning;
+pub mod companions;
+pub mod companion_score;
 mod simulation;
 mod side_by_side;
 pub mod judge;
@@ -244,10 +246,7 @@ impl<'a> Replay<'a> {
         record.moments = self.is_observed.then(Moments::default);
         record.stop = self.stop.clone();
         let recorder = Arc::new(Recorder::new(record));
-        let simulate = || {
-            let Self { policy, settings, mind, prompts, learning, .. } = self;
-            simulation::run(channel, policy, settings, prompts, mind.clone(), learning, &recorder)
-        };
+        let simulate = || simulation::run(channel, &self.setup(), &recorder);
         match self.is_logged {
             true => simulate()?,
             false => with_default(NoSubscriber::new(), simulate)?,
@@ -257,6 +256,13 @@ impl<'a> Replay<'a> {
             Some(error) => Err(error),
             None => Ok(record),
         }
+    }
+}
+
+impl Replay<'_> {
+    fn setup(&self) -> simulation::Setup<'_> {
+        let Self { policy, settings, mind, prompts, learning, .. } = self;
+        simulation::Setup { policy, settings: *settings, prompts, mind, learning }
     }
 }
 

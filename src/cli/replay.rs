@@ -24,10 +24,11 @@ use crate::config::model_sources::ModelSources;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use crate::replay::checkpoint::Checkpoint;
+use crate::replay::companion_score::CompanionScore;
 use crate::replay::history::ChannelSource;
 use crate::replay::input::{PrivateChannels, Recording};
 use crate::replay::score::ReplayScore;
-use crate::replay::table::table;
+use crate::replay::table::{companion_table, table};
 use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
 use crate::report::builder::ReportBuilder;
 use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
@@ -52,6 +53,11 @@ pub struct ReplayArgs {
     /// The random seed; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Replay with so many companions in each channel, each with its own bot, and count the moments at which exactly one of
+    /// them spoke. They know each other, unless the settings name other companions.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(2..=8),
+          conflicts_with_all = ["against", "events", "resume", "report", "internals", "anonymous"])]
+    companions: Option<u64>,
     /// Write everything that happened to a file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
@@ -104,7 +110,15 @@ impl ReplayArgs {
             self.resume.is_none() || !policies.iter().any(Policy::learns),
             "--resume cannot be used with response.learned_gate: what was learned in the first channels would be lost"
         );
+        anyhow::ensure!(
+            self.companions.is_none() || !policies.iter().any(Policy::learns),
+            "--companions cannot be used with response.learned_gate: each companion would learn a gate of its own"
+        );
         let mut judge = self.judge.prepare(source, selection)?;
+        anyhow::ensure!(
+            self.companions.is_none() || judge.kind() != ReplayJudge::Model,
+            "--companions cannot be used with a model that judges: it would be asked once for each companion"
+        );
         if judge.kind() == ReplayJudge::Model {
             policies.iter_mut().for_each(Policy::add_judgment_prompt);
         }
@@ -127,6 +141,16 @@ impl ReplayArgs {
             return Ok(self.exit_code(&recording));
         }
         let bar = progress_bar(recording.messages() * policies.len() as u64);
+        if let Some(count) = self.companions {
+            let scores = policies.iter().map(|policy| {
+                let replay = judge.replay(policy, settings)?;
+                replay.score_companions(&recording, count as usize, &|messages| bar.inc(messages))
+            });
+            let scores = scores.collect::<anyhow::Result<Vec<_>>>()?;
+            bar.finish_and_clear();
+            self.print_companions(&recording, &judge, &scores)?;
+            return Ok(self.exit_code(&recording));
+        }
         bar.set_message("counting");
         judge.agree(&recording, &policies, &settings, &|messages| bar.inc(messages))?;
         bar.reset();
@@ -227,6 +251,32 @@ impl ReplayArgs {
             "events": self.events.is_some(),
             "report": is_reported,
         }))
+    }
+
+    fn print_companions(
+        &self,
+        recording: &Recording,
+        judge: &Judge,
+        scores: &[CompanionScore],
+    ) -> anyhow::Result<()> {
+        if !self.json {
+            return print(&companion_table(scores));
+        }
+        let policies: Vec<_> = scores
+            .iter()
+            .map(|score| {
+                let mut figures = json!(score);
+                figures["share_exactly_one"] = json!(score.share_exactly_one());
+                figures
+            })
+            .collect();
+        let printed = json!({
+            "bad_lines": recording.bad_records(),
+            "input": input_to_json(recording),
+            "judge": judge.to_json(),
+            "companions": policies,
+        });
+        print(&serde_json::to_string_pretty(&printed)?)
     }
 
     fn print(

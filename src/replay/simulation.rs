@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::budget::ModelCosts;
+use crate::replay::companions::Companions;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{JudgeCall, PostRecord, Recorder, ReplayEventKind};
@@ -62,28 +63,105 @@ const LATENCY_SIGMA: f64 = 0.5;
 /// How many of a channel's newest messages are kept at least: far more than any prompt holds or search needs.
 const KEPT_MESSAGES: usize = 50_000;
 
+/// What the channels of a replay have in common.
+pub struct Setup<'a> {
+    pub policy: &'a Policy,
+    pub settings: ReplaySettings,
+    pub prompts: &'a Arc<PromptBuilder>,
+    pub mind: &'a Arc<dyn Llm>,
+    pub learning: &'a Arc<ReplayLearning>,
+}
+
 /// Hears all messages of a channel, then runs until nothing is pending.
 pub fn run(
     channel: &RecordedChannel,
-    policy: &Policy,
-    settings: &ReplaySettings,
-    prompts: &Arc<PromptBuilder>,
-    mind: Arc<dyn Llm>,
-    learning: &Arc<ReplayLearning>,
+    setup: &Setup<'_>,
     recorder: &Arc<Recorder>,
+) -> anyhow::Result<()> {
+    let companions = Arc::new(Companions::of_one());
+    run_companions(channel, setup, std::slice::from_ref(recorder), &companions)
+}
+
+/// The same with several companions, each with a recorder of its own, that hear what the others say.
+pub fn run_companions(
+    channel: &RecordedChannel,
+    setup: &Setup<'_>,
+    recorders: &[Arc<Recorder>],
+    companions: &Arc<Companions>,
 ) -> anyhow::Result<()> {
     let Some(first) = channel.messages.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(channel.name.as_str());
+    setup.learning.begin(&workspace);
+    let pool = LocalPool::new();
+    let stop = CancellationToken::new();
+    let mut instances = Vec::new();
+    for (number, recorder) in recorders.iter().enumerate() {
+        let place = Place { number, workspace: &workspace, clock: &clock, companions };
+        let (inbox, runner) = build_instance(setup, &place, recorder)?;
+        let (stopped, error_recorder) = (stop.clone(), recorder.clone());
+        pool.spawner().spawn_local(async move {
+            if let Err(error) = runner.run(stopped).await {
+                let error = error.context("the runner ended");
+                error_recorder.lock().first_error.get_or_insert(error);
+            }
+        })?;
+        instances.push(Instance { inbox, recorder });
+    }
+    let mut simulation = Simulation {
+        pool,
+        clock,
+        instances,
+        companions,
+        heard_users: HashSet::new(),
+        users: RecordedUsers::new(channel),
+        // Annotated replies are what the structure is to find out.
+        gives_replies: !channel.is_annotated,
+    };
+    simulation.hear_channel(&workspace);
+    let persona = &setup.policy.config.persona.name.0;
+    for recorded in &channel.messages {
+        let is_stopped = || recorders.iter().any(|recorder| recorder.lock().stop.is_cancelled());
+        anyhow::ensure!(!is_stopped(), "the replay was stopped");
+        simulation.advance_to(recorded.at());
+        simulation.hear_recorded(&workspace, recorded, persona);
+    }
+    simulation.advance_to(Timestamp::MAX);
+    stop.cancel();
+    simulation.pool.run_until_stalled();
+    Ok(())
+}
+
+/// Where one of several companions is.
+struct Place<'a> {
+    /// From 0.
+    number: usize,
+    workspace: &'a WorkspaceId,
+    clock: &'a Clock,
+    companions: &'a Arc<Companions>,
+}
+
+/// The inbox and the runner of one companion, around a store of its own.
+fn build_instance(
+    setup: &Setup<'_>,
+    place: &Place<'_>,
+    recorder: &Arc<Recorder>,
+) -> anyhow::Result<(Inbox, Runner)> {
+    let Setup { policy, prompts, learning, .. } = setup;
+    let Place { number, workspace, clock, companions } = *place;
+    // Each installation draws for itself.
+    let seed = setup.settings.seed.wrapping_add(number as u64);
+    let settings = ReplaySettings { seed, ..setup.settings };
     let volatile = Arc::new(VolatileStore::keeping_newest(KEPT_MESSAGES));
     let talks = Arc::new(TalkCache::new());
-    learning.begin(&workspace);
     let store: Arc<dyn Store> = Arc::new(RecordingStore {
         inner: volatile.clone(),
         recorder: recorder.clone(),
-        learning: learning.clone(),
+        learning: Arc::clone(learning),
         clock: clock.clone(),
         talks: talks.clone(),
+        companions: companions.clone(),
+        number,
     });
     let in_flight = Arc::new(InFlight::default());
     let metrics = Arc::new(Metrics::default());
@@ -92,7 +170,8 @@ pub fn run(
         ReplayJudge::Silent | ReplayJudge::Speak | ReplayJudge::Model => ModelCosts::Tokens,
         ReplayJudge::Builtin => ModelCosts::Nothing,
     };
-    let rulebook = Current::from(policy.config.rulebook_with(costs));
+    let rulebook = companions.add_to(policy.config.rulebook_with(costs));
+    let rulebook = Current::from(rulebook);
     let readings = talks.readings.clone();
     let channel_cache = Arc::new(ChannelCache::reading_with(readings, rulebook.clone()));
     let inbox = Inbox {
@@ -111,12 +190,13 @@ pub fn run(
         random_seed: settings.seed,
     };
     let mind = RecordingMind {
-        inner: mind,
+        inner: Arc::clone(setup.mind),
         recorder: recorder.clone(),
         clock: clock.clone(),
-        settings: *settings,
+        settings,
     };
-    let platform: Arc<dyn Platform> = Arc::new(ReplayPlatform { clock: clock.clone() });
+    let platform: Arc<dyn Platform> =
+        Arc::new(ReplayPlatform { clock: clock.clone(), companions: companions.clone(), number });
     let persona = policy.config.persona();
     let answers = CommandReplies {
         store: volatile.clone(),
@@ -135,7 +215,7 @@ pub fn run(
         metrics,
         persona,
         tools: None,
-        prompt_builder: prompts.clone().into(),
+        prompt_builder: Arc::clone(prompts).into(),
         learned_gates: learning.gates.clone(),
         token_corrections: TokenCorrections::default(),
         state_cache: StateCache::default(),
@@ -162,41 +242,20 @@ pub fn run(
         demo: None,
     };
     let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
-    let mut simulation = Simulation {
-        pool: LocalPool::new(),
-        clock,
-        inbox,
-        recorder,
-        heard_users: HashSet::new(),
-        users: RecordedUsers::new(channel),
-        // Annotated replies are what the structure is to find out.
-        gives_replies: !channel.is_annotated,
-    };
-    let stop = CancellationToken::new();
-    let stopped = stop.clone();
-    let error_recorder = recorder.clone();
-    simulation.pool.spawner().spawn_local(async move {
-        if let Err(error) = runner.run(stopped).await {
-            error_recorder.lock().first_error.get_or_insert(error.context("the runner ended"));
-        }
-    })?;
-    simulation.hear_channel(&workspace);
-    for recorded in &channel.messages {
-        anyhow::ensure!(!recorder.lock().stop.is_cancelled(), "the replay was stopped");
-        simulation.advance_to(recorded.at());
-        simulation.hear_recorded(&workspace, recorded, &policy.config.persona.name.0);
-    }
-    simulation.advance_to(Timestamp::MAX);
-    stop.cancel();
-    simulation.pool.run_until_stalled();
-    Ok(())
+    Ok((inbox, runner))
+}
+
+/// One companion, as what is heard reaches it.
+struct Instance<'a> {
+    inbox: Inbox,
+    recorder: &'a Recorder,
 }
 
 struct Simulation<'a> {
     pool: LocalPool,
     clock: Clock,
-    inbox: Inbox,
-    recorder: &'a Recorder,
+    instances: Vec<Instance<'a>>,
+    companions: &'a Companions,
     /// The ids of those who have written. Their messages share them.
     heard_users: HashSet<Arc<str>>,
     users: RecordedUsers,
@@ -266,19 +325,36 @@ impl Simulation<'_> {
             name: workspace.0.clone(),
             visibility: Visibility::Public,
         };
-        self.hear(Heard::Channel(channel));
+        self.hear(&Heard::Channel(channel));
     }
 
     /// Runs everything that falls due until then, in order of time. At equal times, due steps run before the next
     /// message is heard.
     fn advance_to(&mut self, until: Timestamp) {
         self.pool.run_until_stalled();
-        while let Some(next) = self.clock.next_wake_at().filter(|next| *next <= until) {
+        while let Some(next) = self.next_due().filter(|next| *next <= until) {
             self.clock.advance_to(next);
             self.pool.run_until_stalled();
+            self.deliver_posts(next);
         }
         if until < Timestamp::MAX {
             self.clock.advance_to(until);
+        }
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        let wake = self.clock.next_wake_at();
+        wake.into_iter().chain(self.companions.next_delivery()).min()
+    }
+
+    /// Has the others hear what a companion has said.
+    fn deliver_posts(&mut self, now: Timestamp) {
+        for (number, message) in self.companions.take_delivered(now) {
+            for other in (0..self.instances.len()).filter(|other| *other != number) {
+                let heard = Heard::Message(message.clone(), Arrival::Live);
+                self.deliver(other, heard.into());
+            }
+            self.pool.run_until_stalled();
         }
     }
 
@@ -300,7 +376,7 @@ impl Simulation<'_> {
         }
         if let Some(name) = recorded.name.as_deref().filter(|_| is_new) {
             let (workspace, id, role) = (workspace.clone(), author.id.clone(), Role::Member);
-            self.hear(Heard::User(User { workspace, id, name: name.into(), kind, role }));
+            self.hear(&Heard::User(User { workspace, id, name: name.into(), kind, role }));
         }
         let conversation = ConversationId {
             workspace: workspace.clone(),
@@ -317,35 +393,42 @@ impl Simulation<'_> {
             edits: 0,
             conversation,
         };
-        {
-            let mut record = self.recorder.lock();
-            record.now = message.at;
-            if message.is_human() {
-                *record.heard_humans.entry(message.conversation.thread.clone()).or_default() += 1;
-            }
-            if record.output.is_some() {
-                let mut event = record.event(ReplayEventKind::Heard, &message.conversation);
-                event.message = Some(message.id.clone());
-                event.decision = None;
-                record.write(&event);
-            }
-        }
         let reply_to = recorded.reply_to.first().filter(|_| self.gives_replies);
         let reply_to = reply_to.map(|parent| MessageId::new(parent.as_str()));
-        let heard = Heard::Message(message, Arrival::Live);
-        self.deliver(Delivery { reply_to, ..heard.into() });
+        for number in 0..self.instances.len() {
+            self.record_heard(number, &message);
+            let heard = Heard::Message(message.clone(), Arrival::Live);
+            self.deliver(number, Delivery { reply_to: reply_to.clone(), ..heard.into() });
+        }
         self.pool.run_until_stalled();
     }
 
-    fn hear(&mut self, heard: Heard) {
-        self.deliver(heard.into());
+    fn record_heard(&self, number: usize, message: &Message) {
+        let mut record = self.instances[number].recorder.lock();
+        record.now = message.at;
+        if message.is_human() {
+            *record.heard_humans.entry(message.conversation.thread.clone()).or_default() += 1;
+        }
+        if record.output.is_some() {
+            let mut event = record.event(ReplayEventKind::Heard, &message.conversation);
+            event.message = Some(message.id.clone());
+            event.decision = None;
+            record.write(&event);
+        }
     }
 
-    fn deliver(&mut self, delivery: Delivery) {
-        if let Err(error) = self.pool.run_until(self.inbox.deliver(delivery)) {
+    fn hear(&mut self, heard: &Heard) {
+        for number in 0..self.instances.len() {
+            self.deliver(number, heard.clone().into());
+        }
+    }
+
+    fn deliver(&mut self, number: usize, delivery: Delivery) {
+        let Instance { inbox, recorder } = &self.instances[number];
+        if let Err(error) = self.pool.run_until(inbox.deliver(delivery)) {
             let error =
                 anyhow::Error::new(error).context("cannot store a message of the recording");
-            self.recorder.lock().first_error.get_or_insert(error);
+            recorder.lock().first_error.get_or_insert(error);
         }
     }
 }
@@ -357,6 +440,9 @@ struct RecordingStore {
     learning: Arc<ReplayLearning>,
     clock: Clock,
     talks: Arc<TalkCache>,
+    companions: Arc<Companions>,
+    /// Of the companion.
+    number: usize,
 }
 
 #[async_trait]
@@ -399,6 +485,7 @@ impl Store for RecordingStore {
         now: Timestamp,
     ) -> Result<CompletionReceipt, StoreError> {
         self.record(claim, &outcome);
+        self.companions.record(self.number, claim, &outcome, self.clock.now());
         self.learning.record(claim, &outcome, now);
         self.inner.complete(claim, outcome, now).await
     }
@@ -724,14 +811,20 @@ fn common_prefix_bytes(one: &[u8], other: &[u8]) -> usize {
 /// The recorded channel accepts every post.
 struct ReplayPlatform {
     clock: Clock,
+    companions: Arc<Companions>,
+    /// Of the companion.
+    number: usize,
 }
 
 #[async_trait]
 impl Platform for ReplayPlatform {
     async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        let id = MessageId::new(format!("own-{}", item.id));
+        let author = self.companions.user(self.number);
+        let id = self.companions.post_id(self.number, item);
         let thread = item.conversation.thread.clone();
-        Ok(PostedMessage { id, thread, at: self.clock.now(), author: UserId::new("persona") })
+        let posted = PostedMessage { id, thread, at: self.clock.now(), author };
+        self.companions.post(self.number, item, &posted);
+        Ok(posted)
     }
 
     async fn find_posted(
@@ -743,6 +836,10 @@ impl Platform for ReplayPlatform {
 
     fn settle_time(&self) -> SignedDuration {
         SignedDuration::ZERO
+    }
+
+    fn own_user(&self) -> Option<UserId> {
+        Some(self.companions.user(self.number))
     }
 
     fn max_post_length(&self) -> usize {

@@ -482,7 +482,9 @@ impl Context {
             return None;
         }
         let target = self.target_messages();
-        let index = target.iter().position(|other| other.id == *message)?;
+        // Of a message that has scrolled out of sight, all that is seen is later.
+        let index = target.iter().position(|other| other.id == *message);
+        let since = &target[index.map_or(0, |index| index + 1)..];
         let thread = match &self.conversation.thread {
             Some(_) => &[][..],
             None => self.conversation_history.thread(message),
@@ -490,7 +492,7 @@ impl Context {
         let is_companion = |message: &&Arc<Message>| {
             message.author.kind == AuthorKind::Bot && self.companions.contains(&message.author.id)
         };
-        target[index + 1..].iter().chain(thread).find(is_companion)
+        since.iter().chain(thread).find(is_companion)
     }
 
     /// The name that users see, or the id if unknown.

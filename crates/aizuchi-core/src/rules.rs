@@ -246,7 +246,7 @@ impl Default for ChannelRules {
             timing: TimingRules::default(),
             announces: None,
             companions: None,
-            companion_window: SignedDuration::from_secs(30),
+            companion_window: SignedDuration::from_secs(60),
         }
     }
 }

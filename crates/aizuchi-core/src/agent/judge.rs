@@ -185,7 +185,7 @@ impl Agent {
     ) -> Result<StepResult, StepError> {
         let state = context.state_hash();
         let silence = match verdict {
-            Verdict::Join => return Ok(self.schedule_reply(judgment, context)),
+            Verdict::Join => return Ok(self.schedule_reply(claim, judgment, context)),
             Verdict::React(emoji) => {
                 let on = judgment.about.clone();
                 let on =

@@ -20,7 +20,12 @@ const HEAD_START: SignedDuration = SignedDuration::from_secs(25);
 impl Agent {
     /// The result of a verdict to join in. If the judge names a delay, that is the delay; for
     /// `null`, the timing setting decides.
-    pub(super) fn schedule_reply(&self, judgment: Judgment, context: &Context) -> StepResult {
+    pub(super) fn schedule_reply(
+        &self,
+        claim: &Claim,
+        judgment: Judgment,
+        context: &Context,
+    ) -> StepResult {
         let (now, max_delay) = (self.now(), duration_from_seconds(self.settings.max_delay_seconds));
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(context, &rulebook);
@@ -31,7 +36,8 @@ impl Agent {
             (Some(_), _) | (None, PostTiming::Immediate) => None,
             (None, PostTiming::HumanLike) if is_proposed => None,
             (None, PostTiming::HumanLike) => {
-                Some(now + self.human_delay(&judgment, context, max_delay))
+                let from = self.begin_of_delay(claim, context);
+                Some(from + self.human_delay(&judgment, context, max_delay, from))
             }
         };
         let about = judgment.about.as_ref();
@@ -48,6 +54,16 @@ impl Agent {
         StepResult::Join { judgment, state: context.state_hash(), due }
     }
 
+    /// From when on it waits: from now on, and where there are other companions from when it was due to judge, which is the
+    /// same for all of them, however long their models take.
+    fn begin_of_delay(&self, claim: &Claim, context: &Context) -> Timestamp {
+        if context.companions.is_empty() {
+            return self.now();
+        }
+        let newest = context.newest_human_message();
+        newest.map_or(claim.due, |message| claim.due.max(message.at))
+    }
+
     /// How much longer a user would take to reply. Reply delays are learned from one message to the
     /// next, so what counts as elapsed is the time since the newest message, not since the one to
     /// be answered. Where a new message does not restart the wait, the delay ends before the
@@ -57,17 +73,17 @@ impl Agent {
         judgment: &Judgment,
         context: &Context,
         max_delay: SignedDuration,
+        from: Timestamp,
     ) -> SignedDuration {
         let newest = context.newest_human_message();
-        let waited =
-            newest.map_or(SignedDuration::ZERO, |message| self.now().duration_since(message.at));
+        let waited = newest.map_or(SignedDuration::ZERO, |message| from.duration_since(message.at));
         let (yield_policy, max_delay) = match OnNewMessage::new(
             self.gate_input(context, &self.rulebook()).mode(),
             self.settings.wait,
         ) {
             OnNewMessage::Restart => (YieldPolicy::ToAnyMessage, max_delay),
             OnNewMessage::Continue => {
-                let remaining = self.remaining_visible_time(judgment, context);
+                let remaining = remaining_visible_time(judgment, context, from);
                 (
                     YieldPolicy::ToAnswer,
                     remaining.map_or(max_delay, |remaining| remaining.min(max_delay)),
@@ -85,20 +101,6 @@ impl Agent {
         context.channel_status.reply_delays.sample(waited, max_delay, yield_policy, draw)
     }
 
-    /// `None` if the message has scrolled out of sight already: posting sooner would not help.
-    fn remaining_visible_time(
-        &self,
-        judgment: &Judgment,
-        context: &Context,
-    ) -> Option<SignedDuration> {
-        let target = context.target_messages();
-        let index =
-            target.iter().position(|message| Some(&message.id) == judgment.about.as_ref())?;
-        let times: Vec<Timestamp> = target.iter().map(|message| message.at).collect();
-        Some(time_until_scrolled_out(&times, index, self.now()))
-            .filter(|remaining| remaining.is_positive())
-    }
-
     /// When to post a text whose draft was begun at `began`: at the planned time, but no sooner
     /// than a user could have typed it. Owed answers do not wait.
     pub(super) fn due_after_typing(
@@ -113,4 +115,16 @@ impl Agent {
         let typing = typing_time(text, self.persona.language);
         self.now().max(post_at).max(began + typing)
     }
+}
+
+/// `None` if the message has scrolled out of sight already: posting sooner would not help.
+fn remaining_visible_time(
+    judgment: &Judgment,
+    context: &Context,
+    now: Timestamp,
+) -> Option<SignedDuration> {
+    let target = context.target_messages();
+    let index = target.iter().position(|message| Some(&message.id) == judgment.about.as_ref())?;
+    let times: Vec<Timestamp> = target.iter().map(|message| message.at).collect();
+    Some(time_until_scrolled_out(&times, index, now)).filter(|remaining| remaining.is_positive())
 }

@@ -35,6 +35,14 @@ pub fn passes_question_on(text: &str) -> bool {
     cues.contains(Cues::ASKS | Cues::TO_ALL) && !cues.intersects(ANSWERS)
 }
 
+/// Whether a text looks like a command to a bot: a mark, and right behind it a letter.
+fn is_bot_command(text: &str) -> bool {
+    const MARKS: &str = "!/.?$%&~;>-+=";
+    let mut letters = text.trim_start().chars();
+    letters.next().is_some_and(|mark| MARKS.contains(mark))
+        && letters.next().is_some_and(char::is_alphabetic)
+}
+
 fn without_quotations(text: &str) -> String {
     let mut depth = 0_usize;
     let outside = text.chars().filter(|letter| {
@@ -80,6 +88,8 @@ struct TalkMessage {
     id: MessageId,
     at: Timestamp,
     is_own: bool,
+    /// It may tell a bot what to do, like `!help`.
+    is_bot_command: bool,
     /// Its links, if the platform gave them.
     given_links: Option<MessageLinks>,
     /// Its links are in the store, or on their way there.
@@ -356,6 +366,7 @@ impl Talk {
             id: message.id.clone(),
             at: message.at,
             is_own,
+            is_bot_command: is_bot_command(&message.text),
             given_links: links.filter(|links| links.source == LinkSource::Platform).cloned(),
             is_stored: false,
         });
@@ -410,8 +421,8 @@ impl Talk {
         parents.map(|(_, probability)| probability).sum()
     }
 
-    /// What a bot's message is to the others: `None` if somebody had asked the bot since its last one, by its name or a
-    /// mention. `replied_to` is the message that it is marked as a reply to.
+    /// What a bot's message is to the others: `None` if somebody had asked the bot since its last one, by its name, a
+    /// mention or a command. `replied_to` is the message that it is marked as a reply to.
     pub fn bot_post(&self, index: usize, replied_to: Option<&MessageId>) -> Option<BotPost> {
         let utterances = self.structure.utterances();
         let bot = utterances[index].author;
@@ -422,7 +433,9 @@ impl Talk {
             pause <= TALK_TIMEOUT && !utterances[*other].is_bot && !self.messages[*other].is_own
         };
         let people: Vec<usize> = (since..index).filter(is_recent).collect();
-        let asks = |other: &usize| utterances[*other].named.contains(&bot);
+        let asks = |other: &usize| {
+            utterances[*other].named.contains(&bot) || self.messages[*other].is_bot_command
+        };
         let is_replied_to = |other: &usize| Some(&self.messages[*other].id) == replied_to;
         match () {
             () if people.iter().any(asks) => None,

@@ -218,6 +218,13 @@ impl ChannelCache {
         self.with_rules(workspace, channel, |rules| rules.announces)
     }
 
+    /// Whether the settings name other companions in a channel.
+    pub fn has_named_companions(&self, workspace: &WorkspaceId, channel: &ChannelId) -> bool {
+        self.with_rules(workspace, channel, |rules| {
+            rules.companions.as_ref().is_some_and(|companions| !companions.is_empty())
+        })
+    }
+
     /// Looks at the rules of a channel.
     fn with_rules<T>(
         &self,

@@ -67,7 +67,10 @@ impl Inbox {
     fn rest_due(&self, message: &Message, settings: &WaitSettings, now: Timestamp) -> Timestamp {
         match settings.wait {
             WaitStrategy::Fixed => {
-                now + fixed_wait(settings, self.random_draw(&message.id, "wait"))
+                now + fixed_wait(
+                    settings,
+                    self.random_draw(&message.conversation, &message.id, "wait"),
+                )
             }
             WaitStrategy::Adaptive => {
                 let conversations = &self.channel_cache.conversations;
@@ -87,7 +90,9 @@ impl Inbox {
         let mode = self.channel_cache.mode(&conversation.workspace, &conversation.channel);
         let settings = self.wait_settings_in(conversation);
         let rest_due = || match settings.wait {
-            WaitStrategy::Fixed => now + fixed_wait(&settings, self.random_draw(message, what)),
+            WaitStrategy::Fixed => {
+                now + fixed_wait(&settings, self.random_draw(conversation, message, what))
+            }
             WaitStrategy::Adaptive => self.channel_cache.conversations.judge_due_after_change(
                 conversation,
                 message,
@@ -98,8 +103,12 @@ impl Inbox {
         Disposition::Judge(self.debounce(conversation, mode, &settings, now, rest_due))
     }
 
-    fn random_draw(&self, message: &MessageId, what: &str) -> f64 {
-        seeded_random(self.random_seed, &[message.as_str(), what])
+    /// Companions that are named in the settings draw the same, so that their own order decides which of them is first.
+    fn random_draw(&self, conversation: &ConversationId, message: &MessageId, what: &str) -> f64 {
+        let ConversationId { workspace, channel, .. } = conversation;
+        let has_companions = self.channel_cache.has_named_companions(workspace, channel);
+        let seed = if has_companions { 0 } else { self.random_seed };
+        seeded_random(seed, &[message.as_str(), what])
     }
 
     fn debounce(
