@@ -38,7 +38,7 @@ texts! {
     /// Another companion has spoken, so the persona does not.
     companion_spoke(name: Name<'_>):
         "another companion, {name}, spoke in the meantime"
-        / "その間に、ほかの会話ボットの{name:#}が話しました";
+        / "その間に、ほかの会話ボットの{name}が話しました";
     probably_taken_up:
         "the conversation moved on, and nobody seems to be waiting for an answer any more"
         / "会話が進み、答えを待っている人はもういないようです";

@@ -11,6 +11,7 @@ mod charges;
 mod outages;
 mod canary;
 mod commands;
+mod companions;
 mod remembered;
 mod console;
 mod context_windows;

@@ -1,0 +1,290 @@
+//! Several companions in one channel: another bot speaks unasked there, too, and about each message only one of them does.
+//! The bots are `momobot`, which talks with people, and others.
+
+use std::collections::BTreeSet;
+
+use aizuchi_core::chat::{ChannelId, MessageId, UserId};
+use aizuchi_core::companions::rank;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::{Decision, DecisionResult};
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::ChannelRules;
+use aizuchi_core::store::Order;
+
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, JOIN_IN_60, PERSONA_USER_ID, TestStore, at, on_every_database,
+    on_every_store, thread, top_level, window, workspace,
+};
+
+/// The settings name these companions. The wait is fixed at 60 s, and so is the window.
+fn named(companions: &[&str]) -> HarnessOptions {
+    let companions = companions.iter().map(|bot| UserId::new(*bot)).collect();
+    let rules = ChannelRules { companions: Some(companions), ..ChannelRules::default() };
+    HarnessOptions::from_rules(rules).with_fixed_wait()
+}
+
+async fn with_momobot(store: TestStore) -> Harness {
+    Harness::new(store).await.with_options(named(&["u-momobot"]))
+}
+
+async fn last(harness: &Harness) -> Decision {
+    harness.decisions("garden").await.pop().unwrap()
+}
+
+/// The companions that were heard in `garden`.
+async fn heard(harness: &Harness) -> BTreeSet<UserId> {
+    let store = &harness.store.store;
+    let context = store.context(&top_level("garden"), &window(50)).await.unwrap();
+    context.channel_status.bots.companions(harness.clock.now())
+}
+
+/// Two questions of people that momobot answers at once, unasked.
+async fn talk_with_momobot(harness: &Harness) {
+    for (question, answer) in [
+        ("when do I cut the roses?", "in spring, before they sprout"),
+        ("and how far?", "to three or four buds"),
+    ] {
+        harness.says("alice", question).await;
+        harness.pass(5).await;
+        harness.says("momobot", answer).await;
+        harness.pass(300).await;
+    }
+}
+
+fn place(message: &MessageId) -> usize {
+    let others = BTreeSet::from([UserId::new("u-momobot")]);
+    rank(&ChannelId::new("garden"), message, &UserId::new(PERSONA_USER_ID), &others)
+}
+
+#[tokio::test]
+async fn whoever_is_second_for_a_message_waits_one_window_longer() {
+    let places = on_every_store(async |store| {
+        let harness = with_momobot(store).await;
+        let mut places = Vec::new();
+        for question in [
+            "when do I cut the roses?",
+            "who has a ladder?",
+            "is the shed open?",
+            "where are the seeds?",
+            "does anyone have a rake?",
+        ] {
+            let asked = harness.clock.now();
+            let message = harness.says("alice", question).await;
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+            harness.pass(1000).await;
+            let own = harness.messages("garden").await.pop().unwrap();
+            assert_eq!(&*own.message.text, "Here I am.");
+            let seconds = own.message.at.duration_since(asked).as_secs();
+            assert_eq!(seconds, 60 + 60 * place(&message) as i64, "{question}");
+            places.push(place(&message));
+        }
+        places
+    });
+    let places = places.await;
+    assert!(places.contains(&0) && places.contains(&1), "{places:?}");
+}
+
+#[tokio::test]
+async fn where_a_companion_has_spoken_no_judge_is_asked() {
+    on_every_store(async |store| {
+        let harness = with_momobot(store).await;
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(20).await;
+        harness.says("momobot", "in spring, before they sprout").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "");
+        let decision = last(&harness).await;
+        assert_eq!(decision.gate, Some(Gate::OtherCompanion));
+        assert_eq!(decision.ended, Some(DecisionResult::ChoseSilence));
+        // What people say then is judged as ever.
+        harness.says("bob", "who has a ladder?").await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.pass(1000).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_it_wanted_to_say_is_withdrawn_once_another_has_spoken() {
+    for (language, expected) in [
+        (Language::En, "another companion, momobot, spoke in the meantime"),
+        (Language::Ja, "その間に、ほかの会話ボットの momobot が話しました"),
+    ] {
+        let options = HarnessOptions { language, ..named(&["u-momobot"]) };
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await.with_options(options.clone());
+            harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+            harness.says("alice", "when do I cut the roses?").await;
+            harness.pass(70).await;
+            assert_eq!(harness.mind.verbs(), "judge");
+            harness.says("momobot", "in spring, before they sprout").await;
+            harness.pass(1000).await;
+            // It is not even drafted.
+            assert_eq!(harness.mind.verbs(), "judge");
+            assert!(harness.platform.posted_texts().is_empty());
+            let decision = last(&harness).await;
+            assert_eq!(decision.ended, Some(DecisionResult::Dropped));
+            assert_eq!(decision.gate, Some(Gate::OtherCompanion));
+            let why = decision.why.unwrap_or_default();
+            assert_eq!(why.replace(' ', ""), expected.replace(' ', ""));
+        })
+        .await;
+    }
+}
+
+/// The last check is behind the typing indicator.
+#[tokio::test]
+async fn a_companion_that_speaks_while_it_types_is_heard() {
+    on_every_store(async |store| {
+        let harness = with_momobot(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        let there = harness.clone();
+        harness.mind.meanwhile(PromptVerb::Reply, || async move {
+            there.says("momobot", "in spring").await;
+        });
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "judge reply");
+        assert!(harness.platform.posted_texts().is_empty());
+        assert_eq!(last(&harness).await.gate, Some(Gate::OtherCompanion));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_in_the_thread_counts_as_well() {
+    on_every_store(async |store| {
+        let harness = with_momobot(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        let message = harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(70).await;
+        harness.says_in(thread("garden", message.as_str()), "momobot", "in spring").await;
+        harness.pass(1000).await;
+        assert!(harness.platform.posted_texts().is_empty());
+        assert_eq!(harness.decisions("garden").await[0].gate, Some(Gate::OtherCompanion));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_bot_that_joins_in_is_recognized_and_one_that_reports_is_not() {
+    on_every_store(async |store| {
+        let options = HarnessOptions::fixed_wait();
+        let harness = Harness::new(store).await.with_options(options);
+        for number in 0..4 {
+            // Reports come day and night.
+            harness.pass(4 * 3600).await;
+            harness.says("buildbot", &format!("build {number} is green")).await;
+        }
+        harness.says("bob", "nice").await;
+        harness.pass(5).await;
+        harness.says("buildbot", "build 4 is green").await;
+        assert!(heard(&harness).await.is_empty());
+        talk_with_momobot(&harness).await;
+        assert_eq!(heard(&harness).await, BTreeSet::from([UserId::new("u-momobot")]));
+        // Whoever is asked has joined in nothing.
+        for _ in 0..3 {
+            harness.says("bob", "@rainbot how much today?").await;
+            harness.pass(5).await;
+            harness.says("rainbot", "3 mm").await;
+            harness.says("bob", "!rain tomorrow").await;
+            harness.says("rainbot", "none").await;
+            harness.pass(300).await;
+        }
+        assert_eq!(heard(&harness).await, BTreeSet::from([UserId::new("u-momobot")]));
+        // Now it yields to the one that it knows.
+        harness.mind.calls();
+        harness.says("alice", "who has a ladder?").await;
+        harness.pass(5).await;
+        harness.says("momobot", "there is one in the shed").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "");
+        assert_eq!(last(&harness).await.gate, Some(Gate::OtherCompanion));
+        // And forgets it, if it has to.
+        let (workspace, user) = (workspace(), UserId::new("u-momobot"));
+        harness.order(Order::Forget { workspace, user, asked: harness.clock.now() }).await;
+        assert!(heard(&harness).await.is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_companion_is_known_after_a_restart() {
+    on_every_database(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::fixed_wait());
+        talk_with_momobot(&harness).await;
+        let harness = harness.restart().await;
+        assert_eq!(heard(&harness).await, BTreeSet::from([UserId::new("u-momobot")]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bots_have_two_turns_without_a_person() {
+    on_every_store(async |store| {
+        // They are no companions, but turns of bots all the same.
+        let harness = Harness::new(store).await.with_options(named(&[]));
+        harness.says("alice", "is the build red?").await;
+        harness.says("buildbot", "build 7 is red").await;
+        harness.says("newsbot", "@Aizuchi what do you say?").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "");
+        assert_eq!(last(&harness).await.gate, Some(Gate::Loop));
+        // After its verdict as well, and whoever they speak to.
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
+        harness.says("alice", "who can repair it?").await;
+        harness.pass(70).await;
+        harness.says("buildbot", "@Aizuchi build 8 is red").await;
+        harness.says("newsbot", "@buildbot noted").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "judge");
+        let decision = last(&harness).await;
+        assert_eq!(
+            (decision.ended, decision.gate),
+            (Some(DecisionResult::Dropped), Some(Gate::Loop))
+        );
+        assert!(harness.platform.posted_texts().is_empty());
+        // Nobody owes a bot an answer, and a person has one all the same.
+        harness.says("alice", "@Aizuchi are you there?").await;
+        harness.pass(10).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        harness.says("newsbot", "@Aizuchi are you, really?").await;
+        harness.says("buildbot", "@Aizuchi hello?").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.platform.posted_texts().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_mention_of_another_companion_is_for_that_one_alone() {
+    on_every_store(async |store| {
+        let harness = with_momobot(store).await;
+        harness.says("alice", "@momobot when do I cut the roses?").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.mind.verbs(), "");
+        assert_eq!(last(&harness).await.gate, Some(Gate::Directed));
+        // Both owe an answer to who mentions both, whoever is first.
+        harness.says("alice", "@momobot @Aizuchi good morning").await;
+        harness.says("momobot", "good morning, alice").await;
+        harness.pass(10).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_persona_itself_may_stand_in_the_list() {
+    on_every_store(async |store| {
+        let options = named(&[PERSONA_USER_ID]);
+        let harness = Harness::new(store).await.with_options(options);
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(70).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+        assert_eq!(harness.messages("garden").await.pop().unwrap().message.at, at(60));
+    })
+    .await;
+}
