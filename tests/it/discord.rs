@@ -17,4 +17,5 @@ mod timeouts;
 mod unreadable;
 mod deletions;
 mod check;
+mod companions;
 mod together;

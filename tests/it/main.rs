@@ -52,6 +52,7 @@ mod refusals;
 mod reload;
 mod replay;
 mod replay_adaptive;
+mod replay_companions;
 mod replay_against;
 mod replay_inputs;
 mod replay_judge;

@@ -2,6 +2,7 @@
 //! have been tested against the fake (`scripts/peers`).
 
 mod check;
+mod companions;
 mod faults;
 mod history;
 mod hooks;

@@ -68,6 +68,7 @@ async fn whoever_is_second_for_a_message_waits_one_window_longer() {
             "is the shed open?",
             "where are the seeds?",
             "does anyone have a rake?",
+            "is anyone in the garden today?",
         ] {
             let asked = harness.clock.now();
             let message = harness.says("alice", question).await;
