@@ -37,7 +37,7 @@ fn of_several_companions_exactly_one_speaks() {
     let policy = Policy::default_settings();
     for companions in [2, 3] {
         let score = score(&policy, companions);
-        assert!(score.exactly_one >= 40, "{score:?}");
+        assert!(score.exactly_one >= 30, "{score:?}");
         assert!(score.share_exactly_one().unwrap() >= 0.99, "{score:?}");
     }
     assert_eq!(score(&policy, 2), score(&policy, 2));
