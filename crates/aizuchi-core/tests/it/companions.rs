@@ -64,9 +64,9 @@ async fn whoever_is_second_for_a_message_waits_one_window_longer() {
         let mut places = Vec::new();
         for question in [
             "when do I cut the roses?",
-            "who has a ladder?",
-            "is the shed open?",
-            "where are the seeds?",
+            "does anyone have a ladder?",
+            "does anyone know whether the shed is open?",
+            "does anyone know where the seeds are?",
             "does anyone have a rake?",
             "is anyone in the garden today?",
         ] {
@@ -99,7 +99,7 @@ async fn where_a_companion_has_spoken_no_judge_is_asked() {
         assert_eq!(decision.gate, Some(Gate::OtherCompanion));
         assert_eq!(decision.ended, Some(DecisionResult::ChoseSilence));
         // What people say then is judged as ever.
-        harness.says("bob", "who has a ladder?").await;
+        harness.says("bob", "does anyone have a ladder?").await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
         harness.pass(1000).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
@@ -235,7 +235,7 @@ async fn bots_have_two_turns_without_a_person() {
         assert_eq!(last(&harness).await.gate, Some(Gate::Loop));
         // After its verdict as well, and whoever they speak to.
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
-        harness.says("alice", "who can repair it?").await;
+        harness.says("alice", "does anyone know how to repair it?").await;
         harness.pass(70).await;
         harness.says("buildbot", "@Aizuchi build 8 is red").await;
         harness.says("newsbot", "@buildbot noted").await;
