@@ -390,6 +390,37 @@ texts! {
         / "眠れなくて羊を数えていたら、議事録を頼まれました。";
 }
 
+/// Stands for a name or a quote. It is no character of any text.
+const ANY: &str = "\u{fdd2}";
+
+/// Whether a text only says that a question is open, or that the persona does not know: what stands in a replay in the place
+/// of what a model would say.
+pub fn only_asks_again(text: &str) -> bool {
+    let forms = [Language::En, Language::Ja].into_iter().flat_map(|language| {
+        [
+            unknown_here(language, Name(ANY)),
+            cannot_help_here(language, Name(ANY)),
+            question_open(language, Name(ANY), ANY),
+        ]
+    });
+    forms.into_iter().any(|form| has_form(text, &form))
+}
+
+/// Whether a text is this one with something in each place of [`ANY`].
+fn has_form(text: &str, form: &str) -> bool {
+    let (Some((begin, rest)), text) = (form.split_once(ANY), text.trim()) else { return false };
+    let Some(mut text) = text.strip_prefix(begin) else { return false };
+    let mut parts = rest.split(ANY).peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return text.ends_with(part);
+        }
+        let Some((_, after)) = text.split_once(part) else { return false };
+        text = after;
+    }
+    false
+}
+
 /// In the order in which they are told.
 pub const JOKES: [fn(Language) -> &'static str; 8] = [
     joke_on_threads,
@@ -424,5 +455,30 @@ pub fn weekday(language: Language, day: Weekday) -> &'static str {
         Weekday::Friday => pick(language, "Friday", "金曜日"),
         Weekday::Saturday => pick(language, "Saturday", "土曜日"),
         Weekday::Sunday => pick(language, "Sunday", "日曜日"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_asks_again_is_told_from_what_helps() {
+        for language in [Language::En, Language::Ja] {
+            for name in ["Mia", "健", "a. b"] {
+                for text in [
+                    unknown_here(language, Name(name)),
+                    cannot_help_here(language, Name(name)),
+                    question_open(language, Name(name), "who has it?"),
+                ] {
+                    assert!(only_asks_again(&text), "{text}");
+                }
+                let known = perhaps_this_helps(language, Name(name), "It is in the drawer.");
+                assert!(!only_asks_again(&known), "{known}");
+            }
+        }
+        for text in ["", "Hello.", "Does anyone else know?", "I don’t know that one, Mia."] {
+            assert!(!only_asks_again(text), "{text}");
+        }
     }
 }
