@@ -4,6 +4,9 @@
 //! The figures come from messages and [moments](crate::replay::moments). Nothing here reads a clock, so the same
 //! input gives the same bytes. What is not known is `None`, never 0.
 
+pub mod noise;
+pub mod interruptions;
+pub mod comparison;
 pub mod figures;
 pub mod delays;
 pub mod story;

@@ -1,0 +1,182 @@
+//! Which of several policies is ahead in what, as far as the same history can tell, and which to take.
+
+use serde::Serialize;
+
+use crate::report::noise;
+
+/// Policies are named by their place among the policies of the report, from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Comparison {
+    pub measures: Vec<MeasureComparison>,
+    /// `None` if it is not known how often they would have spoken.
+    pub advice: Option<Advice>,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// How much they speak. To speak less is neither better nor worse.
+    Spoke,
+    /// Probable interruptions: the fewer, the better.
+    Wrong,
+    /// Questions that nobody answered and that they reach: the more, the better.
+    PickedUp,
+    /// How often they are ahead of people: the more, the better.
+    ItFirst,
+}
+
+impl Measure {
+    /// How good a count is: smaller is better.
+    fn rank(self, count: usize) -> i64 {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        match self {
+            Measure::Spoke | Measure::Wrong => count,
+            Measure::PickedUp | Measure::ItFirst => -count,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MeasureComparison {
+    pub measure: Measure,
+    /// The count of each policy.
+    pub values: Vec<usize>,
+    /// The policies that are ahead: the best one, and those that differ from it by no more than chance explains.
+    pub ahead: Vec<usize>,
+    /// Whether any policy is clearly behind.
+    pub is_clear: bool,
+}
+
+/// Which policy to take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Advice {
+    /// They hardly differ in anything.
+    Alike,
+    /// The data do not settle it.
+    Unclear,
+    /// These are clearly ahead in something, and behind in nothing.
+    Take { policies: Vec<usize> },
+    /// Some interrupt less, and others are ahead in this.
+    Choose { quiet: Vec<usize>, other: Vec<usize>, ahead_in: Measure },
+}
+
+impl MeasureComparison {
+    /// `apart` says of two policies how many cases only the one has, and how many only the other.
+    pub fn new(
+        measure: Measure,
+        values: Vec<usize>,
+        apart: impl Fn(usize, usize) -> (usize, usize),
+    ) -> Self {
+        let places = 0..values.len();
+        let best = places.clone().min_by_key(|place| measure.rank(values[*place])).unwrap_or(0);
+        let is_ahead = |place: &usize| {
+            let (own, others) = apart(*place, best);
+            !noise::differ(own, others)
+        };
+        let ahead: Vec<usize> = places.filter(is_ahead).collect();
+        let is_clear = ahead.len() < values.len();
+        Self { measure, values, ahead, is_clear }
+    }
+
+    /// Of counts of which it is not known what both have.
+    pub fn of_counts(measure: Measure, values: Vec<usize>) -> Self {
+        let counts = values.clone();
+        Self::new(measure, values, |one, other| (counts[one], counts[other]))
+    }
+
+    pub fn best(&self) -> Option<usize> {
+        self.values.iter().copied().min_by_key(|count| self.measure.rank(*count))
+    }
+
+    pub fn is_ahead(&self, policy: usize) -> bool {
+        self.ahead.contains(&policy)
+    }
+
+    /// Whether a policy is ahead and its count within a tenth of the best: that chance may explain a difference does not make
+    /// two counts the same.
+    fn is_level(&self, policy: usize) -> bool {
+        let Some((own, best)) = self.values.get(policy).zip(self.best()) else { return false };
+        self.is_ahead(policy) && own.abs_diff(best) * 10 <= best
+    }
+
+    fn is_everybody_level(&self) -> bool {
+        (0..self.values.len()).all(|policy| self.is_level(policy))
+    }
+}
+
+/// Which to take. Interruptions are held against each of what is better with more.
+pub fn advise(measures: &[MeasureComparison]) -> Option<Advice> {
+    let find = |measure: Measure| measures.iter().find(|one| one.measure == measure);
+    let quiet = find(Measure::Wrong)?;
+    let gains = [Measure::PickedUp, Measure::ItFirst].into_iter().filter_map(find);
+    let gains: Vec<&MeasureComparison> = gains.collect();
+    let is_against = |gain: &&&MeasureComparison| {
+        let is_clear = quiet.is_clear && gain.is_clear;
+        is_clear && !gain.ahead.iter().any(|policy| quiet.is_ahead(*policy))
+    };
+    if let Some(gain) = gains.iter().find(is_against) {
+        let (quiet, other) = (quiet.ahead.clone(), gain.ahead.clone());
+        return Some(Advice::Choose { quiet, other, ahead_in: gain.measure });
+    }
+    let all = || gains.iter().copied().chain([quiet]);
+    let policies: Vec<usize> =
+        (0..quiet.values.len()).filter(|policy| all().all(|one| one.is_level(*policy))).collect();
+    Some(match () {
+        () if all().all(|one| !one.is_clear && one.is_everybody_level()) => Advice::Alike,
+        () if policies.is_empty() || all().all(|one| !one.is_clear) => Advice::Unclear,
+        () => Advice::Take { policies },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(measure: Measure, values: &[usize]) -> MeasureComparison {
+        MeasureComparison::of_counts(measure, values.to_vec())
+    }
+
+    #[test]
+    fn the_best_and_what_chance_may_tell_from_it_are_ahead() {
+        let wrong = counts(Measure::Wrong, &[270, 96, 90]);
+        assert_eq!((&wrong.ahead[..], wrong.is_clear, wrong.best()), (&[1, 2][..], true, Some(90)));
+        let picked_up = counts(Measure::PickedUp, &[279, 273, 120]);
+        assert_eq!((&picked_up.ahead[..], picked_up.is_clear), (&[0, 1][..], true));
+        let alike = counts(Measure::PickedUp, &[279, 273]);
+        assert_eq!((&alike.ahead[..], alike.is_clear), (&[0, 1][..], false));
+        // What both reach says nothing about which is ahead.
+        let apart = |one: usize, other: usize| if one == other { (0, 0) } else { (1, 9) };
+        let paired = MeasureComparison::new(Measure::PickedUp, vec![101, 109], apart);
+        assert_eq!(paired.ahead, [1]);
+    }
+
+    #[test]
+    fn a_policy_is_advised_only_where_the_data_support_it() {
+        let advice = |wrong: &[usize], picked_up: &[usize], first: &[usize]| {
+            advise(&[
+                counts(Measure::Wrong, wrong),
+                counts(Measure::PickedUp, picked_up),
+                counts(Measure::ItFirst, first),
+            ])
+        };
+        let choose = |ahead_in| Advice::Choose { quiet: vec![1], other: vec![0], ahead_in };
+        assert_eq!(advice(&[270, 270], &[279, 273], &[900, 900]), Some(Advice::Alike));
+        // Too few cases to tell, though one has twice as many.
+        assert_eq!(advice(&[2, 1], &[3, 3], &[4, 4]), Some(Advice::Unclear));
+        assert_eq!(
+            advice(&[270, 96], &[279, 273], &[900, 890]),
+            Some(Advice::Take { policies: vec![1] })
+        );
+        assert_eq!(advice(&[270, 96], &[279, 120], &[900, 300]), Some(choose(Measure::PickedUp)));
+        assert_eq!(advice(&[270, 96], &[279, 273], &[900, 300]), Some(choose(Measure::ItFirst)));
+        // Nothing is said for a policy that reaches nothing in too few questions to tell.
+        assert_eq!(advice(&[270, 0], &[3, 0], &[4, 0]), Some(Advice::Unclear));
+        assert_eq!(advise(&[counts(Measure::Spoke, &[3, 4])]), None);
+        assert_eq!(
+            advise(&[counts(Measure::Wrong, &[270, 96])]),
+            Some(Advice::Take { policies: vec![1] })
+        );
+    }
+}
