@@ -201,7 +201,7 @@ impl ReplayArgs {
         for (number, policy) in policies.iter().enumerate() {
             run.bar.set_message(policy.name.clone());
             if let Some(report) = &mut report {
-                report.begin_policy(&policy.name);
+                report.begin_replay(policy);
             }
             let outputs = Outputs {
                 events,

@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::config::Config;
+use crate::replay::Policy;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{CallCount, Moments};
 use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, Verdicts};
@@ -19,6 +20,8 @@ use crate::report::figures::{
     CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts, Period,
     PolicyFigures, Report, ReportSource, Spent, Unanswered,
 };
+use crate::report::interruptions::per_100;
+use crate::report::settings::{PolicySetting, settings_of};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::LIST_DATE;
 
@@ -72,7 +75,9 @@ pub struct ReportBuilder {
 /// The sums of one policy over its channels.
 struct PolicySums {
     name: String,
+    settings: Option<Vec<PolicySetting>>,
     observed: usize,
+    only_asked_again: usize,
     answered_mentions: usize,
     reacted: usize,
     channels: Vec<ChannelFigures>,
@@ -121,6 +126,12 @@ impl ReportBuilder {
         self.policies.push(PolicySums::new(name));
     }
 
+    /// What follows belongs to this policy of a replay.
+    pub fn begin_replay(&mut self, policy: &Policy) {
+        let settings = Some(settings_of(policy));
+        self.policies.push(PolicySums { settings, ..PolicySums::new(&policy.name) });
+    }
+
     /// Adds a channel to the policy that began last.
     pub fn add(&mut self, channel: &RecordedChannel, moments: &Moments) {
         self.learn_names(channel);
@@ -134,6 +145,7 @@ impl ReportBuilder {
         if let Some(policy) = self.policies.last_mut() {
             if is_compared {
                 policy.decided.add(&channel.name, &moments.moments, &report.taken_up);
+                policy.decided.add_picked_up(&channel.name, &report.picked_up);
             }
             policy.add(report, moments);
         }
@@ -176,9 +188,10 @@ impl ReportBuilder {
         });
         let options = self.options;
         let figures = |policy: &PolicySums| policy.figures(&options, days);
-        let policies = sums.iter().map(figures).collect();
+        let policies: Vec<PolicyFigures> = sums.iter().map(figures).collect();
         let (decided, candidates): (Vec<Decided>, Vec<Vec<Candidate>>) =
             sums.into_iter().map(|policy| (policy.decided, policy.candidates)).unzip();
+        let comparison = differences::compare(&decided, &policies);
         let report = Report {
             source: options.source,
             persona: options.persona,
@@ -189,6 +202,7 @@ impl ReportBuilder {
             messages,
             policies,
             differences: differences::find(&decided, &candidates),
+            comparison,
             left_out,
             is_anonymous: false,
             currency: options.costs.currency,
@@ -213,7 +227,9 @@ impl PolicySums {
     fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            settings: None,
             observed: 0,
+            only_asked_again: 0,
             answered_mentions: 0,
             reacted: 0,
             channels: Vec::new(),
@@ -245,12 +261,14 @@ impl PolicySums {
         self.reply_calls.add(moments.reply_calls);
         self.judge_answers.add(moments.judge_answers);
         self.observed += channel.observed;
+        self.only_asked_again += channel.only_asked_again;
         self.answered_mentions += channel.answered_mentions;
         self.reacted += channel.reacted;
         self.verdicts.merge(channel.verdicts);
         for (own, added) in self.hours.iter_mut().zip(channel.hours) {
             own.messages += added.messages;
             own.spoke += added.spoke;
+            own.wrong += added.wrong;
         }
         for (day, spoke) in channel.days {
             *self.days.entry(day).or_default() += spoke;
@@ -269,7 +287,9 @@ impl PolicySums {
         self.moments.wrong += channel.moments.wrong;
         self.moments.spoke += channel.moments.spoke;
         self.moments.silent += channel.moments.silent;
-        self.channels.push(channel.figures);
+        let figures = channel.figures;
+        let wrong_per_100 = per_100(figures.wrong, figures.spoke);
+        self.channels.push(ChannelFigures { wrong_per_100, ..figures });
         self.candidates.extend(channel.candidates);
     }
 
@@ -283,18 +303,25 @@ impl PolicySums {
         let is_spoken = |story: &Candidate| is_known || !self.is_silent_because_scripted(story);
         let told: Vec<Candidate> =
             self.candidates.iter().filter(|one| is_spoken(one)).cloned().collect();
+        let is_builtin = options.source == ReportSource::Builtin && is_known;
+        let with_rate = |hour: &HourFigures| HourFigures {
+            wrong_per_100: per_100(hour.wrong, hour.spoke),
+            ..*hour
+        };
         PolicyFigures {
             name: self.name.clone(),
+            settings: self.settings.clone(),
             spoke: is_known.then_some(spoke),
             unknown_verdicts: self.verdicts.unknown,
             observed: self.observed,
             per_day: per_day(spoke as f64).filter(|_| is_known),
             busiest_day: self.days.values().copied().max().filter(|_| is_known && days >= 1.0),
             wrong: is_known.then_some(wrong),
+            only_asked_again: is_builtin.then_some(self.only_asked_again),
             answered_mentions: self.answered_mentions,
             reacted: self.reacted,
             by_channel: self.channels.clone(),
-            by_hour: self.hours.to_vec(),
+            by_hour: self.hours.iter().map(with_rate).collect(),
             first_answers: FirstAnswers {
                 taken_up: it_first as usize + person_first as usize + self.nobody_else,
                 it_first: it_first as usize,

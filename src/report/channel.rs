@@ -38,6 +38,8 @@ const MAX_CANDIDATES: usize = 10;
 pub struct ChannelReport {
     pub figures: ChannelFigures,
     pub observed: usize,
+    /// Posts that only say that it does not know, or ask everyone again.
+    pub only_asked_again: usize,
     pub answered_mentions: usize,
     pub reacted: usize,
     pub verdicts: Verdicts,
@@ -52,6 +54,8 @@ pub struct ChannelReport {
     pub candidates: Vec<Candidate>,
     /// What it would have taken up, and when.
     pub taken_up: Vec<(MessageId, Timestamp)>,
+    /// The questions among them that nobody else answered.
+    pub picked_up: Vec<MessageId>,
 }
 
 /// What the judge said where it was asked unasked.
@@ -158,8 +162,10 @@ impl<'a> ChannelAnalysis<'a> {
                 messages: 0,
                 spoke: 0,
                 wrong: 0,
+                wrong_per_100: None,
             },
             observed: 0,
+            only_asked_again: 0,
             answered_mentions: 0,
             reacted: 0,
             verdicts: Verdicts::default(),
@@ -179,6 +185,7 @@ impl<'a> ChannelAnalysis<'a> {
             moments: MomentCounts::default(),
             candidates: Vec::new(),
             taken_up: Vec::new(),
+            picked_up: Vec::new(),
         };
         let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
         for message in self.channel.messages.iter().filter(|message| !message.bot) {
@@ -196,9 +203,12 @@ impl<'a> ChannelAnalysis<'a> {
                     report.answered_mentions += 1;
                 }
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken => {
-                    report.hours[hour(moment.at)].spoke += 1;
                     *report.days.entry(zone.to_datetime(moment.at).date()).or_default() += 1;
+                    let wrong_before = report.figures.wrong;
                     pending.extend(self.add_spoken(moment, &mut report));
+                    let hour = &mut report.hours[hour(moment.at)];
+                    hour.spoke += 1;
+                    hour.wrong += report.figures.wrong - wrong_before;
                 }
                 MomentKind::Reacted => report.reacted += 1,
                 MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed => {}
@@ -221,6 +231,8 @@ impl<'a> ChannelAnalysis<'a> {
     fn add_spoken(&self, moment: &'a Moment, report: &mut ChannelReport) -> Option<Pending<'a>> {
         report.figures.spoke += 1;
         report.observed += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
+        let is_empty = moment.text.as_deref().is_some_and(texts::only_asks_again);
+        report.only_asked_again += usize::from(is_empty);
         let about = self.about(moment);
         let thread = moment.thread.as_ref().map(MessageId::as_str);
         let newest = moment.message.as_ref().and_then(|id| self.index.message(id.as_str()));
@@ -303,10 +315,11 @@ impl<'a> ChannelAnalysis<'a> {
                 about.as_str() == question.id && at.duration_since(question.at()) <= PICK_UP_WINDOW
             });
             match is_picked_up {
-                true => report.unanswered.picked_up += 1,
+                true => report.picked_up.push(MessageId::new(&*question.id)),
                 false => missed.push(*question),
             }
         }
+        report.unanswered.picked_up = report.picked_up.len();
         report.unanswered.missed = missed.len();
         let told = missed.into_iter().filter_map(|question| self.missed(question));
         let told: Vec<Pending<'a>> = told.collect();

@@ -31,27 +31,34 @@ pub struct TimingView {
     pub rows: Vec<(String, String, String)>,
 }
 
+/// What is drawn of an hour of the day.
+pub struct HourBar {
+    /// Its parts from the bottom up: a class and a count.
+    pub parts: Vec<(&'static str, usize)>,
+    pub label: String,
+}
+
 impl Chart {
     /// One bar for each hour of the day.
-    pub fn of_hours(
-        title: &str,
-        class: &'static str,
-        language: Language,
-        values: Vec<usize>,
-    ) -> Self {
-        let most = values.iter().copied().max().unwrap_or(0).max(1);
-        let bar = |(hour, value): (usize, &usize)| {
-            let height = *value as f64 / most as f64 * CHART_HEIGHT;
-            Bar {
-                x: hour as f64 * 10.0 + 1.0,
-                y: CHART_HEIGHT - height,
-                width: 8.0,
-                height,
-                class,
-                label: texts::hour_label(language, hour, *value),
-            }
-        };
-        let bars = values.iter().enumerate().map(bar).collect();
+    pub fn of_hours(title: &str, language: Language, hours: &[HourBar]) -> Self {
+        let sum = |bar: &HourBar| bar.parts.iter().map(|(_, count)| count).sum::<usize>();
+        let most = hours.iter().map(sum).max().unwrap_or(0).max(1);
+        let bars = hours.iter().enumerate().flat_map(|(hour, bar)| {
+            let mut below = 0;
+            bar.parts.iter().filter(|(_, count)| *count > 0).map(move |(class, count)| {
+                below += count;
+                let scale = |count: usize| count as f64 / most as f64 * CHART_HEIGHT;
+                Bar {
+                    x: hour as f64 * 10.0 + 1.0,
+                    y: CHART_HEIGHT - scale(below),
+                    width: 8.0,
+                    height: scale(*count),
+                    class: *class,
+                    label: bar.label.clone(),
+                }
+            })
+        });
+        let bars = bars.collect();
         let most = texts::most_in_hour(language, &words::count(most));
         Self { title: format!("{title} · {most}"), width: 240.0, bars }
     }

@@ -40,7 +40,7 @@ impl PricedModel {
 }
 
 impl CostBasis {
-    /// The costs of a month with two or three models; `None` where they cannot be known.
+    /// The costs with two or three models; `None` where they cannot be known.
     pub fn costs(&self, judge: CallCount, reply: CallCount, days: f64) -> Vec<ModelCost> {
         let common = COMMON_MODELS.iter().map(|model| (*model).to_owned());
         let mut models: Vec<String> = Vec::new();
@@ -49,7 +49,7 @@ impl CostBasis {
                 models.push(model);
             }
         }
-        let month = |model: &str| {
+        let total = |model: &str| {
             let calls = [(judge, JUDGMENT_TOKENS), (reply, REPLY_TOKENS)];
             let is_known =
                 calls.iter().all(|(count, _)| count.calls == 0 || count.usage.input_tokens > 0);
@@ -58,9 +58,13 @@ impl CostBasis {
                 self.prices.cost(model, usage).map(|price| price.micros as f64)
             });
             let micros: f64 = micros.sum::<Option<f64>>()?;
-            (is_known && days >= 1.0).then(|| micros / 1e6 / days * DAYS_OF_MONTH)
+            is_known.then_some(micros / 1e6)
         };
-        let cost = |model: String| ModelCost { per_month: month(&model), model };
+        let cost = |model: String| {
+            let total = total(&model);
+            let per_month = total.filter(|_| days >= 1.0).map(|total| total / days * DAYS_OF_MONTH);
+            ModelCost { model, total, per_month }
+        };
         models.into_iter().map(cost).collect()
     }
 }
@@ -102,11 +106,12 @@ mod tests {
             costs.iter().map(|cost| (&*cost.model, cost.per_month)).collect();
         // Twice two million tokens in at 0.25, and twice 90 000 out at 2.
         assert_eq!(shown[0], ("openai/gpt-5-mini", Some(1.36)));
+        assert_eq!(costs[0].total, Some(0.68));
         assert_eq!(shown[1], ("ollama/qwen3", None));
         assert_eq!(shown[2].0, "anthropic/claude-haiku-4-5");
         assert!(basis.costs(judge, judge, 0.5).iter().all(|cost| cost.per_month.is_none()));
         let unwritten = CallCount { calls: 3, ..CallCount::default() };
         let costs = basis.costs(unwritten, CallCount::default(), 9.0);
-        assert!(costs.iter().all(|cost| cost.per_month.is_none()));
+        assert!(costs.iter().all(|cost| cost.total.is_none() && cost.per_month.is_none()));
     }
 }

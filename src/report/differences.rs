@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use crate::replay::moments::{Moment, MomentKind, Reason};
 use crate::report::choice::{Candidate, take_in_turn};
-use crate::report::figures::{Difference, Differences, PolicyOnMessage};
+use crate::report::comparison::{Comparison, Measure, MeasureComparison, advise};
+use crate::report::figures::{Difference, Differences, PolicyFigures, PolicyOnMessage};
 use crate::report::story::{Note, Story, StoryKind};
 use aizuchi_core::chat::MessageId;
 
@@ -20,13 +21,25 @@ pub struct Decided {
     policy: String,
     /// When each message was taken up, by channel and id.
     taken_up: BTreeMap<(String, String), Timestamp>,
+    /// The questions among them that nobody else answered.
+    picked_up: BTreeSet<(String, String)>,
     /// The decisions to stay silent, by channel and thread, in the order of their time.
     silent: HashMap<ThreadKey, Vec<(Timestamp, Reason)>>,
 }
 
 impl Decided {
     pub fn new(policy: &str) -> Self {
-        Self { policy: policy.to_owned(), taken_up: BTreeMap::new(), silent: HashMap::new() }
+        Self {
+            policy: policy.to_owned(),
+            taken_up: BTreeMap::new(),
+            picked_up: BTreeSet::new(),
+            silent: HashMap::new(),
+        }
+    }
+
+    pub fn add_picked_up(&mut self, channel: &str, questions: &[MessageId]) {
+        let keys = questions.iter().map(|question| (channel.to_owned(), question.to_string()));
+        self.picked_up.extend(keys);
     }
 
     pub fn add(&mut self, channel: &str, moments: &[Moment], taken_up: &[(MessageId, Timestamp)]) {
@@ -104,6 +117,38 @@ pub fn find(decided: &[Decided], candidates: &[Vec<Candidate>]) -> Option<Differ
         policies: decided.iter().map(|policy| policy.on(&one.story)).collect(),
     };
     Some(Differences { messages, shown: shown.iter().map(difference).collect() })
+}
+
+/// Which policy is ahead in what. Of the questions that nobody answered it is known which ones each reaches, so those that
+/// both reach say nothing.
+pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Comparison> {
+    if policies.len() < 2 {
+        return None;
+    }
+    let counts = |measure: Measure, count: &dyn Fn(&PolicyFigures) -> Option<usize>| {
+        let values: Option<Vec<usize>> = policies.iter().map(count).collect();
+        Some(MeasureComparison::of_counts(measure, values?))
+    };
+    let only = |one: usize, other: usize| match decided.get(one).zip(decided.get(other)) {
+        Some((one, other)) => one.picked_up.difference(&other.picked_up).count(),
+        None => 0,
+    };
+    let picked_up: Option<Vec<usize>> =
+        policies.iter().map(|policy| Some(policy.unanswered?.picked_up)).collect();
+    let picked_up = picked_up.map(|values| {
+        let apart = |one, other| (only(one, other), only(other, one));
+        MeasureComparison::new(Measure::PickedUp, values, apart)
+    });
+    let first = |policy: &PolicyFigures| policy.spoke.map(|_| policy.first_answers.it_first);
+    let measures = [
+        counts(Measure::Spoke, &|policy| policy.spoke),
+        counts(Measure::Wrong, &|policy| policy.wrong),
+        picked_up,
+        counts(Measure::ItFirst, &first),
+    ];
+    let measures: Vec<MeasureComparison> = measures.into_iter().flatten().collect();
+    let advice = advise(&measures);
+    Some(Comparison { measures, advice })
 }
 
 /// First what nobody else answered, then what would have disturbed.

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::replay::moments::Reason;
+use crate::report::comparison::Comparison;
 use crate::report::delays::Timing;
+use crate::report::settings::PolicySetting;
 use crate::report::story::Story;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,6 +22,8 @@ pub struct Report {
     pub messages: usize,
     pub policies: Vec<PolicyFigures>,
     pub differences: Option<Differences>,
+    /// Which policy is ahead in what. `None` unless policies are compared.
+    pub comparison: Option<Comparison>,
     pub left_out: LeftOut,
     pub is_anonymous: bool,
     /// What costs are in.
@@ -83,6 +87,8 @@ pub struct Period {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyFigures {
     pub name: String,
+    /// What the policy is. `None` for the ledger, whose settings may have changed meanwhile.
+    pub settings: Option<Vec<PolicySetting>>,
     /// Posts unasked. `None` if the judge of the replay never says yes, or never said anything.
     pub spoke: Option<usize>,
     /// How often it is not known what the judge would have said.
@@ -95,6 +101,8 @@ pub struct PolicyFigures {
     pub busiest_day: Option<usize>,
     /// Posts that would probably have disturbed.
     pub wrong: Option<usize>,
+    /// Posts of the built-in mind that only say that it does not know, or ask everyone again. `None` for other minds.
+    pub only_asked_again: Option<usize>,
     /// Answers to its own name.
     pub answered_mentions: usize,
     pub reacted: usize,
@@ -118,12 +126,17 @@ pub struct ChannelFigures {
     pub messages: usize,
     pub spoke: usize,
     pub wrong: usize,
+    /// Interruptions in a hundred posts. `None` where there are too few posts to tell.
+    pub wrong_per_100: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HourFigures {
     pub messages: usize,
     pub spoke: usize,
+    pub wrong: usize,
+    /// Interruptions in a hundred posts. `None` where there are too few posts to tell.
+    pub wrong_per_100: Option<f64>,
 }
 
 /// Who answered first what it took up. Medians are in seconds.
@@ -161,10 +174,13 @@ pub struct CallFigures {
     pub judge_calls_per_day: Option<f64>,
 }
 
-/// What a month with a model would cost; `None` if that cannot be known.
+/// What a model would cost; `None` if that cannot be known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelCost {
     pub model: String,
+    /// In the period.
+    pub total: Option<f64>,
+    /// In a month of 30.4 days at the same pace. `None` if the period is shorter than a day.
     pub per_month: Option<f64>,
 }
 

@@ -3,17 +3,22 @@
 use askama::Template;
 use jiff::tz::TimeZone;
 
-use crate::report::charts::{Chart, TimingView};
+use crate::report::charts::TimingView;
 use crate::report::code::{TextPart, parts};
-use crate::report::figures::{ChannelFigures, Difference, PolicyFigures, Report, ReportSource};
+use crate::report::figures::{ChannelFigures, PolicyFigures, Report, ReportSource};
+use crate::report::hours_view::HoursView;
+use crate::report::interruptions::per_100;
 use crate::report::next_steps::NextSteps;
 use crate::report::notes::notes;
+use crate::report::policies_view::PoliciesView;
 use crate::report::sentences;
+use crate::report::setting_words;
 use crate::report::story::{Story, StoryKind};
 use crate::report::story_view::StoryView;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
+use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 
 /// More channels than this are summed up in one row.
@@ -34,13 +39,16 @@ struct ReportPage<'a> {
     unknown: Option<String>,
     cost_sentence: String,
     judged: Option<Vec<TextPart>>,
+    /// How many of its posts say nothing that helps.
+    only_asked_again: Option<String>,
     intro: String,
+    /// The settings of the only policy.
+    settings: Option<Vec<TextPart>>,
     tiles: Vec<Tile>,
     shown_policy: Option<String>,
     spoken_label: &'static str,
     channels: Vec<ChannelRow>,
-    hours: Vec<Chart>,
-    hours_note: String,
+    hours: HoursView,
     asides: Vec<String>,
     moments_rule: String,
     groups: Vec<StoryGroup>,
@@ -51,7 +59,9 @@ struct ReportPage<'a> {
     timing: Option<TimingView>,
     cost_basis: String,
     cost_real: Option<String>,
-    costs: Vec<(String, String)>,
+    cost_period: Option<String>,
+    /// Each model with its cost in the period and in a month.
+    costs: Vec<(String, String, String)>,
     policies: Option<PoliciesView>,
     next: NextSteps,
     notes: Vec<String>,
@@ -69,6 +79,8 @@ struct ChannelRow {
     spoke: String,
     rate: String,
     wrong: String,
+    /// Interruptions in a hundred posts.
+    wrong_rate: String,
     messages: String,
     /// The lengths of its bar, in hundredths.
     fine_width: f64,
@@ -86,16 +98,6 @@ struct FirstView {
     /// A count, its width in hundredths, a class, and what it is.
     parts: Vec<(String, f64, &'static str, String)>,
     rule: &'static str,
-}
-
-struct PoliciesView {
-    /// The name of each row and its value for each policy.
-    names: Vec<String>,
-    rows: Vec<(String, Vec<String>)>,
-    /// Which policy is best at what, where they differ in it.
-    findings: Vec<String>,
-    differences: String,
-    stories: Vec<StoryView>,
 }
 
 /// What the page has around it where it is not alone.
@@ -165,7 +167,11 @@ impl<'a> View<'a> {
             cost_sentence: sentences::cost_sentence(report, policy, l),
             judged: (report.source == ReportSource::Builtin)
                 .then(|| parts(texts::judged_by_builtin(l))),
+            only_asked_again: sentences::only_asked_again(policy, l),
             intro: self.intro(),
+            settings: (report.policies.len() == 1)
+                .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, l)))
+                .flatten(),
             tiles: self.tiles(),
             shown_policy: (report.policies.len() > 1).then(|| texts::shown_policy(l, &policy.name)),
             spoken_label: match self.is_ledger() {
@@ -173,15 +179,14 @@ impl<'a> View<'a> {
                 false => texts::spoken(l),
             },
             channels: self.channels(),
-            hours: self.hour_charts(),
-            hours_note: self.hours_note(),
+            hours: HoursView::new(report, policy, l),
             asides: self.asides(),
             moments_rule: texts::moments_rule(
                 l,
                 &words::times(all_spoken, l),
-                policy.moments.wrong,
-                policy.moments.spoke,
-                policy.moments.silent,
+                &words::count(policy.moments.wrong),
+                &words::count(policy.moments.spoke),
+                &words::count(policy.moments.silent),
             ),
             groups: self.groups(),
             first: self.first(),
@@ -196,8 +201,9 @@ impl<'a> View<'a> {
             timing: policy.timing.map(|timing| TimingView::new(&timing, &report.persona, l)),
             cost_basis: self.cost_basis(),
             cost_real: self.cost_real(),
+            cost_period: self.cost_period(),
             costs: self.costs(),
-            policies: self.policies(),
+            policies: PoliciesView::new(report, self.zone, l),
             next: NextSteps::new(report, policy, l),
             notes: notes(report, policy, l),
         }
@@ -226,7 +232,7 @@ impl<'a> View<'a> {
         let rate = policy.per_day.map(|per_day| words::rate(per_day, l));
         let busiest = policy.busiest_day.filter(|most| *most > 1);
         let rate = rate.map(|rate| match busiest {
-            Some(most) => texts::busiest_day(l, &rate, most),
+            Some(most) => texts::busiest_day(l, &rate, &words::count(most)),
             None => rate,
         });
         let unknown_rate = match policy.spoke {
@@ -262,7 +268,7 @@ impl<'a> View<'a> {
         let done = sentences::at_open_question(source, l);
         let picked_up = Tile {
             value: policy.unanswered.map_or(words::UNKNOWN.to_owned(), |found| {
-                let (part, whole) = (found.picked_up.to_string(), found.questions.to_string());
+                let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
                 texts::of_total(l, &part, &whole)
             }),
             label: match policy.unanswered {
@@ -362,6 +368,7 @@ impl<'a> View<'a> {
             spoke: shown(channel.spoke),
             rate: per_day.unwrap_or_else(|| words::UNKNOWN.to_owned()),
             wrong: shown(channel.wrong),
+            wrong_rate: words::of_100(per_100(channel.wrong, channel.spoke)),
             messages: words::count(channel.messages),
             fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
             wrong_width: width(channel.wrong),
@@ -372,31 +379,6 @@ impl<'a> View<'a> {
                 }
                 false => words::UNKNOWN.to_owned(),
             },
-        }
-    }
-
-    fn hour_charts(&self) -> Vec<Chart> {
-        let l = self.language;
-        let messages = self.policy.by_hour.iter().map(|hour| hour.messages).collect();
-        let spoke: Vec<usize> = self.policy.by_hour.iter().map(|hour| hour.spoke).collect();
-        let people = Chart::of_hours(texts::hours_people(l), "people", l, messages);
-        let own = self.policy.spoke.filter(|spoke| *spoke > 0);
-        let own = own.map(|_| Chart::of_hours(texts::hours_own(l), "own", l, spoke.clone()));
-        [people].into_iter().chain(own).collect()
-    }
-
-    fn hours_note(&self) -> String {
-        let l = self.language;
-        let busiest = self.policy.by_hour.iter().enumerate();
-        let busiest = busiest.max_by_key(|(hour, one)| (one.messages, std::cmp::Reverse(*hour)));
-        let zone = texts::hours_zone(l, &self.report.zone);
-        match busiest.filter(|(_, one)| one.messages > 0) {
-            Some((hour, one)) => {
-                let share = one.messages as f64 / self.report.messages.max(1) as f64;
-                let hour = format!("{hour}:00");
-                format!("{zone} {}", texts::hours_busiest(l, &hour, &words::percent(share)))
-            }
-            None => zone,
         }
     }
 
@@ -494,114 +476,37 @@ impl<'a> View<'a> {
         let month = spent.per_month.map_or(words::UNKNOWN.to_owned(), |month| self.money(month));
         let (total, l) = (self.money(spent.total), self.language);
         Some(match self.is_ledger() {
-            true => texts::cost_real(l, &total, &month),
+            true => texts::cost_real(l, &words::period(self.report.period.days, l), &total, &month),
             false => texts::cost_judged(l, &total, &month),
         })
     }
 
-    fn costs(&self) -> Vec<(String, String)> {
+    /// How the cost of the period and that of a month go together, with the first model whose cost is known.
+    fn cost_period(&self) -> Option<String> {
         let l = self.language;
-        let builtin = (texts::cost_builtin(l).to_owned(), texts::cost_nothing(l).to_owned());
+        if self.is_ledger() && self.policy.spent.is_some_and(|spent| spent.total > 0.0) {
+            return None;
+        }
+        let (model, month) = self.policy.known_cost()?;
+        let cost = self.policy.costs.iter().find(|cost| cost.model == model)?;
+        let (total, month) = (self.money(cost.total?), self.money(month));
+        let period = words::period(self.report.period.days, l);
+        Some(texts::cost_period(l, &period, &total, model, &month))
+    }
+
+    fn costs(&self) -> Vec<(String, String, String)> {
+        let l = self.language;
+        let free = || texts::cost_nothing(l).to_owned();
+        let builtin = (texts::cost_builtin(l).to_owned(), free(), free());
         let models = self.policy.costs.iter().map(|cost| {
+            let total = cost.total.map(|total| self.money(total));
             let month = cost.per_month.map(|month| self.money(month));
             let unknown = || format!("{} ({})", words::UNKNOWN, self.unknown_cost());
-            (cost.model.clone(), month.unwrap_or_else(unknown))
+            let total = total.unwrap_or_else(|| words::UNKNOWN.to_owned());
+            (cost.model.clone(), total, month.unwrap_or_else(unknown))
         });
         [builtin].into_iter().chain(models).collect()
     }
-
-    fn policies(&self) -> Option<PoliciesView> {
-        let l = self.language;
-        let found = self.report.differences.as_ref()?;
-        let policies = &self.report.policies;
-        let done = sentences::at_open_question(self.report.source, l);
-        let unknown = || words::UNKNOWN.to_owned();
-        let row = |name: String, value: &dyn Fn(&PolicyFigures) -> Option<String>| {
-            (name, policies.iter().map(|one| value(one).unwrap_or_else(unknown)).collect())
-        };
-        let delays: Vec<Option<f64>> =
-            policies.iter().map(|one| Some(one.timing?.own_median)).collect();
-        let mut rows: Vec<(String, Vec<String>)> = vec![
-            row(texts::spoken(l).to_owned(), &|one| one.spoke.map(words::count)),
-            row(texts::policy_rate(l).to_owned(), &|one| {
-                one.per_day.map(|rate| words::rate(rate, l))
-            }),
-            row(texts::policy_wrong(l).to_owned(), &|one| {
-                let (wrong, spoke) = one.wrong.zip(one.spoke)?;
-                let share = words::percent(wrong as f64 / spoke.max(1) as f64);
-                Some(texts::with_share(l, &words::count(wrong), &share))
-            }),
-            row(texts::policy_picked_up(l, done), &|one| {
-                let found = one.unanswered?;
-                let (part, whole) = (found.picked_up.to_string(), found.questions.to_string());
-                Some(texts::of_total(l, &part, &whole))
-            }),
-            (texts::policy_delay(l).to_owned(), words::rough_durations(&delays, l)),
-            row(texts::policy_calls(l).to_owned(), &|one| {
-                one.calls.judge_calls_per_day.map(|calls| format!("{calls:.1}"))
-            }),
-        ];
-        if let Some((model, _)) = self.policy.known_cost() {
-            rows.push(row(texts::policy_cost(l, model), &|one| {
-                let same = one.costs.iter().find(|cost| cost.model == model)?;
-                same.per_month.map(|month| self.money(month))
-            }));
-        }
-        Some(PoliciesView {
-            names: policies.iter().map(|one| one.name.clone()).collect(),
-            rows,
-            findings: self.findings(),
-            differences: match found.messages {
-                0 => texts::differences_none(l).to_owned(),
-                count => {
-                    let messages = words::number_of(counted::messages, count, l);
-                    texts::differences_rule(l, &messages)
-                }
-            },
-            stories: found.shown.iter().map(|one| self.difference(one)).collect(),
-        })
-    }
-
-    fn findings(&self) -> Vec<String> {
-        let l = self.language;
-        let policies = &self.report.policies;
-        let wrong_share = |one: &PolicyFigures| {
-            let (wrong, spoke) = one.wrong.zip(one.spoke)?;
-            (spoke > 0).then(|| wrong as f64 / spoke as f64)
-        };
-        let picked_up = |one: &PolicyFigures| Some(-(one.unanswered?.picked_up as f64));
-        let spoke = |one: &PolicyFigures| one.spoke.map(|spoke| spoke as f64);
-        let least_wrong = only_least(policies, wrong_share)
-            .map(|(one, share)| texts::policy_least_wrong(l, &one.name, &words::percent(share)));
-        let most_picked_up = only_least(policies, picked_up)
-            .map(|(one, count)| texts::policy_most_picked_up(l, &one.name, -count as usize));
-        let speaks_least = only_least(policies, spoke).map(|(one, count)| {
-            texts::policy_speaks_least(l, &one.name, &words::times(count as usize, l))
-        });
-        [speaks_least, least_wrong, most_picked_up].into_iter().flatten().collect()
-    }
-
-    fn difference(&self, difference: &Difference) -> StoryView {
-        let l = self.language;
-        let policies = difference.policies.iter();
-        StoryView {
-            policies: policies.map(|one| sentences::policy_on_message(one, l)).collect(),
-            ..StoryView::new(&difference.story, self.report, self.zone, l)
-        }
-    }
-}
-
-/// The policy with the smallest value, if no other has the same and the value of each is known.
-fn only_least(
-    policies: &[PolicyFigures],
-    value: impl Fn(&PolicyFigures) -> Option<f64>,
-) -> Option<(&PolicyFigures, f64)> {
-    let values: Option<Vec<(&PolicyFigures, f64)>> =
-        policies.iter().map(|one| Some((one, value(one)?))).collect();
-    let values = values?;
-    let least = values.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
-    let is_alone = values.iter().filter(|(_, value)| *value == least.1).count() == 1;
-    is_alone.then_some(*least)
 }
 
 fn sum_up(channels: &[&ChannelFigures], name: String) -> ChannelFigures {
@@ -611,5 +516,6 @@ fn sum_up(channels: &[&ChannelFigures], name: String) -> ChannelFigures {
         messages: sum(|one| one.messages),
         spoke: sum(|one| one.spoke),
         wrong: sum(|one| one.wrong),
+        wrong_per_100: None,
     }
 }

@@ -51,6 +51,13 @@ pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<St
     })
 }
 
+/// How many of its posts say nothing that helps, if any do.
+pub fn only_asked_again(policy: &PolicyFigures, language: Language) -> Option<String> {
+    let empty = policy.only_asked_again.filter(|empty| *empty > 0)?;
+    let posts = words::number_of(counted::posts, policy.spoke?, language);
+    Some(texts::only_asked_again(language, &words::count(empty), &posts))
+}
+
 /// Why it is not known how often it would have spoken.
 pub fn because_unknown(report: &Report, language: Language) -> &'static str {
     match report.source {

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use unicode_width::UnicodeWidthStr;
 
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::policy_sentences;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryKind};
 use crate::report::words;
@@ -27,6 +28,7 @@ pub fn summary(report: &Report, zone: &TimeZone, language: Language, has_page: b
         add_policy(&mut text, report, policy, zone, language);
         text.push('\n');
     }
+    add_comparison(&mut text, report, language);
     if !has_page {
         let hint = match report.source {
             ReportSource::Ledger => texts::write_page_ledger(language),
@@ -40,6 +42,18 @@ pub fn summary(report: &Report, zone: &TimeZone, language: Language, has_page: b
     text.trim_end().to_owned()
 }
 
+/// Which policy is ahead in what, and which to take.
+fn add_comparison(text: &mut String, report: &Report, language: Language) {
+    let findings = policy_sentences::findings(report, language);
+    if findings.is_empty() {
+        return;
+    }
+    for sentence in findings.into_iter().chain(policy_sentences::advice(report, language)) {
+        let _ = writeln!(text, "{}", shown(&sentence));
+    }
+    text.push('\n');
+}
+
 fn add_policy(
     text: &mut String,
     report: &Report,
@@ -51,6 +65,9 @@ fn add_policy(
     let _ = writeln!(text, "{}", sentences::headline(report, policy, language));
     if let Some(unknown) = sentences::verdicts_unknown(policy, language) {
         let _ = writeln!(text, "{unknown}");
+    }
+    if let Some(empty) = sentences::only_asked_again(policy, language) {
+        let _ = writeln!(text, "{empty}");
     }
     let _ = writeln!(text, "{}", sentences::cost_sentence(report, policy, language));
     let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };

@@ -40,6 +40,23 @@ pub fn percent(share: f64) -> String {
     if is_small { "< 1 %".to_owned() } else { format!("{percent:.0} %") }
 }
 
+/// A rate in a hundred.
+pub fn of_100(rate: Option<f64>) -> String {
+    match rate {
+        None => UNKNOWN.to_owned(),
+        Some(rate) if 0.0 < rate && rate < 1.0 => "< 1".to_owned(),
+        Some(rate) => format!("{rate:.0}"),
+    }
+}
+
+/// A number with one decimal place, from a thousand on without.
+pub fn one_decimal(number: f64) -> String {
+    match number {
+        ..999.95 => format!("{number:.1}"),
+        _ => count(number.round() as usize),
+    }
+}
+
 /// How long a period of so many days is.
 pub fn period(days: f64, language: Language) -> String {
     match days {
@@ -192,6 +209,21 @@ mod tests {
         assert_eq!(period(1.2, Language::En), "one day");
         assert_eq!(period(0.2, Language::Ja), "5 時間");
         assert_eq!((&*count(1_234_567), &*count(999)), ("1,234,567", "999"));
+    }
+
+    #[test]
+    fn thousands_are_apart_in_every_number() {
+        for (number, shown) in [(0.0, "0.0"), (24.24, "24.2"), (999.96, "1,000"), (1667.4, "1,667")]
+        {
+            assert_eq!(one_decimal(number), shown);
+        }
+        let rates = [None, Some(0.0), Some(0.4), Some(13.9)].map(of_100);
+        assert_eq!(rates, ["–", "0", "< 1", "14"]);
+        for (count, english, japanese) in [(1667, "1,667 times", "1,667 回"), (1, "once", "1 回")]
+        {
+            assert_eq!(times(count, Language::En), english);
+            assert_eq!(times(count, Language::Ja), japanese);
+        }
     }
 
     #[test]

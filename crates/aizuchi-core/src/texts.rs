@@ -63,6 +63,7 @@ pub mod mcp;
 pub mod refusals;
 pub mod counted;
 pub mod report;
+pub mod policies;
 pub mod demo;
 pub mod command_line;
 pub mod slack;

@@ -80,10 +80,18 @@ texts! {
     cost_unknown: "What that costs is not known." / "費用はわかりません。";
     /// Stands beside the headline of a replay with the built-in mind.
     judged_by_builtin:
-        "The judge of this replay, which decides whether to speak, used the built-in rules. A model would choose other moments and "
-        "other words: `--judge model` shows which moments."
-        / "この再生で話すかどうかを決める判断役は、内蔵のルールです。モデルを使うと、話す場面も言葉も変わります。どの場面で話すかは "
+        "The judge of this replay, which decides whether to speak, used the built-in rules: they chose the moments on this page, no model did. "
+        "Costs are what a model would charge for these moments. A model would choose other moments and other words: `--judge model` shows "
+        "which moments."
+        / "この再生で話すかどうかを決める判断役は、内蔵のルールです。このページの場面は内蔵のルールが選んだもので、モデルは選んでいません。"
+          "費用は、これらの場面でモデルを使った場合の価格です。モデルが選ぶと、話す場面も言葉も変わります。どの場面で話すかは "
           "`--judge model` でわかります。";
+    /// Stands below that, where the built-in mind had nothing to say that helps.
+    only_asked_again(empty: &str, posts: &str):
+        "{empty} of {posts} would only have said that it does not know, or asked everyone again: the built-in rules found nothing here "
+        "that helps. Live they say nothing there, and a model would answer or keep silent."
+        / "{posts}のうち {empty} 回は、「わかりません」と言うか、改めてみんなに尋ねるだけの発言です。内蔵のルールでは、役に立つことが見つかりませんでした。"
+          "実際の運用では、内蔵のルールはそこで何も言いません。モデルなら、答えるか、黙っています。";
     rate_clause(rate: &str): ", {rate}" / "（{rate}）";
     date_format: "%-d %B %Y" / "%Y年%-m月%-d日";
     moment_format: "%a %-d %b %Y, %H:%M" / "%Y年%-m月%-d日 %H:%M";
@@ -117,7 +125,7 @@ texts! {
         "spoken into a quick exchange between people, or within a minute of another person’s answer"
         / "人どうしの速いやり取りの最中か、ほかの人の返事の前後 1 分以内に話すもの";
     two_notes(one: &str, other: &str): "{one}: {other}" / "{one}。{other}";
-    busiest_day(rate: &str, most: usize): "{rate}, {most} on its busiest day" / "{rate}、最も多い日は {most} 回";
+    busiest_day(rate: &str, most: &str): "{rate}, {most} on its busiest day" / "{rate}、最も多い日は {most} 回";
     /// What it would have done at a question that nobody answered.
     asked_again: "asked everyone again" / "改めてみんなに尋ねていた";
     said_something: "said something" / "発言していた";
@@ -152,12 +160,27 @@ texts! {
     legend_fine: "no sign that it would have interrupted" / "邪魔になる様子なし";
     legend_wrong: "would probably have interrupted" / "邪魔になりそう";
     hours_people: "When people write: messages in each hour of the day" / "人が発言する時間帯：1 時間ごとの発言数";
-    hours_own: "When it would have spoken: times in each hour of the day" / "話す時間帯（見込み）：1 時間ごとの回数";
+    hours_own: "When it would have spoken, and interrupted: times in each hour of the day" / "話す時間帯と、邪魔になりそうな時間帯（見込み）：1 時間ごとの回数";
     hours_zone(zone: &str): "Hours are in the time zone {zone}." / "時刻のタイムゾーンは {zone} です。";
     hours_busiest(hour: &str, share: &str):
         "The busiest hour for people begins at {hour} ({share} of their messages)."
         / "人の発言が最も多いのは {hour} からの 1 時間です（全体の {share}）。";
-    hour_label(hour: usize, count: usize): "{hour}:00: {count}" / "{hour} 時台：{count}";
+    hour_label(hour: usize, count: &str): "{hour}:00: {count}" / "{hour} 時台：{count}";
+    hours_table: "By hour of the day, in numbers" / "時間帯別の数字";
+    hour: "Hour" / "時間帯";
+    hour_of(hour: usize): "{hour}:00" / "{hour} 時台";
+    /// How often it would have interrupted, of a hundred times that it would have spoken.
+    wrong_per_100: "Interruptions in 100 of its posts" / "発言 100 回あたりの邪魔";
+    per_100_rule(least: &str):
+        "Interruptions in 100 of its posts are given from {least} posts on: with fewer, one more or less would change them too much."
+        / "発言 100 回あたりの回数は、発言が {least} 回以上のところだけ示します。それより少ないと、1 回の違いで大きく変わるためです。";
+    /// Where it would have interrupted most often, with its numbers.
+    worst_channel(channel: &str, wrong: &str, spoke: &str):
+        "The channel with the most interruptions is {channel}: {wrong}, of {spoke} posts there."
+        / "邪魔になりそうな回数が最も多いチャンネルは {channel} です（そこでの発言 {spoke} 回のうち {wrong} 回）。";
+    worst_hour(hour: &str, wrong: &str, spoke: &str):
+        "The hour with the most interruptions begins at {hour}: {wrong}, of {spoke} posts in that hour."
+        / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（その時間の発言 {spoke} 回のうち {wrong} 回）。";
     as_table: "The same as a table" / "表で見る";
     mentions(times: &str):
         "In addition, it would have answered {times} when called by name."
@@ -174,7 +197,7 @@ texts! {
 
     // The moments.
     moments: "The most telling moments" / "特徴的な場面";
-    moments_rule(all: &str, wrong: usize, fine: usize, silent: usize):
+    moments_rule(all: &str, wrong: &str, fine: &str, silent: &str):
         "These are examples. They are picked by a fixed rule from where it would have spoken ({all}: {wrong} with a probable "
         "interruption, {fine} without a sign of one), and from the questions at which it stayed silent ({silent})."
         / "これは例です。話していたはずの {all}（邪魔になりそうな {wrong} 回、その様子のない {fine} 回）と、"
@@ -299,7 +322,14 @@ texts! {
     cost_builtin: "the built-in rules" / "内蔵のルール";
     cost_nothing: "free" / "無料";
     cost_less(money: &str): "less than {money}" / "{money} 未満";
-    cost_real(money: &str, month: &str): "Actually spent in this period: {money}, or {month} a month." / "この期間に実際にかかった費用：{money}（月に {month}）。";
+    cost_real(period: &str, money: &str, month: &str):
+        "Actually spent in this period ({period}): {money}. At the same pace a month of 30.4 days comes to {month}."
+        / "この期間（{period}）に実際にかかった費用：{money}。同じペースなら 1 か月（30.4 日）で {month} です。";
+    /// How the total and the month go together.
+    cost_period(period: &str, total: &str, model: &str, month: &str):
+        "Over {period}, these moments would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}."
+        / "{period}で、これらの場面の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。";
+    cost_total: "This period" / "この期間";
     /// In a replay with a model.
     cost_judged(money: &str, month: &str):
         "The answers of the judge in this replay cost {money}, or {month} a month, without the replies."
@@ -308,7 +338,7 @@ texts! {
     cost_no_tokens: "not known: no tokens were counted" / "不明（トークン数の記録がありません）";
     cost_no_price: "not known: no price is configured" / "不明（価格の設定がありません）";
     cost_no_calls: "no model was asked" / "モデルには問い合わせていません";
-    cost_caption: "Cost of a month with each model" / "モデルごとの 1 か月の費用";
+    cost_caption: "Cost of this period, and of a month of 30.4 days, with each model" / "モデルごとの、この期間と 1 か月（30.4 日）の費用";
 
     // Policies.
     policies: "Policies side by side" / "方針の比較";
@@ -319,11 +349,9 @@ texts! {
     policy_picked_up(done: &str):
         "Questions nobody answered, about which it would have {done}" / "誰も答えなかった質問のうち、{done}はずの件数";
     policy_delay: "Usual delay" / "間隔の中央値";
+    policy_first: "Ahead of people" / "人より先に話す回数";
     policy_calls: "Judge calls a day" / "1 日の判断回数";
     policy_cost(model: &str): "A month with {model}" / "{model} での 1 か月";
-    policy_least_wrong(policy: &str, share: &str): "{policy} would interrupt least: {share} of its posts." / "邪魔になる割合が最も小さいのは {policy} です（話したうちの {share}）。";
-    policy_most_picked_up(policy: &str, count: usize): "{policy} speaks up about the most questions that nobody answered: {count}." / "誰も答えなかった質問に最も多く触れるのは {policy} です（{count} 件）。";
-    policy_speaks_least(policy: &str, times: &str): "{policy} speaks least: {times}." / "話す回数が最も少ないのは {policy} です（{times}）。";
     differences: "Where they differ" / "違いの出る場面";
     differences_rule(messages: &str):
         "One policy would respond to {messages} that another would not. The clearest are shown here: first those that nobody "

@@ -1,0 +1,111 @@
+//! The part of a report that is about policies: what each of them is, which is ahead in what, and what one gives up with it.
+
+texts! {
+    // What a policy is.
+    settings: "What each policy is" / "各方針の設定";
+    settings_caption:
+        "Only settings that differ from the defaults or from each other. “Default” marks the value that a config has which does not name the setting."
+        / "既定値と違う設定、または方針どうしで違う設定だけを示します。「既定」は、設定ファイルに書かなかったときの値です。";
+    setting: "Setting" / "設定";
+    with_default(value: &str): "{value} (default)" / "{value}（既定）";
+    settings_same: "All policies have the default settings." / "どの方針も既定の設定です。";
+    settings_default: "This replay used the default settings." / "この再生は既定の設定で行いました。";
+    /// Of a replay with one policy.
+    settings_changed(settings: &str):
+        "This replay used the default settings, except for these: {settings}."
+        / "この再生は既定の設定で行いました。ただし、次の設定は既定値と違います：{settings}。";
+    /// One of them, with its name in the config.
+    setting_changed(label: &str, key: &str, value: &str, default: &str):
+        "{label} (`{key}`): {value} instead of {default}"
+        / "{label}（`{key}`）：{value}（既定は {default}）";
+    setting_separator: "; " / "、";
+
+    setting_mode: "What it does in a channel" / "チャンネルでの役割";
+    setting_wait: "How it waits before it judges" / "判断までの待ち方";
+    setting_min_wait: "How long a conversation rests before it is judged; at most, if the wait adapts" / "会話が止まってから判断するまで（待ち方が「ペースに合わせる」なら最長）";
+    setting_min_wait_floor: "The shortest rest, if the wait adapts" / "会話が止まってから判断するまでの最短（ペースに合わせる場合）";
+    setting_jitter: "By how much a fixed wait varies" / "一定の待ち時間のばらつき";
+    setting_max_wait: "The longest that messages wait while people go on talking" / "会話が続いている間の最長の待ち時間";
+    setting_timing: "When it posts after it has decided to" / "話すと決めてから投稿するまで";
+    setting_max_delay: "The longest delay of a post" / "投稿までの最長の間";
+    setting_min_confidence: "How sure its judge must be" / "話すのに必要な確信度";
+    setting_gates: "Rules that keep it from asking its judge" / "判断役に尋ねずに黙るルール";
+    setting_learned_gate: "Share of its judge’s yes that a learned rule may miss" / "学習したルールで見逃してよい「話す」の割合";
+    setting_cooldown: "How long it stays silent after it has joined in" / "自分から話した後、控える時間";
+    setting_max_share: "It stays silent while more than this share of the recent messages is its own" / "直近の発言に占める自分の割合がこれを超えたら黙る";
+    setting_quiet_hours: "Hours without a word unasked" / "自分からは話さない時間帯";
+    setting_rest: "How long a discussion rests before it is judged" / "話し合いが止まってから判断するまで";
+    setting_facilitator_cooldown: "How long it stays out of a discussion after a post" / "話し合いで話した後、控える時間";
+    setting_tokens: "Tokens that models may use in a day" / "モデルが 1 日に使えるトークン";
+    setting_posts: "Posts unasked in a channel within an hour" / "1 時間に 1 チャンネルで自分から話す回数の上限";
+    setting_person_calls: "Judge calls within an hour for one person’s messages" / "1 人の発言について 1 時間に判断する回数の上限";
+    setting_decision_calls: "Model calls for one decision" / "1 つの判断でのモデル呼び出しの上限";
+    setting_channels: "Channels with settings of their own" / "個別の設定があるチャンネルの数";
+    setting_others: "Other parts of the config with values of their own" / "ほかに既定値と違うところ";
+    wait_adaptive: "as long as the talk’s own pace suggests" / "会話のペースに合わせる";
+    wait_fixed: "the same everywhere" / "どこでも一定";
+    timing_human: "like a person of the channel" / "そのチャンネルの人と同じくらい";
+    timing_plain: "at once" / "すぐに";
+    no_limit: "no limit" / "上限なし";
+    off: "off" / "オフ";
+    nothing: "none" / "なし";
+    plus_minus(share: &str): "± {share}" / "± {share}";
+
+    // Which is ahead in what.
+    findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";
+    measure_wrong: "Interruptions" / "邪魔になりそうな回数";
+    measure_picked_up: "Questions that nobody answered" / "誰も答えなかった質問";
+    measure_first: "Ahead of people" / "人より先に話す回数";
+    measure_spoke: "How much it speaks" / "話す回数";
+    /// A policy and its number.
+    policy_value(policy: &str, value: &str): "{policy} {value}" / "{policy} {value}";
+    finding_equal(measure: &str, values: &str): "{measure}: no difference ({values})." / "{measure}：差はありません（{values}）。";
+    finding_alike(measure: &str, values: &str):
+        "{measure}: they hardly differ ({values}). Chance alone can make such a difference."
+        / "{measure}：ほとんど差がありません（{values}）。偶然でも出る程度の差です。";
+    finding_wrong(policies: &str, values: &str):
+        "{policies} would interrupt clearly less often: {values}." / "邪魔になりそうな回数が明らかに少ないのは {policies} です（{values}）。";
+    finding_picked_up(policies: &str, values: &str):
+        "{policies} would reach clearly more of the questions that nobody answered: {values}."
+        / "誰も答えなかった質問に明らかに多く触れるのは {policies} です（{values}）。";
+    finding_first(policies: &str, values: &str):
+        "{policies} would be ahead of people clearly more often: {values}." / "人より先に話す回数が明らかに多いのは {policies} です（{values}）。";
+    finding_spoke(policies: &str, values: &str):
+        "{policies} would speak clearly less: {values}." / "話す回数が明らかに少ないのは {policies} です（{values}）。";
+    noise_rule:
+        "The rule: a difference counts only if it is larger than chance explains in 95 of 100 cases (McNemar’s test, with a correction for small numbers). "
+        "It takes each case as independent of the others, so a difference close to that limit deserves little trust."
+        / "差があるとみなすルール：偶然では 100 回に 95 回まで起こらない大きさのときだけです（マクネマー検定、少数の場合の補正つき）。"
+          "一つ一つの場面が互いに無関係だとして計算しているので、境目に近い差はあまり当てになりません。";
+
+    // What one gives up.
+    gives_up(policy: &str, parts: &str): "With {policy} you give up: {parts}." / "{policy} にすると：{parts}。";
+    gives_up_nothing(policy: &str):
+        "With {policy} you give up nothing that this history shows." / "{policy} にしても、この履歴でわかる限り失うものはありません。";
+    part_separator: "; " / "、";
+    part_wrong(own: &str, best: &str): "quiet ({own} interruptions instead of {best})" / "邪魔になりそうな回数が {best} 回から {own} 回に増える";
+    part_picked_up(own: &str, best: &str):
+        "open questions (it reaches {own} instead of {best})" / "触れる「誰も答えなかった質問」が {best} 件から {own} 件に減る";
+    part_first(own: &str, best: &str):
+        "being early ({own} times ahead of people instead of {best})" / "人より先に話す回数が {best} 回から {own} 回に減る";
+    part_delay(own: &str, best: &str):
+        "speed (it usually waits {own} instead of {best})" / "間隔の中央値が {best}から {own}に延びる";
+    part_cost(own: &str, best: &str): "money ({own} a month instead of {best})" / "1 か月の費用が {best} から {own} に増える";
+
+    // Which to take.
+    advice_alike:
+        "Which one to take: this history does not tell. In interruptions, in the questions that they reach and in how often they are ahead of people they hardly differ."
+        / "どれを選ぶか：この履歴からは決められません。邪魔になりそうな回数にも、触れる質問にも、人より先に話す回数にも、ほとんど差がありません。";
+    advice_unclear:
+        "Which one to take: this history does not settle it. What differs may be chance, or what one is ahead in costs something else."
+        / "どれを選ぶか：この履歴からは決められません。差が偶然かもしれないか、優れた点があっても別の点で失うものがあるためです。";
+    advice_take(policies: &str):
+        "Which one to take: {policies}. It is clearly ahead in something, and behind in nothing of what is compared here."
+        / "どれを選ぶか：{policies} です。明らかに優れた点があり、ここで比べたどの点でも劣りません。";
+    advice_choose_answers(quiet: &str, other: &str):
+        "Which one to take: if you dislike interruptions, take {quiet}. If you want no question left alone, take {other}."
+        / "どれを選ぶか：邪魔をされたくないなら {quiet}、質問を放っておきたくないなら {other} です。";
+    advice_choose_speed(quiet: &str, other: &str):
+        "Which one to take: if you dislike interruptions, take {quiet}. If it should be there before people are, take {other}."
+        / "どれを選ぶか：邪魔をされたくないなら {quiet}、人より先に応じてほしいなら {other} です。";
+}

@@ -1,0 +1,153 @@
+//! The hours of the day as the page shows them: when people write, when it would have spoken, and when that would have
+//! interrupted.
+
+use crate::report::charts::{Chart, HourBar};
+use crate::report::figures::{ChannelFigures, HourFigures, PolicyFigures, Report};
+use crate::report::interruptions::MIN_POSTS;
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::report as texts;
+
+pub struct HoursView {
+    pub charts: Vec<Chart>,
+    /// Whether its own hours are drawn.
+    pub has_own: bool,
+    /// The hours in which it would have spoken.
+    pub rows: Vec<HourRow>,
+    pub note: String,
+    /// Where and when it would have interrupted most often.
+    pub worst: Vec<String>,
+    pub rate_rule: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct HourRow {
+    pub hour: String,
+    pub messages: String,
+    pub spoke: String,
+    pub wrong: String,
+    pub rate: String,
+}
+
+impl HoursView {
+    pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
+        let l = language;
+        let hours = &policy.by_hour;
+        let people = hours.iter().enumerate().map(|(hour, figures)| HourBar {
+            parts: vec![("people", figures.messages)],
+            label: texts::hour_label(l, hour, &words::count(figures.messages)),
+        });
+        let people = Chart::of_hours(texts::hours_people(l), l, &people.collect::<Vec<_>>());
+        let own = policy.spoke.filter(|spoke| *spoke > 0).map(|_| {
+            let bars = hours.iter().enumerate().map(|(hour, figures)| own_bar(hour, figures, l));
+            Chart::of_hours(texts::hours_own(l), l, &bars.collect::<Vec<_>>())
+        });
+        let has_own = own.is_some();
+        Self {
+            charts: [people].into_iter().chain(own).collect(),
+            has_own,
+            rows: if has_own { rows(hours, l) } else { Vec::new() },
+            note: note(report, hours, l),
+            worst: worst(policy, l),
+            rate_rule: has_own.then(|| texts::per_100_rule(l, &words::count(MIN_POSTS))),
+        }
+    }
+}
+
+fn own_bar(hour: usize, figures: &HourFigures, language: Language) -> HourBar {
+    let HourFigures { spoke, wrong, .. } = *figures;
+    let times = |count| words::times(count, language);
+    let label = texts::bar_label(language, &times(spoke), &times(wrong));
+    HourBar {
+        parts: vec![("wrong", wrong), ("own", spoke.saturating_sub(wrong))],
+        label: texts::hour_label(language, hour, &label),
+    }
+}
+
+fn rows(hours: &[HourFigures], language: Language) -> Vec<HourRow> {
+    let row = |(hour, figures): (usize, &HourFigures)| HourRow {
+        hour: texts::hour_of(language, hour),
+        messages: words::count(figures.messages),
+        spoke: words::count(figures.spoke),
+        wrong: words::count(figures.wrong),
+        rate: words::of_100(figures.wrong_per_100),
+    };
+    hours.iter().enumerate().filter(|(_, figures)| figures.spoke > 0).map(row).collect()
+}
+
+fn note(report: &Report, hours: &[HourFigures], language: Language) -> String {
+    let busiest = hours.iter().enumerate();
+    let busiest = busiest.max_by_key(|(hour, one)| (one.messages, std::cmp::Reverse(*hour)));
+    let zone = texts::hours_zone(language, &report.zone);
+    match busiest.filter(|(_, one)| one.messages > 0) {
+        Some((hour, one)) => {
+            let share = one.messages as f64 / report.messages.max(1) as f64;
+            let share = words::percent(share);
+            format!("{zone} {}", texts::hours_busiest(language, &clock(hour), &share))
+        }
+        None => zone,
+    }
+}
+
+/// The channel and the hour with the most interruptions, where there are enough of them for that to say something.
+fn worst(policy: &PolicyFigures, language: Language) -> Vec<String> {
+    if policy.wrong.unwrap_or(0) < MIN_POSTS {
+        return Vec::new();
+    }
+    let rank = |channel: &&ChannelFigures| (channel.wrong, std::cmp::Reverse(channel.name.clone()));
+    let channel = policy.by_channel.iter().max_by_key(rank);
+    let channel = channel.filter(|_| policy.by_channel.len() > 1).map(|one| {
+        let (wrong, spoke) = (words::count(one.wrong), words::count(one.spoke));
+        texts::worst_channel(language, &words::channel(&one.name), &wrong, &spoke)
+    });
+    let hours = policy.by_hour.iter().enumerate();
+    let hour = hours.max_by_key(|(hour, one)| (one.wrong, std::cmp::Reverse(*hour)));
+    let hour = hour.map(|(hour, one)| {
+        let (wrong, spoke) = (words::count(one.wrong), words::count(one.spoke));
+        texts::worst_hour(language, &clock(hour), &wrong, &spoke)
+    });
+    channel.into_iter().chain(hour).collect()
+}
+
+fn clock(hour: usize) -> String {
+    format!("{hour}:00")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::interruptions::per_100;
+
+    #[test]
+    fn the_hours_in_which_it_speaks_have_their_rate() {
+        let hour = |messages, spoke, wrong| HourFigures {
+            messages,
+            spoke,
+            wrong,
+            wrong_per_100: per_100(wrong, spoke),
+        };
+        let hours = [hour(1667, 1200, 300), hour(5, 0, 0), hour(9, 3, 1)];
+        let told = rows(&hours, Language::En);
+        let row = |hour: &str, messages: &str, spoke: &str, wrong: &str, rate: &str| HourRow {
+            hour: hour.to_owned(),
+            messages: messages.to_owned(),
+            spoke: spoke.to_owned(),
+            wrong: wrong.to_owned(),
+            rate: rate.to_owned(),
+        };
+        assert_eq!(
+            told,
+            [row("0:00", "1,667", "1,200", "300", "25"), row("2:00", "9", "3", "1", "–")]
+        );
+    }
+
+    #[test]
+    fn what_would_have_interrupted_is_the_lower_part_of_a_bar() {
+        let figures = HourFigures { messages: 9, spoke: 4, wrong: 1, wrong_per_100: None };
+        let bars = [own_bar(0, &figures, Language::En)];
+        let chart = Chart::of_hours("spoken", Language::En, &bars);
+        let drawn: Vec<_> =
+            chart.bars.iter().map(|bar| (bar.class, bar.y, bar.y + bar.height)).collect();
+        assert_eq!(drawn, [("wrong", 45.0, 60.0), ("own", 0.0, 45.0)]);
+    }
+}

@@ -1,0 +1,151 @@
+//! What policies differ in, in sentences: which is ahead in what, what one gives up with each, and which to take. The page
+//! and the terminal show the same ones.
+
+use crate::report::comparison::{Advice, Comparison, Measure, MeasureComparison};
+use crate::report::figures::{PolicyFigures, Report};
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::ledger::list_separator;
+use aizuchi_core::texts::policies as texts;
+
+/// A delay or a cost that is larger by more than a quarter is something to give up. Both follow from the calls of this history and are no
+/// sample of cases, so the rule of chance does not fit them.
+const NOTABLE_FACTOR: f64 = 1.25;
+
+/// Which policy is ahead in what, or that they hardly differ.
+pub fn findings(report: &Report, language: Language) -> Vec<String> {
+    let measures = report.comparison.iter().flat_map(|comparison| &comparison.measures);
+    measures.map(|measure| finding(report, measure, language)).collect()
+}
+
+fn finding(report: &Report, compared: &MeasureComparison, language: Language) -> String {
+    let l = language;
+    let pairs = report.policies.iter().zip(&compared.values);
+    let values = pairs.map(|(one, value)| texts::policy_value(l, &one.name, &words::count(*value)));
+    let values = values.collect::<Vec<_>>().join(list_separator(l));
+    let ahead = names(report, &compared.ahead, l);
+    let is_equal = compared.values.windows(2).all(|pair| pair[0] == pair[1]);
+    match (compared.is_clear, compared.measure) {
+        (false, measure) if is_equal => texts::finding_equal(l, label(measure, l), &values),
+        (false, measure) => texts::finding_alike(l, label(measure, l), &values),
+        (true, Measure::Spoke) => texts::finding_spoke(l, &ahead, &values),
+        (true, Measure::Wrong) => texts::finding_wrong(l, &ahead, &values),
+        (true, Measure::PickedUp) => texts::finding_picked_up(l, &ahead, &values),
+        (true, Measure::ItFirst) => texts::finding_first(l, &ahead, &values),
+    }
+}
+
+fn label(measure: Measure, language: Language) -> &'static str {
+    match measure {
+        Measure::Spoke => texts::measure_spoke(language),
+        Measure::Wrong => texts::measure_wrong(language),
+        Measure::PickedUp => texts::measure_picked_up(language),
+        Measure::ItFirst => texts::measure_first(language),
+    }
+}
+
+fn names(report: &Report, places: &[usize], language: Language) -> String {
+    let names = places.iter().filter_map(|place| report.policies.get(*place));
+    names.map(|policy| &*policy.name).collect::<Vec<_>>().join(list_separator(language))
+}
+
+/// What a reader gives up with each policy.
+pub fn gives_up(report: &Report, language: Language) -> Vec<String> {
+    let Some(comparison) = known(report) else { return Vec::new() };
+    let sentence = |(place, policy): (usize, &PolicyFigures)| {
+        let parts = parts_given_up(report, comparison, place, language);
+        match parts.is_empty() {
+            true => texts::gives_up_nothing(language, &policy.name),
+            false => {
+                let parts = parts.join(texts::part_separator(language));
+                texts::gives_up(language, &policy.name, &parts)
+            }
+        }
+    };
+    report.policies.iter().enumerate().map(sentence).collect()
+}
+
+/// The comparison, if anything is known of how the policies speak.
+fn known(report: &Report) -> Option<&Comparison> {
+    report.comparison.as_ref().filter(|comparison| comparison.advice.is_some())
+}
+
+fn parts_given_up(
+    report: &Report,
+    comparison: &Comparison,
+    place: usize,
+    language: Language,
+) -> Vec<String> {
+    let l = language;
+    let behind = comparison.measures.iter().filter_map(|measure| {
+        let own = measure.values.get(place).filter(|_| !measure.is_ahead(place))?;
+        let (own, best) = (words::count(*own), words::count(measure.best()?));
+        match measure.measure {
+            // To speak more is no loss by itself.
+            Measure::Spoke => None,
+            Measure::Wrong => Some(texts::part_wrong(l, &own, &best)),
+            Measure::PickedUp => Some(texts::part_picked_up(l, &own, &best)),
+            Measure::ItFirst => Some(texts::part_first(l, &own, &best)),
+        }
+    });
+    let delays = report.policies.iter().map(|one| one.timing.map(|timing| timing.own_median));
+    let delay = notably_more(&delays.collect::<Vec<_>>(), place).map(|(own, best)| {
+        let told = words::rough_durations(&[Some(own), Some(best)], l);
+        texts::part_delay(l, &told[0], &told[1])
+    });
+    let cost = notably_more(&month_costs(report), place).map(|(own, best)| {
+        let money = |amount: f64| words::money(amount, &report.currency, l);
+        texts::part_cost(l, &money(own), &money(best))
+    });
+    behind.chain(delay).chain(cost).collect()
+}
+
+/// What a month costs with each policy, with the first model whose cost is known.
+fn month_costs(report: &Report) -> Vec<Option<f64>> {
+    let model = report.policies.first().and_then(PolicyFigures::known_cost);
+    let of_model = |policy: &PolicyFigures| {
+        let (model, _) = model?;
+        policy.costs.iter().find(|cost| cost.model == model)?.per_month
+    };
+    report.policies.iter().map(of_model).collect()
+}
+
+/// A policy's value and the smallest, if it is notably more than that.
+fn notably_more(values: &[Option<f64>], place: usize) -> Option<(f64, f64)> {
+    let own = values.get(place).copied().flatten()?;
+    let best = values.iter().flatten().copied().min_by(f64::total_cmp)?;
+    (own > best * NOTABLE_FACTOR).then_some((own, best))
+}
+
+/// Which policy to take, as far as the history can tell.
+pub fn advice(report: &Report, language: Language) -> Option<String> {
+    let l = language;
+    Some(match known(report)?.advice.as_ref()? {
+        Advice::Alike => texts::advice_alike(l).to_owned(),
+        Advice::Unclear => texts::advice_unclear(l).to_owned(),
+        Advice::Take { policies } => texts::advice_take(l, &names(report, policies, l)),
+        Advice::Choose { quiet, other, ahead_in } => {
+            let (quiet, other) = (names(report, quiet, l), names(report, other, l));
+            match ahead_in {
+                Measure::PickedUp => texts::advice_choose_answers(l, &quiet, &other),
+                Measure::Spoke | Measure::Wrong | Measure::ItFirst => {
+                    texts::advice_choose_speed(l, &quiet, &other)
+                }
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_notable_difference_is_given_up() {
+        let costs = [Some(5.76), Some(8.43), None, Some(6.0)];
+        let given_up = |place| notably_more(&costs, place);
+        assert_eq!(given_up(0), None);
+        assert_eq!(given_up(1), Some((8.43, 5.76)));
+        assert_eq!((given_up(2), given_up(3), given_up(9)), (None, None, None));
+    }
+}

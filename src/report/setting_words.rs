@@ -1,0 +1,158 @@
+//! The settings of policies in plain words, beside their names in the config.
+
+use crate::report::code::{TextPart, parts};
+use crate::report::figures::PolicyFigures;
+use crate::report::settings::{PolicySetting, SettingKey, SettingValue, hours_text};
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::rhythm::WaitStrategy;
+use aizuchi_core::rules::PostTiming;
+use aizuchi_core::texts::ledger as names;
+use aizuchi_core::texts::policies as texts;
+
+/// A wait of a year is one without an end.
+const NO_LIMIT_SECONDS: f64 = 31_536_000.0;
+
+/// A setting that differs, and what each policy has there.
+pub struct SettingRow {
+    pub label: &'static str,
+    pub key: &'static str,
+    pub values: Vec<String>,
+}
+
+/// The settings that are not the default everywhere.
+pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
+    let all: Option<Vec<&[PolicySetting]>> =
+        policies.iter().map(|policy| policy.settings.as_deref()).collect();
+    let all = all.unwrap_or_default();
+    let is_changed = |key: SettingKey| {
+        let mut of_key = all.iter().copied().flatten().filter(|setting| setting.key == key);
+        of_key.any(|setting| !setting.is_default())
+    };
+    let is_shown = |key: &SettingKey| is_changed(*key) || key.comes_with().is_some_and(is_changed);
+    let row = |key: SettingKey| SettingRow {
+        label: label(key, language),
+        key: key.path(),
+        values: all.iter().map(|settings| told(settings, key, language)).collect(),
+    };
+    let shown = SettingKey::ALL.into_iter().filter(is_shown).map(row);
+    // What has a part in none of them says nothing.
+    shown.filter(|row| row.values.iter().any(|value| value != words::UNKNOWN)).collect()
+}
+
+/// What the only policy of a replay is.
+pub fn of_one(settings: &[PolicySetting], language: Language) -> Vec<TextPart> {
+    let l = language;
+    let changed = settings.iter().filter_map(|setting| {
+        let value = setting.value.as_ref().filter(|value| **value != setting.default)?;
+        let key = setting.key;
+        let (own, default) = (value_text(key, value, l), value_text(key, &setting.default, l));
+        Some(texts::setting_changed(l, label(key, l), key.path(), &own, &default))
+    });
+    let changed: Vec<String> = changed.collect();
+    match changed.is_empty() {
+        true => parts(texts::settings_default(l)),
+        false => parts(&texts::settings_changed(l, &changed.join(texts::setting_separator(l)))),
+    }
+}
+
+fn told(settings: &[PolicySetting], key: SettingKey, language: Language) -> String {
+    let Some(setting) = settings.iter().find(|setting| setting.key == key) else {
+        return words::UNKNOWN.to_owned();
+    };
+    let Some(value) = &setting.value else { return words::UNKNOWN.to_owned() };
+    let text = value_text(key, value, language);
+    if *value == setting.default { texts::with_default(language, &text) } else { text }
+}
+
+fn value_text(key: SettingKey, value: &SettingValue, language: Language) -> String {
+    let l = language;
+    let list = |parts: Vec<&str>| match parts.is_empty() {
+        true => texts::nothing(l).to_owned(),
+        false => parts.join(names::list_separator(l)),
+    };
+    match value {
+        SettingValue::Seconds(seconds) => match *seconds {
+            ..=0.0 => texts::nothing(l).to_owned(),
+            NO_LIMIT_SECONDS.. => texts::no_limit(l).to_owned(),
+            seconds => words::duration(seconds, l),
+        },
+        SettingValue::Share(share) if key == SettingKey::Jitter => {
+            texts::plus_minus(l, &words::percent(*share))
+        }
+        SettingValue::Share(share) => words::percent(*share),
+        SettingValue::Count(count) => words::count(usize::try_from(*count).unwrap_or(usize::MAX)),
+        SettingValue::Off if key == SettingKey::LearnedGate => texts::off(l).to_owned(),
+        SettingValue::Off if key == SettingKey::QuietHours => texts::nothing(l).to_owned(),
+        SettingValue::Off => texts::no_limit(l).to_owned(),
+        SettingValue::Mode(mode) => names::mode(l, *mode).to_owned(),
+        SettingValue::Wait(WaitStrategy::Adaptive) => texts::wait_adaptive(l).to_owned(),
+        SettingValue::Wait(WaitStrategy::Fixed) => texts::wait_fixed(l).to_owned(),
+        SettingValue::Timing(PostTiming::HumanLike) => texts::timing_human(l).to_owned(),
+        SettingValue::Timing(PostTiming::Immediate) => texts::timing_plain(l).to_owned(),
+        SettingValue::Gates(gates) => {
+            list(gates.iter().map(|gate| names::gate(l, *gate)).collect())
+        }
+        SettingValue::Hours(hours) => hours_text(*hours),
+        SettingValue::Parts(parts) => list(parts.clone()),
+    }
+}
+
+fn label(key: SettingKey, language: Language) -> &'static str {
+    let label = match key {
+        SettingKey::Mode => texts::setting_mode,
+        SettingKey::Wait => texts::setting_wait,
+        SettingKey::MinWait => texts::setting_min_wait,
+        SettingKey::MinWaitFloor => texts::setting_min_wait_floor,
+        SettingKey::Jitter => texts::setting_jitter,
+        SettingKey::MaxWait => texts::setting_max_wait,
+        SettingKey::Timing => texts::setting_timing,
+        SettingKey::MaxDelay => texts::setting_max_delay,
+        SettingKey::MinConfidence => texts::setting_min_confidence,
+        SettingKey::Gates => texts::setting_gates,
+        SettingKey::LearnedGate => texts::setting_learned_gate,
+        SettingKey::Cooldown => texts::setting_cooldown,
+        SettingKey::MaxShare => texts::setting_max_share,
+        SettingKey::QuietHours => texts::setting_quiet_hours,
+        SettingKey::FacilitatorRest => texts::setting_rest,
+        SettingKey::FacilitatorCooldown => texts::setting_facilitator_cooldown,
+        SettingKey::TokensPerDay => texts::setting_tokens,
+        SettingKey::PostsPerChannel => texts::setting_posts,
+        SettingKey::JudgeCallsPerPerson => texts::setting_person_calls,
+        SettingKey::CallsPerDecision => texts::setting_decision_calls,
+        SettingKey::Channels => texts::setting_channels,
+        SettingKey::Others => texts::setting_others,
+    };
+    label(language)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::replay::Policy;
+    use crate::report::settings::settings_of;
+
+    fn told_of(config: &str, language: Language) -> String {
+        let config = Config::parse(config).unwrap();
+        let policy = Policy { config, ..Policy::default_settings() };
+        let parts = of_one(&settings_of(&policy), language);
+        parts.iter().map(|part| &*part.text).collect()
+    }
+
+    #[test]
+    fn a_policy_is_told_in_plain_words() {
+        assert_eq!(told_of("", Language::En), "This replay used the default settings.");
+        let careful = "response: {min_confidence: 0.8, cooldown_seconds: 900}";
+        assert_eq!(
+            told_of(careful, Language::En),
+            "This replay used the default settings, except for these: How sure its judge must be \
+             (response.min_confidence): 80 % instead of 70 %; How long it stays silent after it has joined in \
+             (response.cooldown_seconds): 15 min instead of none."
+        );
+        assert_eq!(
+            told_of("response: {cooldown_seconds: 900}", Language::Ja),
+            "この再生は既定の設定で行いました。ただし、次の設定は既定値と違います：自分から話した後、控える時間（response.cooldown_seconds）：15 分（既定はなし）。"
+        );
+    }
+}
