@@ -1,5 +1,7 @@
 //! Several policies side by side, as the page shows them.
 
+use std::collections::BTreeMap;
+
 use jiff::tz::TimeZone;
 
 use crate::report::figures::{Difference, PolicyFigures, Report};
@@ -10,7 +12,11 @@ use crate::report::story_view::StoryView;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
+use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
+
+/// So many channels are enough to see where it would annoy.
+const MAX_CHANNELS: usize = 8;
 
 pub struct PoliciesView {
     pub names: Vec<String>,
@@ -18,6 +24,8 @@ pub struct PoliciesView {
     pub settings: Vec<SettingRow>,
     /// The name of each row and its value for each policy.
     pub rows: Vec<(String, Vec<String>)>,
+    /// The channels with the most interruptions, and how many each policy has there.
+    pub channels: Vec<(String, Vec<String>)>,
     /// Which policy is ahead in what.
     pub findings: Vec<String>,
     pub gives_up: Vec<String>,
@@ -36,6 +44,7 @@ impl PoliciesView {
             names: policies.iter().map(|one| one.name.clone()).collect(),
             settings: rows(policies, l),
             rows: figure_rows(report, l),
+            channels: channel_rows(policies, l),
             findings: policy_sentences::findings(report, l),
             gives_up: policy_sentences::gives_up(report, l),
             advice: policy_sentences::advice(report, l),
@@ -90,6 +99,32 @@ fn figure_rows(report: &Report, language: Language) -> Vec<(String, Vec<String>)
         }));
     }
     rows
+}
+
+/// Interruptions by channel. One channel alone has the figures of the whole.
+fn channel_rows(policies: &[PolicyFigures], language: Language) -> Vec<(String, Vec<String>)> {
+    let is_known = policies.iter().all(|one| one.spoke.is_some());
+    let mut most: BTreeMap<&str, usize> = BTreeMap::new();
+    for channel in policies.iter().flat_map(|one| &one.by_channel) {
+        let found = most.entry(&channel.name).or_default();
+        *found = channel.wrong.max(*found);
+    }
+    if !is_known || most.len() < 2 {
+        return Vec::new();
+    }
+    let mut names: Vec<(&str, usize)> = most.into_iter().filter(|(_, wrong)| *wrong > 0).collect();
+    names.sort_by_key(|(name, wrong)| (std::cmp::Reverse(*wrong), *name));
+    let cell = |policy: &PolicyFigures, name: &str| {
+        let found = policy.by_channel.iter().find(|channel| channel.name == name);
+        found.map_or(words::UNKNOWN.to_owned(), |channel| {
+            let (count, rate) = (words::count(channel.wrong), words::of_100(channel.wrong_per_100));
+            policy_texts::in_100(language, &count, &rate)
+        })
+    };
+    let row = |(name, _): (&str, usize)| {
+        (words::channel(name), policies.iter().map(|policy| cell(policy, name)).collect())
+    };
+    names.into_iter().take(MAX_CHANNELS).map(row).collect()
 }
 
 fn story(

@@ -51,6 +51,12 @@ texts! {
     nothing: "none" / "なし";
     plus_minus(share: &str): "± {share}" / "± {share}";
 
+    /// Of the channels with the most.
+    by_channel:
+        "Interruptions where there are most of them, and how many they are in 100 of its posts there"
+        / "邪魔になりそうな回数が多いチャンネルと、そこでの発言 100 回あたりの回数";
+    in_100(count: &str, rate: &str): "{count} ({rate} in 100)" / "{count} 回（100 回あたり {rate} 回）";
+
     // Which is ahead in what.
     findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";
     measure_wrong: "Interruptions" / "邪魔になりそうな回数";
