@@ -44,7 +44,7 @@ impl Chart {
         let sum = |bar: &HourBar| bar.parts.iter().map(|(_, count)| count).sum::<usize>();
         let most = hours.iter().map(sum).max().unwrap_or(0).max(1);
         let bars = hours.iter().enumerate().flat_map(|(hour, bar)| {
-            let mut below = 0;
+            let mut below = 0_usize;
             bar.parts.iter().filter(|(_, count)| *count > 0).map(move |(class, count)| {
                 below += count;
                 let scale = |count: usize| count as f64 / most as f64 * CHART_HEIGHT;

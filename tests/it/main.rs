@@ -57,6 +57,7 @@ mod replay_against;
 mod replay_inputs;
 mod replay_judge;
 mod report;
+mod report_policies;
 mod run_options;
 mod search;
 mod slack;

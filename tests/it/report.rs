@@ -16,7 +16,7 @@ use crate::program::{Home, Program};
 const BEGIN: i64 = 1_772_409_600;
 
 /// A pottery's ten days: a line is a day, a time, a channel, a user and a text.
-fn recording(talk: &str) -> String {
+pub fn recording(talk: &str) -> String {
     let line = |(number, line): (usize, &str)| {
         let mut parts = line.splitn(5, ' ');
         let mut part = || parts.next().unwrap();
@@ -34,7 +34,7 @@ fn recording(talk: &str) -> String {
 }
 
 /// A folder with the recording of the pottery, or another one.
-fn folder_with(recording: &str) -> (TempDir, PathBuf) {
+pub fn folder_with(recording: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.jsonl");
     fs::write(&path, recording).unwrap();
@@ -47,19 +47,19 @@ fn replay(history: &Path, arguments: &[&str]) -> String {
 }
 
 /// The page, and the JSON of the same replay.
-fn page_and_json(history: &Path, arguments: &[&str]) -> (String, Value) {
+pub fn page_and_json(history: &Path, arguments: &[&str]) -> (String, Value) {
     let page = history.with_extension("html");
     let page_arguments = ["--json", "--report", page.to_str().unwrap()];
     let json = replay(history, &[&page_arguments, arguments].concat());
     (fs::read_to_string(page).unwrap(), serde_json::from_str(&json).unwrap())
 }
 
-fn pottery() -> (TempDir, PathBuf) {
+pub fn pottery() -> (TempDir, PathBuf) {
     folder_with(&recording(include_str!("report/history.txt")))
 }
 
 /// What a reader sees: the page without its markup.
-fn seen(page: &str) -> String {
+pub fn seen(page: &str) -> String {
     let body = page.split_once("<body>").unwrap().1;
     let mut text = String::new();
     let mut is_tag = false;

@@ -1,0 +1,143 @@
+//! Reports on several policies: what each of them is, which is ahead beyond chance, and where they would annoy.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::report::{folder_with, page_and_json, pottery, recording, seen};
+
+const BOTH: [&str; 4] =
+    ["--policy", "policies/adaptive.yaml", "--policy", "policies/quiet-300.yaml"];
+
+/// What a policy has besides the defaults.
+fn changed(policy: &Value) -> Vec<(&str, &Value)> {
+    let settings = policy["settings"].as_array().unwrap().iter();
+    let is_changed =
+        |setting: &&Value| !setting["value"].is_null() && setting["value"] != setting["default"];
+    let changed = settings.filter(is_changed);
+    changed.map(|setting| (setting["key"].as_str().unwrap(), &setting["value"])).collect()
+}
+
+fn sum(rows: &Value, key: &str) -> u64 {
+    rows.as_array().unwrap().iter().map(|row| row[key].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn each_policy_is_told_by_what_it_has_besides_the_defaults() {
+    let (_folder, history) = pottery();
+    let (page, json) = page_and_json(&history, &BOTH);
+    let policies = &json["report"]["policies"];
+    assert!(changed(&policies[0]).is_empty(), "{policies:#}");
+    let quiet = changed(&policies[1]);
+    for expected in [
+        ("response.wait", json!("fixed")),
+        ("response.timing", json!("plain")),
+        ("response.gates", json!([])),
+        ("budget.tokens_per_day", json!("off")),
+    ] {
+        assert!(quiet.contains(&(expected.0, &expected.1)), "{expected:?}: {quiet:?}");
+    }
+    let text = seen(&page);
+    let wait = "How it waits before it judges response.wait as long as the talk’s own pace suggests (default) the same \
+                everywhere";
+    assert!(text.contains(wait), "{text}");
+    // What policies did at a moment is named once.
+    let moments = page.matches("<article").count();
+    let named = page.matches("<dt>Policy</dt>").count();
+    assert!(0 < named && named < moments, "{named} of {moments}");
+    assert_eq!(named, json["report"]["differences"]["shown"].as_array().unwrap().len());
+    let (page, _) = page_and_json(&history, &[&BOTH[..], &["--language", "ja"]].concat());
+    let text = seen(&page);
+    assert!(text.contains("response.wait 会話のペースに合わせる（既定） どこでも一定"), "{text}");
+}
+
+#[test]
+fn the_only_policy_is_told_in_a_sentence() {
+    let (_folder, history) = pottery();
+    let (page, json) = page_and_json(&history, &[]);
+    assert!(seen(&page).contains("This replay used the default settings. In short"), "{page}");
+    assert_eq!(json["report"]["comparison"], Value::Null);
+    let careful = history.with_file_name("careful.yaml");
+    fs::write(&careful, "response: {min_confidence: 0.8}").unwrap();
+    let (page, _) = page_and_json(&history, &["--policy", careful.to_str().unwrap()]);
+    let sentence = "How sure its judge must be ( response.min_confidence ): 80 % instead of 70 %.";
+    assert!(seen(&page).contains(sentence), "{}", seen(&page));
+}
+
+#[test]
+fn equal_policies_are_not_told_apart() {
+    let (_folder, history) = pottery();
+    let copy = history.with_file_name("copy.yaml");
+    fs::copy("policies/adaptive.yaml", &copy).unwrap();
+    let policies = ["--policy", "policies/adaptive.yaml", "--policy", copy.to_str().unwrap()];
+    let (page, json) = page_and_json(&history, &policies);
+    let comparison = &json["report"]["comparison"];
+    assert_eq!(comparison["advice"], json!({ "what": "alike" }));
+    for measure in comparison["measures"].as_array().unwrap() {
+        assert_eq!((&measure["ahead"], &measure["is_clear"]), (&json!([0, 1]), &json!(false)));
+    }
+    let text = seen(&page);
+    assert!(text.contains("Interruptions: no difference (adaptive 2, copy 2)."), "{text}");
+    assert!(text.contains("Which one to take: this history does not tell."), "{text}");
+    assert!(text.contains("All policies have the default settings."), "{text}");
+    assert!(!text.contains("clearly"), "{text}");
+    // Where it is not known how often they would have spoken, nothing is compared.
+    let silent = [&policies[..], &["--judge", "silent"]].concat();
+    let (page, json) = page_and_json(&history, &silent);
+    assert_eq!(json["report"]["comparison"], json!({ "measures": [], "advice": null }));
+    assert!(!seen(&page).contains("Which one to take"), "{}", seen(&page));
+}
+
+/// A question a day, each an hour later than the one before, and an answer while the post is on its way.
+#[test]
+fn interruptions_have_their_hour_their_channel_and_their_rate() {
+    let question = |day: usize| {
+        let (hour, room) = (day % 24, if day % 3 == 0 { "tools" } else { "help" });
+        format!(
+            "{day} {hour:02}:00:00 {room} ida Does anyone know where glaze {day} is?\n\
+             {day} {hour:02}:01:25 {room} otto On the upper shelf.\n"
+        )
+    };
+    let (_folder, history) = folder_with(&recording(&(0..30).map(question).collect::<String>()));
+    let policy = ["--policy", "policies/debounce-30.yaml", "--judge", "speak"];
+    let (page, json) = page_and_json(&history, &policy);
+    let policy = &json["report"]["policies"][0];
+    let (spoke, wrong) = (policy["spoke"].as_u64().unwrap(), policy["wrong"].as_u64().unwrap());
+    assert!(spoke >= 30 && wrong >= 10, "{spoke} {wrong}");
+    for rows in [&policy["by_hour"], &policy["by_channel"]] {
+        assert_eq!((sum(rows, "spoke"), sum(rows, "wrong")), (spoke, wrong), "{rows:#}");
+        for row in rows.as_array().unwrap() {
+            let [spoke, wrong] = ["spoke", "wrong"].map(|key| row[key].as_u64().unwrap() as f64);
+            match row["wrong_per_100"].as_f64() {
+                None => assert!(spoke < 10.0, "{row}"),
+                Some(rate) => {
+                    assert!(spoke >= 10.0 && (rate - wrong / spoke * 100.0).abs() < 1e-9, "{row}");
+                }
+            }
+        }
+    }
+    let text = seen(&page);
+    assert!(text.contains("The channel with the most interruptions is #help: "), "{text}");
+    assert!(text.contains("The hour with the most interruptions begins at "), "{text}");
+}
+
+#[test]
+fn what_a_period_costs_and_says_of_nothing_is_told() {
+    let (_folder, history) = pottery();
+    let (page, json) = page_and_json(&history, &[]);
+    let report = &json["report"];
+    let (policy, days) = (&report["policies"][0], report["period"]["days"].as_f64().unwrap());
+    for cost in policy["costs"].as_array().unwrap() {
+        let [total, month] = ["total", "per_month"].map(|key| cost[key].as_f64().unwrap());
+        assert!((total / days * 30.4 - month).abs() < 1e-9, "{cost}");
+    }
+    let text = seen(&page);
+    assert!(text.contains("Over 9 days, these moments would cost about "), "{text}");
+    assert!(text.contains("they chose the moments on this page, no model did."), "{text}");
+    assert_eq!(policy["only_asked_again"], policy["spoke"]);
+    assert!(text.contains("7 of 7 posts would only have said that it does not know"), "{text}");
+    // Of another judge it is not known.
+    let (page, json) = page_and_json(&history, &["--judge", "speak"]);
+    assert_eq!(json["report"]["policies"][0]["only_asked_again"], Value::Null);
+    assert!(!seen(&page).contains("would only have said"));
+}
