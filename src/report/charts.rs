@@ -53,7 +53,7 @@ impl Chart {
                     y: CHART_HEIGHT - scale(below),
                     width: 8.0,
                     height: scale(*count),
-                    class: *class,
+                    class,
                     label: bar.label.clone(),
                 }
             })

@@ -25,6 +25,8 @@ response:
   keeper: 123456789012345679
   cooldown_seconds: 90
   max_share: 0.25
+  companions: [U8, 987654321098765431]
+  companion_window_seconds: 90
   reactions: ["👍", " :tada: "]
   quiet_hours: 22:00-07:00
   gates: [share, cooldown, nothing_open, unchanged, spoke_last, directed]
@@ -67,6 +69,8 @@ channels:
     min_wait_seconds: 20
     max_wait_seconds: 300
     announce: false
+    companions: []
+    companion_window_seconds: 30
     facilitator:
       rest_seconds: 8
       max_rest_seconds: 80
@@ -113,6 +117,8 @@ fn the_rulebook_has_every_setting() {
         cooldown: SignedDuration::from_secs(90),
         max_share: 0.25,
         budget_limits: BudgetLimits { posts_per_hour: Some(7), ..BudgetLimits::default() },
+        companions: Some(vec![UserId::new("U8"), UserId::new("987654321098765431")]),
+        companion_window: SignedDuration::from_secs(90),
         ..ChannelRules::default()
     };
     let garden = ChannelRules {
@@ -149,6 +155,8 @@ fn the_rulebook_has_every_setting() {
             post_timing: Some(PostTiming::Immediate),
         },
         announces: Some(false),
+        companions: Some(Vec::new()),
+        companion_window: SignedDuration::from_secs(30),
     };
     let monthly =
         |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };
