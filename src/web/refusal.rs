@@ -481,7 +481,7 @@ mod tests {
         ]
     }
 
-    fn order_reasons() -> [RefusalReason; 12] {
+    fn order_reasons() -> [RefusalReason; 15] {
         [
             RefusalReason::DeadLetterGone,
             RefusalReason::DeadLetterBlocked,
@@ -494,6 +494,9 @@ mod tests {
             RefusalReason::ProposalDecided,
             RefusalReason::ProposalLapsed,
             RefusalReason::ProposalBlocked,
+            RefusalReason::ConsentGone,
+            RefusalReason::ConsentDecided,
+            RefusalReason::ConsentLapsed,
             RefusalReason::Unstorable("the number is too large".to_owned()),
         ]
     }
@@ -557,10 +560,10 @@ mod tests {
             (405, "wrong_method"),
             (
                 409,
-                "channel_taken dead_letter_blocked dead_letter_gone dead_letter_incomplete entry_changed id_taken \
-                memory_changed messages_gone model_set_elsewhere name_taken no_judge no_standing_order not_decided \
-                over_budget prompt_gone proposal_blocked proposal_decided proposal_gone proposal_lapsed \
-                several_users too_many_standing_orders unstorable",
+                "channel_taken consent_decided consent_gone consent_lapsed dead_letter_blocked dead_letter_gone \
+                dead_letter_incomplete entry_changed id_taken memory_changed messages_gone model_set_elsewhere \
+                name_taken no_judge no_standing_order not_decided over_budget prompt_gone proposal_blocked \
+                proposal_decided proposal_gone proposal_lapsed several_users too_many_standing_orders unstorable",
             ),
             (413, "body_too_large text_too_long"),
             (415, "not_json"),

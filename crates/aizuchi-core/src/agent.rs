@@ -40,6 +40,7 @@ use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
 use crate::current::Current;
 use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
+use crate::decision::consent::NewConsent;
 use crate::decision::learned::LearnedGates;
 use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
@@ -279,6 +280,7 @@ impl Agent {
             seen_revision: None,
             memo_changes: Vec::new(),
             read_attachments: Vec::new(),
+            wanted_calls: Vec::new(),
         };
         let handled = match &claim.event {
             Event::Judge(conversation) => {
@@ -295,13 +297,21 @@ impl Agent {
             evaluation.passed_gates.retain(|gate| Some(*gate) != closed);
         }
         let result = handled.unwrap_or_else(|error| self.handle_error(claim, error));
-        let StepTrace { evaluation, seen_revision, memo_changes, read_attachments, .. } = trace;
+        let StepTrace {
+            evaluation,
+            seen_revision,
+            memo_changes,
+            wanted_calls,
+            read_attachments,
+            ..
+        } = trace;
         Outcome {
             attempts: Vec::new(),
             evaluation,
             seen_revision,
             memo_changes,
             read_attachments,
+            wanted_calls,
             result,
         }
     }
@@ -531,4 +541,5 @@ struct StepTrace<'a> {
     seen_revision: Option<u64>,
     memo_changes: Vec<MemoChange>,
     read_attachments: Vec<ReadAttachment>,
+    wanted_calls: Vec<NewConsent>,
 }

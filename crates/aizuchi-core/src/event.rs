@@ -20,6 +20,7 @@ use crate::chat::{
     UserId,
 };
 use crate::context::StateHash;
+use crate::decision::consent::NewConsent;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionId, DecisionResult, Evaluation, Judgment};
 use crate::memo::MemoChange;
@@ -305,6 +306,8 @@ pub struct Outcome {
     /// Changes of memos. They are written if the text is kept, and dropped with it otherwise, so that a
     /// repeated model call does not apply them twice.
     pub memo_changes: Vec<MemoChange>,
+    /// The calls that somebody has to allow. They are kept with the draft that tells of them, and dropped with it otherwise.
+    pub wanted_calls: Vec<NewConsent>,
     /// What became known of files. It is kept even if the text is not.
     pub read_attachments: Vec<ReadAttachment>,
     pub result: StepResult,
@@ -318,6 +321,7 @@ impl Outcome {
             evaluation: None,
             seen_revision: None,
             memo_changes: Vec::new(),
+            wanted_calls: Vec::new(),
             read_attachments: Vec::new(),
             result,
         }
@@ -376,7 +380,13 @@ impl Outcome {
             | StepResult::Failed { .. }
             | StepResult::Superseded) => result,
         };
-        Self { attempts: attempts.collect(), memo_changes: Vec::new(), result, ..self }
+        Self {
+            attempts: attempts.collect(),
+            memo_changes: Vec::new(),
+            wanted_calls: Vec::new(),
+            result,
+            ..self
+        }
     }
 }
 

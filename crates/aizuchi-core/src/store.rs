@@ -31,6 +31,7 @@ use crate::chat::{
 use crate::companions::BotPost;
 use crate::context::links::MessageLinks;
 use crate::context::{BudgetUsage, Context, ContextWindow};
+use crate::decision::consent::{Consent, ConsentId, ConsentStep};
 use crate::decision::gate::Gate;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
@@ -356,6 +357,17 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError>;
 
+    /// The calls that somebody has to allow, and what became of them, newest first, as they stand at `now`. Those of which
+    /// the persona has not said that they wait are left out.
+    async fn consents(
+        &self,
+        query: &ConsentQuery,
+        now: Timestamp,
+    ) -> Result<Vec<Consent>, StoreError>;
+
+    /// Those of which something is still to come, oldest first, as they are stored.
+    async fn unsettled_consents(&self) -> Result<Vec<Consent>, StoreError>;
+
     /// The threads of a channel with a message since then, and the time of their newest message.
     async fn threads_since(
         &self,
@@ -658,6 +670,13 @@ pub enum Order {
         choice: ProposalChoice,
         by: Arc<str>,
     },
+    /// Take a call that somebody has to allow a step further. Refused if that is not possible any more, which makes the
+    /// first choice count and each call happen at most once.
+    TakeConsentStep {
+        workspace: WorkspaceId,
+        id: ConsentId,
+        step: ConsentStep,
+    },
     /// Change a memory. Refused unless this is its current version.
     ChangeMemory {
         key: MemoryKey,
@@ -700,6 +719,7 @@ pub enum PrivateText {
     Decisions,
     DeadLetters,
     Proposals,
+    Calls,
     Memories,
 }
 
@@ -780,6 +800,7 @@ impl Order {
             | Order::ForgetMoments { .. }
             | Order::DropDeadLetter { .. }
             | Order::MarkDecision { .. }
+            | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }
@@ -805,6 +826,7 @@ impl Order {
             | Order::RetryDeadLetter { workspace, .. }
             | Order::MarkDecision { workspace, .. }
             | Order::DecideProposal { workspace, .. }
+            | Order::TakeConsentStep { workspace, .. }
             | Order::ChangeMemo { workspace, .. }
             | Order::RevertMemo { workspace, .. }
             | Order::NoteModelChoice { workspace, .. }
@@ -1036,6 +1058,15 @@ pub struct FilteredMessages {
 pub struct ProposalQuery {
     pub workspace: Option<WorkspaceId>,
     pub before: Option<ProposalId>,
+    pub limit: usize,
+}
+
+/// The newest calls before one of them that somebody has to allow, of one workspace or of all, and of one decision or of all.
+#[derive(Clone, Debug)]
+pub struct ConsentQuery {
+    pub workspace: Option<WorkspaceId>,
+    pub decision: Option<DecisionId>,
+    pub before: Option<ConsentId>,
     pub limit: usize,
 }
 

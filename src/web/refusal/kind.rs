@@ -188,6 +188,9 @@ fn order_id(why: &RefusalReason) -> &'static str {
         RefusalReason::ProposalDecided => "proposal_decided",
         RefusalReason::ProposalLapsed => "proposal_lapsed",
         RefusalReason::ProposalBlocked => "proposal_blocked",
+        RefusalReason::ConsentGone => "consent_gone",
+        RefusalReason::ConsentDecided => "consent_decided",
+        RefusalReason::ConsentLapsed => "consent_lapsed",
         RefusalReason::Unstorable(_) => "unstorable",
     }
 }

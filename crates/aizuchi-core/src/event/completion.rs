@@ -68,6 +68,11 @@ pub struct NextDecision {
 }
 
 impl Completion {
+    /// The first part of a draft that is to be posted.
+    pub fn new_draft(&self) -> Option<&OutboxItem> {
+        self.outbox_items.first().filter(|_| self.proposal.is_none())
+    }
+
     /// The completion without a model's reason for speaking. Used when a source message has changed, since the
     /// reason may repeat it. A reason that only says that a user asked stays.
     pub fn without_text(mut self, claim: &Claim) -> Self {
@@ -447,6 +452,12 @@ impl PendingState {
             unsent: Some(UnsentOutcome::Dropped),
             ..Completion::default()
         }
+    }
+
+    /// The messages that were owed an answer, and are not any more.
+    pub fn closed_since(&self, owed: &[OwedAnswer]) -> Vec<MessageId> {
+        let closed = owed.iter().filter(|owed| !self.owed.contains(owed));
+        closed.map(|owed| owed.message.clone()).collect()
     }
 
     fn has_lease(&self, claim: &Claim) -> bool {

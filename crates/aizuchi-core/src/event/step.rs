@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::chat::{Arrival, Message, MessageId, UserId};
+use crate::chat::{Arrival, ConversationId, Message, MessageId, UserId};
 use crate::decision::DecisionId;
 use crate::event::{Claim, Debounce, Disposition, Event, OnNewMessage};
 
@@ -222,9 +222,36 @@ impl PendingState {
         new_decision: DecisionId,
     ) -> HearEffect {
         self.add_owed(message);
+        self.reply_to_owed(&message.conversation, message.at, due, new_decision)
+    }
+
+    /// Owes an answer once more about what was asked before, unless one is owed. `new_decision` is the id of the decision,
+    /// if one is opened.
+    pub fn owe_again(
+        &mut self,
+        owed: OwedAnswer,
+        conversation: &ConversationId,
+        now: Timestamp,
+        new_decision: DecisionId,
+    ) -> Option<HearEffect> {
+        if self.owed.iter().any(|other| other.message == owed.message) {
+            return None;
+        }
+        self.owed.push(owed);
+        self.owed.sort();
+        Some(self.reply_to_owed(conversation, now, now, new_decision))
+    }
+
+    /// Has what is owed answered at `due`, which somebody has asked for `since` then.
+    fn reply_to_owed(
+        &mut self,
+        conversation: &ConversationId,
+        since: Timestamp,
+        due: Timestamp,
+        new_decision: DecisionId,
+    ) -> HearEffect {
         let Some(step) = &mut self.step else {
-            let event = Event::Reply(message.conversation.clone());
-            let since = message.at;
+            let event = Event::Reply(conversation.clone());
             return self.open_decision(Step {
                 is_owed: true,
                 waiting_since: since,
@@ -250,7 +277,7 @@ impl PendingState {
         // If the mention is withdrawn, the earlier wait resumes.
         let follow_up_due = step.follow_up_due.unwrap_or(step.due);
         let has_superseded = step.has_work();
-        self.replace_step(Event::Reply(message.conversation.clone()), due);
+        self.replace_step(Event::Reply(conversation.clone()), due);
         if let Some(step) = &mut self.step {
             step.is_owed = true;
             step.follow_up_due = Some(follow_up_due);

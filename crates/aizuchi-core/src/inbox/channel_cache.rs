@@ -149,6 +149,7 @@ impl ChannelCache {
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
             | Order::DecideProposal { .. }
+            | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }

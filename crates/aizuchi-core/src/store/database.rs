@@ -20,6 +20,7 @@ mod bots;
 mod attachments;
 mod outbox;
 mod proposals;
+mod consents;
 mod steps;
 mod spending;
 mod attempts;

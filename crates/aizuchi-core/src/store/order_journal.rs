@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, UserId, WorkspaceId};
 use crate::decision::DecisionId;
+use crate::decision::consent::{Consent, ConsentChoice, ConsentStep};
 use crate::event::DeadLetter;
 use crate::store::Order;
 
@@ -37,9 +38,10 @@ pub struct OrderRecord {
     pub user: Option<UserId>,
     /// Of a mute; `Timestamp::MAX` is until further notice.
     pub until: Option<Timestamp>,
-    /// The mode or the model that was chosen, or the number of a standing order. `None` of a mode: as configured.
+    /// The mode or the model that was chosen, the number of a standing order, or the name of a tool. `None` of a mode: as
+    /// configured.
     pub value: Option<Arc<str>>,
-    /// The decision of a dead letter.
+    /// The decision of a dead letter or of a call.
     pub decision: Option<DecisionId>,
 }
 
@@ -75,6 +77,9 @@ pub enum OrderKind {
     GiveStandingOrder,
     ChangeStandingOrder,
     DropStandingOrder,
+    /// Of a tool that may write. The journal has the tool's name, and not with what it was called.
+    AllowCall,
+    RefuseCall,
 }
 
 /// The newest orders before one of them, of one workspace or of all.
@@ -100,6 +105,13 @@ impl OrderRecord {
     pub fn of_letter(self, letter: &DeadLetter) -> Self {
         let channel = Some(letter.conversation.channel.clone());
         Self { channel, decision: letter.decision, ..self }
+    }
+
+    /// The same of this call.
+    pub fn of_consent(self, consent: &Consent) -> Self {
+        let channel = Some(consent.conversation.channel.clone());
+        let (value, decision) = (Some(consent.tool.clone()), Some(consent.decision));
+        Self { channel, value, decision, ..self }
     }
 }
 
@@ -163,6 +175,12 @@ impl Order {
             Order::DropStandingOrder { number, .. } => {
                 numbered(OrderKind::DropStandingOrder, *number)
             }
+            Order::TakeConsentStep { step: ConsentStep::Decide(choice, _), .. } => {
+                OrderRecord::new(match choice {
+                    ConsentChoice::AllowOnce => OrderKind::AllowCall,
+                    ConsentChoice::Refuse => OrderKind::RefuseCall,
+                })
+            }
             Order::Signed { order, .. } => return order.to_record(),
             // Recorded where it begins, without a name, and only if it does begin.
             Order::Forget { .. } => return None,
@@ -172,6 +190,7 @@ impl Order {
             | Order::ImportMemo { .. }
             | Order::MarkDecision { .. }
             | Order::DecideProposal { .. }
+            | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }

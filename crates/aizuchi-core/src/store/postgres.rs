@@ -51,6 +51,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (31, "files", include_str!("../../migrations/postgres/0031_files.sql")),
     (32, "proposals", include_str!("../../migrations/postgres/0032_proposals.sql")),
     (33, "standing orders", include_str!("../../migrations/postgres/0033_standing_orders.sql")),
+    (35, "consents", include_str!("../../migrations/postgres/0035_consents.sql")),
     (38, "companions", include_str!("../../migrations/postgres/0038_companions.sql")),
 ];
 

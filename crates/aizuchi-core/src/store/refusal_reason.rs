@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::decision::consent::ConsentProblem;
 use crate::persona::Language;
 use crate::standing_order::MAX_PER_SCOPE;
 use crate::texts;
@@ -30,6 +31,12 @@ pub enum RefusalReason {
     ProposalLapsed,
     /// Something else is under way in its conversation.
     ProposalBlocked,
+    /// There is no such call to allow.
+    ConsentGone,
+    /// Somebody has decided about the call before.
+    ConsentDecided,
+    /// The call cannot be allowed any more.
+    ConsentLapsed,
     /// What the database says of a value, or that this store does not keep such things.
     Unstorable(String),
 }
@@ -51,9 +58,22 @@ impl RefusalReason {
             Self::ProposalDecided => texts::refusals::proposal_decided,
             Self::ProposalLapsed => texts::refusals::proposal_lapsed,
             Self::ProposalBlocked => texts::refusals::proposal_blocked,
+            Self::ConsentGone => texts::refusals::consent_gone,
+            Self::ConsentDecided => texts::refusals::consent_decided,
+            Self::ConsentLapsed => texts::refusals::consent_lapsed,
             Self::Unstorable(why) => return texts::refusals::unstorable(language, why),
         };
         text(language).to_owned()
+    }
+}
+
+impl From<ConsentProblem> for RefusalReason {
+    fn from(problem: ConsentProblem) -> Self {
+        match problem {
+            ConsentProblem::Decided => Self::ConsentDecided,
+            ConsentProblem::Lapsed => Self::ConsentLapsed,
+            ConsentProblem::NotAsked => Self::ConsentGone,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod prune;
 mod reservations;
 mod dead_letters;
 mod proposals;
+mod consents;
 mod order_journal;
 mod standing_orders;
 mod steps;
@@ -35,6 +36,7 @@ use crate::chat::{
 use crate::companions::BotHabits;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::{Context, ContextWindow, StateHash};
+use crate::decision::consent::ConsentId;
 use crate::decision::gate::Gate;
 use crate::decision::mark::DecisionMark;
 use crate::decision::proposal::ProposalId;
@@ -56,6 +58,7 @@ use crate::store::figures::CallKind;
 use crate::store::order_journal::GivenOrder;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
+use crate::store::volatile::consents::ConsentRecord;
 use crate::store::volatile::proposals::ProposalRecord;
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
@@ -220,6 +223,7 @@ impl Store for VolatileStore {
         }
         state.erase_dead_letters(|letter| letter.at < before);
         state.lapse_proposals(before);
+        state.drop_consent_texts(before);
         let before = before.checked_sub(EARLY_REACTION_RETENTION).unwrap_or(Timestamp::MIN);
         state
             .early_reactions
@@ -419,6 +423,8 @@ struct VolatileState {
     given_orders: Vec<GivenOrder>,
     /// What somebody is to approve, and what became of it.
     proposals: BTreeMap<ProposalId, ProposalRecord>,
+    /// The calls that somebody is to allow, and what became of them.
+    consents: BTreeMap<ConsentId, ConsentRecord>,
     /// What decisions were marked as.
     marks: BTreeMap<DecisionId, DecisionMark>,
 }
@@ -692,6 +698,7 @@ impl VolatileState {
             letter.decision.is_some_and(|decision| forgotten.contains(&decision))
         });
         self.erase_proposals(|decision| forgotten.contains(&decision));
+        self.erase_consents(|decision| forgotten.contains(&decision));
     }
 
     fn has_changed_since(

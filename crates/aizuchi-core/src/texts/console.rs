@@ -353,6 +353,7 @@ pub fn private_text(language: Language, what: &str) -> &'static str {
         "decisions" => pick(language, "decisions", "判断"),
         "memories" => pick(language, "memories", "記憶"),
         "proposals" => pick(language, "proposals", "提案"),
+        "calls" => pick(language, "calls to allow", "許可待ちの呼び出し"),
         _ => pick(language, "what could not be said", "発言できなかったもの"),
     }
 }

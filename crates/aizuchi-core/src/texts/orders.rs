@@ -49,6 +49,8 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "choose_model" => pick(language, "choose a model", "モデルを選択"),
         "give_standing_order" => pick(language, "give a standing order", "指示を追加"),
         "change_standing_order" => pick(language, "change a standing order", "指示を変更"),
+        "allow_call" => pick(language, "allow a call", "ツールの呼び出しを許可"),
+        "refuse_call" => pick(language, "refuse a call", "ツールの呼び出しを拒否"),
         "drop_standing_order" => pick(language, "drop a standing order", "指示を取り消し"),
         other => other,
     }

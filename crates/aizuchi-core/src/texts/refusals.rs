@@ -235,6 +235,15 @@ texts! {
     proposal_blocked:
         "something else is being considered or said in that conversation; try again in a moment"
         / "その会話では別の処理が進んでいます。少し待ってからもう一度お試しください";
+    consent_gone:
+        "there is no such call to allow"
+        / "許可を待っているその呼び出しはありません";
+    consent_decided:
+        "somebody has already decided about this call"
+        / "この呼び出しについてはもう決まっています";
+    consent_lapsed:
+        "it is too late for this call: its time is over, or what it was about has changed"
+        / "この呼び出しはもう許可できません。時間が過ぎたか、元の発言が変わっています";
     unstorable(why: &str): "{why}" / "この内容は保存できません（{why}）";
     store_unusable(error: &str):
         "{error}"

@@ -358,6 +358,7 @@ impl Simulation {
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
             | Order::DecideProposal { .. }
+            | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }

@@ -12,6 +12,7 @@ use crate::chat::{
 };
 use crate::context::BudgetUsage;
 use crate::context::links::{LinkSource, MessageLinks};
+use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::proposal::{Proposal, ProposalLabel};
@@ -25,8 +26,8 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
-    DatabaseStore, aftermaths, figures, journal, marks, memory, memory_rows, memos, order_journal,
-    proposals, rows, sql, standing_orders,
+    DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
+    order_journal, proposals, rows, sql, standing_orders,
 };
 use crate::store::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
@@ -34,10 +35,10 @@ use crate::store::figures::{
 };
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::{
-    Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
-    DecisionQuery, FilteredMessages, LostSpan, MessageFilter, MessageQuery, MessageRange,
-    PrivateRead, PrivateReadQuery, PrivateReads, ProposalQuery, RecentCall, Spending, StoreError,
-    StoredMessage,
+    Archive, Backlog, ChannelActivity, ConsentQuery, DeadLetterQuery, DecisionCount,
+    DecisionFilter, DecisionQuery, FilteredMessages, LostSpan, MessageFilter, MessageQuery,
+    MessageRange, PrivateRead, PrivateReadQuery, PrivateReads, ProposalQuery, RecentCall, Spending,
+    StoreError, StoredMessage,
 };
 
 /// The workspaces in which something was heard.
@@ -216,6 +217,24 @@ impl Archive for DatabaseStore {
             .bind(wanted.limit as i64);
         let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(|row| proposals::from_row(row, now)).collect()
+    }
+
+    async fn consents(
+        &self,
+        wanted: &ConsentQuery,
+        now: Timestamp,
+    ) -> Result<Vec<Consent>, StoreError> {
+        let query = query(sql::consents::CONSENTS)
+            .bind(wanted.workspace.as_ref().map(WorkspaceId::as_str))
+            .bind(wanted.before.map_or(i64::MAX, |before| before.0))
+            .bind(wanted.limit as i64)
+            .bind(wanted.decision.map(|decision| decision.0));
+        consents::from_rows(&query.fetch_all(&self.readers).await?, now)
+    }
+
+    async fn unsettled_consents(&self) -> Result<Vec<Consent>, StoreError> {
+        let rows = query(sql::consents::UNSETTLED_CONSENTS).fetch_all(&self.readers).await?;
+        rows.iter().map(consents::from_row).collect()
     }
 
     async fn proposal_labels(

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::chat::WorkspaceId;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Query, Row, query};
-use crate::store::database::sql::{expiry as sql, forget as forget_sql};
+use crate::store::database::sql::{consents as consents_sql, expiry as sql, forget as forget_sql};
 use crate::store::database::{Counters, rows};
 use crate::store::expiry::{self, ExpiredMessages, Expiry, ExpiryProgress};
 
@@ -132,7 +132,8 @@ async fn expire_decisions(
     counters.revision += 1;
     let list = json!(decisions).to_string();
     expire_reasons(connection, counters, &list).await?;
-    for statement in [sql::EXPIRE_DEAD_LETTERS, sql::EXPIRE_OUTBOX] {
+    let statements = [sql::EXPIRE_DEAD_LETTERS, sql::EXPIRE_OUTBOX, consents_sql::ERASE_CONSENTS];
+    for statement in statements {
         query(statement).bind(&list).execute(&mut *connection).await?;
     }
     mark_scrub_due(connection, now).await

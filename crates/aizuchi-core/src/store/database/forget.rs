@@ -167,6 +167,7 @@ pub async fn begin(
         sql::REPLACE_CHANGER,
         sql::REPLACE_GIVER,
         sql::REPLACE_DECIDER,
+        flow_sql::consents::REPLACE_CONSENT_DECIDER,
         sql::REPLACE_MARKER,
         sql::REPLACE_CONCERNED,
     ];

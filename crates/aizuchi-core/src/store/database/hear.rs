@@ -15,7 +15,7 @@ use crate::context::links::MessageLinks;
 use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionId};
 use crate::event::Disposition;
-use crate::event::step::{EditedMessage, HearEffect, PendingState};
+use crate::event::step::{EditedMessage, HearEffect, OwedAnswer, PendingState};
 use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::pending_states::PendingStates;
@@ -42,8 +42,17 @@ impl ArrivalEffects {
         pending_state: &PendingState,
         revision: u64,
     ) {
-        let conversation = &message.conversation;
         let is_owed = pending_state.owed.iter().any(|owed| owed.message == message.id);
+        self.record_effect((&message.conversation, at), effect, is_owed, revision);
+    }
+
+    fn record_effect(
+        &mut self,
+        (conversation, at): (&ConversationId, Timestamp),
+        effect: HearEffect,
+        is_owed: bool,
+        revision: u64,
+    ) {
         if effect.has_opened_decision {
             self.opened.push(json!([
                 effect.decision,
@@ -84,6 +93,27 @@ impl ArrivalEffects {
         }
         Ok(())
     }
+}
+
+/// Owes an answer to a message once more, unless one is owed.
+pub async fn owe_again(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    conversation: &ConversationId,
+    owed: OwedAnswer,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut pending_states =
+        PendingStates::read(connection, &HashSet::from([conversation])).await?;
+    let pending_state = pending_states.entry(conversation);
+    let effect = pending_state.owe_again(owed, conversation, now, counters.next_decision_id());
+    let Some(effect) = effect else { return Ok(()) };
+    counters.revision += 1;
+    counters.record_arrival(effect);
+    let mut effects = ArrivalEffects::default();
+    effects.record_effect((conversation, now), effect, true, counters.revision);
+    pending_states.write(connection, now.as_millisecond()).await?;
+    effects.write(connection).await
 }
 
 fn revision_pairs(revisions: &BTreeMap<i64, u64>) -> String {
@@ -449,6 +479,7 @@ async fn forget_exchanges(
         sql::FORGET_VERDICTS,
         sql::FORGET_DEAD_LETTERS,
         sql::FORGET_DEAD_OUTBOX_TEXT,
+        sql::FORGET_CONSENTS,
         sql::FORGET_EXCHANGES,
     ];
     for statement in statements {

@@ -9,8 +9,8 @@ use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
-    Counters, dead_letters, marks, memory, memory_changes, memos, order_journal, proposals,
-    redaction, rows, sql, standing_orders,
+    Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_journal,
+    proposals, redaction, rows, sql, standing_orders,
 };
 use crate::store::{
     LOOK, Mute, Order, OrdersInForce, PRIVATE_READ_RETENTION, PrivateRead, StoreError,
@@ -41,6 +41,9 @@ async fn record(
     let workspace = order.workspace();
     if let Order::DropDeadLetter { id, .. } | Order::RetryDeadLetter { id, .. } = order {
         record = record.of_letter(&dead_letters::find(connection, workspace, *id).await?);
+    }
+    if let Order::TakeConsentStep { id, .. } = order {
+        record = record.of_consent(&consents::find(connection, workspace, *id).await?);
     }
     order_journal::put(connection, workspace, &record, by, now).await
 }
@@ -100,6 +103,10 @@ async fn carry_out(
         Order::DecideProposal { workspace, id, choice, by } => {
             let place = (workspace, *id);
             return proposals::decide(connection, counters, place, choice, by, now).await;
+        }
+        Order::TakeConsentStep { workspace, id, step } => {
+            let place = (workspace, *id);
+            return consents::take_step(connection, counters, place, step, now).await;
         }
         Order::Forget { workspace, user, asked } => {
             let order = ForgetOrder {
@@ -161,6 +168,7 @@ async fn carry_out(
         | Order::RetryDeadLetter { .. }
         | Order::MarkDecision { .. }
         | Order::DecideProposal { .. }
+        | Order::TakeConsentStep { .. }
         | Order::ChangeMemory { .. }
         | Order::ChangeMemo { .. }
         | Order::RevertMemo { .. }

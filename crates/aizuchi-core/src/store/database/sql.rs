@@ -28,6 +28,7 @@ macro_rules! spent {
     };
 }
 
+pub mod consents;
 pub mod context;
 pub mod expiry;
 pub mod forget;
@@ -41,6 +42,7 @@ pub mod transfer;
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lists = [
         ALL,
+        consents::ALL,
         context::ALL,
         expiry::ALL,
         forget::ALL,
@@ -789,6 +791,11 @@ statements! {
     FORGET_DEAD_OUTBOX_TEXT = concat!(
         "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
         WHERE state IN ('dead', 'proposed') AND decision IN (", decisions_on!(), ")"
+    );
+    /// So may what is to be called.
+    FORGET_CONSENTS = concat!(
+        "UPDATE consents SET arguments = '', answer = NULL
+        WHERE is_settled = 0 AND decision IN (", decisions_on!(), ")"
     );
     /// The posted text is stored as a message by now.
     FORGET_POSTED_TEXT = "

@@ -16,7 +16,9 @@ use crate::store::database::hear::{hear_reaction, put_own_message};
 use crate::store::database::lineage::has_changed_since;
 use crate::store::database::outbox::{self, ItemOwner};
 use crate::store::database::pending_states::PendingStates;
-use crate::store::database::{Counters, attachments, memos, proposals, reservations, rows, sql};
+use crate::store::database::{
+    Counters, attachments, consents, memos, proposals, reservations, rows, sql,
+};
 use crate::store::{CompletionReceipt, StoreError};
 
 pub async fn claim(
@@ -104,15 +106,24 @@ pub async fn complete(
             newest_seen_and_unseen(connection, claim, item, posted).await?;
     }
     let completion_context = completion_context(connection, counters, claim, seen_revision).await?;
-    let completion = pending_states.entry(conversation).complete(
-        claim,
-        outcome.result,
-        &completion_context,
-        now,
-    );
+    let pending_state = pending_states.entry(conversation);
+    let owed = pending_state.owed.clone();
+    let completion = pending_state.complete(claim, outcome.result, &completion_context, now);
+    let answered = pending_state.closed_since(&owed);
     let completion = if is_stale { completion.without_text(claim) } else { completion };
     let receipt = CompletionReceipt::from_completion(&completion, newest_seen, newest_unseen);
+    consents::settle_told(connection, conversation, &answered, seen_revision).await?;
+    let draft = completion.new_draft().cloned();
+    let is_said = completion_context.is_posted && completion.closed.is_some();
     write_completion(connection, counters, claim, completion, seen_revision, now).await?;
+    if let Some(draft) = draft {
+        consents::put(connection, counters, claim, &draft, &outcome.wanted_calls).await?;
+    }
+    if let Event::Post(item) = &claim.event
+        && is_said
+    {
+        consents::open(connection, counters, item).await?;
+    }
     let touch = query(sql::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
     touch.execute(&mut *connection).await?;
     pending_states.write(connection, now.as_millisecond()).await?;

@@ -494,6 +494,7 @@ async fn drop_exchanges(
         sql::DROP_DEAD_OUTBOX_TEXT,
         sql::proposals::ERASE_LAPSED_ITEMS,
         sql::proposals::LAPSE_PROPOSALS,
+        sql::consents::DROP_CONSENT_TEXTS,
     ];
     let lineage = [
         sql::DROP_SPENDING,

@@ -234,6 +234,8 @@ impl TransferTarget {
         for statement in [sql::proposals::ERASE_LAPSED_ITEMS, sql::proposals::LAPSE_PROPOSALS] {
             query(statement).bind(i64::MAX).execute(&mut self.connection).await?;
         }
+        // So was perhaps what somebody could still allow, or had.
+        query(sql::consents::LAPSE_ALL_CONSENTS).execute(&mut self.connection).await?;
         Ok(())
     }
 

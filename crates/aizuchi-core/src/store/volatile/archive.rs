@@ -11,6 +11,7 @@ use crate::chat::{
     WorkspaceId,
 };
 use crate::context::links::MessageLinks;
+use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::proposal::{Proposal, ProposalLabel};
@@ -34,10 +35,10 @@ use crate::store::volatile::{
     ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
 };
 use crate::store::{
-    Archive, Backlog, ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter,
-    DecisionQuery, FilteredMessages, MessageFilter, MessageQuery, MessageRange, PrivateRead,
-    PrivateReadQuery, PrivateReads, ProposalQuery, ReactionGroup, RecentCall, Spending, StoreError,
-    StoredMessage,
+    Archive, Backlog, ChannelActivity, ConsentQuery, DeadLetterQuery, DecisionCount,
+    DecisionFilter, DecisionQuery, FilteredMessages, MessageFilter, MessageQuery, MessageRange,
+    PrivateRead, PrivateReadQuery, PrivateReads, ProposalQuery, ReactionGroup, RecentCall,
+    Spending, StoreError, StoredMessage,
 };
 
 #[async_trait]
@@ -86,6 +87,18 @@ impl Archive for VolatileStore {
         now: Timestamp,
     ) -> Result<Vec<Proposal>, StoreError> {
         Ok(self.lock().current_proposals(query, now))
+    }
+
+    async fn consents(
+        &self,
+        query: &ConsentQuery,
+        now: Timestamp,
+    ) -> Result<Vec<Consent>, StoreError> {
+        Ok(self.lock().current_consents(query, now))
+    }
+
+    async fn unsettled_consents(&self) -> Result<Vec<Consent>, StoreError> {
+        Ok(self.lock().unsettled_consents())
     }
 
     async fn proposal_labels(

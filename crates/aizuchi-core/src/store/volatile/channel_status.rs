@@ -317,6 +317,10 @@ impl VolatileState {
                 let now = truncate_to_milliseconds(now);
                 return self.decide_proposal(&workspace, id, &choice, by, now);
             }
+            Order::TakeConsentStep { workspace, id, step } => {
+                let now = truncate_to_milliseconds(now);
+                return self.take_consent_step(&workspace, id, &step, now);
+            }
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
@@ -381,6 +385,7 @@ impl VolatileState {
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
             | Order::DecideProposal { .. }
+            | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
             | Order::RevertMemo { .. }

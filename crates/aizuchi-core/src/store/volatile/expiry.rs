@@ -142,6 +142,7 @@ impl VolatileState {
             letter.decision.is_some_and(|decision| ids.contains(&decision))
         });
         self.erase_proposals(|decision| ids.contains(&decision));
+        self.erase_consents(|decision| ids.contains(&decision));
     }
 
     fn expire_reasons(&mut self, ids: &[DecisionId]) {

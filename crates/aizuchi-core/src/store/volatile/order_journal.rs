@@ -26,8 +26,16 @@ impl VolatileState {
             }
             _ => None,
         };
+        let consent = match &order {
+            Order::TakeConsentStep { id, .. } => Some(self.find_consent(&workspace, *id)?.clone()),
+            _ => None,
+        };
         self.apply_order(order, now)?;
         if let Some(record) = record {
+            let record = match consent {
+                Some(consent) => record.of_consent(&consent),
+                None => record,
+            };
             let record = match letter {
                 Some(letter) => record.of_letter(&letter),
                 None => record,
@@ -73,6 +81,7 @@ impl VolatileState {
                 given.record.user = Some(UserId::new(FORGOTTEN_USER_ID));
             }
         }
+        self.forget_consents_of(workspace, user);
         let proposals = self.proposals.values_mut().map(|record| &mut record.proposal);
         for proposal in proposals.filter(|it| it.conversation.workspace == *workspace) {
             let Some((by, _)) = &mut proposal.decided else { continue };

@@ -70,6 +70,7 @@ impl VolatileState {
         self.judged_revision.retain(|id, _| is_there(id));
         self.marks.retain(|id, _| is_there(id));
         self.proposals.retain(|_, record| is_there(&record.proposal.decision));
+        self.consents.retain(|_, it| !it.consent.is_settled || is_there(&it.consent.decision));
         self.unsolicited_posts.retain(|post| post.at >= before);
         for of_asker in self.once_owed.values_mut() {
             of_asker.retain(|_, once_owed| once_owed.closed.is_none_or(|at| at >= before));

@@ -104,12 +104,27 @@ impl VolatileState {
             newest_seen = self.seen_messages(claim).map(|message| message.message.at).max();
         }
         let completion_context = self.completion_context(claim, seen_revision);
-        let completion = self.change_pending_state(conversation, now, |pending_state| {
-            pending_state.complete(claim, outcome.result, &completion_context, now)
-        });
+        let (result, wanted_calls) = (outcome.result, outcome.wanted_calls);
+        let (completion, answered) =
+            self.change_pending_state(conversation, now, |pending_state| {
+                let owed = pending_state.owed.clone();
+                let completion = pending_state.complete(claim, result, &completion_context, now);
+                (completion, pending_state.closed_since(&owed))
+            });
         let completion = if is_stale { completion.without_text(claim) } else { completion };
         let receipt = CompletionReceipt::from_completion(&completion, newest_seen, newest_unseen);
+        self.settle_told_consents(conversation, &answered, seen_revision);
+        let draft = completion.new_draft().cloned();
+        let is_said = completion_context.is_posted && completion.closed.is_some();
         self.write_completion(claim, completion, seen_revision, now);
+        if let Some(draft) = draft {
+            self.put_consents(claim, &draft, wanted_calls);
+        }
+        if let Event::Post(item) = &claim.event
+            && is_said
+        {
+            self.open_consents(item);
+        }
         let revision = self.revision;
         self.decisions.entry(claim.decision).and_modify(|decision| decision.revision = revision);
         receipt

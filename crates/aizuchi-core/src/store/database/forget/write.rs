@@ -12,7 +12,7 @@ use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::Forgetting;
 use crate::store::database::forget::position::Position;
-use crate::store::database::sql::forget as sql;
+use crate::store::database::sql::{consents as consents_sql, forget as sql};
 use crate::store::database::{Counters, memory, memos, rows};
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
@@ -174,11 +174,17 @@ async fn erase(
             let list = json!(decisions).to_string();
             let reasons = query(sql::ERASE_REASONS).bind(&list).bind(counters.revision as i64);
             reasons.execute(&mut *connection).await?;
-            query(sql::ERASE_VERDICTS).bind(list).execute(connection).await?;
+            for statement in [sql::ERASE_VERDICTS, consents_sql::ERASE_CONSENTS] {
+                query(statement).bind(&list).execute(&mut *connection).await?;
+            }
         }
         Erasure::EraseOutbox { items, only_for_user, own_messages } => {
             let list = json!(items).to_string();
-            for statement in [sql::ERASE_DEAD_LETTERS_OF_OUTBOX, sql::ERASE_OUTBOX] {
+            for statement in [
+                sql::ERASE_DEAD_LETTERS_OF_OUTBOX,
+                consents_sql::ERASE_CONSENTS_OF_OUTBOX,
+                sql::ERASE_OUTBOX,
+            ] {
                 query(statement).bind(&list).execute(&mut *connection).await?;
             }
             let anonymize = query(sql::REPLACE_ONLY_FOR).bind(json!(only_for_user).to_string());
@@ -317,6 +323,7 @@ pub async fn drop_prompts(
     reasons.execute(&mut *connection).await?;
     for statement in [
         sql::ERASE_VERDICTS_OF_PROMPTS,
+        consents_sql::ERASE_CONSENTS_OF_PROMPTS,
         sql::DROP_PROMPTS,
         sql::DROP_PROMPT_MESSAGES,
         sql::DROP_PROMPT_MEMORIES,

@@ -1,0 +1,424 @@
+//! A call of a tool that may write: somebody has to allow exactly this call, and then it is made once. What is stored is what
+//! was shown, and what was shown is what is called.
+
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::chat::{ConversationId, MessageId, is_invisible};
+use crate::decision::DecisionId;
+use crate::memory::Lineage;
+
+/// The number of a consent.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(transparent)]
+pub struct ConsentId(pub i64);
+
+impl fmt::Display for ConsentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How far a call has come.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    schemars::JsonSchema,
+)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum ConsentState {
+    /// The words that tell of it are not posted yet, so nobody is asked.
+    Drafted,
+    /// Nobody has decided yet.
+    Open,
+    /// To be called.
+    Allowed,
+    /// The call may have been made, and its answer is not known yet.
+    Calling,
+    /// It was called, and the tool has answered.
+    Answered,
+    /// Nobody knows whether the call was made. It is never made again.
+    Unknown,
+    Refused,
+    /// The moment has passed. It was not called.
+    Lapsed,
+}
+
+impl ConsentState {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether it stays so.
+    pub fn is_final(self) -> bool {
+        match self {
+            ConsentState::Answered
+            | ConsentState::Unknown
+            | ConsentState::Refused
+            | ConsentState::Lapsed => true,
+            ConsentState::Drafted
+            | ConsentState::Open
+            | ConsentState::Allowed
+            | ConsentState::Calling => false,
+        }
+    }
+}
+
+/// A call that a reply wants to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewConsent {
+    /// The message for which it is made.
+    pub message: MessageId,
+    /// Whether that addressed the persona.
+    pub is_addressed: bool,
+    pub tool: Arc<str>,
+    /// As [`shown_arguments`] writes them.
+    pub arguments: Arc<str>,
+    pub made: Timestamp,
+    /// Afterwards it cannot be allowed any more.
+    pub expires: Timestamp,
+}
+
+/// A call that somebody has to allow, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Consent {
+    pub id: ConsentId,
+    pub decision: DecisionId,
+    pub conversation: ConversationId,
+    /// The message for which it is made.
+    pub message: MessageId,
+    pub is_addressed: bool,
+    /// The name under which the tool is offered.
+    pub tool: Arc<str>,
+    /// `None`: they are gone, as nothing more is to come of it, or a message behind them has changed.
+    pub arguments: Option<Arc<str>>,
+    /// What the arguments were made from.
+    pub lineage: Lineage,
+    /// The store's revision of its context.
+    pub seen_revision: u64,
+    pub made: Timestamp,
+    pub expires: Timestamp,
+    pub state: ConsentState,
+    /// The name under which somebody signed in who decided, and when; empty for somebody on this machine without a
+    /// sign-in.
+    pub decided: Option<(Arc<str>, Timestamp)>,
+    /// When a call that is being made has ended, however it ends.
+    pub until: Option<Timestamp>,
+    pub answer: Option<CallAnswer>,
+    /// Nothing more is to come of it: whoever asked knows, or is not to be told.
+    pub is_settled: bool,
+    /// The revision at which it last changed.
+    pub revision: u64,
+}
+
+/// What a tool answered to a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallAnswer {
+    pub text: String,
+    pub is_cut: bool,
+    pub is_failure: bool,
+}
+
+/// What somebody decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsentChoice {
+    AllowOnce,
+    Refuse,
+}
+
+/// What happens to a consent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConsentStep {
+    /// Somebody decides, under this name.
+    Decide(ConsentChoice, Arc<str>),
+    /// It is about to be called, and the call has ended by then.
+    Begin { until: Timestamp },
+    /// What came of the call. `None`: nobody knows.
+    End(Option<CallAnswer>),
+    /// It is not to be called any more.
+    Lapse(LapseReason),
+    /// Whoever asked is owed an answer about what became of it, unless they are.
+    Owe,
+}
+
+/// Why a call is not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LapseReason {
+    /// Nobody decided in time, or the tool is not lent any more. Whoever asked is told.
+    TooLate,
+    /// What it is for is gone, or nothing may be said there. Nobody is told.
+    Unwanted,
+}
+
+/// Why a step is not possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsentProblem {
+    /// Somebody has decided before, or the call is under way.
+    Decided,
+    /// The moment has passed.
+    Lapsed,
+    /// Nobody is asked yet.
+    NotAsked,
+}
+
+impl Consent {
+    /// Whether it can still come to a call at `now`.
+    fn is_timely(&self, now: Timestamp) -> bool {
+        self.arguments.is_some() && now.as_millisecond() < self.expires.as_millisecond()
+    }
+
+    /// How it stands at `now`, given its row: what nobody decided lapses when its time is over or its arguments are gone.
+    pub fn at(self, now: Timestamp) -> Self {
+        let has_lapsed = match self.state {
+            ConsentState::Drafted | ConsentState::Open | ConsentState::Allowed => {
+                !self.is_timely(now)
+            }
+            ConsentState::Calling
+            | ConsentState::Answered
+            | ConsentState::Unknown
+            | ConsentState::Refused
+            | ConsentState::Lapsed => false,
+        };
+        let state = if has_lapsed { ConsentState::Lapsed } else { self.state };
+        Self { state, ..self }
+    }
+
+    /// The consent after a step at `now`. Each step is possible once: it is the store's transaction that makes a call
+    /// happen at most once.
+    pub fn after(&self, step: &ConsentStep, now: Timestamp) -> Result<Self, ConsentProblem> {
+        use ConsentState::{Allowed, Answered, Calling, Drafted, Lapsed, Open, Refused, Unknown};
+        let next = self.clone();
+        Ok(match (self.state, step) {
+            (Open, ConsentStep::Decide(choice, by)) if self.is_timely(now) => {
+                let decided = Some((by.clone(), now));
+                match choice {
+                    ConsentChoice::AllowOnce => Self { state: Allowed, decided, ..next },
+                    ConsentChoice::Refuse => {
+                        Self { state: Refused, decided, ..next }.settled_if(!self.is_addressed)
+                    }
+                }
+            }
+            (Allowed, ConsentStep::Begin { until }) if self.is_timely(now) => {
+                Self { state: Calling, until: Some(*until), ..next }
+            }
+            (Calling, ConsentStep::End(answer)) => {
+                let state = if answer.is_some() { Answered } else { Unknown };
+                // It may repeat what was erased meanwhile.
+                let answer = answer.clone().filter(|_| self.arguments.is_some());
+                Self { state, answer, ..next }
+            }
+            (Drafted | Open | Allowed, ConsentStep::Lapse(reason)) => {
+                let was_told_of = self.state != Drafted && self.is_addressed;
+                let is_told = was_told_of && *reason == LapseReason::TooLate;
+                Self { state: Lapsed, ..next }.settled_if(!is_told)
+            }
+            (Drafted, _) => return Err(ConsentProblem::NotAsked),
+            (Open | Allowed | Lapsed, _) if self.state == Lapsed || !self.is_timely(now) => {
+                return Err(ConsentProblem::Lapsed);
+            }
+            (Open, _) => return Err(ConsentProblem::NotAsked),
+            (Allowed | Calling | Answered | Unknown | Refused | Lapsed, _) => {
+                return Err(ConsentProblem::Decided);
+            }
+        })
+    }
+
+    /// Without what nobody reads any more, if nothing more is to come of it.
+    fn settled_if(self, is_settled: bool) -> Self {
+        if is_settled { self.settled() } else { self }
+    }
+
+    /// Nothing more is to come of it.
+    pub fn settled(self) -> Self {
+        Self { is_settled: true, arguments: None, answer: None, ..self }
+    }
+
+    /// The name of the tool's server.
+    pub fn server(&self) -> &str {
+        self.tool.split_once("__").map_or(&*self.tool, |(server, _)| server)
+    }
+
+    /// The tool's name at its server.
+    pub fn own_name(&self) -> &str {
+        self.tool.split_once("__").map_or(&*self.tool, |(_, name)| name)
+    }
+}
+
+/// Arguments as somebody reads them before they are sent: all of them, over several lines, and with every letter in sight. It
+/// is JSON of the same value, which no text in it can leave: marks of code and of markup, and letters that nobody sees, are
+/// written as numbers.
+pub fn shown_arguments(arguments: &Value) -> String {
+    // A value of the crate's own can always be written.
+    let pretty = serde_json::to_string_pretty(arguments).unwrap_or_default();
+    let mut shown = String::with_capacity(pretty.len());
+    for (at, letter) in pretty.char_indices() {
+        if letter == '\n' || (is_plain(letter) && !calls_all(&pretty[at..])) {
+            shown.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            // Writing to a string does not fail.
+            let _ = write!(shown, "\\u{unit:04x}");
+        }
+    }
+    shown
+}
+
+/// Whether a text begins with what calls everybody on some platforms, which change it wherever it stands.
+fn calls_all(text: &str) -> bool {
+    let called = text.strip_prefix('@').unwrap_or_default();
+    ["everyone", "here", "channel"]
+        .iter()
+        .any(|name| called.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name)))
+}
+
+/// Whether people see a letter as what it is, in every platform's code.
+fn is_plain(letter: char) -> bool {
+    let is_mark = matches!(letter, '`' | '<' | '>' | '&');
+    let is_space = letter.is_whitespace() && letter != ' ';
+    !is_mark && !is_space && !letter.is_control() && !is_invisible(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::chat::{ChannelId, WorkspaceId};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn consent(state: ConsentState, is_addressed: bool) -> Consent {
+        Consent {
+            id: ConsentId(1),
+            decision: DecisionId(1),
+            conversation: ConversationId {
+                workspace: WorkspaceId::new("w"),
+                channel: ChannelId::new("c"),
+                thread: None,
+            },
+            message: MessageId::new("m1"),
+            is_addressed,
+            tool: "nursery__plant".into(),
+            arguments: Some("{}".into()),
+            lineage: Lineage::default(),
+            seen_revision: 1,
+            made: at(0),
+            expires: at(60),
+            state,
+            decided: None,
+            until: None,
+            answer: None,
+            is_settled: false,
+            revision: 1,
+        }
+    }
+
+    #[test]
+    fn each_step_is_possible_once() {
+        use ConsentState::{Allowed, Answered, Calling, Drafted, Lapsed, Open, Refused, Unknown};
+        let decide = |choice| ConsentStep::Decide(choice, "olga".into());
+        let (allow, refuse) = (decide(ConsentChoice::AllowOnce), decide(ConsentChoice::Refuse));
+        let begin = ConsentStep::Begin { until: at(50) };
+        let answer = CallAnswer { text: "done".to_owned(), is_cut: false, is_failure: false };
+        let (end, lost) = (ConsentStep::End(Some(answer)), ConsentStep::End(None));
+        let late = ConsentStep::Lapse(LapseReason::TooLate);
+        let gone = ConsentStep::Lapse(LapseReason::Unwanted);
+        for (state, step, second, expected) in [
+            (Open, &allow, 10, Ok((Allowed, false))),
+            (Open, &refuse, 10, Ok((Refused, false))),
+            (Open, &allow, 60, Err(ConsentProblem::Lapsed)),
+            (Open, &begin, 10, Err(ConsentProblem::NotAsked)),
+            (Open, &late, 60, Ok((Lapsed, false))),
+            (Open, &gone, 10, Ok((Lapsed, true))),
+            (Drafted, &allow, 10, Err(ConsentProblem::NotAsked)),
+            (Drafted, &late, 60, Ok((Lapsed, true))),
+            (Allowed, &allow, 10, Err(ConsentProblem::Decided)),
+            (Allowed, &refuse, 10, Err(ConsentProblem::Decided)),
+            (Allowed, &begin, 10, Ok((Calling, false))),
+            (Allowed, &begin, 60, Err(ConsentProblem::Lapsed)),
+            (Calling, &begin, 10, Err(ConsentProblem::Decided)),
+            (Calling, &gone, 10, Err(ConsentProblem::Decided)),
+            (Calling, &end, 90, Ok((Answered, false))),
+            (Calling, &lost, 90, Ok((Unknown, false))),
+            (Answered, &lost, 90, Err(ConsentProblem::Decided)),
+            (Unknown, &end, 90, Err(ConsentProblem::Decided)),
+            (Refused, &allow, 10, Err(ConsentProblem::Decided)),
+            (Lapsed, &allow, 10, Err(ConsentProblem::Lapsed)),
+        ] {
+            let next = consent(state, true).after(step, at(second));
+            let found = next.map(|next| (next.state, next.is_settled));
+            assert_eq!(found, expected, "{state:?} {step:?} {second}");
+        }
+    }
+
+    #[test]
+    fn whoever_asked_nothing_is_told_of_calls_alone() {
+        let refuse = ConsentStep::Decide(ConsentChoice::Refuse, "olga".into());
+        let late = ConsentStep::Lapse(LapseReason::TooLate);
+        for step in [refuse, late] {
+            let next = consent(ConsentState::Open, false).after(&step, at(10)).unwrap();
+            assert!(next.is_settled && next.arguments.is_none(), "{step:?}");
+        }
+        let end = ConsentStep::End(None);
+        let next = consent(ConsentState::Calling, false).after(&end, at(10)).unwrap();
+        assert!(!next.is_settled);
+    }
+
+    #[test]
+    fn what_is_undecided_lapses_with_its_time_and_its_arguments() {
+        use ConsentState::{Allowed, Calling, Lapsed, Open};
+        for (state, second, expected) in
+            [(Open, 59, Open), (Open, 60, Lapsed), (Allowed, 60, Lapsed), (Calling, 60, Calling)]
+        {
+            assert_eq!(consent(state, true).at(at(second)).state, expected);
+        }
+        let erased = Consent { arguments: None, ..consent(Open, true) };
+        assert_eq!(erased.at(at(1)).state, Lapsed);
+    }
+
+    #[test]
+    fn arguments_are_shown_as_they_are_sent() {
+        for (arguments, expected) in [
+            (json!({}), "{}"),
+            (json!({ "title": "roses 薔薇 🌹" }), "{\n  \"title\": \"roses 薔薇 🌹\"\n}"),
+            (json!({ "a": "```\nb" }), "{\n  \"a\": \"\\u0060\\u0060\\u0060\\nb\"\n}"),
+            (
+                json!({ "a": "x\u{202e}y\u{200b}\u{a0}" }),
+                "{\n  \"a\": \"x\\u202ey\\u200b\\u00a0\"\n}",
+            ),
+            (json!({ "a": "a@b @Here" }), "{\n  \"a\": \"a@b \\u0040Here\"\n}"),
+            (json!({ "a": "<!here>&" }), "{\n  \"a\": \"\\u003c!here\\u003e\\u0026\"\n}"),
+            (json!({ "a": "\u{e0041}" }), "{\n  \"a\": \"\\udb40\\udc41\"\n}"),
+        ] {
+            let shown = shown_arguments(&arguments);
+            assert_eq!(shown, expected);
+            assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), arguments, "{shown}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Calls that somebody has to allow, in memory.
+
+use jiff::Timestamp;
+
+use crate::chat::{ConversationId, MessageId, UserId, WorkspaceId};
+use crate::decision::DecisionId;
+use crate::decision::consent::{Consent, ConsentId, ConsentState, ConsentStep, NewConsent};
+use crate::event::step::OwedAnswer;
+use crate::event::{Claim, OutboxItem, OutboxItemId};
+use crate::memory::asker::signer;
+use crate::store::refusal_reason::RefusalReason;
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::channel_status::truncate_to_milliseconds;
+use crate::store::{ConsentQuery, FORGOTTEN_USER_ID, StoreError};
+
+/// A consent, and the draft that tells of it.
+pub(super) struct ConsentRecord {
+    pub(super) consent: Consent,
+    draft: OutboxItemId,
+}
+
+impl VolatileState {
+    /// Keeps what a new draft wants to have called.
+    pub(super) fn put_consents(
+        &mut self,
+        claim: &Claim,
+        draft: &OutboxItem,
+        wanted: Vec<NewConsent>,
+    ) {
+        for new in wanted {
+            self.last_number += 1;
+            let consent = Consent {
+                id: ConsentId(self.last_number),
+                decision: claim.decision,
+                conversation: draft.conversation.clone(),
+                message: new.message,
+                is_addressed: new.is_addressed,
+                tool: new.tool,
+                arguments: Some(new.arguments),
+                lineage: draft.metadata.lineage.clone(),
+                seen_revision: draft.metadata.seen_revision,
+                made: truncate_to_milliseconds(new.made),
+                expires: truncate_to_milliseconds(new.expires),
+                state: ConsentState::Drafted,
+                decided: None,
+                until: None,
+                answer: None,
+                is_settled: false,
+                revision: self.revision,
+            };
+            let record = ConsentRecord { consent, draft: draft.first_in_draft };
+            self.consents.insert(record.consent.id, record);
+        }
+    }
+
+    /// Somebody may be asked now: the draft is posted.
+    pub(super) fn open_consents(&mut self, item: &OutboxItem) {
+        let revision = self.revision;
+        for record in self.consents.values_mut() {
+            if record.draft == item.first_in_draft && record.consent.state == ConsentState::Drafted
+            {
+                (record.consent.state, record.consent.revision) = (ConsentState::Open, revision);
+            }
+        }
+    }
+
+    /// Whoever wrote these messages has been told, as far as it was known at that revision.
+    pub(super) fn settle_told_consents(
+        &mut self,
+        conversation: &ConversationId,
+        messages: &[MessageId],
+        seen_revision: Option<u64>,
+    ) {
+        let seen = seen_revision.unwrap_or(u64::MAX);
+        for ConsentRecord { consent, .. } in self.consents.values_mut() {
+            let is_told = consent.conversation == *conversation
+                && messages.contains(&consent.message)
+                && consent.state.is_final()
+                && consent.revision <= seen;
+            if is_told {
+                *consent = consent.clone().settled();
+            }
+        }
+    }
+
+    /// Takes a consent a step further, if that is possible.
+    pub(super) fn take_consent_step(
+        &mut self,
+        workspace: &WorkspaceId,
+        id: ConsentId,
+        step: &ConsentStep,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let consent = self.find_consent(workspace, id)?.clone();
+        if *step == ConsentStep::Owe {
+            self.owe_told(consent, now);
+            return Ok(());
+        }
+        let next = consent.after(step, now);
+        let next = next.map_err(|problem| StoreError::Refused(problem.into()))?;
+        self.change_consent(next);
+        let revision = self.revision;
+        self.decisions.entry(consent.decision).and_modify(|row| row.revision = revision);
+        Ok(())
+    }
+
+    pub(super) fn find_consent(
+        &self,
+        workspace: &WorkspaceId,
+        id: ConsentId,
+    ) -> Result<&Consent, StoreError> {
+        let found = self.consents.get(&id).map(|record| &record.consent);
+        let found = found.filter(|consent| consent.conversation.workspace == *workspace);
+        found.ok_or(StoreError::Refused(RefusalReason::ConsentGone))
+    }
+
+    fn change_consent(&mut self, next: Consent) {
+        self.revision += 1;
+        let revision = self.revision;
+        let until = next.until.map(truncate_to_milliseconds);
+        if let Some(record) = self.consents.get_mut(&next.id) {
+            record.consent = Consent { until, revision, ..next };
+        }
+    }
+
+    /// Owes whoever asked an answer about what became of it, unless one is owed. If the question is gone, nobody is told.
+    fn owe_told(&mut self, consent: Consent, now: Timestamp) {
+        if consent.is_settled || !consent.state.is_final() {
+            return;
+        }
+        let conversation = consent.conversation.clone();
+        let asked = self.message_mut(&conversation, &consent.message);
+        let Some(asked) = asked.filter(|asked| !asked.is_deleted && !asked.is_redacted) else {
+            self.change_consent(consent.settled());
+            return;
+        };
+        let asker = asked.message.author.id.clone();
+        let owed = OwedAnswer { at: asked.message.at, message: consent.message, asker };
+        let decision = DecisionId(self.last_number + 1);
+        let effect = self.change_pending_state(&conversation, now, |pending| {
+            pending.owe_again(owed, &conversation, now, decision)
+        });
+        if let Some(effect) = effect {
+            self.revision += 1;
+            self.apply_arrival(&conversation, effect, now);
+        }
+    }
+
+    /// What is to be called may quote a message that is gone; it is not called then.
+    pub(super) fn erase_consents(&mut self, is_erased: impl Fn(DecisionId) -> bool) {
+        let records = self.consents.values_mut().map(|record| &mut record.consent);
+        for consent in records.filter(|consent| is_erased(consent.decision)) {
+            (consent.arguments, consent.answer) = (None, None);
+        }
+    }
+
+    /// What is older than prompts are kept.
+    pub(super) fn drop_consent_texts(&mut self, before: Timestamp) {
+        for ConsentRecord { consent, .. } in self.consents.values_mut() {
+            if consent.made.as_millisecond() < before.as_millisecond() {
+                (consent.arguments, consent.answer) = (None, None);
+            }
+        }
+    }
+
+    /// What the user decided about calls stays on record, and not who it was.
+    pub(super) fn forget_consents_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
+        let records = self.consents.values_mut().map(|record| &mut record.consent);
+        for consent in records.filter(|it| it.conversation.workspace == *workspace) {
+            if let Some((by, _)) = &mut consent.decided
+                && signer(by) == Some(user.as_str())
+            {
+                *by = FORGOTTEN_USER_ID.into();
+            }
+        }
+    }
+
+    pub(super) fn current_consents(&self, query: &ConsentQuery, now: Timestamp) -> Vec<Consent> {
+        let newest = self.consents.values().rev().map(|record| &record.consent);
+        let wanted = newest.filter(|consent| {
+            let workspace = &consent.conversation.workspace;
+            query.workspace.as_ref().is_none_or(|wanted| wanted == workspace)
+                && query.decision.is_none_or(|decision| decision == consent.decision)
+                && query.before.is_none_or(|before| consent.id < before)
+                && consent.state != ConsentState::Drafted
+        });
+        wanted.take(query.limit).map(|consent| consent.clone().at(now)).collect()
+    }
+
+    pub(super) fn unsettled_consents(&self) -> Vec<Consent> {
+        let all = self.consents.values().map(|record| &record.consent);
+        all.filter(|consent| !consent.is_settled).cloned().collect()
+    }
+}
