@@ -585,6 +585,7 @@ pub fn build_agent(
     if config.is_bilingual() {
         let language = other_language(persona.language);
         let prompts = load_prompts_in(config, language)?;
+            consent_lifetime: config.tools.mcp.consent_lifetime(),
         agent.translation = Some(Box::new(agent.in_language(language, prompts)));
     }
     agent.demo = Some(Box::new(agent.for_demo(load_prompts_in(config, persona.language)?)));

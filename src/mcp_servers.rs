@@ -104,6 +104,11 @@ impl ExternalTools for McpServers {
         servers.flat_map(McpServer::offered).collect()
     }
 
+    fn is_lent(&self, name: &str, place: ReplyPlace<'_>) -> bool {
+        let mut servers = self.servers.iter().filter(|server| server.config.is_for(place));
+        servers.any(|server| server.may_have(name))
+    }
+
     async fn call(
         &self,
         name: &str,
@@ -124,9 +129,9 @@ pub async fn check(name: &str, config: &McpServerConfig, folder: &Path) -> Resul
         let tools = connection::list_tools(connection.peer()).await;
         // A process that does not end by itself is killed then.
         let _ = connection.close_with_timeout(STOP_LIMIT.unsigned_abs()).await;
-        Ok::<_, ConnectError>(ToolList::new(name, tools?, config.tools.as_deref()))
+        Ok::<_, ConnectError>(ToolList::new(name, tools?, config))
     };
-    let limit = START_LIMIT.max(limit(config));
+    let limit = START_LIMIT.max(config.time_limit());
     let looked = Clock::system().timeout(limit, look).await;
     let list = looked.unwrap_or(Err(ConnectError::TimedOut));
     let list = list.map_err(|error| format!("{name}: {error}"))?;
@@ -134,14 +139,17 @@ pub async fn check(name: &str, config: &McpServerConfig, folder: &Path) -> Resul
     if list.missing.is_empty() { Ok(described) } else { Err(described) }
 }
 
-/// How long a call may take.
-fn limit(config: &McpServerConfig) -> SignedDuration {
-    SignedDuration::from_secs(i64::try_from(config.timeout_seconds.0).unwrap_or(i64::MAX))
-}
-
 impl McpServer {
     fn offered(&self) -> Vec<ExternalTool> {
         self.current.read().tools.iter().map(|tool| tool.offered.clone()).collect()
+    }
+
+    /// Whether a tool is one of its own. While it is not connected, nobody knows which it has.
+    fn may_have(&self, name: &str) -> bool {
+        let current = self.current.read();
+        let is_its = name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with("__"));
+        let is_listed = || current.tools.iter().any(|tool| *tool.offered.name == *name);
+        is_its && (current.peer.is_none() || is_listed())
     }
 
     /// The connection and the server's own name of one of its tools, by the name under which it is offered.
@@ -159,7 +167,7 @@ impl McpServer {
     ) -> Result<ExternalAnswer, ExternalToolError> {
         let most = usize::try_from(self.config.max_output_chars.0).unwrap_or(usize::MAX);
         let request = CallToolRequestParams::new(tool.clone()).with_arguments(arguments);
-        let called = self.clock.timeout(limit(&self.config), peer.call_tool(request)).await;
+        let called = self.clock.timeout(self.config.time_limit(), peer.call_tool(request)).await;
         let answer = match called {
             Ok(Ok(result)) => Ok(answer::read(result, most)),
             Ok(Err(ServiceError::McpError(ErrorData { message, .. }))) => {
@@ -206,7 +214,7 @@ impl McpServer {
     /// Connects, and lists the tools whenever they may have changed. Ends at `shutdown`, or with the reason why it is not
     /// connected any more.
     async fn stay_connected(&self, shutdown: &CancellationToken) -> Result<(), ConnectError> {
-        let start_limit = START_LIMIT.max(limit(&self.config));
+        let start_limit = START_LIMIT.max(self.config.time_limit());
         let connecting = self.clock.timeout(start_limit, self.connector.connect());
         let connected = tokio::select! {
             () = shutdown.cancelled() => return Ok(()),
@@ -245,9 +253,9 @@ impl McpServer {
     /// Lists the tools anew.
     async fn list(&self, peer: &Peer<RoleClient>) -> Result<(), ConnectError> {
         let listing = connection::list_tools(peer);
-        let listed = self.clock.timeout(limit(&self.config), listing).await;
+        let listed = self.clock.timeout(self.config.time_limit(), listing).await;
         let tools = listed.map_err(|_timed_out| ConnectError::TimedOut)??;
-        let list = ToolList::new(&self.name, tools, self.config.tools.as_deref());
+        let list = ToolList::new(&self.name, tools, &self.config);
         let mut current = self.current.write();
         let is_new = current.peer.is_none() || current.tools != list.allowed;
         if is_new {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,9 +19,11 @@ const OWN_HEADERS: [&str; 6] =
     ["accept", "content-length", "content-type", "host", "last-event-id", "mcp-session-id"];
 
 /// Servers of the Model Context Protocol (MCP) whose tools answers may use.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {
+    /// How long somebody may take to allow a call that has to be allowed. Afterwards it is not made.
+    pub consent_minutes: BoundedInteger<1, 10_080>,
     /// The servers, each by a name that its tools' names begin with.
     #[schemars(with = "BTreeMap<String, McpServerConfig>")]
     pub servers: BTreeMap<ServerName, McpServerConfig>,
@@ -49,10 +52,27 @@ pub struct McpServerConfig {
     pub channels: Option<Vec<ChannelKey>>,
     /// The tools that may be used, by the server's names for them. If omitted: those that the server marks as read-only.
     pub tools: Option<Vec<String>>,
+    /// Whether somebody has to allow each call of a tool that the server does not mark as read-only: whoever looks after the
+    /// channel (`keeper`), or somebody on the console.
+    pub consent: ConsentRule,
+    /// The tools that may change something without being allowed each time, by the server's names for them.
+    pub without_consent: Vec<String>,
     /// The longest that a call may take.
     pub timeout_seconds: BoundedInteger<1, 600>,
     /// The longest answer of a tool, in characters; the rest is cut off.
     pub max_output_chars: BoundedInteger<1, 1_000_000>,
+}
+
+/// Which calls somebody has to allow first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum ConsentRule {
+    /// Each call of a tool that the server does not mark as read-only.
+    #[default]
+    Ask,
+    /// None. Tools that write run whenever a model calls them.
+    None,
 }
 
 /// The name of a server.
@@ -65,6 +85,11 @@ impl McpConfig {
     pub fn used(&self) -> impl Iterator<Item = (&str, &McpServerConfig)> {
         let used = self.servers.iter().filter(|(_, server)| server.enabled);
         used.map(|(name, server)| (name.0.as_str(), server))
+    }
+
+    /// How long somebody may take to allow a call.
+    pub fn consent_lifetime(&self) -> SignedDuration {
+        SignedDuration::from_mins(i64::try_from(self.consent_minutes.0).unwrap_or(i64::MAX))
     }
 
     /// All that may hold a key: headers, also without the scheme before it, variables, and what a query says.
@@ -92,7 +117,23 @@ impl McpConfig {
     }
 }
 
+impl Default for McpConfig {
+    fn default() -> Self {
+        Self { consent_minutes: BoundedInteger(60), servers: BTreeMap::new() }
+    }
+}
+
 impl McpServerConfig {
+    /// Whether somebody has to allow each call of a tool.
+    pub fn needs_consent(&self, tool: &str, is_read_only: bool) -> bool {
+        match self.consent {
+            ConsentRule::Ask => {
+                !is_read_only && !self.without_consent.iter().any(|free| free == tool)
+            }
+            ConsentRule::None => false,
+        }
+    }
+
     /// What is wrong with the settings together: the key, and a sentence that continues the server's path.
     pub fn problem(&self) -> Option<(&'static str, &'static str)> {
         match (&self.command, &self.url) {
@@ -131,6 +172,11 @@ impl McpServerConfig {
         ))
     }
 
+    /// The longest that a call may take.
+    pub fn time_limit(&self) -> SignedDuration {
+        SignedDuration::from_secs(i64::try_from(self.timeout_seconds.0).unwrap_or(i64::MAX))
+    }
+
     /// Whether a reply in this place may use its tools.
     pub fn is_for(&self, place: ReplyPlace<'_>) -> bool {
         match &self.channels {
@@ -156,6 +202,8 @@ impl Default for McpServerConfig {
             headers: BTreeMap::new(),
             channels: None,
             tools: None,
+            consent: ConsentRule::default(),
+            without_consent: Vec::new(),
             timeout_seconds: BoundedInteger(20),
             max_output_chars: BoundedInteger(20_000),
         }
@@ -212,7 +260,7 @@ mod tests {
             ..Default::default()
         };
         let servers = [(ServerName("tracker".to_owned()), server)].into();
-        let config = McpConfig { servers };
+        let config = McpConfig { servers, ..McpConfig::default() };
         let expected = [
             "Bearer a-key-in-a-header",
             "another-key",
@@ -221,6 +269,22 @@ mod tests {
             "in-the-query",
         ];
         assert_eq!(config.secrets().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn whoever_writes_is_asked_for_unless_the_operator_says_otherwise() {
+        let free = vec!["note".to_owned()];
+        let asking = McpServerConfig { without_consent: free, ..Default::default() };
+        let trusting = McpServerConfig { consent: ConsentRule::None, ..Default::default() };
+        for (tool, is_read_only, expected) in [
+            ("plant", false, [true, true, false]),
+            ("note", false, [true, false, false]),
+            ("find", true, [false, false, false]),
+        ] {
+            let servers = [&McpServerConfig::default(), &asking, &trusting];
+            let found = servers.map(|server| server.needs_consent(tool, is_read_only));
+            assert_eq!(found, expected, "{tool}");
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Which of a server's tools replies may use, and under which names. A tool runs only if the server marks it as read-only, or
-//! if the operator names it.
+//! if the operator names it; one that may write asks first, unless the settings say otherwise.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
+use crate::config::mcp::McpServerConfig;
 use aizuchi_core::external_tools::ExternalTool;
 
 /// The longest name that all providers take.
@@ -54,15 +55,15 @@ pub enum LeftOut {
 }
 
 impl ToolList {
-    /// `named` are the tools that the settings name.
-    pub fn new(server: &str, tools: Vec<Tool>, named: Option<&[String]>) -> Self {
+    pub fn new(server: &str, tools: Vec<Tool>, config: &McpServerConfig) -> Self {
         let mut list = Self::default();
         let known: BTreeSet<String> = tools.iter().map(|tool| tool.name.to_string()).collect();
-        let missing = named.into_iter().flatten().filter(|name| !known.contains(*name));
-        list.missing.extend(missing.cloned());
+        let named = config.tools.iter().flatten().chain(&config.without_consent);
+        let missing: BTreeSet<&String> = named.filter(|name| !known.contains(*name)).collect();
+        list.missing.extend(missing.into_iter().cloned());
         for tool in tools {
             let name = tool.name.to_string();
-            match list.admit(server, tool, named) {
+            match list.admit(server, tool, config) {
                 Ok(offered) => list.allowed.push(AllowedTool { name, offered }),
                 Err(why) => list.left_out.push((name, why)),
             }
@@ -77,6 +78,12 @@ impl ToolList {
             true => "none of its tools may be used".to_owned(),
             false => format!("it answers, and has {}", allowed.join(", ")),
         };
+        let asking = self.allowed.iter().filter(|tool| tool.offered.needs_consent);
+        let asking: Vec<&str> = asking.map(|tool| tool.name.as_str()).collect();
+        if !asking.is_empty() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "; each call has to be allowed: {}", asking.join(", "));
+        }
         let reasons = [
             LeftOut::MayWrite,
             LeftOut::NotNamed,
@@ -96,7 +103,7 @@ impl ToolList {
         if !self.missing.is_empty() {
             let _ = write!(
                 text,
-                "; tools names some that it does not have: {}",
+                "; tools or without_consent names some that it does not have: {}",
                 self.missing.join(", ")
             );
         }
@@ -107,11 +114,11 @@ impl ToolList {
         &self,
         server: &str,
         tool: Tool,
-        named: Option<&[String]>,
+        config: &McpServerConfig,
     ) -> Result<ExternalTool, LeftOut> {
         let is_read_only =
             tool.annotations.as_ref().is_some_and(|hints| hints.read_only_hint == Some(true));
-        match named {
+        match &config.tools {
             Some(named) if !named.iter().any(|name| *name == tool.name) => {
                 return Err(LeftOut::NotNamed);
             }
@@ -143,7 +150,13 @@ impl ToolList {
         let description = tool.description.as_deref().or(tool.title.as_deref());
         let description = description.unwrap_or(&own);
         let description: String = description.chars().take(MAX_DESCRIPTION).collect();
-        Ok(ExternalTool { name, description: description.into(), parameters: parameters.into() })
+        Ok(ExternalTool {
+            name,
+            description: description.into(),
+            parameters: parameters.into(),
+            needs_consent: config.needs_consent(&tool.name, is_read_only),
+            time_limit: config.time_limit(),
+        })
     }
 }
 
@@ -191,6 +204,12 @@ mod tests {
             .with_annotations(ToolAnnotations::new().read_only(is_read_only))
     }
 
+    /// A server of whose tools these are named.
+    fn naming(tools: Option<&[&str]>) -> McpServerConfig {
+        let tools = tools.map(|tools| tools.iter().map(|name| (*name).to_owned()).collect());
+        McpServerConfig { tools, ..McpServerConfig::default() }
+    }
+
     fn names(list: &ToolList) -> Vec<(&str, &str)> {
         let allowed = list.allowed.iter();
         allowed.map(|tool| (tool.name.as_str(), &*tool.offered.name)).collect()
@@ -202,8 +221,9 @@ mod tests {
             let unmarked = Tool::new("unmarked", "does something", Map::new());
             vec![tool("find", true), tool("delete", false), unmarked]
         };
-        let list = ToolList::new("tracker", tools(), None);
+        let list = ToolList::new("tracker", tools(), &naming(None));
         assert_eq!(names(&list), [("find", "tracker__find")]);
+        assert!(!list.allowed[0].offered.needs_consent);
         let left_out = ["delete", "unmarked"].map(|name| (name.to_owned(), LeftOut::MayWrite));
         assert_eq!(list.left_out, left_out);
         let described = "it answers, and has find; not marked as read-only, and not named in tools: delete, unmarked";
@@ -211,17 +231,24 @@ mod tests {
         let offered = &list.allowed[0].offered;
         assert_eq!(*offered.parameters, json!({ "type": "object" }));
 
-        let named = ["delete".to_owned(), "drop".to_owned()];
-        let list = ToolList::new("tracker", tools(), Some(&named));
+        let named = naming(Some(&["delete", "drop"]));
+        let list = ToolList::new("tracker", tools(), &named);
+        assert!(list.allowed[0].offered.needs_consent);
         assert_eq!(names(&list), [("delete", "tracker__delete")]);
         assert_eq!(list.left_out.len(), 2);
         assert_eq!(list.left_out[0].1, LeftOut::NotNamed);
         assert_eq!(list.missing, ["drop"]);
         assert_eq!(
             list.describe(),
-            "it answers, and has delete; not named in tools: find, unmarked; tools names some that it does not have: drop"
+            "it answers, and has delete; each call has to be allowed: delete; not named in tools: find, unmarked; \
+             tools or without_consent names some that it does not have: drop"
         );
-        assert_eq!(ToolList::new("tracker", tools(), Some(&[])).allowed, []);
+        assert_eq!(ToolList::new("tracker", tools(), &naming(Some(&[]))).allowed, []);
+        let without_consent = vec!["delete".to_owned()];
+        let free = McpServerConfig { without_consent, ..named };
+        let list = ToolList::new("tracker", tools(), &free);
+        assert!(!list.allowed[0].offered.needs_consent);
+        assert!(!list.describe().contains("allowed"), "{}", list.describe());
     }
 
     #[test]
@@ -234,7 +261,7 @@ mod tests {
             tool(long, true),
             tool("", true),
         ];
-        let list = ToolList::new("tracker", tools, None);
+        let list = ToolList::new("tracker", tools, &naming(None));
         let expected = [("issues.find", "tracker__issues_find"), ("検索", "tracker____")];
         assert_eq!(names(&list), expected);
         let left_out = ["issues/find", long, ""].map(|name| (name.to_owned(), LeftOut::Name));
@@ -248,7 +275,7 @@ mod tests {
             Tool::new(name, "does something", Map::new())
                 .with_annotations(ToolAnnotations::new().read_only(true))
         });
-        let list = ToolList::new("tracker", tools.collect(), None);
+        let list = ToolList::new("tracker", tools.collect(), &naming(None));
         assert_eq!(list.allowed.len(), MAX_TOOLS);
         assert_eq!(list.left_out, [("find100".to_owned(), LeftOut::Surplus)]);
     }
@@ -268,7 +295,7 @@ mod tests {
                 ("properties".to_owned(), json!({ "filter": { "anyOf": [inner] } })),
             ]);
             let found = Tool::new("find", "does something", schema);
-            let list = ToolList::new("tracker", vec![found], Some(&["find".to_owned()]));
+            let list = ToolList::new("tracker", vec![found], &naming(Some(&["find"])));
             assert_eq!(list.left_out.is_empty(), is_allowed, "{name}");
         }
     }
@@ -278,8 +305,8 @@ mod tests {
         let long = Tool::new("long", "a ".repeat(10_000), Map::new());
         let schema = Map::from_iter([("description".to_owned(), json!("a ".repeat(10_000)))]);
         let wide = Tool::new("wide", "does something", schema);
-        let named = ["long".to_owned(), "wide".to_owned()];
-        let list = ToolList::new("tracker", vec![long, wide], Some(&named));
+        let named = naming(Some(&["long", "wide"]));
+        let list = ToolList::new("tracker", vec![long, wide], &named);
         assert_eq!(list.allowed[0].offered.description.chars().count(), MAX_DESCRIPTION);
         assert_eq!(list.left_out, [("wide".to_owned(), LeftOut::Schema)]);
     }

@@ -13,6 +13,7 @@ mod companions;
 mod preview;
 pub mod remember;
 pub mod files;
+mod follow_up;
 mod reply;
 pub mod state;
 pub mod tools;
@@ -39,8 +40,8 @@ use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
 use crate::current::Current;
-use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
 use crate::decision::consent::NewConsent;
+use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
 use crate::decision::learned::LearnedGates;
 use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
@@ -279,8 +280,8 @@ impl Agent {
             evaluation: None,
             seen_revision: None,
             memo_changes: Vec::new(),
-            read_attachments: Vec::new(),
             wanted_calls: Vec::new(),
+            read_attachments: Vec::new(),
         };
         let handled = match &claim.event {
             Event::Judge(conversation) => {
@@ -310,8 +311,8 @@ impl Agent {
             evaluation,
             seen_revision,
             memo_changes,
-            read_attachments,
             wanted_calls,
+            read_attachments,
             result,
         }
     }
@@ -540,6 +541,6 @@ struct StepTrace<'a> {
     /// The revision of the store that was read.
     seen_revision: Option<u64>,
     memo_changes: Vec<MemoChange>,
-    read_attachments: Vec<ReadAttachment>,
     wanted_calls: Vec<NewConsent>,
+    read_attachments: Vec<ReadAttachment>,
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use serde_json::{Map, Value};
 
 use crate::chat::{ChannelId, Visibility};
@@ -13,6 +14,9 @@ use crate::chat::{ChannelId, Visibility};
 pub trait ExternalTools: Send + Sync {
     /// Those that a reply in this place may use now, always in the same order.
     fn offered(&self, place: ReplyPlace<'_>) -> Vec<ExternalTool>;
+
+    /// Whether the operator lends this tool to replies in this place, also while it cannot be reached.
+    fn is_lent(&self, name: &str, place: ReplyPlace<'_>) -> bool;
 
     /// Calls one of them. This ends within the tool's own time limit.
     async fn call(
@@ -38,6 +42,10 @@ pub struct ExternalTool {
     pub description: Arc<str>,
     /// The JSON schema of its arguments object.
     pub parameters: Arc<Value>,
+    /// Whether somebody has to allow each call, as it may change something.
+    pub needs_consent: bool,
+    /// The longest that a call takes.
+    pub time_limit: SignedDuration,
 }
 
 /// What a tool answered.

@@ -69,6 +69,7 @@ pub mod command_line;
 pub mod slack;
 pub mod discord;
 pub mod keeper;
+pub mod consents;
 pub mod fakes;
 
 /// A user's name in a sentence. `{name}` is the name alone, `{name:#}` the name with さん, which Japanese texts need: a

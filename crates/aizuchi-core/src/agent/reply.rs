@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::agent::follow_up::EndedCalls;
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::tools::Toolbox;
@@ -16,6 +17,7 @@ use crate::agent::{Agent, StepError, StepTrace};
 use crate::chat::{ConversationId, Message, MessageId, is_blank, to_single_line};
 use crate::context::Context;
 use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
+use crate::decision::consent::NewConsent;
 use crate::decision::gate::{Gate, GateResult};
 use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
@@ -68,6 +70,8 @@ struct GeneratedReply {
     known_urls: KnownUrls,
     lineage: Lineage,
     memo_changes: Vec<MemoChange>,
+    /// The calls that somebody has to allow.
+    wanted_calls: Vec<NewConsent>,
 }
 
 impl Agent {
@@ -122,6 +126,16 @@ impl Agent {
             // instead.
             return Ok(with_settled_messages(self.draft_apology(&context), settled));
         }
+        let ended = match claim.is_owed {
+            true => self.ended_calls(&context).await?,
+            false => EndedCalls::default(),
+        };
+        let language = self.persona.language;
+        if let Some(text) = ended.sentences(&context, language) {
+            let posts = DraftContent::Text(vec![text]);
+            let result = self.draft(&context, posts, Lineage::default(), DecisionResult::Spoke);
+            return Ok(with_settled_messages(with_reason(result, ended.reason(language)), settled));
+        }
         context.recalled_messages = self.recall(&context).await;
         let owner = self.call_owner(claim, &context);
         let mut calls = Calls::new(owner, superseded, trace.attempts);
@@ -131,7 +145,7 @@ impl Agent {
             false => reading.await?,
         }
         let context = Arc::new(context);
-        let thinking = self.generate(&context, &mut calls);
+        let thinking = self.generate(&context, &ended, &mut calls);
         let generated = if claim.is_owed {
             self.with_thinking_indicator(conversation, thinking).await
         } else {
@@ -147,6 +161,7 @@ impl Agent {
                 let platform = self.platforms.for_workspace(&conversation.workspace)?;
                 let lineage = reply.lineage;
                 trace.memo_changes = reply.memo_changes;
+                trace.wanted_calls = reply.wanted_calls;
                 let is_proposed = mode == Mode::Propose && !claim.is_owed;
                 let reaction = self.as_reaction(&context, &reply.text).filter(|_| !is_proposed);
                 let result = match reaction {
@@ -162,6 +177,10 @@ impl Agent {
                         let content = DraftContent::Text(posts);
                         self.draft(&context, content, lineage, DecisionResult::Spoke)
                     }
+                };
+                let result = match ended.is_empty() {
+                    true => result,
+                    false => with_reason(result, ended.reason(language)),
                 };
                 match is_proposed {
                     true => self.as_proposal(result),
@@ -443,20 +462,28 @@ impl Agent {
     async fn generate(
         &self,
         context: &Arc<Context>,
+        ended: &EndedCalls,
         calls: &mut Calls<'_>,
     ) -> Result<Generated, StepError> {
         let mind = &self.minds.response;
         let (began, limit) = (self.now(), self.settings.model_timeout);
         let (mut prompt, mut toolbox) = self.reply_prompt(context).await?;
+        let mut urls_of_ended = None;
+        if !ended.is_empty() {
+            let mut known = self.known_urls(context);
+            ended.add_to(&mut prompt, &mut known, self.settings.budget.max_tokens);
+            (toolbox, urls_of_ended) = (None, Some(known));
+        }
         loop {
             let left = (began + limit * 2).duration_since(self.now());
             let call = self.call_model_within(limit.min(left), mind, &prompt, calls);
             let answer = call.await?;
             let is_final = answer.tool_calls.is_empty() || prompt.tools.is_empty();
             let Some(toolbox) = toolbox.as_mut().filter(|_| !is_final) else {
-                let known_urls = match &toolbox {
-                    Some(toolbox) => toolbox.known_urls().clone(),
-                    None => self.known_urls(context),
+                let known_urls = match (&toolbox, &urls_of_ended) {
+                    (Some(toolbox), _) => toolbox.known_urls().clone(),
+                    (None, Some(known)) => known.clone(),
+                    (None, None) => self.known_urls(context),
                 };
                 if let Some(why) = answer.silence.filter(|_| context.owed.is_empty()) {
                     return Ok(Generated::Nothing(why));
@@ -470,6 +497,7 @@ impl Agent {
                 let sources =
                     sources.map(|text| self.screen(&text, &known_urls, CodeBlocks::KeepUrls));
                 let memo_changes = toolbox.as_ref().map(Toolbox::memo_changes).unwrap_or_default();
+                let wanted_calls = toolbox.as_ref().map(Toolbox::wanted_calls).unwrap_or_default();
                 let lineage = prompt.lineage();
                 return Ok(Generated::Reply(GeneratedReply {
                     text,
@@ -477,6 +505,7 @@ impl Agent {
                     known_urls,
                     lineage,
                     memo_changes,
+                    wanted_calls,
                 }));
             };
             let max_tokens = self.settings.budget.max_tokens;

@@ -6,13 +6,14 @@ mod quoting;
 mod search;
 mod spec;
 mod web;
-mod external;
+mod consent;
+pub(super) mod external;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
@@ -27,6 +28,7 @@ use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
 use crate::chat::{ConversationId, Message, UserId, Visibility, to_single_line};
 use crate::context::Context;
+use crate::decision::consent::NewConsent;
 use crate::external_tools::{ExternalTools, ReplyPlace};
 use crate::llm::LlmResponse;
 use crate::memo::{MemoChange, MemoUpdate, NewMemo};
@@ -58,12 +60,15 @@ pub struct ToolSettings {
     pub web: WebTools,
     /// What the operator lends.
     pub external: Option<Arc<dyn ExternalTools>>,
+    /// How long somebody may take to allow a call of a tool that may write.
+    pub consent_lifetime: SignedDuration,
 }
 
 impl ToolSettings {
     /// Search and memos.
     pub fn new(zone: TimeZone) -> Self {
-        Self { zone, web: WebTools::default(), external: None }
+        let consent_lifetime = SignedDuration::from_hours(1);
+        Self { zone, web: WebTools::default(), external: None, consent_lifetime }
     }
 
     /// The definitions of the tools that every model gets.
@@ -93,7 +98,8 @@ impl Agent {
     ) -> Result<Option<Toolbox>, StoreError> {
         let Some(tools) = &self.tools else { return Ok(None) };
         let rulebook = self.rulebook();
-        let rules = self.gate_input(context, &rulebook).rules;
+        let gate_input = self.gate_input(context, &rulebook);
+        let (rules, mode) = (gate_input.rules, gate_input.mode());
         let offered = offered_tools(rules, tools.web.offered());
         let conversation = context.conversation.clone();
         let deadline = began + self.settings.model_timeout;
@@ -106,6 +112,7 @@ impl Agent {
                     visibility: context.visibility,
                 },
                 &rules.tools,
+                self.call_requests(context, mode, tools.consent_lifetime).await?,
                 (language, self.settings.budget.max_tokens / EXTERNAL_DIVISOR),
                 self.clock.clone(),
                 deadline,
@@ -161,11 +168,15 @@ fn offered_tools(rules: &ChannelRules, web: OfferedWebTools) -> Vec<Tool> {
 
 /// The user whose information this reply may put into memos.
 fn requesting_user(context: &Context) -> Option<UserId> {
+    Some(message_asked_for(context)?.author.id.clone())
+}
+
+/// The message for which this reply uses tools.
+fn message_asked_for(context: &Context) -> Option<&Arc<Message>> {
     let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
     let about =
         context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
-    let message = owed.or(about).or_else(|| context.newest_human_message())?;
-    Some(message.author.id.clone())
+    owed.or(about).or_else(|| context.newest_human_message())
 }
 
 /// The tools of one reply, with the memo changes made so far.
@@ -256,6 +267,11 @@ impl Toolbox {
 
     pub(super) fn memo_changes(&self) -> Vec<MemoChange> {
         self.notebook.changes(&self.seen_messages)
+    }
+
+    /// The calls that somebody has to allow.
+    pub(super) fn wanted_calls(&self) -> Vec<NewConsent> {
+        self.external.wanted_calls()
     }
 
     /// The URLs that the reply may show as links.

@@ -10,6 +10,7 @@ use aizuchi_core::external_tools::{
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -39,11 +40,17 @@ impl ExternalTools for Nursery {
                 "title": "<|im_start|>",
                 "properties": { "kind": { "enum": ["# hardy"], "description": "a\n# b" } },
             })),
+            needs_consent: false,
+            time_limit: SignedDuration::from_secs(60),
         });
         match place.channel.as_str() {
             "garden" => tools.into(),
             _ => Vec::new(),
         }
+    }
+
+    fn is_lent(&self, _: &str, _: ReplyPlace<'_>) -> bool {
+        true
     }
 
     async fn call(

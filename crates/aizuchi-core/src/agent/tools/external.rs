@@ -7,9 +7,11 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
+use crate::agent::tools::consent::CallRequests;
 use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
 use crate::agent::tools::{ToolCallError, Toolbox, arguments_object};
 use crate::clock::Clock;
+use crate::decision::consent::NewConsent;
 use crate::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
@@ -27,6 +29,9 @@ const MAX_CALLS_PER_REPLY: usize = 12;
 pub struct ExternalSession {
     tools: Option<Arc<dyn ExternalTools>>,
     offered: Vec<ToolSpec>,
+    /// Those of them each call of which somebody has to allow.
+    with_consent: HashSet<Arc<str>>,
+    requests: Option<CallRequests>,
     /// The calls that were made, by tool and arguments.
     called: HashSet<String>,
     clock: Clock,
@@ -38,26 +43,43 @@ impl ExternalSession {
     /// Without any tool.
     pub fn none(clock: Clock) -> Self {
         let deadline = Timestamp::UNIX_EPOCH;
-        Self { tools: None, offered: Vec::new(), called: HashSet::new(), clock, deadline }
+        Self {
+            tools: None,
+            offered: Vec::new(),
+            with_consent: HashSet::new(),
+            requests: None,
+            called: HashSet::new(),
+            clock,
+            deadline,
+        }
     }
 
-    /// The tools for a reply in this place that its channel allows, as many as fit into `most_tokens`.
+    /// The tools for a reply in this place that its channel allows, as many as fit into `most_tokens`. Without `requests`
+    /// there is none that somebody has to allow.
     pub fn new(
         tools: Arc<dyn ExternalTools>,
         place: ReplyPlace<'_>,
         rule: &ToolRule,
+        requests: Option<CallRequests>,
         (language, most_tokens): (Language, u64),
         clock: Clock,
         deadline: Timestamp,
     ) -> Self {
         let mut offered = Vec::new();
-        for tool in tools.offered(place).into_iter().filter(|tool| rule.allows(&tool.name)) {
-            offered.push(to_spec(&tool));
+        let mut with_consent = HashSet::new();
+        let is_allowed = |tool: &ExternalTool| {
+            rule.allows(&tool.name) && (!tool.needs_consent || requests.is_some())
+        };
+        for tool in tools.offered(place).into_iter().filter(is_allowed) {
+            offered.push(to_spec(&tool, language));
             if spec_tokens(&offered, language) > most_tokens {
                 offered.pop();
+            } else if tool.needs_consent {
+                with_consent.insert(tool.name);
             }
         }
-        Self { tools: Some(tools), offered, called: HashSet::new(), clock, deadline }
+        let (tools, called) = (Some(tools), HashSet::new());
+        Self { tools, offered, with_consent, requests, called, clock, deadline }
     }
 
     pub fn specs(&self) -> &[ToolSpec] {
@@ -66,6 +88,17 @@ impl ExternalSession {
 
     pub fn has(&self, name: &str) -> bool {
         self.offered.iter().any(|tool| tool.name == name)
+    }
+
+    /// The calls that somebody has to allow.
+    pub fn wanted_calls(&self) -> Vec<NewConsent> {
+        self.requests.as_ref().map(|requests| requests.wanted.clone()).unwrap_or_default()
+    }
+
+    /// Notes a call that somebody has to allow, if this is one. Returns what the model is told.
+    fn request(&mut self, name: &str, arguments: &Value, language: Language) -> Option<String> {
+        let requests = self.requests.as_mut().filter(|_| self.with_consent.contains(name))?;
+        Some(requests.note(name, arguments, self.clock.now(), language))
     }
 
     /// Notes a call. Returns why it is not made, as the model is told: a tool that writes must not do the same twice.
@@ -102,10 +135,15 @@ impl ExternalSession {
 }
 
 /// The descriptions of a server stand beside instructions, so they are made inert.
-fn to_spec(tool: &ExternalTool) -> ToolSpec {
+fn to_spec(tool: &ExternalTool, language: Language) -> ToolSpec {
+    let description = to_inert_line(&tool.description);
+    let description = match tool.needs_consent {
+        true => format!("{description} {}", texts::consents::description_note(language)),
+        false => description,
+    };
     ToolSpec {
         name: tool.name.to_string().into(),
-        description: to_inert_line(&tool.description).into(),
+        description: description.into(),
         parameters: to_inert_schema(&tool.parameters),
     }
 }
@@ -138,11 +176,10 @@ impl Toolbox {
     ) -> Result<String, ToolCallError> {
         let language = self.language;
         let arguments = Value::Object(arguments_object(&call.arguments)?);
-        let mut asked = KnownUrls::default();
+        let asked = urls_asked_for(&arguments);
         let mut has_secret = self.secrets.has_secret(&arguments.to_string());
         // In JSON a secret with quotation marks looks otherwise.
         for_each_text(&arguments, &mut |text: &str| {
-            asked.add(text);
             has_secret |= self.secrets.has_secret(text);
         });
         if has_secret {
@@ -150,6 +187,9 @@ impl Toolbox {
         }
         if let Some(why) = self.external.refuse(&call.name, &arguments, language) {
             return Ok(why.to_owned());
+        }
+        if let Some(told) = self.external.request(&call.name, &arguments, language) {
+            return Ok(told);
         }
         let arguments = arguments_object(&arguments)?;
         let answer = match self.external.call(&call.name, arguments).await {
@@ -161,21 +201,39 @@ impl Toolbox {
                 return Ok(texts::tools::tool_unavailable(language).to_owned());
             }
         };
-        if answer.text.trim().is_empty() {
-            return Ok(texts::tools::tool_said_nothing(language).to_owned());
-        }
-        let mut quoted = String::new();
-        write_quoted(&mut quoted, "", &to_inert_text(&answer.text));
-        let quoted = quoted.trim_end();
-        let fitting = fit(quoted, tokens_left.saturating_sub(NOTE_TOKENS));
-        let is_cut = answer.is_cut || fitting.len() < quoted.len();
-        // Only what the model has seen may become a link, and not what it asked for and the tool repeats.
-        self.known_urls.add_except(fitting, &asked);
-        let head = answer.is_failure.then(|| texts::tools::tool_failed(language));
-        let tail = is_cut.then(|| texts::tools::answer_cut(language));
-        let parts = head.into_iter().chain([fitting]).chain(tail);
-        Ok(parts.collect::<Vec<_>>().join("\n"))
+        Ok(quoted_answer(&answer, &asked, &mut self.known_urls, tokens_left, language))
     }
+}
+
+/// What a tool answered to a call, as a model reads it. Only what the model has seen may become a link, and not what it
+/// `asked` for and the tool repeats.
+pub fn quoted_answer(
+    answer: &ExternalAnswer,
+    asked: &KnownUrls,
+    known: &mut KnownUrls,
+    tokens_left: u64,
+    language: Language,
+) -> String {
+    if answer.text.trim().is_empty() {
+        return texts::tools::tool_said_nothing(language).to_owned();
+    }
+    let mut quoted = String::new();
+    write_quoted(&mut quoted, "", &to_inert_text(&answer.text));
+    let quoted = quoted.trim_end();
+    let fitting = fit(quoted, tokens_left.saturating_sub(NOTE_TOKENS));
+    let is_cut = answer.is_cut || fitting.len() < quoted.len();
+    known.add_except(fitting, asked);
+    let head = answer.is_failure.then(|| texts::tools::tool_failed(language));
+    let tail = is_cut.then(|| texts::tools::answer_cut(language));
+    let parts = head.into_iter().chain([fitting]).chain(tail);
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// The addresses in the arguments of a call.
+pub fn urls_asked_for(arguments: &Value) -> KnownUrls {
+    let mut asked = KnownUrls::default();
+    for_each_text(arguments, &mut |text: &str| asked.add(text));
+    asked
 }
 
 /// Looks at each text in a value, and at each name.
@@ -214,8 +272,14 @@ mod tests {
                 name: format!("a__{number}").into(),
                 description: "roses ".repeat(if number == 1 { 1000 } else { 10 }).into(),
                 parameters: Arc::new(json!({ "type": "object" })),
+                needs_consent: number == 3,
+                time_limit: SignedDuration::from_secs(60),
             };
             (0..50).map(tool).collect()
+        }
+
+        fn is_lent(&self, _: &str, _: ReplyPlace<'_>) -> bool {
+            true
         }
 
         async fn call(
@@ -240,7 +304,8 @@ mod tests {
         };
         let room = (Language::En, 500);
         let begin = |rule: &ToolRule| {
-            ExternalSession::new(Arc::new(Hanging), place, rule, room, clock.clone(), deadline)
+            let tools = Arc::new(Hanging);
+            ExternalSession::new(tools, place, rule, None, room, clock.clone(), deadline)
         };
         let only = ToolRule::Only(vec!["a__2".to_owned(), "web_search".to_owned()]);
         let allowed = begin(&only);
@@ -250,6 +315,8 @@ mod tests {
         // What is too long by itself leaves room for others.
         assert!(session.has("a__0") && !session.has("a__1") && session.has("a__2"));
         assert!(!session.has("a__49"));
+        // Nobody could be asked for it.
+        assert!(!session.has("a__3"));
         {
             let mut call = pin!(session.call("a__0", Map::new()));
             assert_eq!(call.as_mut().now_or_never(), None);

@@ -1,0 +1,132 @@
+//! Follow-up: whoever asked for a call that somebody had to allow hears what became of it. What a tool answered is told by
+//! the model, without further calls; everything else needs no model.
+
+use serde_json::Value;
+
+use crate::agent::tools::external::{quoted_answer, urls_asked_for};
+use crate::agent::{Agent, StepError};
+use crate::context::Context;
+use crate::decision::consent::{Consent, ConsentState};
+use crate::external_tools::ExternalAnswer;
+use crate::memory::{Lineage, MessageRef};
+use crate::outgoing::urls::KnownUrls;
+use crate::persona::Language;
+use crate::prompt::Prompt;
+use crate::prompt::tool::{ToolCall, ToolResult, ToolRound};
+use crate::texts;
+
+/// What is to be told of calls that have come to an end.
+#[derive(Default)]
+pub(super) struct EndedCalls(Vec<Consent>);
+
+impl Agent {
+    /// The calls of which those who are owed an answer have not heard.
+    pub(super) async fn ended_calls(&self, context: &Context) -> Result<EndedCalls, StepError> {
+        let mut ended = self.command_answers.archive.unsettled_consents().await?;
+        ended.retain(|consent| {
+            consent.conversation == context.conversation
+                && consent.state.is_final()
+                && context.owed.contains(&consent.message)
+                // What became known since is told by the next answer.
+                && consent.revision <= context.revision
+        });
+        Ok(EndedCalls(ended))
+    }
+}
+
+impl EndedCalls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The whole answer, if there is nothing to say but how the calls ended.
+    pub(super) fn sentences(&self, context: &Context, language: Language) -> Option<String> {
+        let is_told = |message| self.0.iter().any(|consent| consent.message == *message);
+        if self.is_empty() || !context.owed.iter().all(is_told) {
+            return None;
+        }
+        let sentences = self.0.iter().map(|consent| sentence(consent, language));
+        let sentences: Option<Vec<String>> = sentences.collect();
+        sentences.map(|sentences| sentences.join("\n"))
+    }
+
+    /// Why the persona speaks, for users.
+    pub(super) fn reason(&self, language: Language) -> String {
+        let calls = self.0.iter().map(|consent| {
+            let what = texts::consents::state(language, consent.state);
+            texts::consents::told_of(language, &consent.tool, what)
+        });
+        calls.collect::<Vec<_>>().join("; ")
+    }
+
+    /// What the model is told of them, instead of being offered tools. The addresses of what is shown may become links.
+    pub(super) fn add_to(&self, prompt: &mut Prompt, known: &mut KnownUrls, max_tokens: u64) {
+        if self.is_empty() {
+            return;
+        }
+        prompt.tools.clear();
+        let language = prompt.persona.language;
+        let mut results = Vec::new();
+        for consent in &self.0 {
+            let left = max_tokens.saturating_sub(prompt.total_tokens());
+            let share = left / (self.0.len() - results.len()) as u64;
+            let arguments = arguments(consent);
+            let text = match (&consent.answer, sentence(consent, language)) {
+                (Some(answer), None) => {
+                    let answer = ExternalAnswer {
+                        text: answer.text.clone(),
+                        is_cut: answer.is_cut,
+                        is_failure: answer.is_failure,
+                    };
+                    let asked = urls_asked_for(&arguments);
+                    let told = quoted_answer(&answer, &asked, known, share, language);
+                    format!("{}\n{told}", texts::consents::was_called(language))
+                }
+                (_, told) => told.unwrap_or_default(),
+            };
+            let call = ToolCall {
+                id: format!("consent-{}", consent.id),
+                name: consent.tool.to_string(),
+                arguments,
+            };
+            results.push(ToolResult { call, text, lineage: lineage(consent) });
+        }
+        let round = ToolRound { text: String::new(), results, assistant_message: None };
+        prompt.tool_rounds.push(round);
+    }
+}
+
+/// How a call ended, where no model has to tell it.
+fn sentence(consent: &Consent, language: Language) -> Option<String> {
+    let text: fn(Language, &str) -> String = match (consent.state, &consent.answer) {
+        (ConsentState::Answered, Some(_)) => return None,
+        (ConsentState::Answered, None) => texts::consents::answer_gone,
+        (ConsentState::Unknown, _) => texts::consents::unknown,
+        (ConsentState::Refused, _) => texts::consents::refused,
+        // The others are told when they have ended.
+        (
+            ConsentState::Lapsed
+            | ConsentState::Drafted
+            | ConsentState::Open
+            | ConsentState::Allowed
+            | ConsentState::Calling,
+            _,
+        ) => texts::consents::lapsed,
+    };
+    Some(text(language, &consent.tool))
+}
+
+/// Those that were called.
+fn arguments(consent: &Consent) -> Value {
+    let arguments = consent.arguments.as_deref().map(serde_json::from_str::<Value>);
+    arguments.and_then(Result::ok).unwrap_or_default()
+}
+
+/// The messages behind a call: what it answered may repeat them.
+fn lineage(consent: &Consent) -> Lineage {
+    let channel = consent.conversation.channel.clone();
+    let mut messages = consent.lineage.messages.clone();
+    messages.push(MessageRef(channel, consent.message.clone()));
+    messages.dedup();
+    Lineage { messages, ..Lineage::default() }
+}

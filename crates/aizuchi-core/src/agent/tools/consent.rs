@@ -1,0 +1,156 @@
+//! Calls that somebody has to allow: a reply notes them, and makes none of them.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::agent::tools::message_asked_for;
+use crate::chat::{ConversationId, MessageId};
+use crate::context::Context;
+use crate::decision::consent::{Consent, ConsentState, NewConsent, shown_arguments};
+use crate::persona::Language;
+use crate::rules::Mode;
+use crate::store::StoreError;
+use crate::texts;
+
+/// How many calls one reply may ask for.
+const MAX_PER_REPLY: usize = 3;
+/// How many calls of a channel may wait at a time, so that whoever looks after it is not flooded.
+const MAX_WAITING: usize = 10;
+/// The longest arguments as they are shown, in UTF-16 code units: a message of every platform holds them in full.
+const MAX_SHOWN: usize = 1_200;
+
+/// What a reply wants to have called once somebody has allowed it.
+pub struct CallRequests {
+    message: MessageId,
+    is_addressed: bool,
+    lifetime: SignedDuration,
+    /// How many of the channel wait.
+    waiting: usize,
+    /// The tools and arguments of those that wait in the conversation.
+    known: Vec<(Arc<str>, Arc<str>)>,
+    pub wanted: Vec<NewConsent>,
+}
+
+impl Agent {
+    /// Prepares for calls that a reply wants to have allowed. `None`: it may want none, since nobody asked for anything,
+    /// or its own words are still to be approved.
+    pub(super) async fn call_requests(
+        &self,
+        context: &Context,
+        mode: Mode,
+        lifetime: SignedDuration,
+    ) -> Result<Option<CallRequests>, StoreError> {
+        let is_addressed = !context.owed.is_empty();
+        let message = message_asked_for(context);
+        let Some(message) = message.filter(|_| is_addressed || mode != Mode::Propose) else {
+            return Ok(None);
+        };
+        let unsettled = self.command_answers.archive.unsettled_consents().await?;
+        Ok(Some(CallRequests::new(context, message.id.clone(), lifetime, &unsettled)))
+    }
+}
+
+impl CallRequests {
+    fn new(
+        context: &Context,
+        message: MessageId,
+        lifetime: SignedDuration,
+        unsettled: &[Consent],
+    ) -> Self {
+        let ConversationId { workspace, channel, .. } = &context.conversation;
+        let is_here = |consent: &&Consent| {
+            let conversation = &consent.conversation;
+            conversation.workspace == *workspace
+                && conversation.channel == *channel
+                // What was only drafted may never be said.
+                && matches!(consent.state, ConsentState::Open | ConsentState::Allowed)
+        };
+        let waiting: Vec<&Consent> = unsettled.iter().filter(is_here).collect();
+        let here = waiting.iter().filter(|it| it.conversation == context.conversation);
+        let known = here.filter_map(|it| Some((it.tool.clone(), it.arguments.clone()?)));
+        let is_addressed = context.owed.contains(&message);
+        Self {
+            message,
+            is_addressed,
+            lifetime,
+            waiting: waiting.len(),
+            known: known.collect(),
+            wanted: Vec::new(),
+        }
+    }
+
+    /// Notes a call. Returns what the model is told.
+    pub fn note(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+        now: Timestamp,
+        language: Language,
+    ) -> String {
+        let shown: Arc<str> = shown_arguments(arguments).into();
+        if shown.encode_utf16().count() > MAX_SHOWN {
+            return texts::consents::too_long(language, MAX_SHOWN);
+        }
+        let is_same = |(known, with): &(Arc<str>, Arc<str>)| **known == *tool && **with == *shown;
+        if self.known.iter().any(is_same) {
+            return texts::consents::waits_already(language).to_owned();
+        }
+        let count = self.wanted.len();
+        if count >= MAX_PER_REPLY || self.waiting + count >= MAX_WAITING {
+            return texts::consents::too_many(language).to_owned();
+        }
+        self.wanted.push(NewConsent {
+            message: self.message.clone(),
+            is_addressed: self.is_addressed,
+            tool: tool.into(),
+            arguments: shown,
+            made: now,
+            expires: now + self.lifetime,
+        });
+        texts::consents::waits(language).to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn requests() -> CallRequests {
+        CallRequests {
+            message: MessageId::new("m1"),
+            is_addressed: true,
+            lifetime: SignedDuration::from_mins(5),
+            waiting: 1,
+            known: vec![("a__plant".into(), "{}".into())],
+            wanted: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn no_more_is_wanted_than_somebody_can_look_at() {
+        let (mut requests, now) = (requests(), Timestamp::UNIX_EPOCH);
+        let mut note =
+            |tool: &str, arguments: Value| requests.note(tool, &arguments, now, Language::En);
+        let long = json!({ "text": "x".repeat(MAX_SHOWN) });
+        assert_eq!(note("a__plant", long), texts::consents::too_long(Language::En, MAX_SHOWN));
+        let known = note("a__plant", json!({}));
+        assert_eq!(known, texts::consents::waits_already(Language::En));
+        for number in 0..MAX_PER_REPLY + 1 {
+            let told = note("a__plant", json!({ "number": number }));
+            let expected = match number < MAX_PER_REPLY {
+                true => texts::consents::waits(Language::En),
+                false => texts::consents::too_many(Language::En),
+            };
+            assert_eq!(told, expected);
+        }
+        assert_eq!(requests.wanted.len(), MAX_PER_REPLY);
+        let first = &requests.wanted[0];
+        assert_eq!(&*first.arguments, "{\n  \"number\": 0\n}");
+        assert_eq!(first.expires, now + SignedDuration::from_mins(5));
+    }
+}
