@@ -44,6 +44,7 @@ use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::state::StateCache;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{self, Agent};
+use aizuchi_core::allowed_calls::AllowedCalls;
 use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
@@ -96,6 +97,7 @@ pub struct App {
     demo: Arc<Demo>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
     mcp_servers: Option<Arc<McpServers>>,
+    allowed_calls: AllowedCalls,
     /// Where this process listens.
     own_addresses: Vec<SocketAddr>,
     shutdown: CancellationToken,
@@ -234,6 +236,11 @@ impl App {
             seed,
             mcp_servers.clone().map(|servers| servers as Arc<dyn ExternalTools>),
         )?;
+        let allowed_calls = AllowedCalls {
+            inbox: orders_inbox.clone(),
+            archive: store.clone(),
+            tools: mcp_servers.clone().map(|servers| servers as Arc<dyn ExternalTools>),
+        };
         store.put_cursor(page_cursor(address)).await.context("cannot store the page's address")?;
         let link_secret = match config.http.has_sign_in_links() {
             true => Some(random_hex().context("cannot make the key of sign-in links")?),
@@ -369,6 +376,7 @@ impl App {
             demo,
             remotes,
             mcp_servers,
+            allowed_calls,
             own_addresses: own_addresses.into_iter().flatten().collect(),
             shutdown,
         })
@@ -414,6 +422,7 @@ impl App {
             demo,
             remotes,
             mcp_servers,
+            allowed_calls,
             pages,
             health,
             own_addresses,
@@ -468,6 +477,10 @@ impl App {
             let servers_stop = shutdown.clone();
             tasks.spawn(async move { ("MCP servers".to_owned(), servers.run(servers_stop).await) });
         }
+        let calls_stop = shutdown.clone();
+        tasks.spawn(
+            async move { ("allowed calls".to_owned(), allowed_calls.run(calls_stop).await) },
+        );
         // They only look: they neither delay the start nor end anything.
         let mut looks = JoinSet::new();
         let looking = models.clone();
@@ -572,6 +585,7 @@ pub fn build_agent(
             zone: config.time_zone_or(TimeZone::system()),
             web: config.web_tools().context("cannot prepare the web tools")?,
             external: external_tools,
+            consent_lifetime: config.tools.mcp.consent_lifetime(),
         }),
         settings: agent::AgentSettings {
             rulebook,
@@ -585,7 +599,6 @@ pub fn build_agent(
     if config.is_bilingual() {
         let language = other_language(persona.language);
         let prompts = load_prompts_in(config, language)?;
-            consent_lifetime: config.tools.mcp.consent_lifetime(),
         agent.translation = Some(Box::new(agent.in_language(language, prompts)));
     }
     agent.demo = Some(Box::new(agent.for_demo(load_prompts_in(config, persona.language)?)));

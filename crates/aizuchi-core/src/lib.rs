@@ -44,6 +44,7 @@ pub mod external_tools;
 // Judge, reply and post, and what drives them.
 pub mod agent;
 pub mod runner;
+pub mod allowed_calls;
 pub mod retention;
 pub mod scheduled_backup;
 pub mod learner;

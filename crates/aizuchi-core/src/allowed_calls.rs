@@ -1,0 +1,239 @@
+//! Makes the calls that somebody has allowed, each at most once, and sees to it that whoever asked hears what became of them. A
+//! call is claimed in the store before it is made: after a crash in between nobody knows whether it was, and it is not made
+//! again.
+
+use std::sync::Arc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::decision::consent::{CallAnswer, Consent, ConsentState, ConsentStep, LapseReason};
+use crate::external_tools::{ExternalTool, ExternalTools, ReplyPlace};
+use crate::inbox::Inbox;
+use crate::memory::Lineage;
+use crate::store::{Archive, Order, StoreError};
+
+/// How much longer than a tool's own limit a call is waited for before its outcome counts as unknown.
+const MARGIN: SignedDuration = SignedDuration::from_secs(15);
+/// How long changes are collected before they are looked at.
+const PAUSE: SignedDuration = SignedDuration::from_millis(300);
+/// How often it looks without a change: whether time is over, or a server can be reached again.
+const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+/// How long calls that are being made may take when the process ends.
+const STOP_LIMIT: SignedDuration = SignedDuration::from_secs(5);
+/// How long to wait before an answer is stored again, if the store is busy.
+const RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
+
+pub struct AllowedCalls {
+    pub inbox: Arc<Inbox>,
+    pub archive: Arc<dyn Archive>,
+    /// What the operator lends.
+    pub tools: Option<Arc<dyn ExternalTools>>,
+}
+
+/// A call that is claimed: nobody else makes it.
+pub struct ClaimedCall {
+    consent: Consent,
+    tools: Arc<dyn ExternalTools>,
+    /// When it has ended.
+    until: Timestamp,
+}
+
+impl AllowedCalls {
+    /// Makes calls until `shutdown`.
+    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
+        let clock = &self.inbox.clock;
+        let mut revisions = self.inbox.store.revisions();
+        let mut calls = FuturesUnordered::new();
+        loop {
+            revisions.mark_unchanged();
+            for call in self.look().await {
+                calls.push(self.make(call));
+            }
+            let check_at = clock.now() + CHECK_INTERVAL;
+            tokio::select! {
+                () = shutdown.cancelled() => break,
+                Some(()) = calls.next() => {}
+                changed = revisions.changed() => match changed {
+                    Ok(()) => clock.sleep_until(clock.now() + PAUSE).await,
+                    Err(_) => break,
+                },
+                () = clock.sleep_until(check_at) => {}
+            }
+        }
+        // What has no answer by then is told as unknown after the next start.
+        let _ = clock.timeout(STOP_LIMIT, async { while calls.next().await.is_some() {} }).await;
+        Ok(())
+    }
+
+    /// Takes each call as far as it can be taken now. Returns those that are to be made.
+    pub async fn look(&self) -> Vec<ClaimedCall> {
+        let unsettled = match self.archive.unsettled_consents().await {
+            Ok(unsettled) => unsettled,
+            Err(error) => {
+                warn!(%error, "the calls that wait to be allowed could not be read");
+                return Vec::new();
+            }
+        };
+        let mut claimed = Vec::new();
+        for consent in unsettled {
+            let (id, tool) = (consent.id, consent.tool.clone());
+            match self.look_at(consent).await {
+                Ok(call) => claimed.extend(call),
+                // Somebody was faster.
+                Err(StoreError::Refused(_)) => {}
+                Err(error) => warn!(%id, tool = &*tool, %error, "a call could not be looked after"),
+            }
+        }
+        claimed
+    }
+
+    /// Makes a claimed call, and stores what came of it.
+    pub async fn make(&self, call: ClaimedCall) {
+        let ClaimedCall { consent, tools, until } = call;
+        let clock = &self.inbox.clock;
+        let left = (until - MARGIN).duration_since(clock.now());
+        let answer = match arguments(&consent) {
+            // Not after the process was suspended for so long that this counts as unknown.
+            Some(arguments) if left.is_positive() => {
+                let called = tools.call(&consent.tool, arguments);
+                clock.timeout(left, called).await.ok().and_then(Result::ok)
+            }
+            Some(_) | None => None,
+        };
+        let (id, tool) = (consent.id, consent.tool.clone());
+        let channel = consent.conversation.channel.clone();
+        info!(%id, tool = &*tool, %channel, has_answer = answer.is_some(), "made an allowed call");
+        let answer = answer.map(|answer| CallAnswer {
+            // No database keeps it in a text.
+            text: answer.text.replace('\0', ""),
+            is_cut: answer.is_cut,
+            is_failure: answer.is_failure,
+        });
+        while let Err(error) = self.step(&consent, ConsentStep::End(answer.clone())).await {
+            let is_busy = matches!(error, StoreError::Busy(_));
+            if !is_busy || clock.now() >= until {
+                warn!(%id, tool = &*tool, %error, "what came of an allowed call is not stored");
+                return;
+            }
+            clock.sleep_until(clock.now() + RETRY_INTERVAL).await;
+        }
+    }
+
+    async fn look_at(&self, consent: Consent) -> Result<Option<ClaimedCall>, StoreError> {
+        let now = self.inbox.clock.now();
+        match consent.state {
+            ConsentState::Drafted => {
+                if consent.clone().at(now).state == ConsentState::Lapsed {
+                    let lapse = ConsentStep::Lapse(LapseReason::Unwanted);
+                    self.step(&consent, lapse).await?;
+                }
+                Ok(None)
+            }
+            ConsentState::Open | ConsentState::Allowed => self.look_at_waiting(consent, now).await,
+            ConsentState::Calling => {
+                if consent.until.is_none_or(|until| until <= now) {
+                    self.step(&consent, ConsentStep::End(None)).await?;
+                }
+                Ok(None)
+            }
+            ConsentState::Answered
+            | ConsentState::Unknown
+            | ConsentState::Refused
+            | ConsentState::Lapsed => {
+                self.step(&consent, ConsentStep::Owe).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Claims a call that is allowed and can be made. One that cannot be made any more lapses.
+    async fn look_at_waiting(
+        &self,
+        consent: Consent,
+        now: Timestamp,
+    ) -> Result<Option<ClaimedCall>, StoreError> {
+        if let Some(reason) = self.lapse_reason(&consent, now).await? {
+            self.step(&consent, ConsentStep::Lapse(reason)).await?;
+            return Ok(None);
+        }
+        let (Some(tools), ConsentState::Allowed) = (&self.tools, consent.state) else {
+            return Ok(None);
+        };
+        // A server that cannot be reached may come back.
+        let Some(tool) = self.offered(&**tools, &consent) else { return Ok(None) };
+        let until = now + tool.time_limit + MARGIN;
+        self.step(&consent, ConsentStep::Begin { until }).await?;
+        Ok(Some(ClaimedCall { consent, tools: tools.clone(), until }))
+    }
+
+    async fn lapse_reason(
+        &self,
+        consent: &Consent,
+        now: Timestamp,
+    ) -> Result<Option<LapseReason>, StoreError> {
+        if self.is_silenced(consent, now).await? {
+            return Ok(Some(LapseReason::Unwanted));
+        }
+        let is_over = consent.clone().at(now).state == ConsentState::Lapsed;
+        let is_too_late =
+            is_over || !self.is_lent(consent) || self.has_source_changed(consent).await?;
+        Ok(is_too_late.then_some(LapseReason::TooLate))
+    }
+
+    /// Whether nothing may be said in its channel.
+    async fn is_silenced(&self, consent: &Consent, now: Timestamp) -> Result<bool, StoreError> {
+        let (workspace, channel) = (&consent.conversation.workspace, &consent.conversation.channel);
+        if self.inbox.channel_cache.mode(workspace, channel).is_silent() {
+            return Ok(true);
+        }
+        let orders = self.inbox.store.orders(workspace).await?;
+        Ok(orders.workspace_mute(now).or_else(|| orders.channel_mute(channel, now)).is_some())
+    }
+
+    /// Whether a message behind the arguments was changed or withheld, or a standing order withdrawn.
+    async fn has_source_changed(&self, consent: &Consent) -> Result<bool, StoreError> {
+        // Memories are made anew all the time.
+        let lineage = Lineage { memories: Vec::new(), ..consent.lineage.clone() };
+        let (conversation, seen) = (&consent.conversation, consent.seen_revision);
+        self.inbox.store.has_changed_since(conversation, seen, &lineage).await
+    }
+
+    /// Whether the tool is still lent to replies there, by the operator and by the channel's rules.
+    fn is_lent(&self, consent: &Consent) -> bool {
+        let Some(tools) = &self.tools else { return false };
+        self.in_place(consent, |place| {
+            let rulebook = self.inbox.channel_cache.rulebook();
+            let rules = rulebook.channel_rules(place.channel, place.channel_name, place.visibility);
+            rules.tools.allows(&consent.tool) && tools.is_lent(&consent.tool, place)
+        })
+    }
+
+    /// The tool, if it can be called now.
+    fn offered(&self, tools: &dyn ExternalTools, consent: &Consent) -> Option<ExternalTool> {
+        self.in_place(consent, |place| {
+            tools.offered(place).into_iter().find(|tool| tool.name == consent.tool)
+        })
+    }
+
+    fn in_place<T>(&self, consent: &Consent, look: impl FnOnce(ReplyPlace<'_>) -> T) -> T {
+        let (workspace, channel) = (&consent.conversation.workspace, &consent.conversation.channel);
+        let cache = &self.inbox.channel_cache;
+        let name = cache.channel_name(workspace, channel).unwrap_or_default();
+        let visibility = cache.visibility(workspace, channel);
+        look(ReplyPlace { channel, channel_name: &name, visibility })
+    }
+
+    async fn step(&self, consent: &Consent, step: ConsentStep) -> Result<(), StoreError> {
+        let (workspace, id) = (consent.conversation.workspace.clone(), consent.id);
+        self.inbox.apply_order(Order::TakeConsentStep { workspace, id, step }).await
+    }
+}
+
+/// Those that were shown.
+fn arguments(consent: &Consent) -> Option<Map<String, Value>> {
+    serde_json::from_str(consent.arguments.as_deref()?).ok()
+}
