@@ -18,9 +18,10 @@ use crate::json::{id_str, non_empty_str};
 use crate::post::{nonce, post_error};
 use crate::text::write::{MentionLookup, to_discord_markdown};
 use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
-use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::platform::PlatformError;
-use aizuchi_core::platform::keeper::{Click, KeeperButton, KeeperChat, Question, QuestionPlace};
+use aizuchi_core::platform::keeper::{
+    Click, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
+};
 
 /// Discord's numbers of components, and of a button's style.
 const ACTION_ROW: u8 = 1;
@@ -45,7 +46,7 @@ impl KeeperChat for DiscordPlatform {
         let opening = ApiRequest::post("/users/@me/channels", recipient);
         let opened = self.call(&opening).await.map_err(post_error)?;
         let channel = self.answered_id(&opening, &opened["id"])?;
-        let key = format!("{}-proposal-{}", question.workspace, question.proposal);
+        let key = format!("{}-proposal-{}", question.workspace, question.subject.key());
         let mut body = message(&question_text(question), &question_buttons(question));
         body["nonce"] = json!(nonce(&key));
         body["enforce_nonce"] = json!(true);
@@ -103,10 +104,10 @@ fn parse_click(interaction: &Value) -> Option<Click> {
         id_str(&interaction["user"]["id"]).or(id_str(&interaction["member"]["user"]["id"]))?;
     let id = non_empty_str(&interaction["data"]["custom_id"])?.strip_prefix(QUESTION_PREFIX)?;
     let (button, rest) = id.split_once('/')?;
-    let (proposal, workspace) = rest.split_once('/')?;
+    let (key, workspace) = rest.split_once('/')?;
     Some(Click {
         workspace: WorkspaceId::new(workspace),
-        proposal: ProposalId(proposal.parse().ok()?),
+        subject: QuestionSubject::parse(key)?,
         user: UserId::new(user),
         button: KeeperButton::parse(button)?,
     })
@@ -129,9 +130,9 @@ fn question_text(question: &Question) -> String {
 }
 
 fn question_buttons(question: &Question) -> Vec<Value> {
-    let (workspace, proposal) = (&question.workspace, question.proposal);
+    let (workspace, key) = (&question.workspace, question.subject.key());
     let buttons = question.buttons.iter().map(|(button, words)| {
-        let id = format!("{QUESTION_PREFIX}{}/{proposal}/{workspace}", button.name());
+        let id = format!("{QUESTION_PREFIX}{}/{key}/{workspace}", button.name());
         json!({ "type": BUTTON, "style": SECONDARY, "label": words, "custom_id": id })
     });
     buttons.collect()
@@ -141,15 +142,17 @@ fn question_buttons(question: &Question) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::from_discord::message::parse_message;
+    use aizuchi_core::decision::consent::ConsentId;
+    use aizuchi_core::decision::proposal::ProposalId;
 
     fn question() -> Question {
         Question {
             workspace: WorkspaceId::new("discord:1"),
-            proposal: ProposalId(7),
+            subject: QuestionSubject::Proposal(ProposalId(7)),
             heading: "In #tea I’d say:".to_owned(),
             draft: "Ask again.".to_owned(),
             note: "Why: nobody answers".to_owned(),
-            buttons: KeeperButton::ALL.map(|button| (button, "Words")),
+            buttons: KeeperButton::ALL.map(|button| (button, "Words")).into(),
         }
     }
 
@@ -160,7 +163,8 @@ mod tests {
             assert!(custom_id.as_str().unwrap().len() <= 100, "{custom_id}");
             let interaction = json!({ "user": { "id": "5" }, "data": { "custom_id": custom_id } });
             let (workspace, user) = (WorkspaceId::new("discord:1"), UserId::new("5"));
-            let click = Click { workspace, proposal: ProposalId(7), user, button };
+            let subject = QuestionSubject::Proposal(ProposalId(7));
+            let click = Click { workspace, subject, user, button };
             assert_eq!(parse_click(&interaction), Some(click));
         }
         for custom_id in ["", "other", "aizuchi/settled", "aizuchi/say/x/w", "aizuchi/edit/7/w"] {
@@ -168,6 +172,23 @@ mod tests {
             assert_eq!(parse_click(&interaction), None, "{custom_id}");
         }
         assert_eq!(parse_click(&json!([])), None);
+    }
+
+    /// Nothing in the arguments of a call can leave their block, and they are shown in full.
+    #[test]
+    fn arguments_are_shown_as_code() {
+        let shown =
+            format!("{{\n  \"text\": \"*a* \\u0060\\u0060\\u0060 {}\"\n}}", "花".repeat(1_160));
+        let call = Question {
+            subject: QuestionSubject::Call(ConsentId(8)),
+            draft: format!("```\n{shown}\n```"),
+            ..question()
+        };
+        let text = question_text(&call);
+        assert!(text.contains(&format!("```\n{shown}\n```")), "{text}");
+        assert!(text.ends_with("nobody answers"), "{text}");
+        let custom_id = &question_buttons(&call)[3]["custom_id"];
+        assert_eq!(custom_id, "aizuchi/allow_once/call-8/discord:1");
     }
 
     #[test]

@@ -9,10 +9,11 @@ use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post::post_error;
 use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
-use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::PlatformError;
-use aizuchi_core::platform::keeper::{Click, KeeperButton, KeeperChat, Question, QuestionPlace};
+use aizuchi_core::platform::keeper::{
+    Click, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
+};
 
 /// The `block_id` of the buttons.
 const ANSWER_BLOCK: &str = "aizuchi_answer";
@@ -72,7 +73,7 @@ fn parse_click(workspace: &WorkspaceId, payload: &Value) -> Option<Click> {
     }
     Some(Click {
         workspace: workspace.clone(),
-        proposal: ProposalId(non_empty_str(&action["value"])?.parse().ok()?),
+        subject: QuestionSubject::parse(non_empty_str(&action["value"])?)?,
         user: UserId::new(parse_id(&payload["user"]["id"])?),
         button: KeeperButton::parse(non_empty_str(&action["action_id"])?)?,
     })
@@ -92,10 +93,10 @@ fn message(channel: &str, text: &str, blocks: &Value) -> Vec<(&'static str, Stri
 }
 
 fn question_blocks(question: &Question) -> Value {
-    let proposal = question.proposal.to_string();
+    let key = question.subject.key();
     let buttons = question.buttons.iter().map(|(button, words)| {
         let text = json!({ "type": "plain_text", "text": words });
-        json!({ "type": "button", "action_id": button.name(), "text": text, "value": proposal })
+        json!({ "type": "button", "action_id": button.name(), "text": text, "value": key })
     });
     let divider = json!({ "type": "divider" });
     let mut blocks = to_sections(&question.heading);
@@ -128,15 +129,17 @@ fn to_sections(text: &str) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::from_slack::{SlackEvent, parse_event};
+    use aizuchi_core::decision::consent::ConsentId;
+    use aizuchi_core::decision::proposal::ProposalId;
 
     fn question() -> Question {
         Question {
             workspace: WorkspaceId::new("T1"),
-            proposal: ProposalId(7),
+            subject: QuestionSubject::Proposal(ProposalId(7)),
             heading: "In #tea I’d say:".to_owned(),
             draft: "Ask **again**.".to_owned(),
             note: "Why: nobody answers".to_owned(),
-            buttons: KeeperButton::ALL.map(|button| (button, "Words")),
+            buttons: KeeperButton::ALL.map(|button| (button, "Words")).into(),
         }
     }
 
@@ -153,7 +156,8 @@ mod tests {
             let payload =
                 json!({ "type": "block_actions", "user": { "id": "U1" }, "actions": [action] });
             let (workspace, user) = (WorkspaceId::new("T1"), UserId::new("U1"));
-            let click = Click { workspace, proposal: ProposalId(7), user, button };
+            let subject = QuestionSubject::Proposal(ProposalId(7));
+            let click = Click { workspace, subject, user, button };
             assert_eq!(parse_click(&click.workspace, &payload), Some(click.clone()));
         }
         for payload in [
@@ -166,6 +170,21 @@ mod tests {
         ] {
             assert_eq!(parse_click(&WorkspaceId::new("T1"), &payload), None, "{payload}");
         }
+    }
+
+    /// Nothing in the arguments of a call can leave their block, or become a mention.
+    #[test]
+    fn arguments_are_shown_as_code() {
+        let shown = "{\n  \"text\": \"*roses* \\u003c!here\\u003e \\u0060\\u0060\\u0060\"\n}";
+        let call = Question {
+            subject: QuestionSubject::Call(ConsentId(8)),
+            draft: format!("```\n{shown}\n```"),
+            ..question()
+        };
+        let blocks = question_blocks(&call);
+        assert_eq!(blocks[2]["text"]["text"], format!("```\n{shown}\n```"));
+        let answer = blocks.as_array().unwrap().last().unwrap();
+        assert_eq!(answer["elements"][3]["value"], "call-8");
     }
 
     #[test]

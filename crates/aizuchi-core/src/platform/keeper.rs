@@ -1,24 +1,29 @@
 //! Asks whoever looks after a channel, in a private chat with buttons, whether to say what the persona would say there
-//! unasked. When somebody has decided, or the moment has passed, the question is replaced by what became of it.
+//! unasked, and whether a tool that may write is to be called. When somebody has decided, or the moment has passed, the
+//! question is replaced by what became of it.
+
+mod matter;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tracing::warn;
 
 use crate::chat::{ChannelId, Cursor, MessageId, UserId, WorkspaceId};
-use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
+use crate::decision::consent::{ConsentChoice, ConsentId, ConsentStep};
+use crate::decision::proposal::{ProposalChoice, ProposalId};
 use crate::inbox::Inbox;
 use crate::memory::asker;
 use crate::persona::Language;
 use crate::platform::PlatformError;
+use crate::platform::keeper::matter::{Matter, MatterKind};
 use crate::store::refusal_reason::RefusalReason;
-use crate::store::{Archive, Cursors, Order, ProposalQuery, StoreError};
+use crate::store::{Archive, ConsentQuery, Cursors, Order, ProposalQuery, StoreError};
 use crate::texts;
 
 /// A platform that can ask a user something in a private chat.
@@ -41,14 +46,38 @@ pub trait KeeperChat: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     pub workspace: WorkspaceId,
-    pub proposal: ProposalId,
+    pub subject: QuestionSubject,
     pub heading: String,
-    /// What it would say, as models write: in Markdown.
+    /// What it would say or send, as models write: in Markdown.
     pub draft: String,
     /// Why, and what the buttons cannot do.
     pub note: String,
     /// Each with its words.
-    pub buttons: [(KeeperButton, &'static str); 3],
+    pub buttons: Vec<(KeeperButton, &'static str)>,
+}
+
+/// What a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionSubject {
+    Proposal(ProposalId),
+    Call(ConsentId),
+}
+
+impl QuestionSubject {
+    /// Its name, by which the platform says which question was answered.
+    pub fn key(self) -> String {
+        match self {
+            QuestionSubject::Proposal(id) => id.to_string(),
+            QuestionSubject::Call(id) => format!("call-{id}"),
+        }
+    }
+
+    pub fn parse(key: &str) -> Option<Self> {
+        match key.strip_prefix("call-") {
+            Some(id) => Some(QuestionSubject::Call(ConsentId(id.parse().ok()?))),
+            None => Some(QuestionSubject::Proposal(ProposalId(key.parse().ok()?))),
+        }
+    }
 }
 
 /// Where a question stands: a message of a private chat.
@@ -65,10 +94,24 @@ pub enum KeeperButton {
     Say,
     NotNow,
     Never,
+    AllowOnce,
+    Refuse,
+}
+
+/// What a button wants.
+enum Choice {
+    Proposal(ProposalChoice),
+    Call(ConsentChoice),
 }
 
 impl KeeperButton {
-    pub const ALL: [Self; 3] = [KeeperButton::Say, KeeperButton::NotNow, KeeperButton::Never];
+    pub const ALL: [Self; 5] = [
+        KeeperButton::Say,
+        KeeperButton::NotNow,
+        KeeperButton::Never,
+        KeeperButton::AllowOnce,
+        KeeperButton::Refuse,
+    ];
 
     /// Its name, by which the platform says which one was clicked.
     pub fn name(self) -> &'static str {
@@ -84,14 +127,18 @@ impl KeeperButton {
             KeeperButton::Say => texts::console::say_it(language),
             KeeperButton::NotNow => texts::console::not_now(language),
             KeeperButton::Never => texts::console::never_like_this(language),
+            KeeperButton::AllowOnce => texts::consents::allow_once(language),
+            KeeperButton::Refuse => texts::consents::refuse(language),
         }
     }
 
-    fn choice(self) -> ProposalChoice {
+    fn choice(self) -> Choice {
         match self {
-            KeeperButton::Say => ProposalChoice::SayIt,
-            KeeperButton::NotNow => ProposalChoice::NotNow,
-            KeeperButton::Never => ProposalChoice::NeverLikeThis,
+            KeeperButton::Say => Choice::Proposal(ProposalChoice::SayIt),
+            KeeperButton::NotNow => Choice::Proposal(ProposalChoice::NotNow),
+            KeeperButton::Never => Choice::Proposal(ProposalChoice::NeverLikeThis),
+            KeeperButton::AllowOnce => Choice::Call(ConsentChoice::AllowOnce),
+            KeeperButton::Refuse => Choice::Call(ConsentChoice::Refuse),
         }
     }
 }
@@ -100,7 +147,7 @@ impl KeeperButton {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Click {
     pub workspace: WorkspaceId,
-    pub proposal: ProposalId,
+    pub subject: QuestionSubject,
     pub user: UserId,
     pub button: KeeperButton,
 }
@@ -113,20 +160,14 @@ pub struct Keepers {
     pub language: Language,
 }
 
-/// Where the questions of a workspace are kept, beside what the platform has been read.
-const STREAM: &str = "proposals";
-/// How many of the newest proposals are looked at.
+/// How many of the newest matters are looked at.
 const PAGE: usize = 50;
-/// How much of a draft is shown, in characters.
-const MAX_SHOWN: usize = 1_200;
-/// How much of a reason is shown, in characters.
-const MAX_REASON: usize = 300;
 /// How long changes are collected before they are looked at.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// How often it looks without a change: whether the time of a question is over, or the platform can be reached again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// What has been asked in a workspace.
+/// What has been asked in a workspace about matters of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct QuestionRecord {
     /// Up to this proposal, all have been asked about.
@@ -137,17 +178,20 @@ struct QuestionRecord {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct AskedQuestion {
-    proposal: ProposalId,
+    /// The number of the proposal or the call.
+    #[serde(rename = "proposal")]
+    id: i64,
     /// The channel that it is about.
     about: ChannelId,
-    place: QuestionPlace,
-    /// What its text says of the proposal.
-    told: ProposalState,
+    /// `None`: the platform refuses to ask.
+    place: Option<QuestionPlace>,
+    /// The state that its text tells.
+    told: String,
 }
 
 /// What has been asked in each workspace, as far as it was looked up.
 #[derive(Debug, Default)]
-pub struct QuestionRecords(HashMap<WorkspaceId, QuestionRecord>);
+pub struct QuestionRecords(HashMap<(WorkspaceId, MatterKind), QuestionRecord>);
 
 impl Keepers {
     /// Asks about new proposals and settles the others. Ends with the store.
@@ -180,9 +224,11 @@ impl Keepers {
     pub async fn look(&self, chat: &dyn KeeperChat, records: &mut QuestionRecords) -> bool {
         let mut is_done = true;
         for workspace in chat.workspaces() {
-            if let Err(error) = self.look_at(chat, &workspace, records).await {
-                warn!(%workspace, %error, "the keepers could not be asked; trying again");
-                is_done = false;
+            for kind in MatterKind::ALL {
+                if let Err(error) = self.look_at(chat, (&workspace, kind), records).await {
+                    warn!(%workspace, %error, "the keepers could not be asked; trying again");
+                    is_done = false;
+                }
             }
         }
         is_done
@@ -190,44 +236,85 @@ impl Keepers {
 
     /// Decides as somebody clicked. Returns what to tell them, unless their question will.
     pub async fn answer(&self, click: Click) -> Option<&'static str> {
-        let (workspace, proposal) = (click.workspace.clone(), click.proposal);
+        let (workspace, subject) = (click.workspace.clone(), click.subject);
         match self.try_answer(click).await {
             Ok(told) => told,
             Err(error) => {
-                warn!(%workspace, %proposal, %error, "the answer of a keeper could not be stored");
+                let key = subject.key();
+                warn!(%workspace, key, %error, "the answer of a keeper could not be stored");
                 Some(texts::commands::failed(self.language))
             }
         }
     }
 
     async fn try_answer(&self, click: Click) -> Result<Option<&'static str>, StoreError> {
-        let Click { workspace, proposal: id, user, button } = click;
         let now = self.inbox.clock.now();
-        let before = Some(ProposalId(id.0.saturating_add(1)));
-        let query = ProposalQuery { workspace: Some(workspace.clone()), before, limit: 1 };
-        let newest = self.archive.proposals(&query, now).await?.pop();
-        let Some(found) = newest.filter(|proposal| proposal.id == id) else {
-            return Ok(Some(texts::keeper::too_late(self.language)));
+        let by = asker::sign(&click.user, now).into();
+        let Some((channel, order)) = self.order(&click, by, now).await? else {
+            return Ok(Some(self.too_late(click.subject)));
         };
-        let channel = &found.conversation.channel;
-        if self.inbox.channel_cache.keeper(&workspace, channel).as_ref() != Some(&user) {
+        let keeper = self.inbox.channel_cache.keeper(&click.workspace, &channel);
+        if keeper.as_ref() != Some(&click.user) {
             return Ok(Some(texts::keeper::not_keeper(self.language)));
         }
-        let by = asker::sign(&user, now).into();
-        let order = Order::DecideProposal { workspace, id, choice: button.choice(), by };
         match self.inbox.apply_order(order).await {
             Ok(()) => Ok(None),
-            Err(StoreError::Refused(RefusalReason::ProposalDecided)) => {
-                Ok(Some(texts::keeper::already_decided(self.language)))
-            }
+            Err(StoreError::Refused(
+                RefusalReason::ProposalDecided | RefusalReason::ConsentDecided,
+            )) => Ok(Some(texts::keeper::already_decided(self.language))),
             Err(StoreError::Refused(RefusalReason::ProposalBlocked)) => {
                 Ok(Some(texts::keeper::busy(self.language)))
             }
             Err(StoreError::Refused(
-                RefusalReason::ProposalLapsed | RefusalReason::ProposalGone,
-            )) => Ok(Some(texts::keeper::too_late(self.language))),
+                RefusalReason::ProposalLapsed
+                | RefusalReason::ProposalGone
+                | RefusalReason::ConsentLapsed
+                | RefusalReason::ConsentGone,
+            )) => Ok(Some(self.too_late(click.subject))),
             Err(error) => Err(error),
         }
+    }
+
+    fn too_late(&self, subject: QuestionSubject) -> &'static str {
+        match subject {
+            QuestionSubject::Proposal(_) => texts::keeper::too_late(self.language),
+            QuestionSubject::Call(_) => texts::consents::too_late(self.language),
+        }
+    }
+
+    /// What a click orders, and the channel that it is about. `None` if there is nothing of the kind.
+    async fn order(
+        &self,
+        click: &Click,
+        by: Arc<str>,
+        now: Timestamp,
+    ) -> Result<Option<(ChannelId, Order)>, StoreError> {
+        let workspace = click.workspace.clone();
+        let of_workspace = Some(workspace.clone());
+        Ok(match (click.subject, click.button.choice()) {
+            (QuestionSubject::Proposal(id), Choice::Proposal(choice)) => {
+                let before = Some(ProposalId(id.0.saturating_add(1)));
+                let query = ProposalQuery { workspace: of_workspace, before, limit: 1 };
+                let newest = self.archive.proposals(&query, now).await?.pop();
+                newest.filter(|found| found.id == id).map(|found| {
+                    let order = Order::DecideProposal { workspace, id, choice, by };
+                    (found.conversation.channel, order)
+                })
+            }
+            (QuestionSubject::Call(id), Choice::Call(choice)) => {
+                let before = Some(ConsentId(id.0.saturating_add(1)));
+                let (workspace_of, decision) = (of_workspace, None);
+                let query = ConsentQuery { workspace: workspace_of, decision, before, limit: 1 };
+                let newest = self.archive.consents(&query, now).await?.pop();
+                newest.filter(|found| found.id == id).map(|found| {
+                    let step = ConsentStep::Decide(choice, by.clone());
+                    let order = Order::TakeConsentStep { workspace, id, step };
+                    (found.conversation.channel, order.signed(by))
+                })
+            }
+            (QuestionSubject::Proposal(_), Choice::Call(_))
+            | (QuestionSubject::Call(_), Choice::Proposal(_)) => None,
+        })
     }
 
     fn has_keepers(&self) -> bool {
@@ -237,42 +324,40 @@ impl Keepers {
     async fn look_at(
         &self,
         chat: &dyn KeeperChat,
-        workspace: &WorkspaceId,
+        (workspace, kind): (&WorkspaceId, MatterKind),
         records: &mut QuestionRecords,
     ) -> Result<(), StoreError> {
-        let record = match records.0.entry(workspace.clone()) {
+        let place = (workspace, kind);
+        let record = match records.0.entry((workspace.clone(), kind)) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(self.stored_record(workspace).await?),
+            Entry::Vacant(unknown) => unknown.insert(self.stored_record(place).await?),
         };
         if record.asked.is_empty() && !self.has_keepers() {
             return Ok(());
         }
-        let query = ProposalQuery { workspace: Some(workspace.clone()), before: None, limit: PAGE };
-        let mut proposals = self.archive.proposals(&query, self.inbox.clock.now()).await?;
-        proposals.reverse();
-        self.settle(chat, workspace, record, &proposals).await?;
-        self.ask(chat, workspace, record, &proposals).await
+        let matters = self.matters(place, PAGE).await?;
+        self.settle(chat, place, record, &matters).await?;
+        self.ask(chat, place, record, &matters).await
     }
 
     /// Replaces the questions whose answer is known.
     async fn settle(
         &self,
         chat: &dyn KeeperChat,
-        workspace: &WorkspaceId,
+        (workspace, kind): (&WorkspaceId, MatterKind),
         record: &mut QuestionRecord,
-        proposals: &[Proposal],
+        matters: &[Matter],
     ) -> Result<(), StoreError> {
-        let now = self.inbox.clock.now();
         let before = record.clone();
         record.asked.clear();
         for asked in &before.asked {
-            let proposal = proposals.iter().find(|proposal| proposal.id == asked.proposal);
-            let state = proposal.map_or(ProposalState::Lapsed, |proposal| proposal.state);
-            if state != asked.told {
-                let what = texts::console::proposal_state(self.language, state);
-                let place = self.place_name(workspace, &asked.about);
-                let text = texts::keeper::decided(self.language, &place, what);
-                match chat.settle(&asked.place, &text).await {
+            let matter = matters.iter().find(|matter| matter.id == asked.id);
+            let gone = kind.gone(self.language);
+            let (state, what) = matter.map_or(gone, |matter| (matter.state, matter.what));
+            if let (Some(place), true) = (&asked.place, *state != *asked.told) {
+                let about = self.place_name(workspace, &asked.about);
+                let text = texts::keeper::decided(self.language, &about, what);
+                match chat.settle(place, &text).await {
                     Ok(()) => {}
                     Err(PlatformError::Refused(why)) => {
                         warn!(%workspace, why, "what a keeper was asked cannot be replaced");
@@ -284,15 +369,12 @@ impl Keepers {
                     }
                 }
             }
-            // What was approved may lapse before it is said.
-            let may_change = state == ProposalState::Open
-                || proposal.is_some_and(|it| it.state.is_approved() && now < it.expires);
-            if may_change {
-                record.asked.push(AskedQuestion { told: state, ..asked.clone() });
+            if matter.is_some_and(|matter| matter.may_change) {
+                record.asked.push(AskedQuestion { told: state.to_owned(), ..asked.clone() });
             }
         }
         if *record != before {
-            self.put_record(workspace, record).await?;
+            self.put_record((workspace, kind), record).await?;
         }
         Ok(())
     }
@@ -301,59 +383,35 @@ impl Keepers {
     async fn ask(
         &self,
         chat: &dyn KeeperChat,
-        workspace: &WorkspaceId,
+        (workspace, kind): (&WorkspaceId, MatterKind),
         record: &mut QuestionRecord,
-        proposals: &[Proposal],
+        matters: &[Matter],
     ) -> Result<(), StoreError> {
-        let newest = record.newest;
-        for proposal in proposals.iter().filter(|proposal| proposal.id.0 > newest) {
-            let about = &proposal.conversation.channel;
-            if let Some(draft) = &proposal.text
-                && let Some(keeper) = self.inbox.channel_cache.keeper(workspace, about)
+        for matter in matters.iter().filter(|matter| matter.is_new(kind, record)) {
+            if let Some(open) = &matter.open
+                && let Some(keeper) = self.inbox.channel_cache.keeper(workspace, &matter.about)
             {
-                let question = self.question(workspace, proposal, draft);
-                match chat.ask(&keeper, &question).await {
-                    Ok(place) => record.asked.push(AskedQuestion {
-                        proposal: proposal.id,
-                        about: about.clone(),
-                        place,
-                        told: ProposalState::Open,
-                    }),
+                let (about, question) = (&matter.about, self.question(workspace, open).await?);
+                let place = match chat.ask(&keeper, &question).await {
+                    Ok(place) => Some(place),
                     Err(PlatformError::Refused(why)) => {
                         warn!(%workspace, channel = %about, why, "a keeper cannot be asked");
+                        None
                     }
                     Err(error) => {
                         warn!(%workspace, channel = %about, %error, "a keeper could not be asked");
                         return Ok(());
                     }
-                }
-                record.newest = proposal.id.0;
-                self.put_record(workspace, record).await?;
+                };
+                let told = matter.state.to_owned();
+                let about = about.clone();
+                record.asked.push(AskedQuestion { id: matter.id, about, place, told });
+                record.newest = record.newest.max(matter.id);
+                self.put_record((workspace, kind), record).await?;
             }
-            record.newest = proposal.id.0;
+            record.newest = record.newest.max(matter.id);
         }
         Ok(())
-    }
-
-    fn question(&self, workspace: &WorkspaceId, proposal: &Proposal, draft: &str) -> Question {
-        let language = self.language;
-        let (shown, is_cut) = shorten(draft, MAX_SHOWN);
-        let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
-        let notes = [
-            why.map(|why| texts::keeper::why(language, &why)),
-            is_cut.then(|| texts::keeper::cut(language).to_owned()),
-            Some(texts::keeper::other_words(language).to_owned()),
-        ];
-        let notes: Vec<String> = notes.into_iter().flatten().collect();
-        let place = self.place_name(workspace, &proposal.conversation.channel);
-        Question {
-            workspace: workspace.clone(),
-            proposal: proposal.id,
-            heading: texts::keeper::would_say(language, &place),
-            draft: shown,
-            note: notes.join("\n"),
-            buttons: KeeperButton::ALL.map(|button| (button, button.words(language))),
-        }
     }
 
     fn place_name(&self, workspace: &WorkspaceId, channel: &ChannelId) -> String {
@@ -361,9 +419,12 @@ impl Keepers {
         name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
     }
 
-    async fn stored_record(&self, workspace: &WorkspaceId) -> Result<QuestionRecord, StoreError> {
+    async fn stored_record(
+        &self,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+    ) -> Result<QuestionRecord, StoreError> {
         let stored = self.cursors.cursors(workspace).await?;
-        let record = stored.iter().find(|cursor| *cursor.stream == *STREAM);
+        let record = stored.iter().find(|cursor| *cursor.stream == *kind.stream());
         // What cannot be read is of another version: it is asked again.
         let record = record.and_then(|cursor| serde_json::from_str(&cursor.value).ok());
         Ok(record.unwrap_or_default())
@@ -371,20 +432,13 @@ impl Keepers {
 
     async fn put_record(
         &self,
-        workspace: &WorkspaceId,
+        (workspace, kind): (&WorkspaceId, MatterKind),
         record: &QuestionRecord,
     ) -> Result<(), StoreError> {
         let value = json!(record).to_string().into();
-        let cursor = Cursor { workspace: workspace.clone(), stream: STREAM.into(), value };
+        let (workspace, stream) = (workspace.clone(), kind.stream().into());
+        let cursor = Cursor { workspace, stream, value };
         self.cursors.put_cursor(cursor).await
-    }
-}
-
-/// The beginning of a text, and whether it is not all.
-fn shorten(text: &str, longest: usize) -> (String, bool) {
-    match text.char_indices().nth(longest) {
-        Some((end, _)) => (format!("{}…", text[..end].trim_end()), true),
-        None => (text.to_owned(), false),
     }
 }
 
@@ -401,22 +455,34 @@ mod tests {
     }
 
     #[test]
-    fn a_long_draft_is_cut_between_letters() {
-        assert_eq!(shorten("roses", 5), ("roses".to_owned(), false));
-        assert_eq!(shorten("ばらの花", 2), ("ばら…".to_owned(), true));
-        assert_eq!(shorten("two words", 4), ("two…".to_owned(), true));
+    fn subjects_have_keys_of_their_own() {
+        let (proposal, call) =
+            (QuestionSubject::Proposal(ProposalId(7)), QuestionSubject::Call(ConsentId(7)));
+        assert_eq!((proposal.key().as_str(), call.key().as_str()), ("7", "call-7"));
+        for subject in [proposal, call] {
+            assert_eq!(QuestionSubject::parse(&subject.key()), Some(subject));
+        }
+        for key in ["", "call-", "call-x", "seven", "call-7-8"] {
+            assert_eq!(QuestionSubject::parse(key), None, "{key}");
+        }
     }
 
     #[test]
     fn a_record_is_read_again() {
         let asked = AskedQuestion {
-            proposal: ProposalId(7),
+            id: 7,
             about: ChannelId::new("c1"),
-            place: QuestionPlace { channel: ChannelId::new("d1"), message: MessageId::new("m1") },
-            told: ProposalState::Open,
+            place: Some(QuestionPlace {
+                channel: ChannelId::new("d1"),
+                message: MessageId::new("m1"),
+            }),
+            told: "open".to_owned(),
         };
         let record = QuestionRecord { newest: 7, asked: vec![asked] };
         let stored = json!(record).to_string();
+        let expected = "{\"asked\":[{\"about\":\"c1\",\"place\":{\"channel\":\"d1\",\"message\":\"m1\"},\
+            \"proposal\":7,\"told\":\"open\"}],\"newest\":7}";
+        assert_eq!(stored, expected, "earlier versions have written it so");
         assert_eq!(serde_json::from_str::<QuestionRecord>(&stored).unwrap(), record);
     }
 }

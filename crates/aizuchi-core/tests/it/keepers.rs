@@ -10,6 +10,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
     Click, KeeperButton, KeeperChat, Keepers, Question, QuestionPlace, QuestionRecords,
+    QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
@@ -80,7 +81,8 @@ async fn look(keepers: &Keepers, chat: &TestChat) {
 }
 
 fn click(proposal: ProposalId, user: &str, button: KeeperButton) -> Click {
-    Click { workspace: workspace(), proposal, user: UserId::new(user), button }
+    let subject = QuestionSubject::Proposal(proposal);
+    Click { workspace: workspace(), subject, user: UserId::new(user), button }
 }
 
 #[tokio::test]
@@ -100,7 +102,7 @@ async fn a_keeper_is_asked_once_and_decides() {
         }
         let question = chat.questions.lock().unwrap()[0].clone();
         assert!(question.note.starts_with("Why: nobody answers\n"), "{}", question.note);
-        let id = question.proposal;
+        let QuestionSubject::Proposal(id) = question.subject else { panic!("{question:?}") };
         let told = keepers.answer(click(id, "alice", KeeperButton::Never)).await;
         assert_eq!(told, Some("You don’t look after that channel."));
         assert_eq!(keepers.answer(click(id, "ren", KeeperButton::Say)).await, None);
@@ -142,7 +144,8 @@ async fn a_keeper_who_is_forgotten_is_not_named() {
         harness.says("alice", "when do I cut the roses?").await;
         harness.pass(400).await;
         look(&keepers, &chat).await;
-        let id = chat.questions.lock().unwrap()[0].proposal;
+        let subject = chat.questions.lock().unwrap()[0].subject;
+        let QuestionSubject::Proposal(id) = subject else { panic!("{subject:?}") };
         assert_eq!(keepers.answer(click(id, "ren", KeeperButton::NotNow)).await, None);
         let query = ProposalQuery { workspace: Some(workspace()), before: None, limit: 1 };
         let by = async || {

@@ -1,0 +1,230 @@
+//! What a keeper may be asked about: words to be said unasked, and calls of tools that may write. How each stands, and how it
+//! is asked.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{ChannelId, ConversationId, WorkspaceId, to_single_line};
+use crate::decision::consent::{Consent, ConsentState};
+use crate::decision::proposal::{Proposal, ProposalState};
+use crate::persona::Language;
+use crate::platform::keeper::{KeeperButton, Keepers, Question, QuestionRecord, QuestionSubject};
+use crate::store::{ConsentQuery, ProposalQuery, StoreError};
+use crate::texts;
+
+/// How much of a draft is shown, in characters.
+const MAX_SHOWN: usize = 1_200;
+/// How much of a reason is shown, in characters.
+const MAX_REASON: usize = 300;
+/// How much of a name is shown, in characters.
+const MAX_NAME: usize = 60;
+
+/// The kinds of matters, each of which has a record of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatterKind {
+    Proposals,
+    Calls,
+}
+
+/// A matter as it stands.
+pub struct Matter {
+    pub id: i64,
+    /// Its channel.
+    pub about: ChannelId,
+    pub state: &'static str,
+    /// The state in words.
+    pub what: &'static str,
+    /// While it can be decided.
+    pub open: Option<OpenMatter>,
+    /// Whether its state may change.
+    pub may_change: bool,
+}
+
+pub enum OpenMatter {
+    Proposal(Proposal, Arc<str>),
+    Call(Consent, Arc<str>),
+}
+
+impl MatterKind {
+    pub const ALL: [Self; 2] = [MatterKind::Proposals, MatterKind::Calls];
+
+    /// Where the questions of a workspace are kept, beside what the platform has been read.
+    pub fn stream(self) -> &'static str {
+        match self {
+            MatterKind::Proposals => "proposals",
+            MatterKind::Calls => "calls",
+        }
+    }
+
+    /// The state of a matter that is not on record any more, also in words.
+    pub fn gone(self, language: Language) -> (&'static str, &'static str) {
+        match self {
+            MatterKind::Proposals => {
+                let state = ProposalState::Lapsed;
+                (state.name(), texts::console::proposal_state(language, state))
+            }
+            MatterKind::Calls => {
+                let state = ConsentState::Lapsed;
+                (state.name(), texts::consents::state(language, state))
+            }
+        }
+    }
+}
+
+impl Matter {
+    /// Whether nobody has been asked about it.
+    pub(super) fn is_new(&self, kind: MatterKind, record: &QuestionRecord) -> bool {
+        match kind {
+            MatterKind::Proposals => self.id > record.newest,
+            // One with a lower number may be opened later, when the words that tell of it are posted.
+            MatterKind::Calls => !record.asked.iter().any(|asked| asked.id == self.id),
+        }
+    }
+
+    fn of_proposal(proposal: Proposal, language: Language, now: Timestamp) -> Self {
+        let state = proposal.state;
+        Self {
+            id: proposal.id.0,
+            about: proposal.conversation.channel.clone(),
+            state: state.name(),
+            what: texts::console::proposal_state(language, state),
+            // What was approved may lapse before it is said.
+            may_change: state == ProposalState::Open
+                || (state.is_approved() && now < proposal.expires),
+            open: proposal.text.clone().map(|draft| OpenMatter::Proposal(proposal, draft)),
+        }
+    }
+
+    fn of_call(consent: Consent, language: Language) -> Self {
+        let state = consent.state;
+        let shown = consent.arguments.clone().filter(|_| state == ConsentState::Open);
+        Self {
+            id: consent.id.0,
+            about: consent.conversation.channel.clone(),
+            state: state.name(),
+            what: texts::consents::state(language, state),
+            may_change: !state.is_final(),
+            open: shown.map(|shown| OpenMatter::Call(consent, shown)),
+        }
+    }
+}
+
+impl Keepers {
+    /// The newest matters of a kind, oldest first.
+    pub(super) async fn matters(
+        &self,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+        limit: usize,
+    ) -> Result<Vec<Matter>, StoreError> {
+        let (now, language) = (self.inbox.clock.now(), self.language);
+        let workspace = Some(workspace.clone());
+        let mut matters: Vec<Matter> = match kind {
+            MatterKind::Proposals => {
+                let query = ProposalQuery { workspace, before: None, limit };
+                let proposals = self.archive.proposals(&query, now).await?.into_iter();
+                proposals.map(|it| Matter::of_proposal(it, language, now)).collect()
+            }
+            MatterKind::Calls => {
+                let query = ConsentQuery { workspace, decision: None, before: None, limit };
+                let consents = self.archive.consents(&query, now).await?.into_iter();
+                consents.map(|it| Matter::of_call(it, language)).collect()
+            }
+        };
+        matters.reverse();
+        Ok(matters)
+    }
+
+    pub(super) async fn question(
+        &self,
+        workspace: &WorkspaceId,
+        open: &OpenMatter,
+    ) -> Result<Question, StoreError> {
+        match open {
+            OpenMatter::Proposal(proposal, draft) => {
+                Ok(self.proposal_question(workspace, proposal, draft))
+            }
+            OpenMatter::Call(consent, shown) => self.call_question(workspace, consent, shown).await,
+        }
+    }
+
+    fn proposal_question(
+        &self,
+        workspace: &WorkspaceId,
+        proposal: &Proposal,
+        draft: &str,
+    ) -> Question {
+        let language = self.language;
+        let (shown, is_cut) = shorten(draft, MAX_SHOWN);
+        let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
+        let notes = [
+            why.map(|why| texts::keeper::why(language, &why)),
+            is_cut.then(|| texts::keeper::cut(language).to_owned()),
+            Some(texts::keeper::other_words(language).to_owned()),
+        ];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
+        let place = self.place_name(workspace, &proposal.conversation.channel);
+        let buttons = [KeeperButton::Say, KeeperButton::NotNow, KeeperButton::Never];
+        Question {
+            workspace: workspace.clone(),
+            subject: QuestionSubject::Proposal(proposal.id),
+            heading: texts::keeper::would_say(language, &place),
+            draft: shown,
+            note: notes.join("\n"),
+            buttons: buttons.map(|button| (button, button.words(language))).into(),
+        }
+    }
+
+    /// The arguments are shown in full: nothing else is consented to. They cannot end the block of code that they stand in.
+    async fn call_question(
+        &self,
+        workspace: &WorkspaceId,
+        consent: &Consent,
+        shown: &str,
+    ) -> Result<Question, StoreError> {
+        let language = self.language;
+        let ConversationId { channel, .. } = &consent.conversation;
+        let asked = self.archive.message(workspace, channel, &consent.message).await?;
+        let asker = asked.map(|asked| {
+            let name = shorten(&to_single_line(&asked.author_name), MAX_NAME).0;
+            texts::consents::asked_by(language, &name)
+        });
+        let left = consent.expires.duration_since(self.inbox.clock.now());
+        let notes = [
+            asker,
+            Some(texts::consents::minutes_left(language, left.as_mins().max(1))),
+            Some(texts::consents::exactly_this(language).to_owned()),
+        ];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
+        let place = self.place_name(workspace, channel);
+        let buttons = [KeeperButton::AllowOnce, KeeperButton::Refuse];
+        Ok(Question {
+            workspace: workspace.clone(),
+            subject: QuestionSubject::Call(consent.id),
+            heading: texts::consents::wants(language, &place, consent.server(), consent.own_name()),
+            draft: format!("```\n{shown}\n```"),
+            note: notes.join("\n"),
+            buttons: buttons.map(|button| (button, button.words(language))).into(),
+        })
+    }
+}
+
+/// The beginning of a text, and whether it is not all.
+fn shorten(text: &str, longest: usize) -> (String, bool) {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => (format!("{}…", text[..end].trim_end()), true),
+        None => (text.to_owned(), false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_draft_is_cut_between_letters() {
+        assert_eq!(shorten("roses", 5), ("roses".to_owned(), false));
+        assert_eq!(shorten("ばらの花", 2), ("ばら…".to_owned(), true));
+        assert_eq!(shorten("two words", 4), ("two…".to_owned(), true));
+    }
+}
