@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::web::access::{Access, Visitor};
 use crate::web::api::invalid_body;
+use crate::web::deciders::{require_decider, visibilities};
 use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::workspaces::{FilterParameter, Shown};
@@ -181,28 +182,6 @@ pub async fn read(
     Ok(proposals)
 }
 
-/// Whether somebody may decide about the proposals of a conversation: those who may give orders and read what is said
-/// there.
-async fn require_decider(
-    web: &Web,
-    access: &Access,
-    conversation: &ConversationId,
-) -> Result<(), ApiProblem> {
-    if !access.may_order() {
-        return Err(Refusal::NoOrders.into());
-    }
-    let channels = visibilities(web, &conversation.workspace).await?;
-    let visibility = channels.get(&conversation.channel).copied();
-    let visibility = visibility.unwrap_or(Visibility::Private);
-    if access.may_read(&conversation.workspace, visibility) {
-        return Ok(());
-    }
-    Err(match access {
-        Access::ThisMachine => Refusal::SignInToRead.into(),
-        Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
-    })
-}
-
 /// Decides a proposal: one of a workspace, or without one of any.
 pub async fn decide(
     web: &Web,
@@ -236,14 +215,6 @@ fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, 
         Ok(platform) => split(&text, platform.max_post_length()),
         Err(_) => vec![text],
     })
-}
-
-async fn visibilities(
-    web: &Web,
-    workspace: &WorkspaceId,
-) -> Result<HashMap<ChannelId, Visibility>, ApiProblem> {
-    let channels = web.archive.channels(workspace).await?.into_iter();
-    Ok(channels.map(|channel| (channel.id, channel.visibility)).collect())
 }
 
 /// What somebody decided in these workspaces, by channel.

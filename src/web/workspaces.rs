@@ -18,6 +18,7 @@ use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, ApiResult, Web};
 use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::Decision;
+use aizuchi_core::decision::consent::Consent;
 use aizuchi_core::decision::proposal::Proposal;
 use aizuchi_core::event::DeadLetter;
 use aizuchi_core::memo::Memo;
@@ -166,6 +167,8 @@ pub enum Shown<'a> {
     DeadLetters(&'a [DeadLetter]),
     /// With the words that may be approved.
     Proposals(&'a [Proposal]),
+    /// With the arguments of calls that may be allowed.
+    Calls(&'a [Consent]),
     Memories(&'a [Memory]),
     Memos(&'a [(MemoryId, Memo)]),
     /// What holds in these channels, which are private and readable.
@@ -210,7 +213,7 @@ pub async fn record_look(
             (PrivateText::Memories, private.map(|(_, memo)| memo.channel.clone()).collect())
         }
         Shown::OrdersOf(channels) => (PrivateText::Messages, channels.clone()),
-        Shown::Decisions(_) | Shown::DeadLetters(_) | Shown::Proposals(_)
+        Shown::Decisions(_) | Shown::DeadLetters(_) | Shown::Proposals(_) | Shown::Calls(_)
             if !access.may_read_models(workspace) =>
         {
             return Ok(());
@@ -228,6 +231,12 @@ pub async fn record_look(
             let channels = open.map(|proposal| proposal.conversation.channel.clone());
             let private = channels.filter(|channel| !public.contains(channel));
             (PrivateText::Proposals, private.collect())
+        }
+        Shown::Calls(consents) => {
+            let public = public_channels(web, workspace).await?;
+            let channels = consents.iter().map(|consent| consent.conversation.channel.clone());
+            let private = channels.filter(|channel| !public.contains(channel));
+            (PrivateText::Calls, private.collect())
         }
     };
     note_reads(web, access, workspace, what, &channels).await

@@ -23,9 +23,10 @@ use crate::web::private_reads::ReadsPage;
 use crate::web::proposals::{ProposalAction, Wish};
 use crate::web::refusal::Refusal;
 use crate::web::{
-    ApiProblem, Web, dead_letters, models, private_reads, proposals, views, workspaces,
+    ApiProblem, Web, consents, dead_letters, models, private_reads, proposals, views, workspaces,
 };
 use aizuchi_core::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
+use aizuchi_core::decision::consent::{Consent, ConsentId, ConsentState};
 use aizuchi_core::decision::proposal::{
     Proposal, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
 };
@@ -47,6 +48,8 @@ struct QueuePage<'a> {
     address: String,
     proposals: Vec<ProposalCard>,
     decided: Vec<DecidedView>,
+    calls: Vec<CallCard>,
+    decided_calls: Vec<DecidedView>,
     letters: Vec<LetterView>,
     letters_part: ListPart,
     steps: Vec<WaitingView>,
@@ -85,12 +88,27 @@ struct ProposalCard {
     trusted: Option<String>,
 }
 
-/// A proposal that is decided, or has lapsed.
+/// A call of a tool that may write, and the form with which somebody decides.
+struct CallCard {
+    id: i64,
+    place: PlaceView,
+    /// The page of the decision that led to it.
+    decision: String,
+    server: String,
+    tool: String,
+    expires: TimeView,
+    /// All of them. `None`: the visitor may not read them, and so not decide.
+    arguments: Option<String>,
+}
+
+/// A proposal or a call that is decided, or has lapsed.
 struct DecidedView {
     id: i64,
     place: PlaceView,
     decision: String,
     state: &'static str,
+    /// The tool, if it is a call.
+    what: String,
     by: String,
     at: TimeView,
 }
@@ -165,6 +183,11 @@ pub async fn page(
             .await?
             .into_iter()
             .partition(|proposal| proposal.state == ProposalState::Open);
+    let (open_calls, decided_calls): (Vec<Consent>, Vec<Consent>) =
+        consents::read(&web, access, only.clone())
+            .await?
+            .into_iter()
+            .partition(|consent| consent.state == ConsentState::Open);
     let labels = proposals::labels(&web, &known).await?;
     let card = |proposal: &Proposal| proposal_card(proposal, &labels, &places, language);
     let reads = match access.is_admin() {
@@ -202,6 +225,12 @@ pub async fn page(
             .take(MAX_DECIDED)
             .map(|proposal| decided_view(proposal, &places, language))
             .collect(),
+        calls: open_calls.iter().map(|call| call_card(call, &places)).collect(),
+        decided_calls: decided_calls
+            .iter()
+            .take(MAX_DECIDED)
+            .map(|call| decided_call(call, &places, language))
+            .collect(),
         letters: letters.iter().rev().map(|it| letter(it, access, &places, language)).collect(),
         letters_part,
         steps_cut: (all_steps > MAX_STEPS)
@@ -220,8 +249,10 @@ pub async fn page(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecideForm {
-    proposal: i64,
-    /// `say`, `edit`, `not_now` or `never`.
+    proposal: Option<i64>,
+    /// Without a proposal.
+    call: Option<i64>,
+    /// `say`, `edit`, `not_now` or `never`; of a call `allow_once` or `refuse`.
     choice: String,
     /// Of the choice `edit`.
     text: Option<String>,
@@ -230,16 +261,26 @@ pub struct DecideForm {
     back: Option<OwnPage>,
 }
 
-/// Decides a proposal.
+/// Decides a proposal or a call.
 pub async fn decide(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     form: Result<Form<DecideForm>, FormRejection>,
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
-    let action = ProposalAction::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
-    let wish = Wish { action, text: form.text };
-    proposals::decide(&web, &visitor.access, None, ProposalId(form.proposal), wish).await?;
+    let access = &visitor.access;
+    match (form.proposal, form.call) {
+        (Some(id), None) => {
+            let action = ProposalAction::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
+            let wish = Wish { action, text: form.text };
+            proposals::decide(&web, access, None, ProposalId(id), wish).await?;
+        }
+        (None, Some(id)) => {
+            let choice = consents::parse_choice(&form.choice).ok_or(Refusal::IncompleteForm)?;
+            consents::decide(&web, access, ConsentId(id), choice).await?;
+        }
+        (Some(_), Some(_)) | (None, None) => return Err(Refusal::IncompleteForm.into()),
+    }
     Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
 }
 
@@ -327,6 +368,37 @@ fn decided_view(proposal: &Proposal, places: &Places, language: Language) -> Dec
         place: places.view(workspace, channel),
         decision: decision_address(workspace, proposal.decision),
         state: texts::console::proposal_state(language, proposal.state),
+        what: String::new(),
+        by,
+        at: TimeView::new(at),
+    }
+}
+
+fn call_card(consent: &Consent, places: &Places) -> CallCard {
+    let ConversationId { workspace, channel, .. } = &consent.conversation;
+    CallCard {
+        id: consent.id.0,
+        place: places.view(workspace, channel),
+        decision: decision_address(workspace, consent.decision),
+        server: consent.server().to_owned(),
+        tool: consent.own_name().to_owned(),
+        expires: TimeView::new(consent.expires),
+        arguments: consent.arguments.as_ref().map(ToString::to_string),
+    }
+}
+
+fn decided_call(consent: &Consent, places: &Places, language: Language) -> DecidedView {
+    let ConversationId { workspace, channel, .. } = &consent.conversation;
+    let (by, at) = match &consent.decided {
+        Some((by, at)) => (named(by).to_owned(), *at),
+        None => (String::new(), consent.expires),
+    };
+    DecidedView {
+        id: consent.id.0,
+        place: places.view(workspace, channel),
+        decision: decision_address(workspace, consent.decision),
+        state: texts::consents::state(language, consent.state),
+        what: consent.tool.to_string(),
         by,
         at: TimeView::new(at),
     }

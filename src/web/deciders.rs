@@ -1,0 +1,38 @@
+//! Who may decide what waits for somebody's word: those who may give orders and read what is said there.
+
+use std::collections::HashMap;
+
+use crate::web::access::Access;
+use crate::web::refusal::Refusal;
+use crate::web::{ApiProblem, Web};
+use aizuchi_core::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+
+/// Refuses those who may not decide about a conversation.
+pub async fn require_decider(
+    web: &Web,
+    access: &Access,
+    conversation: &ConversationId,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(Refusal::NoOrders.into());
+    }
+    let channels = visibilities(web, &conversation.workspace).await?;
+    let visibility = channels.get(&conversation.channel).copied();
+    let visibility = visibility.unwrap_or(Visibility::Private);
+    if access.may_read(&conversation.workspace, visibility) {
+        return Ok(());
+    }
+    Err(match access {
+        Access::ThisMachine => Refusal::SignInToRead.into(),
+        Access::Public | Access::SignedIn(_) => Refusal::ChannelWithheld.into(),
+    })
+}
+
+/// Who may read the channels of a workspace, as far as they are known.
+pub async fn visibilities(
+    web: &Web,
+    workspace: &WorkspaceId,
+) -> Result<HashMap<ChannelId, Visibility>, ApiProblem> {
+    let channels = web.archive.channels(workspace).await?.into_iter();
+    Ok(channels.map(|channel| (channel.id, channel.visibility)).collect())
+}
