@@ -8,13 +8,17 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_core::decision::consent::Consent;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission, Usage};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::{Archive, DecisionQuery, StoreError, StoredMessage};
+use aizuchi_core::store::{Archive, ConsentQuery, DecisionQuery, StoreError, StoredMessage};
 use aizuchi_core::texts::{self, Name};
+
+/// The most calls of a decision that are told.
+const MAX_CALLS: usize = 20;
 
 /// A decision with the messages that it refers to.
 pub struct DecisionDetails {
@@ -31,6 +35,8 @@ pub struct DecisionDetails {
     pub answer: Option<StoredMessage>,
     /// What people marked it as.
     pub mark: Option<DecisionMark>,
+    /// The calls that its words asked to be allowed, and what became of them, without what was sent and answered.
+    pub calls: Vec<Consent>,
 }
 
 /// A message with every decision that covers it or that it resulted from.
@@ -94,6 +100,7 @@ impl DecisionDetails {
         let mark = archive.marks(workspace, &[decision.id]).await?.pop();
         Ok(Self {
             mark,
+            calls: load_calls(archive, &decision).await?,
             visibility: known.as_ref().map_or(Visibility::Private, |known| known.visibility),
             channel_name: known.map_or_else(|| channel.0.clone(), |known| known.name),
             considered: read(&decision.messages).await?,
@@ -160,6 +167,10 @@ impl DecisionDetails {
         values.extend(self.about.as_ref().map(|message| {
             LabeledValue::new(texts::ledger::about(language), quote_message(message, language))
         }));
+        values.extend(self.calls.iter().map(|call| {
+            let what = texts::consents::state(language, call.state);
+            LabeledValue::new(texts::consents::call(language), format!("{}: {what}", call.tool))
+        }));
         values.extend(self.decision.reaction.as_ref().map(|(_, emoji)| {
             LabeledValue::new(texts::ledger::reacted_with(language), emoji.to_string())
         }));
@@ -194,6 +205,22 @@ impl DecisionDetails {
             LabeledValue::new(name, all.join(texts::ledger::aftermath_separator(language)))
         })
     }
+}
+
+/// The calls of a decision that are on record, oldest first.
+async fn load_calls(
+    archive: &dyn Archive,
+    decision: &Decision,
+) -> Result<Vec<Consent>, StoreError> {
+    let query = ConsentQuery {
+        workspace: Some(decision.conversation.workspace.clone()),
+        decision: Some(decision.id),
+        before: None,
+        limit: MAX_CALLS,
+    };
+    // What has lapsed by its time alone is stored as such before long.
+    let calls = archive.consents(&query, Timestamp::MIN).await?.into_iter().rev();
+    Ok(calls.map(|call| Consent { arguments: None, answer: None, ..call }).collect())
 }
 
 async fn load_messages(

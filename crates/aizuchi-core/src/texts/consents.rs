@@ -75,6 +75,7 @@ texts! {
     told_of(tool: &str, what: &str):
         "What became of the call of {tool}: {what}"
         / "{tool} の呼び出しの結果：{what}";
+    call: "Call to allow" / "許可が必要な呼び出し";
     calls: "Calls to allow" / "許可が必要な呼び出し";
     no_calls: "No call waits to be allowed." / "許可を待っている呼び出しはありません。";
     decided_calls: "Calls decided lately" / "最近決まった呼び出し";
