@@ -285,15 +285,15 @@ async fn check(harness: &Harness, point: usize) {
 }
 
 /// Counts down at every point that is passed, and crashes the process at zero.
-struct Fuse {
+pub struct Fuse {
     left: AtomicUsize,
-    blown: Notify,
+    pub blown: Notify,
     /// Before its next post, this process is suspended, and another one posts instead.
     sleeper: Mutex<Option<Harness>>,
 }
 
 impl Fuse {
-    fn of(left: usize) -> Arc<Self> {
+    pub fn of(left: usize) -> Arc<Self> {
         let (blown, sleeper) = (Notify::new(), Mutex::new(None));
         Arc::new(Self { left: AtomicUsize::new(left), blown, sleeper })
     }
@@ -308,7 +308,7 @@ impl Fuse {
         }
     }
 
-    async fn pass(&self) {
+    pub async fn pass(&self) {
         let left = self.left.load(Ordering::SeqCst);
         if left == 0 {
             return std::future::pending().await;
@@ -322,9 +322,9 @@ impl Fuse {
 }
 
 /// A port that can crash before and after each call.
-struct CrashingPort<T: ?Sized> {
-    fuse: Arc<Fuse>,
-    inner: Arc<T>,
+pub struct CrashingPort<T: ?Sized> {
+    pub fuse: Arc<Fuse>,
+    pub inner: Arc<T>,
 }
 
 #[async_trait]

@@ -23,9 +23,9 @@ use aizuchi_harness::harness::{
 
 /// A private chat: what stands there.
 #[derive(Default)]
-struct TestChat {
+pub struct TestChat {
     texts: Mutex<Vec<String>>,
-    questions: Mutex<Vec<Question>>,
+    pub questions: Mutex<Vec<Question>>,
 }
 
 #[async_trait]
@@ -54,7 +54,7 @@ impl KeeperChat for TestChat {
 }
 
 impl TestChat {
-    fn texts(&self) -> Vec<String> {
+    pub fn texts(&self) -> Vec<String> {
         self.texts.lock().unwrap().clone()
     }
 }
@@ -76,7 +76,7 @@ async fn kept(store: TestStore) -> (Harness, Keepers) {
 }
 
 /// What is looked at after a start.
-async fn look(keepers: &Keepers, chat: &TestChat) {
+pub async fn look(keepers: &Keepers, chat: &TestChat) {
     assert!(keepers.look(chat, &mut QuestionRecords::default()).await);
 }
 

@@ -17,6 +17,8 @@ mod console;
 mod context_windows;
 mod cost;
 mod crash;
+mod consents;
+mod consent_crash;
 mod deciding;
 mod defects;
 mod external_tools;
