@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::agent::tools::external::{quoted_answer, urls_asked_for};
 use crate::agent::{Agent, StepError};
+use crate::chat::MessageId;
 use crate::context::Context;
 use crate::decision::consent::{Consent, ConsentState};
 use crate::external_tools::ExternalAnswer;
@@ -41,7 +42,8 @@ impl EndedCalls {
 
     /// The whole answer, if there is nothing to say but how the calls ended.
     pub(super) fn sentences(&self, context: &Context, language: Language) -> Option<String> {
-        let is_told = |message| self.0.iter().any(|consent| consent.message == *message);
+        let is_told =
+            |message: &MessageId| self.0.iter().any(|consent| consent.message == *message);
         if self.is_empty() || !context.owed.iter().all(is_told) {
             return None;
         }

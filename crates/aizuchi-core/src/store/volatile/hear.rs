@@ -285,7 +285,12 @@ impl VolatileState {
     }
 
     /// Applies the effects of a message besides the moved step.
-    fn apply_arrival(&mut self, conversation: &ConversationId, effect: HearEffect, at: Timestamp) {
+    pub(super) fn apply_arrival(
+        &mut self,
+        conversation: &ConversationId,
+        effect: HearEffect,
+        at: Timestamp,
+    ) {
         let owed = self.conversations.get(conversation).map(|record| &record.pending.owed);
         let is_addressed = owed.is_some_and(|owed| !owed.is_empty());
         if effect.has_opened_decision {
