@@ -387,7 +387,9 @@ impl Keepers {
         record: &mut QuestionRecord,
         matters: &[Matter],
     ) -> Result<(), StoreError> {
-        for matter in matters.iter().filter(|matter| matter.is_new(kind, record)) {
+        let is_new = |matter: &&Matter| matter.is_new(kind, record);
+        let new: Vec<&Matter> = matters.iter().filter(is_new).collect();
+        for matter in new {
             if let Some(open) = &matter.open
                 && let Some(keeper) = self.inbox.channel_cache.keeper(workspace, &matter.about)
             {
@@ -480,9 +482,11 @@ mod tests {
         };
         let record = QuestionRecord { newest: 7, asked: vec![asked] };
         let stored = json!(record).to_string();
-        let expected = "{\"asked\":[{\"about\":\"c1\",\"place\":{\"channel\":\"d1\",\"message\":\"m1\"},\
-            \"proposal\":7,\"told\":\"open\"}],\"newest\":7}";
-        assert_eq!(stored, expected, "earlier versions have written it so");
+        let place = json!({ "channel": "d1", "message": "m1" });
+        let expected = json!({ "newest": 7, "asked": [
+            { "proposal": 7, "about": "c1", "place": place, "told": "open" },
+        ] });
+        assert_eq!(json!(record), expected, "earlier versions have written it so");
         assert_eq!(serde_json::from_str::<QuestionRecord>(&stored).unwrap(), record);
     }
 }
