@@ -70,7 +70,6 @@ channels:
     max_wait_seconds: 300
     announce: false
     companions: []
-    companion_window_seconds: 30
     facilitator:
       rest_seconds: 8
       max_rest_seconds: 80
@@ -156,7 +155,7 @@ fn the_rulebook_has_every_setting() {
         },
         announces: Some(false),
         companions: Some(Vec::new()),
-        companion_window: SignedDuration::from_secs(30),
+        companion_window: SignedDuration::from_secs(90),
     };
     let monthly =
         |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };
