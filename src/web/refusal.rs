@@ -490,6 +490,7 @@ mod tests {
             RefusalReason::NotDecided,
             RefusalReason::TooManyStandingOrders,
             RefusalReason::NoStandingOrder,
+            RefusalReason::NoOrderDraft,
             RefusalReason::ProposalGone,
             RefusalReason::ProposalDecided,
             RefusalReason::ProposalLapsed,
@@ -562,8 +563,9 @@ mod tests {
                 409,
                 "channel_taken consent_decided consent_gone consent_lapsed dead_letter_blocked dead_letter_gone \
                 dead_letter_incomplete entry_changed id_taken memory_changed messages_gone model_set_elsewhere \
-                name_taken no_judge no_standing_order not_decided over_budget prompt_gone proposal_blocked \
-                proposal_decided proposal_gone proposal_lapsed several_users too_many_standing_orders unstorable",
+                name_taken no_judge no_order_draft no_standing_order not_decided over_budget prompt_gone \
+                proposal_blocked proposal_decided proposal_gone proposal_lapsed several_users \
+                too_many_standing_orders unstorable",
             ),
             (413, "body_too_large text_too_long"),
             (415, "not_json"),

@@ -5,6 +5,7 @@ pub mod named_message;
 pub mod quoted;
 pub mod remembered;
 pub mod forget_that;
+pub mod order_trial;
 pub mod standing_orders;
 pub mod reply;
 pub mod memory_reply;
@@ -18,7 +19,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of;
-use crate::rules::Mode;
+use crate::rules::{Mode, Rulebook};
 use crate::store::Order;
 
 /// `stop` is said in anger or in a meeting; both pass after a while.
@@ -46,6 +47,12 @@ pub enum Command {
     Mode(Option<Mode>),
     /// Follow what the command says from now on.
     GiveStandingOrder(OrderTarget),
+    /// Keep what the command says as a draft, and tell what it would have changed.
+    DraftStandingOrder(OrderTarget),
+    /// Follow the draft of this number from now on.
+    KeepStandingOrder(i64),
+    /// Discard the draft of this number.
+    DropOrderDraft(i64),
     /// The standing orders that hold here.
     ListStandingOrders,
     /// Follow the order of this number no more.
@@ -87,6 +94,18 @@ pub enum OrderTarget {
 pub enum MuteScope {
     Channel,
     Workspace,
+}
+
+impl Command {
+    /// The same under rules by which an order that is given is a draft at first.
+    pub fn under(self, rulebook: &Rulebook) -> Self {
+        match self {
+            Command::GiveStandingOrder(target) if rulebook.drafts_orders => {
+                Command::DraftStandingOrder(target)
+            }
+            command => command,
+        }
+    }
 }
 
 /// A command with its author, channel and time.
@@ -136,11 +155,17 @@ impl CommandRequest {
             Command::Mode(_)
             | Command::Mute { scope: MuteScope::Workspace, .. }
             | Command::GiveStandingOrder(OrderTarget::Workspace)
+            | Command::DraftStandingOrder(OrderTarget::Workspace)
             | Command::Unmute(MuteScope::Workspace) => self.role == Role::Admin,
             Command::GiveStandingOrder(
                 OrderTarget::Thread | OrderTarget::Channel | OrderTarget::Order(_),
             )
+            | Command::DraftStandingOrder(
+                OrderTarget::Thread | OrderTarget::Channel | OrderTarget::Order(_),
+            )
             | Command::DropStandingOrder(_)
+            | Command::KeepStandingOrder(_)
+            | Command::DropOrderDraft(_)
             | Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
             Command::Why
             | Command::Status
@@ -169,6 +194,9 @@ impl CommandRequest {
                 | Command::Mode(_)
                 | Command::GiveStandingOrder(_)
                 | Command::DropStandingOrder(_)
+                | Command::DraftStandingOrder(_)
+                | Command::KeepStandingOrder(_)
+                | Command::DropOrderDraft(_)
                 | Command::Reset => true,
                 Command::Why
                 | Command::Status
@@ -206,6 +234,9 @@ impl CommandRequest {
             | Command::GiveStandingOrder(_)
             | Command::ListStandingOrders
             | Command::DropStandingOrder(_)
+            | Command::DraftStandingOrder(_)
+            | Command::KeepStandingOrder(_)
+            | Command::DropOrderDraft(_)
             | Command::ForgetThat
             | Command::ForgetMe
             | Command::Help

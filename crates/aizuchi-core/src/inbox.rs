@@ -341,7 +341,11 @@ impl Inbox {
         }
         let is_standing_order = matches!(
             request.command,
-            Command::GiveStandingOrder(_) | Command::DropStandingOrder(_)
+            Command::GiveStandingOrder(_)
+                | Command::DropStandingOrder(_)
+                | Command::DraftStandingOrder(_)
+                | Command::KeepStandingOrder(_)
+                | Command::DropOrderDraft(_)
         );
         if is_standing_order {
             return self.change_standing_orders(request).await;
@@ -359,13 +363,15 @@ impl Inbox {
         self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
     }
 
-    /// Gives, changes or drops a standing order, if the user may. The answer tells what became of it.
+    /// Gives, drafts, keeps, changes or drops a standing order, if the user may. The answer tells what became of it.
     async fn change_standing_orders(&self, request: &CommandRequest) -> Result<(), StoreError> {
         if !request.is_allowed() {
             return Ok(());
         }
         let orders = self.store.orders(&request.conversation.workspace).await?;
         let name = self.persona_name.as_deref().unwrap_or_default();
+        let command = request.command.under(&self.channel_cache.rulebook());
+        let request = &CommandRequest { command, ..request.clone() };
         let Ok(order) = standing_orders::to_order(request, &orders, name) else { return Ok(()) };
         let signed = order.signed(asker::sign(&request.user, request.at));
         match self.apply_order(signed).await {

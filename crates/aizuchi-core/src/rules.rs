@@ -317,6 +317,8 @@ pub struct Rulebook {
     pub mention_share: f64,
     /// Ids of users whose messages are ignored.
     pub opted_out: Vec<UserId>,
+    /// Whether a standing order that is given in the chat is a draft at first, until somebody keeps it.
+    pub drafts_orders: bool,
 }
 
 impl Default for Rulebook {
@@ -332,6 +334,7 @@ impl Default for Rulebook {
             soft_share: 0.8,
             mention_share: 0.3,
             opted_out: Vec::new(),
+            drafts_orders: false,
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, ConversationId, MessageId, Visibility, is_blank, to_single_line};
 
@@ -12,6 +12,8 @@ use crate::chat::{ChannelId, ConversationId, MessageId, Visibility, is_blank, to
 pub const MAX_LENGTH: usize = 300;
 /// How many orders are in force at most in one thread, in one channel, or everywhere.
 pub const MAX_PER_SCOPE: usize = 20;
+/// A draft that nobody keeps lapses after this time.
+pub const DRAFT_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Where an order holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +23,15 @@ pub enum OrderScope {
     /// In a channel and all its threads.
     Channel(ChannelId),
     Thread(ChannelId, MessageId),
+}
+
+/// What a draft becomes when it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DraftTarget {
+    /// An order of its own.
+    New(OrderScope),
+    /// The next version of the order of this number.
+    Change(i64),
 }
 
 /// What an order says, on one line.
@@ -49,8 +60,25 @@ pub struct StandingOrder {
     /// Who gave it, as in [`crate::store::order_journal::GivenOrder::by`].
     pub by: Arc<str>,
     pub given: Timestamp,
-    /// When it was revoked, or when the next version took its place. `None`: it is in force.
+    /// When it was revoked, or when the next version took its place. `None`: it is in force, or a draft.
     pub ended: Option<Timestamp>,
+    /// Whether nobody has kept it yet. Until then it is in no prompt.
+    pub is_draft: bool,
+}
+
+/// What an order would have changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderEffect {
+    /// Within so many days.
+    pub days: i64,
+    /// How many of the newest moments were tried at which it spoke, and how many at which its judge left it silent.
+    pub spoke: usize,
+    pub silent: usize,
+    /// Where it would have kept silent instead, and where it would have spoken.
+    pub newly_silent: usize,
+    pub newly_speaking: usize,
+    /// Where nobody knows, because there was no answer, or because the judge decides otherwise today without it, too.
+    pub unknown: usize,
 }
 
 impl OrderScope {
@@ -117,7 +145,12 @@ impl OrderText {
 
 impl StandingOrder {
     pub fn is_in_force(&self) -> bool {
-        self.ended.is_none()
+        self.ended.is_none() && !self.is_draft
+    }
+
+    /// Whether it waits for somebody to keep it, and what it changes is in force until then.
+    pub fn is_pending(&self) -> bool {
+        self.ended.is_none() && self.is_draft
     }
 
     /// Who may read it while its channel has this visibility: what was given in private stays so.

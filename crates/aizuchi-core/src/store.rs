@@ -48,7 +48,7 @@ use crate::memory::{Lineage, Memory, MemoryEntry, MemoryId, MemoryKey, MessageRe
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
-use crate::standing_order::{OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{DraftTarget, OrderScope, OrderText, StandingOrder};
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
@@ -613,6 +613,25 @@ pub enum Order {
         workspace: WorkspaceId,
         number: i64,
     },
+    /// Keep a text as a draft that nobody follows until somebody keeps it. It takes the place of an earlier draft of the
+    /// same order. One that a command of the chat gives is given once. Refused as the order would be.
+    DraftStandingOrder {
+        workspace: WorkspaceId,
+        target: DraftTarget,
+        text: OrderText,
+        /// As in [`GivenOrder::by`].
+        by: Arc<str>,
+    },
+    /// Follow a draft from now on. Refused unless it is one.
+    KeepStandingOrder {
+        workspace: WorkspaceId,
+        number: i64,
+    },
+    /// Discard a draft. What it would have changed stays as it is. Refused unless it is one.
+    DropOrderDraft {
+        workspace: WorkspaceId,
+        number: i64,
+    },
     /// Import a memory, unless there is one for this key already. Entries without source messages stay private to
     /// their scope.
     ImportMemory {
@@ -795,6 +814,9 @@ impl Order {
             | Order::GiveStandingOrder { .. }
             | Order::ChangeStandingOrder { .. }
             | Order::DropStandingOrder { .. }
+            | Order::DraftStandingOrder { .. }
+            | Order::KeepStandingOrder { .. }
+            | Order::DropOrderDraft { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
@@ -819,6 +841,9 @@ impl Order {
             | Order::GiveStandingOrder { workspace, .. }
             | Order::ChangeStandingOrder { workspace, .. }
             | Order::DropStandingOrder { workspace, .. }
+            | Order::DraftStandingOrder { workspace, .. }
+            | Order::KeepStandingOrder { workspace, .. }
+            | Order::DropOrderDraft { workspace, .. }
             | Order::Redact { workspace, .. }
             | Order::Forget { workspace, .. }
             | Order::ImportMemo { workspace, .. }
@@ -850,6 +875,8 @@ pub struct OrdersInForce {
     pub forgotten: Vec<(UserId, Timestamp)>,
     /// What is followed where, in the order of the numbers.
     pub standing: Vec<StandingOrder>,
+    /// What somebody may keep, in the order of the numbers. Nobody follows it yet.
+    pub drafts: Vec<StandingOrder>,
 }
 
 /// A mute, and the role that ordered it.
@@ -877,6 +904,11 @@ impl OrdersInForce {
         conversation: &ConversationId,
     ) -> impl Iterator<Item = &StandingOrder> {
         self.standing.iter().filter(move |order| order.scope.includes(conversation))
+    }
+
+    /// The drafts of standing orders for a conversation.
+    pub fn drafts_in(&self, conversation: &ConversationId) -> impl Iterator<Item = &StandingOrder> {
+        self.drafts.iter().filter(move |draft| draft.scope.includes(conversation))
     }
 
     /// The longest mute in force in a channel that only a higher role can lift.

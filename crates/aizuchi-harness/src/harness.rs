@@ -20,6 +20,7 @@ use aizuchi_core::chat::{
     Mention, Message, MessageId, Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::clock::Clock;
+use aizuchi_core::command::order_trial::OrderTrial;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::context::message_window::MessageWindow;
 use aizuchi_core::context::{ContextLimits, ContextWindow};
@@ -627,6 +628,8 @@ pub struct HarnessOptions {
     pub language: Language,
     /// Where command replies look things up. By default, an empty store.
     pub archive: Option<Arc<dyn Archive>>,
+    /// What tries the drafts of orders.
+    pub order_trial: Option<Arc<dyn OrderTrial>>,
 }
 
 impl Default for HarnessOptions {
@@ -645,6 +648,7 @@ impl Default for HarnessOptions {
             learned_gates: Arc::default(),
             memory: None,
             language: Language::En,
+            order_trial: None,
         }
     }
 }
@@ -723,6 +727,7 @@ pub fn build_parts_with(
         persona: persona.clone(),
         zone: options.settings.zone.clone(),
         admins_workspace: local::workspace_id(),
+        order_trial: options.order_trial,
     };
     let agent = Agent {
         command_answers: Arc::new(command_replies),
@@ -769,8 +774,15 @@ pub fn answers(
     persona: &Arc<Persona>,
 ) -> Arc<CommandReplies> {
     let (rulebook, zone) = (Current::default(), jiff::tz::TimeZone::UTC);
-    let (persona, admins_workspace) = (persona.clone(), local::workspace_id());
-    Arc::new(CommandReplies { store, archive, rulebook, persona, zone, admins_workspace })
+    Arc::new(CommandReplies {
+        store,
+        archive,
+        rulebook,
+        persona: persona.clone(),
+        zone,
+        admins_workspace: local::workspace_id(),
+        order_trial: None,
+    })
 }
 
 pub fn message(

@@ -323,6 +323,9 @@ mod tests {
             OrderKind::GiveStandingOrder,
             OrderKind::ChangeStandingOrder,
             OrderKind::DropStandingOrder,
+            OrderKind::DraftStandingOrder,
+            OrderKind::KeepStandingOrder,
+            OrderKind::DropOrderDraft,
         ] {
             let word = texts::orders::kind(Language::Ja, kind.name());
             assert_ne!(word, kind.name());

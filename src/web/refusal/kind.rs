@@ -184,6 +184,7 @@ fn order_id(why: &RefusalReason) -> &'static str {
         RefusalReason::NotDecided => "not_decided",
         RefusalReason::TooManyStandingOrders => "too_many_standing_orders",
         RefusalReason::NoStandingOrder => "no_standing_order",
+        RefusalReason::NoOrderDraft => "no_order_draft",
         RefusalReason::ProposalGone => "proposal_gone",
         RefusalReason::ProposalDecided => "proposal_decided",
         RefusalReason::ProposalLapsed => "proposal_lapsed",

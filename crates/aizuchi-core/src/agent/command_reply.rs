@@ -46,7 +46,7 @@ impl Agent {
             let request = self.command_request(context, command).await?;
             is_public &= request.as_ref().is_some_and(CommandRequest::concerns_everybody);
             let answer = match request {
-                Some(request) => self.command_answers.reply_to(&request, self.now()).await?,
+                Some(request) => self.command_answers.reply_in_chat(&request, self.now()).await?,
                 // The command addressed the persona by a former name.
                 None => texts::commands::edited_command(self.persona.language).to_owned(),
             };

@@ -91,6 +91,7 @@ impl Agent {
                 persona: persona.clone(),
                 zone: answers.zone.clone(),
                 admins_workspace: answers.admins_workspace.clone(),
+                order_trial: answers.order_trial.clone(),
             }),
             persona,
             tools: self.tools.clone(),

@@ -5,7 +5,7 @@ pub mod standing_order;
 
 use jiff::SignedDuration;
 
-use crate::command::parse::standing_order::{WrittenOrder, lists_orders, parse_drop};
+use crate::command::parse::standing_order::{WrittenOrder, lists_orders, parse_numbered};
 use crate::command::quoted::Quoted;
 use crate::command::{Command, MAX_MUTE, MuteScope, NearMiss};
 use crate::persona::spelling::spellings;
@@ -471,7 +471,7 @@ impl Command {
             return Some(Command::ForgetThat);
         }
         if let Some(written) = WrittenOrder::parse(text, name) {
-            return Some(Command::GiveStandingOrder(written.target));
+            return Some(written.command());
         }
         let text = normalize(text);
         let (order, name) = addressed_order(&text, name);
@@ -549,7 +549,7 @@ impl Command {
             return Some(Command::ForgetThat);
         }
         if let Some(written) = WrittenOrder::parse(order, "") {
-            return Some(Command::GiveStandingOrder(written.target));
+            return Some(written.command());
         }
         let order = normalize(order);
         let forms = candidate_forms(&order);
@@ -624,7 +624,7 @@ fn parse_order(form: &str) -> Option<Command> {
         form if OPT_OUT.contains(&form) => Some(Command::OptOut),
         form if OPT_IN.contains(&form) => Some(Command::OptIn),
         form if is_sure_to_be_forgotten(form) => Some(Command::ForgetMeForSure),
-        form => parse_mode(form).or_else(|| parse_mute(form)).or_else(|| parse_drop(form)),
+        form => parse_mode(form).or_else(|| parse_mute(form)).or_else(|| parse_numbered(form)),
     }
 }
 

@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 
 use crate::chat::{Role, Visibility, WorkspaceId, to_single_line};
 use crate::command::named_message::named_message;
+use crate::command::order_trial::OrderTrial;
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::current::Current;
@@ -36,13 +37,34 @@ pub struct CommandReplies {
     pub zone: TimeZone,
     /// The workspace in which everybody is an admin.
     pub admins_workspace: WorkspaceId,
+    /// Tells what a drafted order would have changed, if anything can.
+    pub order_trial: Option<Arc<dyn OrderTrial>>,
 }
 
 impl CommandReplies {
+    /// The answer at once.
     pub async fn reply_to(
         &self,
         request: &CommandRequest,
         now: Timestamp,
+    ) -> Result<String, StoreError> {
+        self.reply_with(request, now, None).await
+    }
+
+    /// The answer where nobody waits with a request open: the draft of an order is tried for it.
+    pub async fn reply_in_chat(
+        &self,
+        request: &CommandRequest,
+        now: Timestamp,
+    ) -> Result<String, StoreError> {
+        self.reply_with(request, now, self.order_trial.as_deref()).await
+    }
+
+    async fn reply_with(
+        &self,
+        request: &CommandRequest,
+        now: Timestamp,
+        trial: Option<&dyn OrderTrial>,
     ) -> Result<String, StoreError> {
         let language = self.language_for(request).await?;
         if !request.is_allowed() {
@@ -84,8 +106,12 @@ impl CommandReplies {
                     }
                 }
             }
-            Command::GiveStandingOrder(_) | Command::DropStandingOrder(_) => {
-                self.standing_order_text(request, &orders, language)
+            Command::GiveStandingOrder(_)
+            | Command::DraftStandingOrder(_)
+            | Command::KeepStandingOrder(_)
+            | Command::DropStandingOrder(_)
+            | Command::DropOrderDraft(_) => {
+                self.standing_order_text(request, &orders, language, trial).await?
             }
             Command::ListStandingOrders => {
                 self.standing_orders_text(request, &orders, language).await?

@@ -1,14 +1,17 @@
 //! Commands about standing orders: what they come to, and the answers. Whoever gives one reaches no further than where
 //! they give it: an order for a channel is given in that channel, and one for all channels where everybody can read it.
 
+use std::sync::Arc;
+
 use crate::chat::{ConversationId, Role, Visibility};
+use crate::command::order_trial::{OrderTrial, OrderTrialOutcome};
 use crate::command::parse::standing_order::WrittenOrder;
 use crate::command::reply::{CommandReplies, screen_stored};
 use crate::command::{Command, CommandRequest, OrderTarget};
 use crate::memory::asker::{sign, signer};
 use crate::persona::Language;
 use crate::standing_order::{
-    MAX_LENGTH, MAX_PER_SCOPE, OrderScope, OrderText, OrderTextProblem, StandingOrder,
+    DraftTarget, MAX_LENGTH, MAX_PER_SCOPE, OrderScope, OrderText, OrderTextProblem, StandingOrder,
 };
 use crate::store::{Order, OrdersInForce, StoreError};
 use crate::texts;
@@ -24,6 +27,8 @@ pub enum Unmet {
     TooMany,
     /// No order of this number holds here.
     NoSuchOrder(i64),
+    /// There is no draft of this number here.
+    NoSuchDraft(i64),
     /// It holds for all channels.
     ForAdmins,
     /// The command is about something else.
@@ -39,32 +44,41 @@ pub fn to_order(
     let workspace = request.conversation.workspace.clone();
     match request.command {
         Command::GiveStandingOrder(target) => {
-            let text = written_text(request, name)?;
-            let by = sign(&request.user, request.at).into();
-            let scope = match target {
-                OrderTarget::Order(number) => {
-                    let changed = find(request, orders, number)?;
-                    let is_public = request.visibility == Visibility::Public;
-                    if changed.scope == OrderScope::Workspace && !is_public {
-                        return Err(Unmet::NotPublic);
-                    }
-                    return Ok(Order::ChangeStandingOrder { workspace, number, text, by });
+            let (text, by) = words(request, name)?;
+            Ok(match find_target(request, orders, target)? {
+                DraftTarget::New(scope) => Order::GiveStandingOrder { workspace, scope, text, by },
+                DraftTarget::Change(number) => {
+                    Order::ChangeStandingOrder { workspace, number, text, by }
                 }
-                OrderTarget::Thread => thread_scope(&request.conversation)?,
-                OrderTarget::Channel => OrderScope::Channel(request.conversation.channel.clone()),
-                OrderTarget::Workspace if request.visibility == Visibility::Public => {
-                    OrderScope::Workspace
-                }
-                OrderTarget::Workspace => return Err(Unmet::NotPublic),
-            };
-            match orders.standing.iter().filter(|order| order.scope == scope).count() {
-                count if count >= MAX_PER_SCOPE => Err(Unmet::TooMany),
-                _ => Ok(Order::GiveStandingOrder { workspace, scope, text, by }),
+            })
+        }
+        Command::DraftStandingOrder(target) => {
+            let (text, by) = words(request, name)?;
+            let target = find_target(request, orders, target)?;
+            if let DraftTarget::New(scope) = &target
+                && is_full(&orders.drafts, scope)
+            {
+                return Err(Unmet::TooMany);
             }
+            Ok(Order::DraftStandingOrder { workspace, target, text, by })
         }
         Command::DropStandingOrder(number) => {
-            find(request, orders, number)?;
+            let found = find(request, orders.standing_in(&request.conversation), number);
+            if let (Err(unmet), Err(_)) = (found, find_draft(request, orders, number)) {
+                return Err(unmet);
+            }
             Ok(Order::DropStandingOrder { workspace, number })
+        }
+        Command::KeepStandingOrder(number) => {
+            let draft = find_draft(request, orders, number)?;
+            if draft.version == 1 && is_full(&orders.standing, &draft.scope) {
+                return Err(Unmet::TooMany);
+            }
+            Ok(Order::KeepStandingOrder { workspace, number })
+        }
+        Command::DropOrderDraft(number) => {
+            find_draft(request, orders, number)?;
+            Ok(Order::DropOrderDraft { workspace, number })
         }
         Command::Why
         | Command::Status
@@ -85,6 +99,43 @@ pub fn to_order(
     }
 }
 
+/// What an order says, and who gives it.
+fn words(request: &CommandRequest, name: &str) -> Result<(OrderText, Arc<str>), Unmet> {
+    let by = sign(&request.user, request.at).into();
+    Ok((written_text(request, name)?, by))
+}
+
+/// What an order is for, or the one that it changes.
+fn find_target(
+    request: &CommandRequest,
+    orders: &OrdersInForce,
+    target: OrderTarget,
+) -> Result<DraftTarget, Unmet> {
+    let is_public = request.visibility == Visibility::Public;
+    let scope = match target {
+        OrderTarget::Order(number) => {
+            let changed = find(request, orders.standing_in(&request.conversation), number)?;
+            return match changed.scope == OrderScope::Workspace && !is_public {
+                true => Err(Unmet::NotPublic),
+                false => Ok(DraftTarget::Change(number)),
+            };
+        }
+        OrderTarget::Thread => thread_scope(&request.conversation)?,
+        OrderTarget::Channel => OrderScope::Channel(request.conversation.channel.clone()),
+        OrderTarget::Workspace if is_public => OrderScope::Workspace,
+        OrderTarget::Workspace => return Err(Unmet::NotPublic),
+    };
+    match is_full(&orders.standing, &scope) {
+        true => Err(Unmet::TooMany),
+        false => Ok(DraftTarget::New(scope)),
+    }
+}
+
+/// Whether there are as many of these orders, or drafts, in a scope as there may be.
+fn is_full(orders: &[StandingOrder], scope: &OrderScope) -> bool {
+    orders.iter().filter(|order| order.scope == *scope).count() >= MAX_PER_SCOPE
+}
+
 fn written_text(request: &CommandRequest, name: &str) -> Result<OrderText, Unmet> {
     // A slash command has no name before it.
     let written = WrittenOrder::parse(&request.text, name);
@@ -102,13 +153,12 @@ fn thread_scope(
     Ok(OrderScope::Thread(channel.clone(), thread))
 }
 
-/// An order that holds here and that the user may change.
+/// One of the orders that hold here, or of their drafts, which the user may change.
 fn find<'a>(
     request: &CommandRequest,
-    orders: &'a OrdersInForce,
+    mut here: impl Iterator<Item = &'a StandingOrder>,
     number: i64,
 ) -> Result<&'a StandingOrder, Unmet> {
-    let mut here = orders.standing_in(&request.conversation);
     let found = here.find(|order| order.number == number).ok_or(Unmet::NoSuchOrder(number))?;
     match found.scope == OrderScope::Workspace && request.role != Role::Admin {
         true => Err(Unmet::ForAdmins),
@@ -116,18 +166,46 @@ fn find<'a>(
     }
 }
 
+fn find_draft<'a>(
+    request: &CommandRequest,
+    orders: &'a OrdersInForce,
+    number: i64,
+) -> Result<&'a StandingOrder, Unmet> {
+    let found = find(request, orders.drafts_in(&request.conversation), number);
+    found.map_err(|unmet| match unmet {
+        Unmet::NoSuchOrder(number) => Unmet::NoSuchDraft(number),
+        unmet => unmet,
+    })
+}
+
 impl CommandReplies {
-    /// What became of an order that was given, changed or dropped.
-    pub(super) fn standing_order_text(
+    /// What became of an order that was given, drafted, kept, changed or dropped. A draft is tried, if there is something
+    /// to try it with.
+    pub(super) async fn standing_order_text(
         &self,
         request: &CommandRequest,
         orders: &OrdersInForce,
         language: Language,
-    ) -> String {
+        trial: Option<&dyn OrderTrial>,
+    ) -> Result<String, StoreError> {
         let name = &self.persona.name;
+        let command = request.command.under(&self.rulebook.read());
+        let request = &CommandRequest { command, ..request.clone() };
         let by = sign(&request.user, request.at);
+        let drafted = orders.drafts.iter().find(|draft| *draft.by == *by);
+        if let Some(draft) = drafted {
+            let told = self.trial_text(request, draft, language, trial).await?;
+            let scope = scope_text(language, &draft.scope);
+            let text = draft.text.as_str();
+            let drafted =
+                texts::commands::order_drafted(language, draft.number, scope, text, &told, name);
+            return Ok(screen_stored(&drafted, language));
+        }
         let given = orders.standing.iter().find(|order| *order.by == *by);
-        let text = match (given, to_order(request, orders, name)) {
+        let kept = orders.standing_in(&request.conversation).find(|order| {
+            matches!(request.command, Command::KeepStandingOrder(number) if number == order.number)
+        });
+        let text = match (given.or(kept), to_order(request, orders, name)) {
             (Some(order), _) => {
                 let scope = scope_text(language, &order.scope);
                 let text = order.text.as_str();
@@ -136,7 +214,31 @@ impl CommandReplies {
             (None, Ok(_)) => texts::commands::failed(language).to_owned(),
             (None, Err(unmet)) => unmet_text(language, unmet, name),
         };
-        screen_stored(&text, language)
+        Ok(screen_stored(&text, language))
+    }
+
+    /// What a draft would have changed here, or where that can be found out.
+    async fn trial_text(
+        &self,
+        request: &CommandRequest,
+        draft: &StandingOrder,
+        language: Language,
+        trial: Option<&dyn OrderTrial>,
+    ) -> Result<String, StoreError> {
+        let Some(trial) = trial else {
+            return Ok(texts::order_trial::on_console(language).to_owned());
+        };
+        Ok(match trial.try_draft(&request.conversation, draft).await? {
+            OrderTrialOutcome::Tried(effect) => texts::order_trial::effect_here(language, &effect),
+            OrderTrialOutcome::NotAllowed => texts::order_trial::on_console(language).to_owned(),
+            OrderTrialOutcome::NoModel => texts::order_trial::no_model(language).to_owned(),
+            OrderTrialOutcome::Unpriced => texts::order_trial::unpriced(language).to_owned(),
+            OrderTrialOutcome::OverBudget => texts::order_trial::over_budget(language).to_owned(),
+            OrderTrialOutcome::Unanswered => texts::order_trial::unanswered(language).to_owned(),
+            OrderTrialOutcome::NothingToTry(days) => {
+                texts::order_trial::nothing_to_try(language, days)
+            }
+        })
     }
 
     /// The orders that hold in a conversation, each with who gave it.
@@ -148,7 +250,8 @@ impl CommandReplies {
     ) -> Result<String, StoreError> {
         let name = &self.persona.name;
         let here: Vec<&StandingOrder> = orders.standing_in(&request.conversation).collect();
-        if here.is_empty() {
+        let drafts: Vec<&StandingOrder> = orders.drafts_in(&request.conversation).collect();
+        if here.is_empty() && drafts.is_empty() {
             return Ok(texts::commands::no_orders(language, name));
         }
         let users = self.archive.users(&request.conversation.workspace).await?;
@@ -165,9 +268,17 @@ impl CommandReplies {
             let text = order.text.as_str();
             texts::commands::order_line(language, order.number, scope, text, &giver(order))
         };
-        let lines: Vec<String> = here.iter().map(line).collect();
-        let text = texts::commands::orders_here(language, &lines.join("\n"), name);
-        Ok(screen_stored(&text, language))
+        let lines = |orders: &[&StandingOrder]| -> String {
+            orders.iter().map(line).collect::<Vec<_>>().join("\n")
+        };
+        let mut parts = Vec::new();
+        if !here.is_empty() {
+            parts.push(texts::commands::orders_here(language, &lines(&here), name));
+        }
+        if !drafts.is_empty() {
+            parts.push(texts::commands::drafts_here(language, &lines(&drafts), name));
+        }
+        Ok(screen_stored(&parts.join("\n"), language))
     }
 }
 
@@ -187,6 +298,7 @@ fn unmet_text(language: Language, unmet: Unmet, name: &str) -> String {
         Unmet::NotPublic => texts::commands::order_needs_public_channel(language).to_owned(),
         Unmet::TooMany => texts::commands::too_many_orders(language, MAX_PER_SCOPE, name),
         Unmet::NoSuchOrder(number) => texts::commands::no_such_order(language, number),
+        Unmet::NoSuchDraft(number) => texts::commands::no_such_draft(language, number),
         Unmet::ForAdmins => texts::commands::admins_only(language).to_owned(),
     }
 }

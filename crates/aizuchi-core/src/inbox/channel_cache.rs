@@ -145,6 +145,9 @@ impl ChannelCache {
             | Order::GiveStandingOrder { .. }
             | Order::ChangeStandingOrder { .. }
             | Order::DropStandingOrder { .. }
+            | Order::DraftStandingOrder { .. }
+            | Order::KeepStandingOrder { .. }
+            | Order::DropOrderDraft { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }

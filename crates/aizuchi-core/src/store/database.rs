@@ -37,6 +37,7 @@ mod expiry;
 mod dead_letters;
 mod marks;
 mod standing_orders;
+mod order_drafts;
 pub mod orders;
 pub mod forget;
 mod context;

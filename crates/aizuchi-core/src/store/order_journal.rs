@@ -10,6 +10,7 @@ use crate::chat::{ChannelId, UserId, WorkspaceId};
 use crate::decision::DecisionId;
 use crate::decision::consent::{Consent, ConsentChoice, ConsentStep};
 use crate::event::DeadLetter;
+use crate::standing_order::DraftTarget;
 use crate::store::Order;
 
 /// The journal is kept for this long.
@@ -80,6 +81,10 @@ pub enum OrderKind {
     /// Of a tool that may write. The journal has the tool's name, and not with what it was called.
     AllowCall,
     RefuseCall,
+    /// The number is that of a draft; of one for an order of its own, the journal has the channel.
+    DraftStandingOrder,
+    KeepStandingOrder,
+    DropOrderDraft,
 }
 
 /// The newest orders before one of them, of one workspace or of all.
@@ -181,6 +186,16 @@ impl Order {
                     ConsentChoice::Refuse => OrderKind::RefuseCall,
                 })
             }
+            Order::DraftStandingOrder { target: DraftTarget::New(scope), .. } => {
+                channel(OrderKind::DraftStandingOrder, &scope.channel().cloned())
+            }
+            Order::DraftStandingOrder { target: DraftTarget::Change(number), .. } => {
+                numbered(OrderKind::DraftStandingOrder, *number)
+            }
+            Order::KeepStandingOrder { number, .. } => {
+                numbered(OrderKind::KeepStandingOrder, *number)
+            }
+            Order::DropOrderDraft { number, .. } => numbered(OrderKind::DropOrderDraft, *number),
             Order::Signed { order, .. } => return order.to_record(),
             // Recorded where it begins, without a name, and only if it does begin.
             Order::Forget { .. } => return None,

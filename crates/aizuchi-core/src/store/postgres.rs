@@ -52,6 +52,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (32, "proposals", include_str!("../../migrations/postgres/0032_proposals.sql")),
     (33, "standing orders", include_str!("../../migrations/postgres/0033_standing_orders.sql")),
     (35, "consents", include_str!("../../migrations/postgres/0035_consents.sql")),
+    (36, "order drafts", include_str!("../../migrations/postgres/0036_order_drafts.sql")),
     (38, "companions", include_str!("../../migrations/postgres/0038_companions.sql")),
 ];
 

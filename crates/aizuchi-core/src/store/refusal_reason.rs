@@ -23,6 +23,8 @@ pub enum RefusalReason {
     TooManyStandingOrders,
     /// There is no standing order of this number in force.
     NoStandingOrder,
+    /// There is no draft of this number.
+    NoOrderDraft,
     /// There is no such proposal, or its decision is gone.
     ProposalGone,
     /// Somebody has decided before.
@@ -54,6 +56,7 @@ impl RefusalReason {
                 return texts::refusals::too_many_standing_orders(language, MAX_PER_SCOPE);
             }
             Self::NoStandingOrder => texts::refusals::no_standing_order,
+            Self::NoOrderDraft => texts::refusals::no_order_draft,
             Self::ProposalGone => texts::refusals::proposal_gone,
             Self::ProposalDecided => texts::refusals::proposal_decided,
             Self::ProposalLapsed => texts::refusals::proposal_lapsed,

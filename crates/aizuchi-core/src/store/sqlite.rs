@@ -64,6 +64,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (43, "proposals", include_str!("../../migrations/sqlite/0043_proposals.sql")),
     (44, "standing orders", include_str!("../../migrations/sqlite/0044_standing_orders.sql")),
     (46, "consents", include_str!("../../migrations/sqlite/0046_consents.sql")),
+    (47, "order drafts", include_str!("../../migrations/sqlite/0047_order_drafts.sql")),
     (49, "companions", include_str!("../../migrations/sqlite/0049_companions.sql")),
 ];
 

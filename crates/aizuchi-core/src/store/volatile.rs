@@ -16,6 +16,7 @@ mod proposals;
 mod consents;
 mod order_journal;
 mod standing_orders;
+mod order_drafts;
 mod steps;
 mod hear;
 mod recall;
@@ -317,7 +318,8 @@ impl Store for VolatileStore {
         let state = self.lock();
         let orders = state.orders.get(workspace).cloned().unwrap_or_default();
         let standing = state.shown_standing_orders(workspace);
-        Ok(OrdersInForce { standing, ..orders })
+        let drafts = state.shown_order_drafts(workspace);
+        Ok(OrdersInForce { standing, drafts, ..orders })
     }
 
     async fn claim_memory_jobs(

@@ -103,12 +103,21 @@ texts! {
         "what I may use or spend. `@{name} orders` lists the orders, `@{name} drop order {number}` revokes this one."
         / "指示{number}として受け付けました（{scope}）：「{text}」。そこで判断し、書くときに従います。誰が何を知ってよいか、使ってよいものや費用は変わりません。"
           "`@{name} 指示一覧` で一覧を見られます。`@{name} 指示{number}を取り消して` で取り消せます。";
+    /// `told` says what the draft would have changed.
+    order_drafted(number: i64, scope: &str, text: &str, told: &str, name: &str):
+        "Draft {number}, {scope}: “{text}”. I don’t follow it yet. {told} `@{name} keep order {number}` puts it in force, "
+        "`@{name} drop draft {number}` discards it; in a week it lapses."
+        / "下書き{number}（{scope}）：「{text}」。まだ従いません。{told}"
+          "`@{name} 指示{number}を採用して` で従い始めます。`@{name} 下書き{number}を破棄して` で破棄できます。1 週間たつと失効します。";
     for_this_thread: "for this thread" / "このスレッド";
     for_this_channel: "for this channel" / "このチャンネル";
     for_all_channels: "for all channels" / "全チャンネル";
     orders_here(lines: &str, name: &str):
         "These orders hold here:\n{lines}\n`@{name} drop order 2` revokes one, `@{name} order 2: …` changes it."
         / "ここでの指示は次のとおりです。\n{lines}\n`@{name} 指示2を取り消して` で取り消し、`@{name} 指示2：…` で変えられます。";
+    drafts_here(lines: &str, name: &str):
+        "I don’t follow these drafts yet:\n{lines}\n`@{name} keep order 2` puts one in force, `@{name} drop draft 2` discards it."
+        / "まだ従っていない下書きです。\n{lines}\n`@{name} 指示2を採用して` で従い始め、`@{name} 下書き2を破棄して` で破棄します。";
     order_line(number: i64, scope: &str, text: &str, by: &str):
         "- {number}, {scope}: “{text}” ({by})"
         / "- {number}（{scope}）：「{text}」（{by}）";
@@ -134,6 +143,9 @@ texts! {
     /// It was dropped, or there is none.
     no_such_order(number: i64):
         "Order {number} doesn’t hold here." / "ここでは、指示{number}は効いていません。";
+
+    no_such_draft(number: i64):
+        "There’s no draft {number} here." / "ここに下書き{number}はありません。";
 
     reset_done:
         "I’ll start fresh here. From now on I won’t use anything said in this conversation before now, "
@@ -199,11 +211,13 @@ texts! {
     help_for_admins:
         "\n- `mute everywhere`, `unmute everywhere`: the same in every channel\n"
         "- `in this channel: …`, `in this thread: …`, `everywhere: …`: an order that I follow from now on, like `in this channel: answer in Japanese`\n"
+        "- `try in this channel: …`, `keep order 2`: a draft first, with what it would have changed; then it holds\n"
         "- `orders`, `drop order 2`: which orders hold here; revokes one\n"
         "- `mode companion` (joins in at pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `propose` (asks before it speaks), `observe` (only listens), `off` or "
         "`default`"
         / "\n- `どこでもミュート`、`どこでもミュート解除`：すべてのチャンネルで同じことをする\n"
           "- `このチャンネルでは：…`、`このスレッドでは：…`、`どこでも：…`：これから従う指示を出す（例：`このチャンネルでは：日本語で答えて`）\n"
+          "- `試しにこのチャンネルでは：…`、`指示2を採用して`：まず下書きにして、何が変わっていたかを見る・従い始める\n"
           "- `指示一覧`、`指示2を取り消して`：ここでの指示を見る・取り消す\n"
           "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手伝う）、`mention_only`（メンションのみ）、`propose`（確認してから話す）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
     /// What the persona hears and stores, how to mute it, and how to be forgotten. See [`manner`].

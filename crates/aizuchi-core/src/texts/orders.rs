@@ -52,6 +52,9 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "allow_call" => pick(language, "allow a call", "ツールの呼び出しを許可"),
         "refuse_call" => pick(language, "refuse a call", "ツールの呼び出しを拒否"),
         "drop_standing_order" => pick(language, "drop a standing order", "指示を取り消し"),
+        "draft_standing_order" => pick(language, "draft a standing order", "指示を下書き"),
+        "keep_standing_order" => pick(language, "keep a draft", "下書きを採用"),
+        "drop_order_draft" => pick(language, "discard a draft", "下書きを破棄"),
         other => other,
     }
 }

@@ -223,6 +223,9 @@ texts! {
     no_standing_order:
         "there is no standing order of this number in force"
         / "その番号の指示はありません";
+    no_order_draft:
+        "there is no draft of this number any more"
+        / "その番号の下書きはもうありません";
     proposal_gone:
         "there is no such proposal any more"
         / "その提案はもうありません";

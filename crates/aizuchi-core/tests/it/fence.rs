@@ -401,6 +401,7 @@ fn check_order(text: &str, language: Language, [open, close]: [char; 2]) {
             by: "olga".into(),
             given: at(0),
             ended: None,
+            is_draft: false,
         };
         Arc::new(Context { standing_orders: vec![order], ..talk.context(None) })
     };

@@ -53,6 +53,7 @@ mod schema;
 mod seed_002;
 mod second_look;
 mod standing_orders;
+mod order_drafts;
 mod seed_004;
 mod simulation;
 mod store_faults;

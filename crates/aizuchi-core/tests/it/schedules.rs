@@ -354,6 +354,9 @@ impl Simulation {
             | Order::GiveStandingOrder { .. }
             | Order::ChangeStandingOrder { .. }
             | Order::DropStandingOrder { .. }
+            | Order::DraftStandingOrder { .. }
+            | Order::KeepStandingOrder { .. }
+            | Order::DropOrderDraft { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }

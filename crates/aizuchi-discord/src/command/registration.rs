@@ -213,7 +213,10 @@ mod tests {
             | Command::ForgetThat
             | Command::GiveStandingOrder(_)
             | Command::ListStandingOrders
-            | Command::DropStandingOrder(_) => "help",
+            | Command::DropStandingOrder(_)
+            | Command::DraftStandingOrder(_)
+            | Command::KeepStandingOrder(_)
+            | Command::DropOrderDraft(_) => "help",
         }
     }
 

@@ -53,17 +53,44 @@ const DROP: [&str; 6] = [
     "remove order ",
     "remove standing order ",
 ];
-const DROPPED: [&str; 9] = [
+const DROPPED: [&str; 11] = [
     "を取り消",
     "を取り消し",
     "を取り消して",
     "を取消",
     "を取り下げて",
     "を削除",
+    "を破棄",
+    "を破棄して",
     "を消",
     "を消して",
     "をやめて",
 ];
+/// What stands before a scope, or before `order`, if it is to be a draft.
+const DRAFT: [&str; 8] =
+    ["try ", "draft ", "try out ", "試しに", "試しに、", "下書き、", "下書き ", "案、"];
+/// What stands before and behind the number of a draft that is to be followed.
+const KEEP: [&str; 7] = [
+    "keep order ",
+    "keep draft ",
+    "keep standing order ",
+    "save order ",
+    "save draft ",
+    "accept order ",
+    "accept draft ",
+];
+const KEPT: [&str; 8] = [
+    "を採用",
+    "を採用して",
+    "を保存",
+    "を保存して",
+    "を有効に",
+    "を有効にして",
+    "に従って",
+    "を使って",
+];
+/// What stands before the number of a draft that is to be discarded.
+const DISCARD: [&str; 3] = ["drop draft ", "discard draft ", "discard order "];
 /// A scope stands before the first colons of a message: one more may follow the name.
 const MAX_COLONS: usize = 2;
 
@@ -72,6 +99,8 @@ const MAX_COLONS: usize = 2;
 pub struct WrittenOrder<'a> {
     pub target: OrderTarget,
     pub text: &'a str,
+    /// Whether it is to be kept as a draft first.
+    pub is_draft: bool,
 }
 
 impl<'a> WrittenOrder<'a> {
@@ -84,14 +113,30 @@ impl<'a> WrittenOrder<'a> {
         let mut written = colons.filter_map(|(position, colon)| {
             let (head, _) = addressed_order(&normalize(&message[..position]), name);
             let text = message[position + colon.len()..].trim();
-            Some(Self { target: target(head.trim())?, text })
+            let head = head.trim();
+            let head = head.strip_prefix("please ").unwrap_or(head);
+            let mut drafted = DRAFT.iter().filter_map(|word| head.strip_prefix(word));
+            match target(head) {
+                Some(target) => Some(Self { target, text, is_draft: false }),
+                None => {
+                    let target = drafted.find_map(|head| target(head.trim_start()))?;
+                    Some(Self { target, text, is_draft: true })
+                }
+            }
         });
         written.next()
+    }
+
+    /// The command that a message with this order is.
+    pub fn command(&self) -> Command {
+        match self.is_draft {
+            true => Command::DraftStandingOrder(self.target),
+            false => Command::GiveStandingOrder(self.target),
+        }
     }
 }
 
 fn target(head: &str) -> Option<OrderTarget> {
-    let head = head.strip_prefix("please ").unwrap_or(head);
     match head {
         head if IN_THREAD.contains(&head) => Some(OrderTarget::Thread),
         head if IN_CHANNEL.contains(&head) => Some(OrderTarget::Channel),
@@ -108,14 +153,22 @@ pub(super) fn lists_orders(order: &str) -> bool {
     candidate_forms(order).iter().any(|form| LIST.contains(&form.as_str()))
 }
 
-/// `drop order 2`, 「指示2を取り消して」.
-pub(super) fn parse_drop(form: &str) -> Option<Command> {
-    let english = DROP.iter().find_map(|word| form.strip_prefix(word));
-    let japanese = || {
-        let rest = form.strip_prefix("指示")?;
-        DROPPED.iter().find_map(|word| rest.strip_suffix(word))
+/// `drop order 2`, 「指示2を取り消して」; `keep order 2`, `drop draft 2` and the same in Japanese.
+pub(super) fn parse_numbered(form: &str) -> Option<Command> {
+    let english = |words: &[&str]| words.iter().find_map(|word| form.strip_prefix(word));
+    let japanese = |begin: &str, ends: &[&str]| {
+        let rest = form.strip_prefix(begin)?;
+        ends.iter().find_map(|word| rest.strip_suffix(word))
     };
-    parse_number(english.or_else(japanese)?).map(Command::DropStandingOrder)
+    let keep = || english(&KEEP).or_else(|| japanese("指示", &KEPT));
+    let keep = || keep().or_else(|| japanese("下書き", &KEPT));
+    let discard = || english(&DISCARD).or_else(|| japanese("下書き", &DROPPED));
+    let drop = || english(&DROP).or_else(|| japanese("指示", &DROPPED));
+    let number = |found: Option<&str>| parse_number(found?);
+    number(drop())
+        .map(Command::DropStandingOrder)
+        .or_else(|| number(keep()).map(Command::KeepStandingOrder))
+        .or_else(|| number(discard()).map(Command::DropOrderDraft))
 }
 
 fn parse_number(text: &str) -> Option<i64> {
@@ -157,9 +210,49 @@ mod tests {
             ("@Aizuchi in this channel:\n answer\n in Japanese", Channel, "answer\n in Japanese"),
         ] {
             let written = WrittenOrder::parse(message, "Aizuchi");
-            assert_eq!(written, Some(WrittenOrder { target, text }), "{message}");
+            let is_draft = false;
+            assert_eq!(written, Some(WrittenOrder { target, text, is_draft }), "{message}");
             let command = Command::parse_message(message, "Aizuchi");
             assert_eq!(command, Some(Command::GiveStandingOrder(target)), "{message}");
+        }
+    }
+
+    #[test]
+    fn orders_are_drafted_first() {
+        use OrderTarget::{Channel, Order, Thread, Workspace};
+        for (message, target, text) in [
+            ("@Aizuchi try in this channel: be brief", Channel, "be brief"),
+            ("@Aizuchi please try in this thread: be brief", Thread, "be brief"),
+            ("@Aizuchi: draft everywhere: be kind", Workspace, "be kind"),
+            ("@Aizuchi try order 2: be brief", Order(2), "be brief"),
+            ("@Aizuchi 試しにこのチャンネルでは：短く", Channel, "短く"),
+            ("@Aizuchi 試しに、指示2：短く", Order(2), "短く"),
+            ("@Aizuchi 下書き、どこでも：やさしく", Workspace, "やさしく"),
+        ] {
+            let written = WrittenOrder::parse(message, "Aizuchi");
+            let is_draft = true;
+            assert_eq!(written, Some(WrittenOrder { target, text, is_draft }), "{message}");
+            let command = Command::parse_message(message, "Aizuchi");
+            assert_eq!(command, Some(Command::DraftStandingOrder(target)), "{message}");
+        }
+        for (message, expected) in [
+            ("@Aizuchi keep order 3", Command::KeepStandingOrder(3)),
+            ("@Aizuchi please keep draft #3.", Command::KeepStandingOrder(3)),
+            ("@Aizuchi 指示3を採用して", Command::KeepStandingOrder(3)),
+            ("@Aizuchi 下書き３を採用してください", Command::KeepStandingOrder(3)),
+            ("@Aizuchi drop draft 3", Command::DropOrderDraft(3)),
+            ("@Aizuchi discard draft 3", Command::DropOrderDraft(3)),
+            ("@Aizuchi 下書き3を破棄して", Command::DropOrderDraft(3)),
+        ] {
+            assert_eq!(Command::parse_message(message, "Aizuchi"), Some(expected), "{message}");
+        }
+        for message in [
+            "@Aizuchi try the pump: it leaks",
+            "@Aizuchi keep order in the shed",
+            "@Aizuchi keep order 3?",
+            "@Aizuchi 試しに電源を切って：どうなる",
+        ] {
+            assert_eq!(Command::parse_message(message, "Aizuchi"), None, "{message}");
         }
     }
 

@@ -163,6 +163,7 @@ fn order(number: i64, scope: OrderScope) -> StandingOrder {
         by: "olga".into(),
         given: Timestamp::UNIX_EPOCH,
         ended: None,
+        is_draft: false,
     }
 }
 

@@ -156,6 +156,7 @@ fn parse_orders(json: &str) -> Result<Vec<StandingOrder>, StoreError> {
             by,
             given: rows::to_timestamp(given_ms)?,
             ended: None,
+            is_draft: false,
         })
     };
     rows.into_iter().map(order).collect()

@@ -9,8 +9,8 @@ use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
-    Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_journal,
-    proposals, redaction, rows, sql, standing_orders,
+    Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_drafts,
+    order_journal, proposals, redaction, rows, sql, standing_orders,
 };
 use crate::store::{
     LOOK, Mute, Order, OrdersInForce, PRIVATE_READ_RETENTION, PrivateRead, StoreError,
@@ -96,6 +96,16 @@ async fn carry_out(
         Order::DropStandingOrder { workspace, number } => {
             return standing_orders::drop(connection, counters, workspace, *number, now).await;
         }
+        Order::DraftStandingOrder { workspace, target, text, by } => {
+            let place = (workspace, target);
+            return order_drafts::draft(connection, counters, place, text, by, now).await;
+        }
+        Order::KeepStandingOrder { workspace, number } => {
+            return order_drafts::keep(connection, counters, workspace, *number, now).await;
+        }
+        Order::DropOrderDraft { workspace, number } => {
+            return order_drafts::drop(connection, counters, workspace, *number).await;
+        }
         Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
         Order::MarkDecision { workspace, id, mark, by } => {
             return marks::apply(connection, counters, workspace, (*id, *mark), by, now).await;
@@ -164,6 +174,9 @@ async fn carry_out(
         | Order::GiveStandingOrder { .. }
         | Order::ChangeStandingOrder { .. }
         | Order::DropStandingOrder { .. }
+        | Order::DraftStandingOrder { .. }
+        | Order::KeepStandingOrder { .. }
+        | Order::DropOrderDraft { .. }
         | Order::DropDeadLetter { .. }
         | Order::RetryDeadLetter { .. }
         | Order::MarkDecision { .. }
@@ -276,7 +289,8 @@ async fn reset_conversation(
 pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
     let query = query(sql::ORDERS).bind(workspace.as_str());
     let standing = standing_orders::read(readers, sql::STANDING_ORDERS, workspace).await?;
-    let mut orders = OrdersInForce { standing, ..OrdersInForce::default() };
+    let drafts = standing_orders::read(readers, sql::ORDER_DRAFTS, workspace).await?;
+    let mut orders = OrdersInForce { standing, drafts, ..OrdersInForce::default() };
     for row in query.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;
         let target: String = rows::column(&row, "whom")?;

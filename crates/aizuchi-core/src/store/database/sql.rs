@@ -464,21 +464,39 @@ statements! {
     DROP_GIVEN_ORDERS = "DELETE FROM given_orders WHERE at_ms < ?1";
     PUT_STANDING_ORDER = "
         INSERT INTO standing_orders
-            (id, workspace, number, version, channel, thread, text, given_by, given_ms, visibility)
-        VALUES ((SELECT coalesce(max(id), 0) + 1 FROM standing_orders), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+            (id, workspace, number, version, channel, thread, text, given_by, given_ms, visibility, is_draft)
+        VALUES ((SELECT coalesce(max(id), 0) + 1 FROM standing_orders), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     HAS_STANDING_ORDER = "SELECT id FROM standing_orders WHERE workspace = ?1 AND given_by = ?2 LIMIT 1";
     COUNT_STANDING_ORDERS = "
         SELECT count(*) AS n FROM standing_orders
-        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL";
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL AND is_draft = 0";
+    COUNT_ORDER_DRAFTS = "
+        SELECT count(*) AS n FROM standing_orders
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL AND is_draft = 1";
     NEXT_STANDING_ORDER = "
         INSERT INTO standing_order_numbers (workspace, number) VALUES (?1, 1)
         ON CONFLICT (workspace) DO UPDATE SET number = standing_order_numbers.number + 1
         RETURNING number";
     STANDING_ORDER = "
-        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility FROM standing_orders
-        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
+        FROM standing_orders
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 0";
+    ORDER_DRAFT = "
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
+        FROM standing_orders
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 1";
+    KEEP_ORDER_DRAFT = "
+        UPDATE standing_orders SET is_draft = 0, given_ms = ?3
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 1";
+    DROP_ORDER_DRAFT = "DELETE FROM standing_orders WHERE workspace = ?1 AND number = ?2 AND is_draft = 1";
+    DROP_ORDER_DRAFTS_OF = "
+        DELETE FROM standing_orders
+        WHERE workspace = ?1 AND is_draft = 1
+            AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    DROP_LAPSED_ORDER_DRAFTS = "DELETE FROM standing_orders WHERE is_draft = 1 AND given_ms < ?1";
     END_STANDING_ORDER = "
-        UPDATE standing_orders SET ended_ms = ?3 WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL";
+        UPDATE standing_orders SET ended_ms = ?3
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 0";
     /// In all versions. The rows stay until the prompts are erased that held them.
     WITHDRAW_STANDING_ORDERS_OF = "
         UPDATE standing_orders SET text = '', ended_ms = coalesce(ended_ms, ?3)
@@ -1198,14 +1216,24 @@ statements! {
         LIMIT +?3";
     /// Without those that were given in private for a channel that is public now.
     STANDING_ORDERS = "
-        SELECT s.number, s.version, s.channel, s.thread, s.text, s.given_by, s.given_ms, s.ended_ms, s.visibility
+        SELECT s.number, s.version, s.channel, s.thread, s.text, s.given_by, s.given_ms, s.ended_ms, s.visibility,
+            s.is_draft
         FROM standing_orders AS s
         LEFT JOIN channels AS c ON c.workspace = s.workspace AND c.id = s.channel
-        WHERE s.workspace = ?1 AND s.ended_ms IS NULL
+        WHERE s.workspace = ?1 AND s.ended_ms IS NULL AND s.is_draft = 0
+            AND (s.visibility = 'public' OR c.visibility IS DISTINCT FROM 'public')
+        ORDER BY s.number";
+    ORDER_DRAFTS = "
+        SELECT s.number, s.version, s.channel, s.thread, s.text, s.given_by, s.given_ms, s.ended_ms, s.visibility,
+            s.is_draft
+        FROM standing_orders AS s
+        LEFT JOIN channels AS c ON c.workspace = s.workspace AND c.id = s.channel
+        WHERE s.workspace = ?1 AND s.ended_ms IS NULL AND s.is_draft = 1
             AND (s.visibility = 'public' OR c.visibility IS DISTINCT FROM 'public')
         ORDER BY s.number";
     STANDING_ORDER_VERSIONS = "
-        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility FROM standing_orders
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
+        FROM standing_orders
         WHERE workspace = ?1 AND text <> ''
         ORDER BY number, version";
     /// ?2 is a JSON list of decisions.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::memory::asker::signer;
-use crate::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{DRAFT_LIFETIME, MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::{Counters, rows, sql};
@@ -24,16 +24,12 @@ pub async fn give(
     if was_given(connection, workspace, by).await? {
         return Ok(());
     }
-    let (channel, thread) = scope.columns();
-    let count = query(sql::COUNT_STANDING_ORDERS).bind(workspace.as_str()).bind(channel);
-    let count = count.bind(thread).fetch_one(&mut *connection).await?;
-    if rows::column::<i64>(&count, "n")? >= MAX_PER_SCOPE as i64 {
+    let given = count(connection, sql::COUNT_STANDING_ORDERS, workspace, scope).await?;
+    if given >= MAX_PER_SCOPE as i64 {
         return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
     }
-    let next = query(sql::NEXT_STANDING_ORDER).bind(workspace.as_str());
-    let next = next.fetch_one(&mut *connection).await?;
     let order = StandingOrder {
-        number: rows::column(&next, "number")?,
+        number: next_number(connection, workspace).await?,
         version: 1,
         visibility: visibility(connection, workspace, scope).await?,
         scope: scope.clone(),
@@ -41,6 +37,7 @@ pub async fn give(
         by: by.into(),
         given: now,
         ended: None,
+        is_draft: false,
     };
     put(connection, counters, workspace, &order).await
 }
@@ -57,11 +54,9 @@ pub async fn change(
     if was_given(connection, workspace, by).await? {
         return Ok(());
     }
-    let known = query(sql::STANDING_ORDER).bind(workspace.as_str()).bind(number);
-    let Some(known) = known.fetch_optional(&mut *connection).await? else {
-        return Err(StoreError::Refused(RefusalReason::NoStandingOrder));
-    };
-    let known = from_row(&known)?;
+    let known = find(connection, sql::STANDING_ORDER, workspace, number).await?;
+    let known = known.ok_or(StoreError::Refused(RefusalReason::NoStandingOrder))?;
+    discard_draft(connection, workspace, number).await?;
     end(connection, workspace, number, now).await?;
     let order = StandingOrder {
         version: known.version + 1,
@@ -74,7 +69,7 @@ pub async fn change(
     put(connection, counters, workspace, &order).await
 }
 
-/// Revokes an order.
+/// Revokes an order, and discards the draft that would have changed it.
 pub async fn drop(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -82,11 +77,15 @@ pub async fn drop(
     number: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let known = query(sql::STANDING_ORDER).bind(workspace.as_str()).bind(number);
-    if known.fetch_optional(&mut *connection).await?.is_none() {
+    let mut is_known = false;
+    for statement in [sql::STANDING_ORDER, sql::ORDER_DRAFT] {
+        is_known |= find(connection, statement, workspace, number).await?.is_some();
+    }
+    if !is_known {
         return Err(StoreError::Refused(RefusalReason::NoStandingOrder));
     }
     counters.revision += 1;
+    discard_draft(connection, workspace, number).await?;
     end(connection, workspace, number, now).await
 }
 
@@ -98,6 +97,7 @@ pub async fn withdraw_all_of(
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    discard_drafts_of(connection, workspace, user).await?;
     let withdraw = query(sql::WITHDRAW_STANDING_ORDERS_OF);
     let withdraw = withdraw.bind(workspace.as_str()).bind(user.as_str());
     withdraw.bind(now.as_millisecond()).execute(connection).await?;
@@ -105,7 +105,7 @@ pub async fn withdraw_all_of(
 }
 
 /// Whether an order was given by this command of the chat.
-async fn was_given(
+pub(super) async fn was_given(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     by: &str,
@@ -118,7 +118,7 @@ async fn was_given(
 }
 
 /// Who may read an order that is given now.
-async fn visibility(
+pub(super) async fn visibility(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     scope: &OrderScope,
@@ -130,15 +130,77 @@ async fn visibility(
     Ok(channel.map_or(Visibility::Private, |channel| channel.visibility))
 }
 
-/// Drops what was revoked long ago.
+/// How many orders, or drafts, there are in a scope.
+pub(super) async fn count(
+    connection: &mut Connection,
+    statement: &'static str,
+    workspace: &WorkspaceId,
+    scope: &OrderScope,
+) -> Result<i64, StoreError> {
+    let (channel, thread) = scope.columns();
+    let count = query(statement).bind(workspace.as_str()).bind(channel).bind(thread);
+    rows::column(&count.fetch_one(connection).await?, "n")
+}
+
+/// A number that no order has had.
+pub(super) async fn next_number(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+) -> Result<i64, StoreError> {
+    let next = query(sql::NEXT_STANDING_ORDER).bind(workspace.as_str());
+    rows::column(&next.fetch_one(connection).await?, "number")
+}
+
+/// The order in force, or the draft, of a number.
+pub(super) async fn find(
+    connection: &mut Connection,
+    statement: &'static str,
+    workspace: &WorkspaceId,
+    number: i64,
+) -> Result<Option<StandingOrder>, StoreError> {
+    let found = query(statement).bind(workspace.as_str()).bind(number);
+    found.fetch_optional(connection).await?.as_ref().map(from_row).transpose()
+}
+
+/// Drops what was revoked long ago, and drafts that have lapsed.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
     let drop = query(sql::DROP_OLD_STANDING_ORDERS).bind(before.as_millisecond());
+    drop.execute(&mut *connection).await?;
+    drop_lapsed_drafts(connection, now).await
+}
+
+/// Discards the draft of an order, if there is one.
+pub(super) async fn discard_draft(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    number: i64,
+) -> Result<(), StoreError> {
+    let discard = query(sql::DROP_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
+    discard.execute(connection).await?;
+    Ok(())
+}
+
+/// Discards what a user drafted.
+async fn discard_drafts_of(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    user: &UserId,
+) -> Result<(), StoreError> {
+    let discard = query(sql::DROP_ORDER_DRAFTS_OF).bind(workspace.as_str()).bind(user.as_str());
+    discard.execute(connection).await?;
+    Ok(())
+}
+
+/// Discards what nobody has kept.
+async fn drop_lapsed_drafts(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+    let before = now.checked_sub(DRAFT_LIFETIME).unwrap_or(Timestamp::MIN);
+    let drop = query(sql::DROP_LAPSED_ORDER_DRAFTS).bind(before.as_millisecond());
     drop.execute(connection).await?;
     Ok(())
 }
 
-async fn put(
+pub(super) async fn put(
     connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
@@ -154,13 +216,14 @@ async fn put(
         .bind(order.text.as_str())
         .bind(&*order.by)
         .bind(order.given.as_millisecond())
-        .bind(rows::visibility_name(order.visibility));
+        .bind(rows::visibility_name(order.visibility))
+        .bind(i64::from(order.is_draft));
     put.execute(connection).await?;
     counters.revision += 1;
     Ok(())
 }
 
-async fn end(
+pub(super) async fn end(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     number: i64,
@@ -194,5 +257,6 @@ fn from_row(row: &Row) -> Result<StandingOrder, StoreError> {
         by: rows::column::<String>(row, "given_by")?.into(),
         given: rows::to_timestamp(rows::column(row, "given_ms")?)?,
         ended: ended.map(rows::to_timestamp).transpose()?,
+        is_draft: rows::column::<i64>(row, "is_draft")? != 0,
     })
 }

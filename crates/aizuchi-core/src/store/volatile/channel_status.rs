@@ -306,6 +306,15 @@ impl VolatileState {
             Order::DropStandingOrder { workspace, number } => {
                 return self.drop_standing_order(&workspace, number, now);
             }
+            Order::DraftStandingOrder { workspace, target, text, by } => {
+                return self.draft_standing_order((workspace, target), text, by, now);
+            }
+            Order::KeepStandingOrder { workspace, number } => {
+                return self.keep_standing_order(&workspace, number, now);
+            }
+            Order::DropOrderDraft { workspace, number } => {
+                return self.drop_order_draft(&workspace, number);
+            }
             Order::NotePrivateRead(read) => {
                 self.note_private_read(read, truncate_to_milliseconds(now));
                 return Ok(());
@@ -381,6 +390,9 @@ impl VolatileState {
             | Order::GiveStandingOrder { .. }
             | Order::ChangeStandingOrder { .. }
             | Order::DropStandingOrder { .. }
+            | Order::DraftStandingOrder { .. }
+            | Order::KeepStandingOrder { .. }
+            | Order::DropOrderDraft { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::chat::{ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
 use crate::memory::asker::signer;
-use crate::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{DRAFT_LIFETIME, MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
 use crate::store::StoreError;
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
@@ -35,13 +35,13 @@ impl VolatileState {
         orders.filter(|order| self.shows_order(workspace, order)).cloned().collect()
     }
 
-    fn shows_order(&self, workspace: &WorkspaceId, order: &StandingOrder) -> bool {
+    pub(super) fn shows_order(&self, workspace: &WorkspaceId, order: &StandingOrder) -> bool {
         let now = self.visibility_of(workspace, &order.scope);
         order.visibility_in(now) == now
     }
 
     /// Who may read what is ordered with this scope now.
-    fn visibility_of(&self, workspace: &WorkspaceId, scope: &OrderScope) -> Visibility {
+    pub(super) fn visibility_of(&self, workspace: &WorkspaceId, scope: &OrderScope) -> Visibility {
         let Some(channel) = scope.channel() else { return Visibility::Public };
         let known = self.channels.get(&(workspace.clone(), channel.clone()));
         known.map_or(Visibility::Private, |channel| channel.visibility)
@@ -76,8 +76,17 @@ impl VolatileState {
         let number = *last;
         let given = truncate_to_milliseconds(now);
         let visibility = self.visibility_of(&workspace, &scope);
-        let order =
-            StandingOrder { number, version: 1, scope, text, visibility, by, given, ended: None };
+        let order = StandingOrder {
+            number,
+            version: 1,
+            scope,
+            text,
+            visibility,
+            by,
+            given,
+            ended: None,
+            is_draft: false,
+        };
         self.put_standing_order(workspace, order);
         Ok(())
     }
@@ -94,6 +103,7 @@ impl VolatileState {
             return Ok(());
         }
         let ended = self.end_standing_order(&workspace, number, now)?;
+        self.discard_draft(&workspace, number);
         let (version, given) = (ended.version + 1, truncate_to_milliseconds(now));
         let visibility = self.visibility_of(&workspace, &ended.scope);
         let order = StandingOrder { version, text, visibility, by, given, ended: None, ..ended };
@@ -107,7 +117,10 @@ impl VolatileState {
         number: i64,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.end_standing_order(workspace, number, now)?;
+        let ended = self.end_standing_order(workspace, number, now);
+        if !self.discard_draft(workspace, number) {
+            ended?;
+        }
         self.revision += 1;
         Ok(())
     }
@@ -144,28 +157,38 @@ impl VolatileState {
     }
 
     /// Whether an order was given by this command of the chat.
-    fn was_given(&self, workspace: &WorkspaceId, by: &str) -> bool {
+    pub(super) fn was_given(&self, workspace: &WorkspaceId, by: &str) -> bool {
         let mut known = self.standing_orders.get(workspace).into_iter().flatten();
         signer(by).is_some() && known.any(|order| *order.by == *by)
     }
 
-    /// Drops what was revoked long ago.
+    /// Drops what was revoked long ago, and drafts that have lapsed.
     pub(super) fn drop_old_standing_orders(&mut self, now: Timestamp) {
         let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
+        let lapsed = now.checked_sub(DRAFT_LIFETIME).unwrap_or(Timestamp::MIN);
         for orders in self.standing_orders.values_mut() {
             orders.retain(|order| order.ended.is_none_or(|ended| ended >= before));
+            orders.retain(|order| !order.is_draft || order.given >= lapsed);
         }
     }
 
-    fn put_standing_order(&mut self, workspace: WorkspaceId, order: StandingOrder) {
+    pub(super) fn put_standing_order(&mut self, workspace: WorkspaceId, order: StandingOrder) {
         let orders = self.standing_orders.entry(workspace).or_default();
         orders.push(order);
         orders.sort_by_key(|order| (order.number, order.version));
         self.revision += 1;
     }
 
+    /// Whether there was a draft of this number to discard.
+    pub(super) fn discard_draft(&mut self, workspace: &WorkspaceId, number: i64) -> bool {
+        let Some(orders) = self.standing_orders.get_mut(workspace) else { return false };
+        let count = orders.len();
+        orders.retain(|order| order.number != number || !order.is_draft);
+        orders.len() < count
+    }
+
     /// Ends an order and returns it as it was.
-    fn end_standing_order(
+    pub(super) fn end_standing_order(
         &mut self,
         workspace: &WorkspaceId,
         number: i64,

@@ -129,6 +129,7 @@ fn orders_stand_before_the_memory() {
             by: "olga".into(),
             given: noon(),
             ended: None,
+            is_draft: false,
         };
         let thread = OrderScope::Thread(ChannelId::new("C001"), MessageId::new(THREAD));
         let standing_orders =

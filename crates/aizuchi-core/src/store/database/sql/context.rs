@@ -130,7 +130,7 @@ statements! {
             (SELECT json_group_array(
                 json_array(number, version, channel, thread, text, given_by, given_ms, visibility)) FROM
                 (SELECT number, version, channel, thread, text, given_by, given_ms, visibility FROM standing_orders
-                 WHERE workspace = ?1 AND ended_ms IS NULL
+                 WHERE workspace = ?1 AND ended_ms IS NULL AND is_draft = 0
                     AND (channel = '' OR channel = ?2 AND thread IN ('', ?3))
                     AND (visibility = 'public' OR NOT EXISTS (SELECT 1 FROM channels AS c
                         WHERE c.workspace = ?1 AND c.id = ?2 AND c.visibility = 'public'))

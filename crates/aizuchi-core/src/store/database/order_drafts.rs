@@ -1,0 +1,102 @@
+//! Drafts of standing orders. No prompt holds one, so a draft that is discarded leaves nothing behind.
+
+use jiff::Timestamp;
+
+use crate::chat::WorkspaceId;
+use crate::standing_order::{DraftTarget, MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::standing_orders::{
+    count, discard_draft, end, find, next_number, put, visibility, was_given,
+};
+use crate::store::database::{Counters, sql};
+use crate::store::refusal_reason::RefusalReason;
+
+/// Drafts an order. A command of the chat that is carried out again drafts nothing.
+pub async fn draft(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (workspace, target): (&WorkspaceId, &DraftTarget),
+    text: &OrderText,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if was_given(connection, workspace, by).await? {
+        return Ok(());
+    }
+    let (number, version, scope) = match target {
+        DraftTarget::New(scope) => {
+            check_room(connection, workspace, scope).await?;
+            (next_number(connection, workspace).await?, 1, scope.clone())
+        }
+        DraftTarget::Change(number) => {
+            let changed = find(connection, sql::STANDING_ORDER, workspace, *number).await?;
+            let changed = changed.ok_or(StoreError::Refused(RefusalReason::NoStandingOrder))?;
+            discard_draft(connection, workspace, *number).await?;
+            (*number, changed.version + 1, changed.scope)
+        }
+    };
+    let draft = StandingOrder {
+        number,
+        version,
+        visibility: visibility(connection, workspace, &scope).await?,
+        scope,
+        text: text.clone(),
+        by: by.into(),
+        given: now,
+        ended: None,
+        is_draft: true,
+    };
+    put(connection, counters, workspace, &draft).await
+}
+
+/// Puts a draft in force, in the place of what it changes.
+pub async fn keep(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    number: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let draft = find(connection, sql::ORDER_DRAFT, workspace, number).await?;
+    let draft = draft.ok_or(StoreError::Refused(RefusalReason::NoOrderDraft))?;
+    if draft.version == 1
+        && count(connection, sql::COUNT_STANDING_ORDERS, workspace, &draft.scope).await?
+            >= MAX_PER_SCOPE as i64
+    {
+        return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
+    }
+    end(connection, workspace, number, now).await?;
+    let keep = query(sql::KEEP_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
+    keep.bind(now.as_millisecond()).execute(connection).await?;
+    counters.revision += 1;
+    Ok(())
+}
+
+/// Discards a draft that somebody wants no more.
+pub async fn drop(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    workspace: &WorkspaceId,
+    number: i64,
+) -> Result<(), StoreError> {
+    if find(connection, sql::ORDER_DRAFT, workspace, number).await?.is_none() {
+        return Err(StoreError::Refused(RefusalReason::NoOrderDraft));
+    }
+    counters.revision += 1;
+    discard_draft(connection, workspace, number).await
+}
+
+/// Neither the orders of a scope nor the drafts for it may be too many.
+async fn check_room(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    scope: &OrderScope,
+) -> Result<(), StoreError> {
+    for statement in [sql::COUNT_STANDING_ORDERS, sql::COUNT_ORDER_DRAFTS] {
+        if count(connection, statement, workspace, scope).await? >= MAX_PER_SCOPE as i64 {
+            return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Drafts of standing orders.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::WorkspaceId;
+use crate::standing_order::{DraftTarget, MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::store::StoreError;
+use crate::store::refusal_reason::RefusalReason;
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::channel_status::truncate_to_milliseconds;
+
+impl VolatileState {
+    /// What somebody may keep, without what was drafted in private for a channel that is public now.
+    pub(super) fn shown_order_drafts(&self, workspace: &WorkspaceId) -> Vec<StandingOrder> {
+        let drafts = self.order_drafts(workspace);
+        drafts.filter(|draft| self.shows_order(workspace, draft)).cloned().collect()
+    }
+
+    fn order_drafts(&self, workspace: &WorkspaceId) -> impl Iterator<Item = &StandingOrder> {
+        let orders = self.standing_orders.get(workspace).into_iter().flatten();
+        orders.filter(|order| order.is_pending())
+    }
+
+    /// Drafts an order. A command of the chat that is carried out again drafts nothing.
+    pub(super) fn draft_standing_order(
+        &mut self,
+        (workspace, target): (WorkspaceId, DraftTarget),
+        text: OrderText,
+        by: Arc<str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if self.was_given(&workspace, &by) {
+            return Ok(());
+        }
+        let (number, version, scope) = match target {
+            DraftTarget::New(scope) => {
+                self.check_room(&workspace, &scope)?;
+                let last = self.standing_order_numbers.entry(workspace.clone()).or_default();
+                *last += 1;
+                (*last, 1, scope)
+            }
+            DraftTarget::Change(number) => {
+                let is_changed = |order: &&StandingOrder| order.number == number;
+                let known = self.standing_orders_in_force(&workspace).find(is_changed).cloned();
+                let known = known.ok_or(StoreError::Refused(RefusalReason::NoStandingOrder))?;
+                self.discard_draft(&workspace, number);
+                (number, known.version + 1, known.scope)
+            }
+        };
+        let given = truncate_to_milliseconds(now);
+        let visibility = self.visibility_of(&workspace, &scope);
+        let (ended, is_draft) = (None, true);
+        let draft =
+            StandingOrder { number, version, scope, text, visibility, by, given, ended, is_draft };
+        self.put_standing_order(workspace, draft);
+        Ok(())
+    }
+
+    /// Puts a draft in force, in the place of what it changes.
+    pub(super) fn keep_standing_order(
+        &mut self,
+        workspace: &WorkspaceId,
+        number: i64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let draft = self.order_drafts(workspace).find(|draft| draft.number == number).cloned();
+        let draft = draft.ok_or(StoreError::Refused(RefusalReason::NoOrderDraft))?;
+        if draft.version == 1 && self.count_in_force(workspace, &draft.scope) >= MAX_PER_SCOPE {
+            return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
+        }
+        if draft.version > 1 {
+            // Whoever gave what it changes may be forgotten by now.
+            self.end_standing_order(workspace, number, now).ok();
+        }
+        self.discard_draft(workspace, number);
+        let given = truncate_to_milliseconds(now);
+        let kept = StandingOrder { is_draft: false, given, ..draft };
+        self.put_standing_order(workspace.clone(), kept);
+        Ok(())
+    }
+
+    /// Discards a draft that somebody wants no more.
+    pub(super) fn drop_order_draft(
+        &mut self,
+        workspace: &WorkspaceId,
+        number: i64,
+    ) -> Result<(), StoreError> {
+        if !self.discard_draft(workspace, number) {
+            return Err(StoreError::Refused(RefusalReason::NoOrderDraft));
+        }
+        self.revision += 1;
+        Ok(())
+    }
+
+    /// Neither the orders of a scope nor the drafts for it may be too many.
+    fn check_room(&self, workspace: &WorkspaceId, scope: &OrderScope) -> Result<(), StoreError> {
+        let drafts = self.order_drafts(workspace).filter(|draft| draft.scope == *scope).count();
+        match drafts.max(self.count_in_force(workspace, scope)) >= MAX_PER_SCOPE {
+            true => Err(StoreError::Refused(RefusalReason::TooManyStandingOrders)),
+            false => Ok(()),
+        }
+    }
+
+    fn count_in_force(&self, workspace: &WorkspaceId, scope: &OrderScope) -> usize {
+        let in_force = self.standing_orders_in_force(workspace);
+        in_force.filter(|order| order.scope == *scope).count()
+    }
+}

@@ -1,0 +1,116 @@
+//! What an order would have changed, in the chat and on the console, and why that cannot be told.
+
+use crate::persona::Language;
+use crate::standing_order::OrderEffect;
+
+texts! {
+    on_console:
+        "What it would have changed here, the console can tell: on the page of this channel, under its drafts."
+        / "ここで何が変わっていたかは、コンソールのこのチャンネルのページにある下書きから試せます。";
+    no_model:
+        "The built-in rules judge here, and they read no orders, so it would have changed nothing."
+        / "ここでは組み込みのルールが判断していて、指示を読みません。何も変わっていなかったはずです。";
+    unpriced:
+        "I didn’t try it, because the model’s price is not known; the config names it in `models.prices`."
+        / "モデルの料金が不明なので、試していません。料金は設定の `models.prices` に書けます。";
+    over_budget:
+        "I didn’t try it: that would cost more than I may spend on it."
+        / "使ってよい金額を超えるため、試していません。";
+    unanswered: "I tried it, but the model didn’t answer." / "試しましたが、モデルが答えませんでした。";
+    nothing_to_try(days: i64):
+        "In the last {days} days I weighed nothing here, so there’s nothing to try it on."
+        / "直近 {days} 日間、ここで話すかどうか迷った場面がないため、試せません。";
+
+    spoke_here(days: i64, spoke: &str, silent: usize):
+        "Of {spoke} I spoke here unasked in the last {days} days, {silent} would have stayed silent."
+        / "直近 {days} 日間にここで自分から話した {spoke}のうち、{silent} 回は黙っていたはずです。";
+    silent_here(silent: &str, spoken: usize):
+        " Of {silent} I stayed silent, I would have spoken in {spoken}."
+        / "黙っていた {silent}のうち、{spoken} 回は話していたはずです。";
+    never_spoke_here(days: i64):
+        "In the last {days} days I never spoke here unasked."
+        / "直近 {days} 日間、ここで自分から話していません。";
+    unclear_here(count: usize): " Unclear: {count}." / "不明：{count} 回。";
+
+    spoke(days: i64, spoke: &str, silent: usize):
+        "Of {spoke} it spoke here unasked in the last {days} days, {silent} would have stayed silent."
+        / "直近 {days} 日間にここで自発的に発言した {spoke}のうち、{silent} 回は黙っていたはずです。";
+    silent(silent: &str, spoken: usize):
+        " Of {silent} it stayed silent, it would have spoken in {spoken}."
+        / "黙っていた {silent}のうち、{spoken} 回は発言していたはずです。";
+    never_spoke(days: i64):
+        "In the last {days} days it never spoke here unasked."
+        / "直近 {days} 日間、ここで自発的に発言していません。";
+    one_time: "1 time" / "1 回";
+    times(count: usize): "{count} times" / "{count} 回";
+}
+
+/// As it tells it itself, in the chat.
+pub fn effect_here(language: Language, effect: &OrderEffect) -> String {
+    let spoken = match effect.spoke {
+        0 => never_spoke_here(language, effect.days),
+        spoke => spoke_here(language, effect.days, &count(language, spoke), effect.newly_silent),
+    };
+    let silences = match effect.silent {
+        0 => String::new(),
+        silent => silent_here(language, &count(language, silent), effect.newly_speaking),
+    };
+    format!("{spoken}{silences}{}", unclear(language, effect))
+}
+
+/// As the console tells it.
+pub fn effect(language: Language, effect: &OrderEffect) -> String {
+    let spoken = match effect.spoke {
+        0 => never_spoke(language, effect.days),
+        spoken => spoke(language, effect.days, &count(language, spoken), effect.newly_silent),
+    };
+    let silences = match effect.silent {
+        0 => String::new(),
+        left => silent(language, &count(language, left), effect.newly_speaking),
+    };
+    format!("{spoken}{silences}{}", unclear(language, effect))
+}
+
+fn unclear(language: Language, effect: &OrderEffect) -> String {
+    match effect.unknown {
+        0 => String::new(),
+        unknown => unclear_here(language, unknown),
+    }
+}
+
+fn count(language: Language, count: usize) -> String {
+    match count {
+        1 => one_time(language).to_owned(),
+        count => times(language, count),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_is_a_sentence() {
+        let some = OrderEffect {
+            days: 7,
+            spoke: 12,
+            silent: 5,
+            newly_silent: 3,
+            newly_speaking: 1,
+            unknown: 2,
+        };
+        assert_eq!(
+            effect(Language::En, &some),
+            "Of 12 times it spoke here unasked in the last 7 days, 3 would have stayed silent. Of 5 times it stayed silent, it would have spoken in 1. Unclear: 2."
+        );
+        let none = OrderEffect { days: 7, spoke: 1, ..OrderEffect::default() };
+        assert_eq!(
+            effect_here(Language::En, &none),
+            "Of 1 time I spoke here unasked in the last 7 days, 0 would have stayed silent."
+        );
+        assert_eq!(
+            effect_here(Language::Ja, &OrderEffect { days: 7, ..OrderEffect::default() }),
+            "直近 7 日間、ここで自分から話していません。"
+        );
+    }
+}
