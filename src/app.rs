@@ -27,6 +27,7 @@ use crate::demo::Demo;
 use crate::mcp_servers::McpServers;
 use crate::models::prompts::load_prompts_in;
 use crate::models::{ModelsInUse, build_minds};
+use crate::shadow::chat_trial::ChatTrial;
 use crate::web::auth::Authenticator;
 use crate::web::computations::{ComputingThread, computations};
 use crate::web::event_streams::EventStreams;
@@ -47,6 +48,7 @@ use aizuchi_core::agent::{self, Agent};
 use aizuchi_core::allowed_calls::AllowedCalls;
 use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::Clock;
+use aizuchi_core::command::order_trial::OrderTrial;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::current::Current;
 use aizuchi_core::external_tools::ExternalTools;
@@ -173,7 +175,9 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let in_flight = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
-        let command_replies = build_command_answers(config, store.clone(), store.clone());
+        let order_trial = Arc::new(ChatTrial::new(store.clone(), store.clone(), clock.clone()));
+        let trial: Option<Arc<dyn OrderTrial>> = Some(order_trial.clone());
+        let command_replies = build_answers_with(config, store.clone(), store.clone(), trial);
         let rulebook = command_replies.rulebook.clone();
         let channel_cache = Arc::new(ChannelCache::new(rulebook.clone()));
         let inbox = |wait_settings, redaction, remember_delay| {
@@ -258,6 +262,7 @@ impl App {
             clock.clone(),
         );
         let models = Arc::new(models);
+        order_trial.connect(models.clone());
         let speakers = std::iter::once(&agent).chain(agent.translation.as_deref());
         let prompts =
             speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
@@ -612,11 +617,20 @@ fn other_language(language: Language) -> Language {
     }
 }
 
-/// What the answers to commands are made from.
+/// What the answers to commands are made from, where no draft of an order is tried.
 pub fn build_command_answers(
     config: &Config,
     store: Arc<dyn Store>,
     archive: Arc<dyn Archive>,
+) -> Arc<CommandReplies> {
+    build_answers_with(config, store, archive, None)
+}
+
+fn build_answers_with(
+    config: &Config,
+    store: Arc<dyn Store>,
+    archive: Arc<dyn Archive>,
+    order_trial: Option<Arc<dyn OrderTrial>>,
 ) -> Arc<CommandReplies> {
     Arc::new(CommandReplies {
         store,
@@ -625,6 +639,7 @@ pub fn build_command_answers(
         persona: config.persona(),
         zone: config.time_zone_or(TimeZone::system()),
         admins_workspace: local::workspace_id(),
+        order_trial,
     })
 }
 

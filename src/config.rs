@@ -603,6 +603,7 @@ impl Config {
             soft_share: self.budget.soft_share.0,
             mention_share: self.budget.mention_share.0,
             opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
+            drafts_orders: self.response.order_trial_micros() > 0,
         }
     }
 

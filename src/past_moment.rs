@@ -82,6 +82,7 @@ impl PastMoment {
         let is_here = order.scope.includes(&self.decision.conversation);
         is_here
             && is_shown
+            && !order.is_draft
             && order.given <= self.at
             && order.ended.is_none_or(|ended| self.at < ended)
     }

@@ -1,9 +1,11 @@
-//! What a model says in shadow of moments that are past: a judge asked once more, and another persona beside the present
-//! one. Nothing is posted, and nothing is written to the ledger.
+//! What a model says in shadow of moments that are past: a judge asked once more, another persona beside the present one, and
+//! an order that nobody follows yet. Nothing is posted, and nothing is written to the ledger.
 
 pub mod prompts;
 pub mod judge_again;
 pub mod persona_trial;
+pub mod order_trial;
+pub mod chat_trial;
 
 use jiff::SignedDuration;
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use crate::config::channels::emoji_names;
 use crate::config::schema;
 use crate::config::values::{
-    BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, QuietHoursSetting,
-    Ratio, Seconds, TimingSetting, user_ids,
+    BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, Money,
+    QuietHoursSetting, Ratio, Seconds, TimingSetting, user_ids,
 };
 use aizuchi_core::agent::{self, StateCall};
 use aizuchi_core::clock::duration_from_seconds;
@@ -64,6 +64,10 @@ pub struct ResponseConfig {
     /// Of the words that it says unasked in a channel, at most this share may be unwelcome, as what people did next tells:
     /// Aizuchi then demands more than `min_confidence` where it has to. If omitted: it does not look at that.
     pub tolerance: Option<Ratio>,
+    /// The most that one order given in the chat may cost, in the currency of `models.currency`, to tell what it would have
+    /// changed there in the last week. Such an order is a draft until somebody keeps it. With 0 it holds at once, and no
+    /// model is asked about it.
+    pub order_trial_cost: Money,
     /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
     pub announce: bool,
     /// After an unasked post, how long it waits before the next one in the same channel.
@@ -143,6 +147,11 @@ impl ResponseConfig {
         self.learned_gate.map(|gate| gate.miss.0)
     }
 
+    /// The most that trying an order may cost, in millionths of the currency. 0: none is tried for the chat.
+    pub fn order_trial_micros(&self) -> u64 {
+        (self.order_trial_cost.0 * 1e6).round() as u64
+    }
+
     /// The timing of unsolicited posts on chat platforms.
     pub fn timing(&self) -> PostTiming {
         let default = match self.wait {
@@ -209,6 +218,7 @@ impl Default for ResponseConfig {
             companion_window_seconds: Seconds(rules.companion_window.as_secs_f64()),
             min_confidence: Ratio(rules.min_confidence),
             tolerance: None,
+            order_trial_cost: Money(0.0),
             announce: true,
             cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),
             max_share: Ratio(rules.max_share),
