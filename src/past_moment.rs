@@ -68,6 +68,18 @@ impl PastMoment {
         })
     }
 
+    /// The newest messages of the conversation at that moment, oldest first.
+    pub fn end_of_conversation(&self, most: usize) -> Vec<&StoredMessage> {
+        let thread = &self.decision.conversation.thread;
+        let is_here = |stored: &&StoredMessage| {
+            let message = &stored.message;
+            message.conversation.thread == *thread || thread.as_ref() == Some(&message.id)
+        };
+        let mut messages: Vec<_> = self.messages.iter().rev().filter(is_here).take(most).collect();
+        messages.reverse();
+        messages
+    }
+
     /// The messages of the decision that are still there.
     pub fn covered(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let messages = self.messages.iter().map(|stored| &stored.message);

@@ -242,6 +242,10 @@ fn router(web: Arc<Web>) -> Router {
                 .post(console::what_if::ask)
                 .layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
+        .route(
+            "/console/channels/{workspace}/{channel}/order-trial",
+            post(console::order_trial::order).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+        )
         .route("/console/decisions/{workspace}/{id}", get(console::decision::page))
         .route(
             "/console/decisions/{workspace}/{id}/judge",

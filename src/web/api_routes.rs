@@ -282,6 +282,13 @@ fn what_holds() -> Vec<Endpoint> {
         )
         .body::<StandingOrderBody>(),
         Endpoint::new(
+            ("POST", "/api/standing-orders/{id}/keep"),
+            ("keepStandingOrder", topic),
+            texts::keep_standing_order,
+            post(standing_orders::keep),
+        )
+        .query::<WorkspaceQuery>(),
+        Endpoint::new(
             ("DELETE", "/api/standing-orders/{id}"),
             ("dropStandingOrder", topic),
             texts::drop_standing_order,

@@ -19,7 +19,7 @@ use crate::web::workspaces::{Shown, WorkspaceParameter};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::standing_order::{MAX_LENGTH, OrderScope, OrderText, StandingOrder};
+use aizuchi_core::standing_order::{DraftTarget, MAX_LENGTH, OrderScope, OrderText, StandingOrder};
 use aizuchi_core::store::Order;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 
@@ -54,8 +54,10 @@ pub struct StandingOrderView {
     /// milliseconds. Empty: this machine.
     by: Arc<str>,
     ts: f64,
-    /// When it was revoked or changed. Null: it is in force.
+    /// When it was revoked or changed. Null: it is in force, or a draft.
     ended: Option<f64>,
+    /// Whether it is followed only once it is kept.
+    draft: bool,
 }
 
 /// An order, and whether the visitor may read it.
@@ -80,7 +82,7 @@ pub async fn list(
         None => None,
     };
     let mut shown = read(&web, &visitor.access, &workspace, channel.as_ref()).await?;
-    shown.retain(|shown| query.all || shown.order.is_in_force());
+    shown.retain(|shown| query.all || shown.order.ended.is_none());
     Ok(Json(StandingOrdersAnswer { standing_orders: shown.into_iter().map(view).collect() }))
 }
 
@@ -98,6 +100,7 @@ fn view(ShownOrder { order, is_readable }: ShownOrder) -> StandingOrderView {
         by: order.by,
         ts: views::seconds(order.given),
         ended: order.ended.map(views::seconds),
+        draft: order.is_draft,
     }
 }
 
@@ -153,6 +156,9 @@ pub struct StandingOrderBody {
     /// The order whose text this one replaces; it keeps its channel.
     number: Option<i64>,
     text: String,
+    /// Whether it is a draft at first, which is followed once it is kept.
+    #[serde(default)]
+    draft: bool,
 }
 
 /// `POST /api/standing-orders`.
@@ -164,18 +170,34 @@ pub async fn give(
     let Json(body) =
         body.map_err(|rejection| invalid_body(&rejection, BodyFormat::StandingOrder))?;
     let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
+    let (text, draft) = (body.text, body.draft);
     let change = match (body.number, body.channel, body.thread) {
-        (Some(number), None, None) => Change::Replace { number, text: body.text },
-        (None, channel, thread) if channel.is_some() || thread.is_none() => {
-            Change::Give { channel, thread, text: body.text }
-        }
+        (Some(number), None, None) if draft => Change::DraftChange { number, text },
+        (Some(number), None, None) => Change::Replace { number, text },
+        (None, channel, thread) if channel.is_some() || thread.is_none() => match draft {
+            true => Change::Draft { channel, thread, text },
+            false => Change::Give { channel, thread, text },
+        },
         _ => return Err(Refusal::WrongBody(BodyFormat::StandingOrder).into()),
     };
     carry_out(&web, &visitor.access, workspace, change).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /api/standing-orders/NUMBER`.
+/// `POST /api/standing-orders/NUMBER/keep`.
+pub async fn keep(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    number: Result<Path<i64>, PathRejection>,
+    query: WorkspaceParameter,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(number) = number.map_err(|_| Refusal::Order(RefusalReason::NoOrderDraft))?;
+    let workspace = workspaces::named(&web, query).await?;
+    carry_out(&web, &visitor.access, workspace, Change::Keep { number }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /api/standing-orders/NUMBER`: with its draft, if it has one.
 pub async fn drop(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -191,9 +213,34 @@ pub async fn drop(
 /// What somebody does with standing orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    Give { channel: Option<String>, thread: Option<String>, text: String },
-    Replace { number: i64, text: String },
-    Drop { number: i64 },
+    Give {
+        channel: Option<String>,
+        thread: Option<String>,
+        text: String,
+    },
+    Replace {
+        number: i64,
+        text: String,
+    },
+    Drop {
+        number: i64,
+    },
+    /// The same, to be kept or not.
+    Draft {
+        channel: Option<String>,
+        thread: Option<String>,
+        text: String,
+    },
+    DraftChange {
+        number: i64,
+        text: String,
+    },
+    Keep {
+        number: i64,
+    },
+    Discard {
+        number: i64,
+    },
 }
 
 pub async fn carry_out(
@@ -216,11 +263,21 @@ pub async fn carry_out(
             Order::ChangeStandingOrder { workspace, number, text, by: by.clone() }
         }
         Change::Drop { number } => Order::DropStandingOrder { workspace, number },
+        Change::Draft { channel, thread, text } => {
+            let target = DraftTarget::New(scope(web, &workspace, channel, thread).await?);
+            Order::DraftStandingOrder { workspace, target, text: parse(&text)?, by: by.clone() }
+        }
+        Change::DraftChange { number, text } => {
+            let (target, text) = (DraftTarget::Change(number), parse(&text)?);
+            Order::DraftStandingOrder { workspace, target, text, by: by.clone() }
+        }
+        Change::Keep { number } => Order::KeepStandingOrder { workspace, number },
+        Change::Discard { number } => Order::DropOrderDraft { workspace, number },
     };
     Ok(web.inbox.apply_order(order.signed(by)).await?)
 }
 
-fn parse(text: &str) -> Result<OrderText, ApiProblem> {
+pub fn parse(text: &str) -> Result<OrderText, ApiProblem> {
     let problem = |_| Refusal::StandingOrderLength { most: MAX_LENGTH };
     Ok(OrderText::parse(text).map_err(problem)?)
 }

@@ -45,6 +45,7 @@ mod model_settings;
 mod models;
 mod openapi;
 mod orders;
+mod order_trial;
 mod program;
 mod proposals;
 mod prompt_command;

@@ -50,6 +50,7 @@ const NAMES: [&str; 45] = [
     "POST /api/proposals/{id} decideProposal",
     "POST /api/reactions changeReaction",
     "POST /api/standing-orders giveStandingOrder",
+    "POST /api/standing-orders/{id}/keep keepStandingOrder",
     "POST /api/stop stop",
     "POST /api/unmute unmute",
     "PUT /api/memos/{id} changeMemo",

@@ -194,6 +194,11 @@ pub fn what_if_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("{}/what-if", channel_address(workspace, channel))
 }
 
+/// The address at which an order is tried on a channel.
+pub fn order_trial_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
+    format!("{}/order-trial", channel_address(workspace, channel))
+}
+
 /// The address of a decision's page.
 pub fn decision_address(workspace: &WorkspaceId, DecisionId(id): DecisionId) -> String {
     format!("/console/decisions/{}/{id}", encode(workspace.as_str()))

@@ -26,7 +26,7 @@ use aizuchi_core::rules::Mode;
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark 7`,
-    /// `give-standing` or `drop-standing 7`.
+    /// `give-standing`, `drop-standing 7`, `keep-draft 7` or `drop-draft 7`.
     order: String,
     workspace: Option<String>,
     /// Empty: the whole workspace.
@@ -115,6 +115,8 @@ fn parse(form: &OrderForm) -> Option<Request> {
             Request::Standing(Change::Give { channel: named?, thread, text })
         }
         "drop-standing" => Request::Standing(Change::Drop { number: argument?.parse().ok()? }),
+        "keep-draft" => Request::Standing(Change::Keep { number: argument?.parse().ok()? }),
+        "drop-draft" => Request::Standing(Change::Discard { number: argument?.parse().ok()? }),
         "mark" => {
             let mark = Mark::ALL.into_iter().find(|mark| Some(mark.name()) == choice);
             if mark.is_none() && choice.is_some() {
@@ -164,6 +166,9 @@ mod tests {
             ("opt-out", None, None, "None"),
             ("drop-standing 7", None, None, "Standing(Drop { number: 7 })"),
             ("drop-standing", None, None, "None"),
+            ("keep-draft 7", None, None, "Standing(Keep { number: 7 })"),
+            ("drop-draft 7", None, None, "Standing(Discard { number: 7 })"),
+            ("keep-draft", None, None, "None"),
             ("give-standing", Some("c"), None, "None"),
             ("burn", Some("c"), None, "None"),
         ] {

@@ -12,7 +12,8 @@ use axum::response::Html;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{
-    Layout, Section, TimeView, channel_address, memory_address, render, what_if_address,
+    Layout, Section, TimeView, channel_address, memory_address, order_trial_address, render,
+    what_if_address,
 };
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery, Source};
@@ -39,6 +40,8 @@ struct TimelinePage<'a> {
     address: String,
     memory: String,
     what_if: String,
+    /// Where an order is tried before it holds.
+    order_trial: String,
     is_muted: bool,
     is_muted_everywhere: bool,
     /// If the mute has an end.
@@ -73,6 +76,8 @@ struct StandingOrderRow {
     scope: &'static str,
     by: String,
     given: TimeView,
+    /// Whether nobody follows it yet.
+    is_draft: bool,
 }
 
 /// One of several people of one name.
@@ -114,6 +119,7 @@ pub async fn page(
         },
         memory: memory_address(&workspace, Some(&channel.id)),
         what_if: what_if_address(&workspace, &channel.id),
+        order_trial: order_trial_address(&workspace, &channel.id),
         workspace_label: workspaces::label(&web, &workspace, language),
         workspace: workspace.to_string(),
         channel: channel.id.to_string(),
@@ -164,7 +170,7 @@ async fn standing_order_rows(
 ) -> Result<Vec<StandingOrderRow>, ApiProblem> {
     let workspace = &channel.workspace;
     let mut shown = standing_orders::read(web, access, workspace, Some(&channel.id)).await?;
-    shown.retain(|shown| shown.order.is_in_force());
+    shown.retain(|shown| shown.order.is_in_force() || shown.order.is_pending());
     let givers = shown.iter().filter_map(|shown| signer(&shown.order.by)).map(UserId::new);
     let names = user_names(web, access, workspace, &givers.collect()).await?;
     let by = |by: &str| match signer(by) {
@@ -182,6 +188,7 @@ async fn standing_order_rows(
         },
         by: by(&order.by),
         given: TimeView::new(order.given),
+        is_draft: order.is_draft,
     };
     Ok(shown.into_iter().map(row).collect())
 }

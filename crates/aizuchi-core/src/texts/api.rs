@@ -47,6 +47,7 @@ texts! {
     opt_out: "Does not listen to a person, or does again." / "ある人の発言を聞かない、または再び聞く。";
     list_standing_orders: "Lists the standing orders." / "これから従う指示を一覧する。";
     give_standing_order: "Gives a standing order, or changes one." / "これから従う指示を追加または変更する。";
+    keep_standing_order: "Puts the draft of a standing order in force." / "下書きの指示を採用する。";
     drop_standing_order: "Revokes a standing order." / "指示を取り消す。";
     list_orders: "Lists who ordered what." / "誰が何を操作したかを一覧する。";
     list_opt_outs: "Lists who has opted out." / "オプトアウトした人を一覧する。";

@@ -89,15 +89,19 @@ texts! {
     standing_orders: "Standing orders" / "これから従う指示";
     standing_orders_explained:
         "A language model follows these in what it decides and writes here; the built-in rules do not. They change neither who may read what, nor "
-        "tools or budget. What one would have changed in the past, only a model could tell."
+        "tools or budget. Before one holds, it can be tried on the last days."
         / "言語モデルは、ここで判断し、書くときにこれらに従います。内蔵のルールは従いません。誰が何を読めるか、ツール、費用は変わりません。"
-          "過去の何が変わっていたかは、モデルに問い合わせないとわかりません。";
+          "従い始める前に、直近の会話で試せます。";
     standing_order_withheld:
         "Given for a channel that your role can’t read." / "あなたの役割では読めないチャンネルへの指示です。";
     standing_order_text: "What it is to do, or to leave" / "すること、しないこと";
     standing_order_scope: "Where it holds" / "対象";
     give_standing_order: "Give the order" / "指示を追加";
     drop_standing_order: "Revoke" / "取り消す";
+    try_standing_order: "Try it first …" / "先に試す…";
+    draft: "draft" / "下書き";
+    keep_draft: "Keep" / "採用する";
+    drop_draft: "Discard" / "破棄する";
     for_a_thread: "for a thread" / "スレッド";
 
     // The timeline.

@@ -41,6 +41,27 @@ texts! {
     never_spoke(days: i64):
         "In the last {days} days it never spoke here unasked."
         / "直近 {days} 日間、ここで自発的に発言していません。";
+    // The page on which an order is tried.
+    title: "Try an order" / "指示を試す";
+    explained(name: &str, days: i64, most: usize):
+        "The judge’s model judges the newest moments of the last {days} days in #{name} again with the order in its prompt: at most {most} at which it "
+        "spoke unasked, and as many at which its judge left it silent. Where it decides otherwise, it is asked once more without the order. Memories are "
+        "left out. Nothing is posted, and nobody follows the order yet."
+        / "#{name} の直近 {days} 日間の場面を、指示をプロンプトに入れて判断役のモデルがもう一度判断します。自発的に発言した場面と、判断役が見送った場面を、それぞれ"
+          "新しいものから最大 {most} 件です。判断が変わった場面は、指示なしでもう一度確かめます。記憶は使いません。投稿はせず、指示にはまだ従いません。";
+    order: "Order" / "指示";
+    result: "What it would have changed" / "変わっていたこと";
+    builtin:
+        "The built-in rules judge here, and they read no orders: the order would have changed nothing. With a language model it can be tried."
+        / "ここでは組み込みのルールが判断していて、指示を読みません。何も変わっていなかったはずです。言語モデルを選ぶと試せます。";
+    no_moments(days: i64):
+        "In the last {days} days no judge was asked here, so there is nothing to try it on."
+        / "直近 {days} 日間、ここで判断役に聞いた場面がないため、試せません。";
+    newly_silent(count: usize): "Would have stayed silent: {count}" / "黙っていたはずの場面：{count} 件";
+    newly_speaking(count: usize): "Would have spoken: {count}" / "発言していたはずの場面：{count} 件";
+    before: "Then" / "当時";
+    with_order: "With the order" / "指示あり";
+    save: "Save the order" / "この指示に従う";
     one_time: "1 time" / "1 回";
     times(count: usize): "{count} times" / "{count} 回";
 }

@@ -161,8 +161,8 @@ texts! {
         r#"{"user": "…"} and, to be listened to again, "undo": true"#
         / r#"{"user": "…"}。再び聞くようにするには "undo": true も"#;
     format_of_standing_order:
-        r#"{"channel": "…", "text": "…"}, with "thread" if it is for one; without a channel: for all; or {"number": 2, "text": "…"} to change one"#
-        / r#"{"channel": "…", "text": "…"}。スレッドへの指示には "thread" も。チャンネルがなければ全チャンネル。変えるときは {"number": 2, "text": "…"}"#;
+        r#"{"channel": "…", "text": "…"}, with "thread" if it is for one; without a channel: for all; or {"number": 2, "text": "…"} to change one; "draft": true for a draft"#
+        / r#"{"channel": "…", "text": "…"}。スレッドへの指示には "thread" も。チャンネルがなければ全チャンネル。変えるときは {"number": 2, "text": "…"}。下書きにするには "draft": true も"#;
     format_of_memory_order:
         r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}; the orders are edit (with "text"), pin, unpin, remove, restore, revert (with "to") and regenerate"#
         / r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}。order は edit（"text" も）、pin、unpin、remove、restore、revert（"to" も）、regenerate のどれか"#;

@@ -67,15 +67,7 @@ pub fn shown(moments: &[TriedMoment]) -> Vec<StoredMessage> {
 
 /// The end of the conversation at that moment.
 fn newest_messages(tried: &TriedMoment) -> Vec<&StoredMessage> {
-    let thread = &tried.moment.decision.conversation.thread;
-    let is_here = |stored: &&StoredMessage| {
-        let message = &stored.message;
-        message.conversation.thread == *thread || thread.as_ref() == Some(&message.id)
-    };
-    let mut messages: Vec<_> =
-        tried.moment.messages.iter().rev().filter(is_here).take(MAX_MESSAGES).collect();
-    messages.reverse();
-    messages
+    tried.moment.end_of_conversation(MAX_MESSAGES)
 }
 
 impl ViewBuilder<'_> {

@@ -1,0 +1,174 @@
+//! The page on which an order is tried before anybody follows it: what it would have changed in a channel lately.
+
+mod views;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::Form;
+use axum::extract::rejection::{FormRejection, PathRejection};
+use axum::extract::{Extension, Path, State};
+use axum::response::Html;
+use serde::Deserialize;
+use tokio::runtime::Handle;
+
+use crate::shadow::order_trial::{DAYS, MomentSource, OrderTrialRun, TriedOrder};
+use crate::web::access::{Access, Visitor};
+use crate::web::console::layout::{Layout, Section, channel_address, order_trial_address, render};
+use crate::web::console::order_trial::views::{ResultView, ViewBuilder};
+use crate::web::judge_again::unprepared;
+use crate::web::language::PageLanguage;
+use crate::web::refusal::Refusal;
+use crate::web::shadow::{Cap, USUAL_CAP, is_builtin};
+use crate::web::standing_orders::{self, ShownOrder};
+use crate::web::workspaces::Shown;
+use crate::web::{ApiProblem, Web, shadow, workspaces};
+use aizuchi_core::chat::Channel;
+use aizuchi_core::persona::Language;
+use aizuchi_core::standing_order::OrderScope;
+use aizuchi_core::store::refusal_reason::RefusalReason;
+use aizuchi_core::texts;
+
+#[derive(Template)]
+#[template(path = "console/order_trial.html")]
+struct OrderTrialPage<'a> {
+    layout: Layout<'a>,
+    name: String,
+    timeline: String,
+    address: String,
+    workspace: String,
+    /// Of the form that saves the order; empty: all channels.
+    channel: String,
+    text: String,
+    scope: &'static str,
+    /// Of a draft.
+    number: Option<i64>,
+    explained: String,
+    /// Why nothing can be tried here.
+    withheld: Option<&'static str>,
+    cap: String,
+    result: Option<ResultView>,
+}
+
+/// What a form sends: an order, or the number of a draft.
+#[derive(Deserialize)]
+pub struct Fields {
+    text: Option<String>,
+    /// Empty: the order would hold in all channels.
+    channel: Option<String>,
+    number: Option<i64>,
+    /// Which button was pressed.
+    action: Option<String>,
+    cap: Option<String>,
+}
+
+impl Fields {
+    async fn order(
+        &self,
+        web: &Web,
+        access: &Access,
+        channel: &Channel,
+    ) -> Result<TriedOrder, ApiProblem> {
+        let Some(number) = self.number else {
+            let text = standing_orders::parse(self.text.as_deref().unwrap_or_default())?;
+            let scope = match self.channel.as_deref() {
+                Some("") => OrderScope::Workspace,
+                Some(_) | None => OrderScope::Channel(channel.id.clone()),
+            };
+            return Ok(TriedOrder { number: None, scope, text });
+        };
+        let known =
+            standing_orders::read(web, access, &channel.workspace, Some(&channel.id)).await?;
+        let is_meant = |shown: &&ShownOrder| {
+            shown.is_readable && shown.order.number == number && shown.order.is_pending()
+        };
+        let draft =
+            known.iter().find(is_meant).ok_or(Refusal::Order(RefusalReason::NoOrderDraft))?;
+        Ok(TriedOrder::from(&draft.order))
+    }
+
+    /// What may be spent. `None`: nothing is asked.
+    fn cap(&self) -> Result<Option<Cap>, ApiProblem> {
+        match self.action.as_deref() {
+            Some("ask") => Cap::read(self.cap.as_deref()).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// What trying an order would cost; with a cap, what came of it.
+pub async fn order(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    PageLanguage(language): PageLanguage,
+    path: Result<Path<(String, String)>, PathRejection>,
+    form: Result<Form<Fields>, FormRejection>,
+) -> Result<Html<String>, ApiProblem> {
+    let fields: Fields = shadow::form(form)?;
+    shadow::require_orders(&visitor.access)?;
+    let Path((workspace, channel)) = path.map_err(|_| Refusal::NoChannel)?;
+    let workspace = workspaces::find(&web, Some(&workspace)).await?;
+    let channel = workspaces::channel(&web, &workspace, &channel).await?;
+    let access = &visitor.access;
+    let (tried, cap) = (fields.order(&web, access, &channel).await?, fields.cap()?);
+    let can_read = access.may_read(&workspace, channel.visibility);
+    let result = match can_read {
+        true => Some(result(&web, access, &channel, language, (&tried, cap)).await?),
+        false => None,
+    };
+    let name = match access.may_name(channel.visibility) {
+        true => channel.name.to_string(),
+        false => channel.id.to_string(),
+    };
+    render(&OrderTrialPage {
+        layout: Layout::new(&web, &visitor, language, Section::Trial),
+        explained: views::explained(language, &name),
+        name,
+        timeline: channel_address(&workspace, &channel.id),
+        address: order_trial_address(&workspace, &channel.id),
+        workspace: workspace.to_string(),
+        channel: tried.scope.channel().map(ToString::to_string).unwrap_or_default(),
+        text: tried.text.as_str().to_owned(),
+        scope: match &tried.scope {
+            OrderScope::Workspace => texts::commands::for_all_channels(language),
+            OrderScope::Channel(_) => texts::commands::for_this_channel(language),
+            OrderScope::Thread(..) => texts::console::for_a_thread(language),
+        },
+        number: fields.number,
+        withheld: (!can_read).then(|| match access {
+            Access::ThisMachine => texts::console::withheld_here(language),
+            Access::Public | Access::SignedIn(_) => texts::console::withheld(language),
+        }),
+        cap: fields.cap.clone().unwrap_or_else(|| USUAL_CAP.to_owned()),
+        result,
+    })
+}
+
+async fn result(
+    web: &Arc<Web>,
+    access: &Access,
+    channel: &Channel,
+    language: Language,
+    (tried, cap): (&TriedOrder, Option<Cap>),
+) -> Result<ResultView, ApiProblem> {
+    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(), cap)?;
+    if is_builtin(&judge.model) {
+        return Ok(ResultView::note(texts::order_trial::builtin(language).to_owned()));
+    }
+    let config = web.models.config();
+    let source = MomentSource { archive: &*web.archive, store: &*web.store, config: &config };
+    let moments = source.read(channel, tried, web.clock.now()).await?;
+    let moments = moments.map_err(|error| unprepared(&error))?;
+    if moments.is_empty() {
+        return Ok(ResultView::note(texts::order_trial::no_moments(language, DAYS)));
+    }
+    let secrets = web.models.secrets().clone();
+    let run = Arc::new(OrderTrialRun { moments, judge: judge.model.clone(), secrets });
+    let (working, runtime) = (run.clone(), Handle::current());
+    let work = move |stop: &_| Ok(runtime.block_on(working.run(stop)));
+    let found = web.computations.run(work).await?;
+    let builder = ViewBuilder { access, language, channel, currency: &web.currency, run: &run };
+    let shown = builder.shown(&found);
+    workspaces::record_look(web, access, &channel.workspace, Shown::Messages(&shown)).await?;
+    Ok(builder.view(&found, cap.is_some(), judge.reached_limit()))
+}
