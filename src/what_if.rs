@@ -16,11 +16,14 @@ use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::ledger::LedgerJudge;
 use crate::replay::judge::model::{CallCounts, CallLimits, ModelJudge};
 use crate::replay::judge::recorded::RecordedAnswers;
+use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use crate::what_if::comparison::Comparison;
 use crate::what_if::material::Material;
 use crate::what_if::settings::TriedSettings;
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::decision::tolerance::{ChannelLabels, Label};
 use aizuchi_core::llm::Llm;
 
 /// A channel's last days, and the settings to try on them.
@@ -28,6 +31,9 @@ pub struct WhatIf {
     pub material: Arc<Material>,
     pub tried: TriedSettings,
     pub model: ShadowModel,
+    /// How welcome words were in the channel, oldest first, for `response.tolerance`: what is known today holds for all of
+    /// the days, as it would from now on.
+    pub labels: Vec<Label>,
 }
 
 /// The model for the moments that the ledger has no verdict on.
@@ -98,6 +104,7 @@ impl WhatIf {
             ReplaySettings { judge: ReplayJudge::Model, latency_ms: LATENCY_MS, seed: SEED };
         let history = History { channels: vec![channel.clone()], bad_lines: Vec::new() };
         let replay = Replay::new(policy, settings)?.judged_by(Arc::new(judge)).on_threads(1);
+        let replay = replay.learning_with(Arc::new(self.learning()));
         let mut moments = Moments::default();
         replay.observed().unlogged().until(stop.clone()).run(
             &history,
@@ -111,6 +118,15 @@ impl WhatIf {
         moments.moments.retain(|moment| moment.at >= *since);
         Ok(moments)
     }
+
+    /// What the judge's gate knows: the channel is a workspace of its own in a replay.
+    fn learning(&self) -> ReplayLearning {
+        let learning = ReplayLearning::default();
+        let name = self.material.channel.name.as_str();
+        let labels = ChannelLabels::from([(ChannelId::new(name), self.labels.clone())]);
+        learning.gates.labels.replace(WorkspaceId::new(name), labels);
+        learning
+    }
 }
 
 impl ShadowModel {
@@ -120,5 +136,126 @@ impl ShadowModel {
             Some(runtime) => ModelJudge::live(llm, parameters, cache, limits, runtime),
             None => ModelJudge::pricing(llm, parameters, cache, limits),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::config::values::Ratio;
+    use crate::replay::history::{RecordedChannel, RecordedMessage};
+    use crate::what_if::comparison::Tally;
+    use aizuchi_core::chat::{
+        Author, AuthorKind, Channel, ConversationId, Message, MessageId, UserId, Visibility,
+    };
+    use aizuchi_core::decision::Judgment;
+    use aizuchi_core::llm::builtin::BuiltinMind;
+    use aizuchi_core::llm::price::Prices;
+    use aizuchi_core::rules::Mode;
+    use aizuchi_core::store::StoredMessage;
+
+    const TEXT: &str = "does anybody know where the spare key is?";
+
+    fn channel() -> Channel {
+        Channel {
+            workspace: WorkspaceId::new("slack:T1"),
+            id: ChannelId::new("C1"),
+            name: "tea".into(),
+            visibility: Visibility::Public,
+        }
+    }
+
+    /// A question that nobody answered, and a judge that would answer it with this confidence.
+    fn material(confidence: f64) -> Material {
+        let at = Timestamp::from_second(1_700_000_000).unwrap();
+        let message = Message {
+            conversation: ConversationId {
+                workspace: channel().workspace,
+                channel: channel().id,
+                thread: None,
+            },
+            id: MessageId::new("m1"),
+            at,
+            author: Author { id: UserId::new("mia"), kind: AuthorKind::Human },
+            text: TEXT.into(),
+            mentions: Vec::new(),
+            attachments: Vec::new(),
+            edits: 0,
+        };
+        let recorded = RecordedMessage {
+            room: "C1".to_owned(),
+            thread: None,
+            id: "m1".to_owned(),
+            ts: at.as_millisecond() as f64 / 1000.0,
+            author: "mia".to_owned(),
+            name: Some("Mia".to_owned()),
+            text: TEXT.to_owned(),
+            reply_to: Vec::new(),
+            bot: false,
+            opener: false,
+        };
+        let stored = StoredMessage {
+            message: Arc::new(message),
+            author_name: "Mia".into(),
+            visibility: Visibility::Public,
+            is_deleted: false,
+            is_expired: false,
+            is_withheld: false,
+            gate: None,
+            reactions: Vec::new(),
+            revision: 1,
+        };
+        let reason = "nobody answers".to_owned();
+        let verdict = Judgment { should_respond: true, reason, confidence, ..Judgment::default() };
+        Material {
+            channel: RecordedChannel {
+                messages: vec![recorded],
+                ..RecordedChannel::new("C1".to_owned())
+            },
+            messages: vec![stored],
+            since: at,
+            is_cut: false,
+            verdicts: HashMap::from([(MessageId::new("m1"), verdict)]),
+            decisions: HashMap::new(),
+        }
+    }
+
+    fn spoken_to(tolerance: Option<f64>, labels: Vec<Label>) -> usize {
+        let mut config = Config::default();
+        config.response.tolerance = tolerance.map(Ratio);
+        let tried = TriedSettings::new(&config, &channel(), Mode::Companion);
+        let model = ShadowModel {
+            llm: Arc::new(BuiltinMind),
+            parameters: String::new(),
+            cache: Arc::default(),
+            limits: CallLimits {
+                prices: Prices::default(),
+                max_cost_micros: 0,
+                max_calls: Some(0),
+                timeout: SignedDuration::from_secs(1),
+            },
+            runtime: None,
+        };
+        let what_if = WhatIf { material: Arc::new(material(0.75)), tried, model, labels };
+        let found = what_if.run(&CancellationToken::new(), |_| {}).unwrap();
+        let Tally { spoken_to, kept_silent, .. } = found.comparison.before;
+        assert_eq!(spoken_to + kept_silent, 1);
+        spoken_to
+    }
+
+    /// As the gate does while the program runs: too few labels change nothing.
+    #[test]
+    fn a_word_that_would_be_unwelcome_is_held_back_in_a_trial_too() {
+        let labels = |count| vec![Label { confidence: 0.75, is_welcome: false }; count];
+        assert_eq!(spoken_to(None, labels(200)), 1);
+        assert_eq!(spoken_to(Some(0.05), labels(49)), 1);
+        assert_eq!(spoken_to(Some(0.05), labels(200)), 0);
+        let welcome = vec![Label { confidence: 0.75, is_welcome: true }; 200];
+        assert_eq!(spoken_to(Some(0.05), welcome), 1);
     }
 }

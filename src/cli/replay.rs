@@ -114,6 +114,13 @@ impl ReplayArgs {
             self.companions.is_none() || !policies.iter().any(Policy::learns),
             "--companions cannot be used with response.learned_gate: each companion would learn a gate of its own"
         );
+        if policies.iter().any(|policy| policy.config.rulebook().has_tolerance()) {
+            eprintln!(
+                "response.tolerance has no part in a replay: it follows from how people took the words that were said, \
+                 and nobody knows how they would have taken these. The console's page Try other settings applies it to \
+                 the last days of a channel"
+            );
+        }
         let mut judge = self.judge.prepare(source, selection)?;
         anyhow::ensure!(
             self.companions.is_none() || judge.kind() != ReplayJudge::Model,

@@ -18,8 +18,10 @@ use crate::what_if::ShadowModel;
 use aizuchi_core::agent::judge::parse_judgment;
 use aizuchi_core::chat::Channel;
 use aizuchi_core::context::Context;
+use aizuchi_core::decision::tolerance::{self, Label};
 use aizuchi_core::decision::verdict::Verdict;
 use aizuchi_core::decision::{Decision, DecisionResult, Judgment};
+use aizuchi_core::learner::welcome_labels;
 use aizuchi_core::outgoing;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
@@ -125,6 +127,7 @@ impl MomentSource<'_> {
         decisions.retain(|decision| order.scope.includes(&decision.conversation));
         decisions.sort_by_key(|decision| Reverse(decision.id));
         let (mut moments, mut loaded) = (Vec::new(), Vec::new());
+        let labels = self.labels(channel, now).await?;
         let mut left = [MOST_OF_EACH; 2];
         for decision in decisions {
             let Some(spoke) = spoke_unasked(&decision) else { continue };
@@ -139,10 +142,19 @@ impl MomentSource<'_> {
                 Ok(prompts) => prompts,
                 Err(error) => return Ok(Err(error)),
             };
-            moments.push(OrderMoment::new((moment, spoke), context, order, &prompts));
+            moments.push(OrderMoment::new((moment, spoke), context, order, (&*prompts, &labels[..])));
             *left -= 1;
         }
         Ok(Ok(moments))
+    }
+
+    /// How welcome words were in the channel, if that counts anywhere.
+    async fn labels(&self, channel: &Channel, now: Timestamp) -> Result<Vec<Label>, StoreError> {
+        if !self.config.rulebook().has_tolerance() {
+            return Ok(Vec::new());
+        }
+        let mut labels = welcome_labels(self.archive, &channel.workspace, now).await?;
+        Ok(labels.remove(&channel.id).unwrap_or_default())
     }
 
     /// `None` if what it was about is not there any more.
@@ -194,11 +206,15 @@ impl OrderMoment {
         (moment, spoke): (PastMoment, bool),
         context: Context,
         order: &TriedOrder,
-        prompts: &PastPrompts,
+        (prompts, labels): (&PastPrompts, &[Label]),
     ) -> Self {
         let PastMoment { decision, at, .. } = &moment;
         let (mode, rules) = (prompts.mode(&context, decision), prompts.rules(&context));
         let context = fitted(context, mode, &rules);
+        let min_confidence = match rules.tolerance {
+            Some(share) => tolerance::threshold(labels, rules.min_confidence, share),
+            None => rules.min_confidence,
+        };
         let tried = Arc::new(with_order(context.clone(), order, *at));
         Self {
             with: prompts.judge(&tried, decision, *at),
@@ -210,7 +226,7 @@ impl OrderMoment {
                     Mode::Companion
                 }
             },
-            rules,
+            rules: ChannelRules { min_confidence, ..rules },
             language: prompts.language(),
             spoke,
             moment,

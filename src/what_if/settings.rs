@@ -6,7 +6,8 @@ use crate::config::response::JudgeGate;
 use crate::config::values::{Ratio, Seconds, TimingSetting};
 use crate::replay::Policy;
 use crate::tune::knobs::Knob;
-use aizuchi_core::chat::Channel;
+use aizuchi_core::chat::{Channel, Visibility};
+use aizuchi_core::decision::tolerance::{self, Label};
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::rules::{ChannelRules, Mode};
 
@@ -85,6 +86,18 @@ impl TriedSettings {
         let policy = Policy { name: "tried".to_owned(), ..present.clone() };
         let by_id = || ChannelKey(channel.id.to_string());
         Self { present, policy, key: section.map_or_else(by_id, |(key, _)| key) }
+    }
+
+    /// From which confidence on words are welcome often enough in the channel, under the present settings and under those
+    /// that are tried. `None`: `response.tolerance` is not set there.
+    pub fn thresholds(&self, channel: &Channel, labels: &[Label]) -> Option<[f64; 2]> {
+        let threshold = |policy: &Policy| {
+            let book = policy.config.rulebook();
+            let id = channel.id.as_str();
+            let rules = book.channel_rules(&channel.id, id, Visibility::Public);
+            Some(tolerance::threshold(labels, rules.min_confidence, rules.tolerance?))
+        };
+        Some([threshold(&self.present)?, threshold(&self.policy)?])
     }
 
     pub fn set(&mut self, knob: Knob, value: f64) -> Result<(), &'static str> {
@@ -170,7 +183,7 @@ fn take_section(config: &mut Config, channel: &Channel) -> Option<(ChannelKey, C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
+    use aizuchi_core::chat::{ChannelId, WorkspaceId};
 
     fn channel() -> Channel {
         Channel {

@@ -11,7 +11,7 @@ use crate::chat::WorkspaceId;
 use crate::clock::Clock;
 use crate::current::Current;
 use crate::decision::learned::{JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, learned_at};
-use crate::decision::tolerance::{self, LABEL_AGE};
+use crate::decision::tolerance::{self, ChannelLabels, LABEL_AGE};
 use crate::decision::welcome::RatedChoice;
 use crate::rules::Rulebook;
 use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, Period};
@@ -67,20 +67,8 @@ impl Learner {
 
     /// Reads how welcome a workspace's words were.
     async fn read_labels(&self, workspace: &WorkspaceId) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let since = label_begin(&*self.archive, workspace, now).await?;
-        let period = Period {
-            workspace: workspace.clone(),
-            since,
-            until: now,
-            offset: SignedDuration::ZERO,
-        };
-        let found = self.archive.aftermaths(&period).await?;
-        // Of newer ones nobody knows yet.
-        let settled = found.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW);
-        let choices: Vec<RatedChoice> = settled.map(ChoiceAftermath::rate).collect();
-        let marks = self.archive.marks_since(workspace, since).await?;
-        self.gates.labels.replace(workspace.clone(), tolerance::labels(&choices, &marks));
+        let labels = welcome_labels(&*self.archive, workspace, self.clock.now()).await?;
+        self.gates.labels.replace(workspace.clone(), labels);
         Ok(())
     }
 
@@ -106,6 +94,23 @@ impl Learner {
         self.gates.replace(workspace.clone(), gate);
         Ok(())
     }
+}
+
+/// How welcome a workspace's words were, as far as that is known by now.
+pub async fn welcome_labels(
+    archive: &dyn Archive,
+    workspace: &WorkspaceId,
+    now: Timestamp,
+) -> Result<ChannelLabels, StoreError> {
+    let since = label_begin(archive, workspace, now).await?;
+    let period =
+        Period { workspace: workspace.clone(), since, until: now, offset: SignedDuration::ZERO };
+    let found = archive.aftermaths(&period).await?;
+    // Of newer ones nobody knows yet.
+    let settled = found.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW);
+    let choices: Vec<RatedChoice> = settled.map(ChoiceAftermath::rate).collect();
+    let marks = archive.marks_since(workspace, since).await?;
+    Ok(tolerance::labels(&choices, &marks))
 }
 
 /// Since when it counts how welcome a workspace's words were: for [`LABEL_AGE`], or since somebody had it learn anew.

@@ -27,7 +27,9 @@ use crate::what_if::material::Material;
 use crate::what_if::settings::TriedSettings;
 use crate::what_if::{ShadowModel, WhatIf, WhatIfResult};
 use aizuchi_core::chat::Channel;
+use aizuchi_core::decision::tolerance::{Label, MIN_LABELS};
 use aizuchi_core::decision::{Price, Usage};
+use aizuchi_core::learner::welcome_labels;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -129,7 +131,12 @@ async fn result(
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
     let model = shadow::model(web, web.models.shadow_judge(), cap)?;
     let patch = tried.patch();
-    let what_if = WhatIf { material: material.clone(), tried, model: model.clone() };
+    let labels = labels(web, channel, &tried).await?;
+    let tolerance = tried.thresholds(channel, &labels).map(|[present, tried]| {
+        let [present, tried] = [present, tried].map(|least| format!("{least:.2}"));
+        texts::what_if::tolerance(language, labels.len(), MIN_LABELS, &present, &tried)
+    });
+    let what_if = WhatIf { material: material.clone(), tried, model: model.clone(), labels };
     let (books, workspace) = (web.clone(), channel.workspace.clone());
     let work = move |stop: &_| {
         what_if.run(stop, |calls| {
@@ -158,6 +165,7 @@ async fn result(
     )
     .await?;
     view.patch = patch;
+    view.tolerance = tolerance;
     let money = Money { language, currency: &web.currency };
     let asking = Asking { money, model: &model };
     match cap {
@@ -170,6 +178,20 @@ async fn result(
     view.cap_explained = texts::shadow::cap_explained(language, MOST_CALLS);
     view.fields = fields.sent();
     Ok(view)
+}
+
+/// How welcome words were in the channel, if that counts there.
+async fn labels(
+    web: &Web,
+    channel: &Channel,
+    tried: &TriedSettings,
+) -> Result<Vec<Label>, ApiProblem> {
+    if tried.thresholds(channel, &[]).is_none() {
+        return Ok(Vec::new());
+    }
+    let now = web.clock.now();
+    let mut labels = welcome_labels(&*web.archive, &channel.workspace, now).await?;
+    Ok(labels.remove(&channel.id).unwrap_or_default())
 }
 
 /// Says what was asked, or would be.

@@ -34,6 +34,11 @@ texts! {
         "There was more; the newest {most} messages are looked at."
         / "これより前の発言は対象外です（新しいものから {most} 件まで）。";
     nothing_heard: "Nothing was said here in this time." / "この期間の発言はありません。";
+    tolerance(labels: usize, least: usize, present: &str, tried: &str):
+        "`response.tolerance` holds here, as it does from now on: from {labels} clear words and marks (at least {least} are needed), it demands a "
+        "confidence of {present} in force and of {tried} with these settings."
+        / "`response.tolerance` も、これからと同じように適用しています。はっきりした発言と評価 {labels} 件（{least} 件以上で有効）から、求める確信度は現在の設定で "
+          "{present}、試した設定で {tried} です。";
     in_force_column: "In force" / "現在の設定";
     tried_column: "Tried" / "試した設定";
     spoken_to: "spoken to" / "発言する";

@@ -26,6 +26,8 @@ pub struct ResultView {
     pub cut: Option<String>,
     pub has_after: bool,
     pub rows: Vec<TallyRow>,
+    /// What `response.tolerance` comes to, if it is set there.
+    pub tolerance: Option<String>,
     /// Instead of the changes.
     pub note: Option<&'static str>,
     pub groups: Vec<GroupView>,
@@ -97,6 +99,7 @@ impl ViewBuilder<'_> {
                 heard => texts::what_if::heard(language, heard, &since),
             },
             cut: self.material.is_cut.then(|| texts::what_if::cut(language, MAX_MESSAGES)),
+            tolerance: None,
             has_after: comparison.after.is_some(),
             rows: self.rows(comparison.before, comparison.after.unwrap_or_default()),
             note: match (comparison.after.is_some(), is_same) {
