@@ -12,6 +12,7 @@ pub mod values;
 pub mod language;
 pub mod zone;
 pub mod agents;
+pub mod own_models;
 pub mod models;
 pub mod vision;
 pub mod facilitator;
@@ -566,8 +567,18 @@ impl Config {
     /// The mode of channels that configure none. On chat platforms the built-in mind only answers mentions, because its
     /// rules are too simple to decide when to interrupt.
     fn default_mode(&self) -> Mode {
-        let is_builtin = self.minds.judgment.model.id == ModelId::Builtin;
-        if (self.slack.is_some() || self.discord.is_some()) && is_builtin {
+        self.default_mode_with(&self.minds.judgment.model.id)
+    }
+
+    /// The same for a channel that may have a judge of its own.
+    fn default_mode_of(&self, channel: &ChannelConfig) -> Mode {
+        let own = channel.model.as_ref().and_then(|own| own.rules().judgment);
+        let own = own.and_then(|name| self.minds.named.get(&*name));
+        own.map_or(self.default_mode(), |mind| self.default_mode_with(&mind.model.id))
+    }
+
+    fn default_mode_with(&self, judge: &ModelId) -> Mode {
+        if (self.slack.is_some() || self.discord.is_some()) && *judge == ModelId::Builtin {
             Mode::MentionOnly
         } else {
             Mode::Companion
@@ -590,8 +601,11 @@ impl Config {
         let limits = self.budget.channel_limits();
         let mut defaults = self.response.rules(self.default_mode(), facilitation, limits);
         defaults.language = self.language.default_rule();
-        let channels = self.channels.iter();
-        let channels = channels.map(|(key, channel)| (key.0.clone(), channel.apply_to(&defaults)));
+        let channels = self.channels.iter().map(|(key, channel)| {
+            let mode = self.response.mode.unwrap_or(self.default_mode_of(channel));
+            let defaults = ChannelRules { mode, ..defaults.clone() };
+            (key.0.clone(), channel.apply_to(&defaults))
+        });
         Rulebook {
             channels: channels.collect(),
             default_rules: defaults,
@@ -604,6 +618,10 @@ impl Config {
             mention_share: self.budget.mention_share.0,
             opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
             drafts_orders: self.response.order_trial_micros() > 0,
+            workspace_models: {
+                let own = self.models.workspaces.iter();
+                own.map(|(id, own)| (id.clone(), own.rules())).collect()
+            },
         }
     }
 

@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::config::minds::{ResolvedMind, ResolvedMinds, ResolvedModel};
 use crate::config::model_sources::ModelOrigin;
 use aizuchi_core::agent::{Mind, Minds, StateCall};
+use aizuchi_core::chat::Channel;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::current::Current;
 use aizuchi_core::decision::model_problem::ModelProblem;
@@ -33,6 +34,7 @@ use aizuchi_core::llm::{ContextLength, Llm};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::{Language, Persona};
+use aizuchi_core::rules::ModelRules;
 use aizuchi_core::store::Store;
 use aizuchi_core::texts;
 
@@ -113,14 +115,28 @@ impl ModelsInUse {
         self.config.read()
     }
 
-    /// The judge's model by itself, and the parameters of its requests, to be asked in shadow.
-    pub fn shadow_judge(&self) -> anyhow::Result<(Arc<dyn Llm>, String)> {
-        self.shadow(&self.config.read().minds.judgment)
+    /// The model of a channel's judge by itself, and the parameters of its requests, to be asked in shadow.
+    pub fn shadow_judge(&self, channel: &Channel) -> anyhow::Result<(Arc<dyn Llm>, String)> {
+        let config = self.config.read();
+        let own = models_in(&config, channel).judgment;
+        self.shadow(named_or(&config, own, &config.minds.judgment))
     }
 
     /// The same of the model that replies.
-    pub fn shadow_speaker(&self) -> anyhow::Result<(Arc<dyn Llm>, String)> {
-        self.shadow(&self.config.read().minds.response)
+    pub fn shadow_speaker(&self, channel: &Channel) -> anyhow::Result<(Arc<dyn Llm>, String)> {
+        let config = self.config.read();
+        let own = models_in(&config, channel).response;
+        self.shadow(named_or(&config, own, &config.minds.response))
+    }
+
+    /// The models that judge and reply in a channel, if it or its workspace has models of its own.
+    pub fn own_models(&self, channel: &Channel) -> Option<[String; 2]> {
+        let config = self.config.read();
+        let own = models_in(&config, channel);
+        let minds = &config.minds;
+        let name = |own, usual| named_or(&config, own, usual).model.id.to_string();
+        own.is_any()
+            .then(|| [name(own.judgment, &minds.judgment), name(own.response, &minds.response)])
     }
 
     fn shadow(&self, mind: &ResolvedMind) -> anyhow::Result<(Arc<dyn Llm>, String)> {
@@ -205,13 +221,14 @@ impl ModelsInUse {
     }
 
     fn all(&self) -> Vec<Arc<dyn Llm>> {
-        let Minds { response, judgment, memory, state, vision } = &self.minds;
+        let Minds { response, judgment, memory, state, vision, named } = &self.minds;
         let state = match self.config.read().decision.state {
             StateCall::Fused => None,
             StateCall::Separate => Some(state),
         };
         let minds = [response, judgment, memory].into_iter().chain(state).chain(vision);
-        minds.flat_map(|mind| mind.models.all()).collect()
+        let models = minds.map(|mind| &mind.models).chain(named.values());
+        models.flat_map(|models| models.all()).collect()
     }
 
     fn notify(&self) {
@@ -240,23 +257,26 @@ impl ModelsInUse {
     }
 
     fn replace_models(&self, resolved: &ResolvedMinds) -> anyhow::Result<()> {
-        let Minds { response, judgment, memory, state, vision } = &self.minds;
+        let Minds { response, judgment, memory, state, vision, named } = &self.minds;
         let pairs = [
             (response, &resolved.response),
             (judgment, &resolved.judgment),
             (memory, &resolved.memory),
             (state, &resolved.state),
         ];
+        let pairs = pairs.into_iter().chain(vision.as_ref().zip(resolved.vision.as_ref()));
+        let pairs = pairs.map(|(mind, resolved)| (&mind.models, resolved));
+        let own =
+            named.iter().filter_map(|(name, models)| Some((models, resolved.named.get(name)?)));
         let built: Vec<_> = pairs
-            .into_iter()
-            .chain(vision.as_ref().zip(resolved.vision.as_ref()))
-            .map(|(mind, resolved)| Ok((mind, build_models(resolved, &self.clock)?)))
+            .chain(own)
+            .map(|(models, resolved)| Ok((models, build_models(resolved, &self.clock)?)))
             .collect::<anyhow::Result<_>>()?;
         for key in resolved.keys() {
             self.secrets.learn(key.expose());
         }
-        for (mind, (primary, fallback)) in built {
-            mind.models.replace(primary, fallback);
+        for (models, (primary, fallback)) in built {
+            models.replace(primary, fallback);
         }
         Ok(())
     }
@@ -284,7 +304,30 @@ pub fn build_minds(config: &Config, clock: &Clock) -> anyhow::Result<Minds> {
         memory: build_mind(&config.minds.memory, &persona, clock)?,
         state: build_mind(&config.minds.state, &persona, clock)?,
         vision: build_vision(config, clock)?,
+        named: {
+            let named = config.minds.named.iter().map(|(name, resolved)| {
+                let (primary, fallback) = build_models(resolved, clock)?;
+                Ok((name.clone(), Arc::new(Models::new(primary, fallback))))
+            });
+            named.collect::<anyhow::Result<_>>()?
+        },
     })
+}
+
+/// The models of a channel or its workspace.
+fn models_in(config: &Config, channel: &Channel) -> ModelRules {
+    let rulebook = config.rulebook();
+    let rules = rulebook.channel_rules(&channel.id, &channel.name, channel.visibility);
+    rulebook.models_in(&channel.workspace, Some(&rules.models))
+}
+
+/// The model of a name, if it is one of those in use.
+fn named_or<'a>(
+    config: &'a Config,
+    name: Option<Arc<str>>,
+    usual: &'a ResolvedMind,
+) -> &'a ResolvedMind {
+    name.and_then(|name| config.minds.named.get(&*name)).unwrap_or(usual)
 }
 
 /// The mind that describes pictures. It plays no persona: what it says is seen by models only.

@@ -244,8 +244,8 @@ async fn is_aizuchi(address: SocketAddr) -> bool {
     String::from_utf8_lossy(&answer).contains(r#""status":"live""#)
 }
 
-/// Each configured model once, with the agents that use it.
-fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&'static str>)> {
+/// Each configured model once, with the agents that use it, and its names in `models.named`.
+fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&str>)> {
     let minds = &config.minds;
     // A default for memory or state is not checked: only a model that the config names has to answer.
     let memory = config.agents.memory.as_ref().map(|_| ("memory", &minds.memory));
@@ -253,7 +253,9 @@ fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&'static str>)>
     let agents = [("response", &minds.response), ("judgment", &minds.judgment)];
     let vision = minds.vision.as_ref().map(|mind| ("vision", mind));
     let agents = agents.into_iter().chain(memory).chain(state).chain(vision);
-    let mut models: Vec<(ResolvedModel, Vec<&'static str>)> = Vec::new();
+    let named = minds.named.iter().map(|(name, mind)| (name.as_str(), mind));
+    let agents = agents.chain(named);
+    let mut models: Vec<(ResolvedModel, Vec<&str>)> = Vec::new();
     for (agent, mind) in agents {
         for model in std::iter::once(&mind.model).chain(&mind.fallback) {
             let is_same = |(other, _): &&mut (ResolvedModel, Vec<_>)| {

@@ -126,6 +126,12 @@ impl ReplayArgs {
             self.companions.is_none() || judge.kind() != ReplayJudge::Model,
             "--companions cannot be used with a model that judges: it would be asked once for each companion"
         );
+        if judge.kind() == ReplayJudge::Model && policies.iter().any(has_own_judge) {
+            eprintln!(
+                "one model judges all channels of a replay; a channel's own model judges on the console's page Try other \
+                 settings"
+            );
+        }
         if judge.kind() == ReplayJudge::Model {
             policies.iter_mut().for_each(Policy::add_judgment_prompt);
         }
@@ -328,6 +334,13 @@ impl ReplayArgs {
         }
         print(&serde_json::to_string_pretty(&printed)?)
     }
+}
+
+/// Whether a channel or a workspace has a judge of its own.
+fn has_own_judge(policy: &Policy) -> bool {
+    let book = policy.config.rulebook();
+    let channels = book.channels.values().map(|rules| &rules.models);
+    channels.chain(book.workspace_models.values()).any(|models| models.judgment.is_some())
 }
 
 /// What all policies are replayed with.

@@ -7,6 +7,7 @@ use crate::config::budget::ChannelBudget;
 use crate::config::channel_overrides::{ChannelPersona, ChannelTools};
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::language::LanguageSetting;
+use crate::config::own_models::OwnModels;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
 use crate::config::values::{
@@ -47,6 +48,9 @@ pub struct ChannelConfig {
     pub budget: Option<ChannelBudget>,
     /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
     pub persona: Option<ChannelPersona>,
+    /// The model that thinks there, by its name in `models.named`; or a section with one for `response`, `judgment`, `memory` or
+    /// `state`. If omitted: as everywhere. Threads have that of their channel.
+    pub model: Option<OwnModels>,
     /// Whether replies may use tools there, or a list of those that they may use.
     pub tools: Option<ChannelTools>,
     /// Whether what is said there is remembered. With `off`, nothing that is remembered is in prompts there either.
@@ -123,6 +127,7 @@ impl ChannelConfig {
                 .map(user_ids)
                 .or_else(|| defaults.companions.clone()),
             companion_window: defaults.companion_window,
+            models: self.model.as_ref().map(OwnModels::rules).unwrap_or_default(),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::config::channel_overrides::{ChannelTools, ToolName};
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::displayable;
+use crate::config::suggestions::{join_list, misspelled_word};
 use crate::config::tree::ConfigNode;
 use aizuchi_core::agent;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules};
@@ -31,6 +32,7 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
             return Err(ConfigProblem::for_file(tree.location_of(&path), sentence));
         }
     }
+    check_own_models(config, tree)?;
     check_http(config, tree)?;
     check_mcp(config, tree)?;
     check_slack(config, tree)?;
@@ -41,6 +43,41 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         check_facilitation(rules, tree, &["channels", key, "facilitator"])?;
     }
     Ok(())
+}
+
+/// Checks that there is a model of each name.
+fn check_own_models(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
+    let channels = config.channels.iter().filter_map(|(key, channel)| {
+        Some((vec!["channels", &*key.0, "model"], channel.model.as_ref()?))
+    });
+    let workspaces = config.models.workspaces.iter();
+    let workspaces = workspaces.map(|(id, own)| (vec!["models", "workspaces", &**id], own));
+    for (path, own) in channels.chain(workspaces) {
+        for (agent, name) in own.names() {
+            if !config.models.named.contains_key(name) {
+                let path: Vec<&str> = path.iter().copied().chain(agent).collect();
+                return Err(unknown_name(config, tree, &path, name));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unknown_name(config: &Config, tree: &ConfigNode, path: &[&str], name: &str) -> ConfigProblem {
+    let place: Vec<String> =
+        path.iter().map(|key| displayable(key).unwrap_or("…".to_owned())).collect();
+    let place = place.join(".");
+    let name = displayable(name).unwrap_or("…".to_owned());
+    let known: Vec<&str> = config.models.named.keys().map(String::as_str).collect();
+    let end = match (misspelled_word(&name, &known), known.is_empty()) {
+        (Some(meant), _) => format!("did you mean \"{meant}\"?"),
+        (None, true) => {
+            "there are none: write the model there, under a name of your choice".to_owned()
+        }
+        (None, false) => format!("there are {}", join_list(&known, "and")),
+    };
+    let sentence = format!("{place} is \"{name}\", which is no model in models.named; {end}");
+    ConfigProblem::for_file(tree.location_of(path), sentence)
 }
 
 fn check_http(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {

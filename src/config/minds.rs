@@ -26,6 +26,8 @@ pub struct ResolvedMinds {
     pub state: ResolvedMind,
     /// The one that describes pictures, if there is one.
     pub vision: Option<ResolvedMind>,
+    /// Those of `models.named`. None where one model is set for everything.
+    pub named: BTreeMap<String, ResolvedMind>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +89,7 @@ impl Default for ResolvedMinds {
             memory: mind.clone(),
             state: mind,
             vision: None,
+            named: BTreeMap::new(),
         }
     }
 }
@@ -144,6 +147,13 @@ impl ResolvedMinds {
                 Some(newer) => mind.with_keys_of(newer),
                 None => mind.clone(),
             }),
+            named: {
+                let renewed = self.named.iter().map(|(name, mind)| {
+                    let newer = newer.named.get(name);
+                    (name.clone(), newer.map_or(mind.clone(), |newer| mind.with_keys_of(newer)))
+                });
+                renewed.collect()
+            },
         }
     }
 
@@ -179,10 +189,10 @@ impl ResolvedMinds {
             None => config,
         };
         let agents = &config.agents;
-        if *agents == AgentsConfig::default() && all.is_none() {
-            return Ok(Self::builtin());
-        }
         let resolver = MindResolver { config, tree, environment };
+        if *agents == AgentsConfig::default() && all.is_none() {
+            return Ok(Self { named: resolver.named()?, ..Self::builtin() });
+        }
         let response = agents.response.clone().unwrap_or_default();
         let judgment = inherit_settings(agents.judgment.as_ref(), &response);
         let memory = inherit_settings(agents.memory.as_ref(), &response);
@@ -193,7 +203,7 @@ impl ResolvedMinds {
             let state = inherit_settings(agents.state.as_ref(), &judgment);
             let mind = |agent: &AgentConfig, name: &str| {
                 let agent = resolver.with_model(agent, model, api_base);
-                resolver.resolve_mind(&agent, name, ModelSource::Flag)
+                resolver.resolve_mind(&agent, &["agents", name], ModelSource::Flag)
             };
             return Ok(Self {
                 response: mind(&response, "response")?,
@@ -201,6 +211,7 @@ impl ResolvedMinds {
                 memory: mind(&memory, "memory")?,
                 state: mind(&state, "state")?,
                 vision: vision.map(|agent| mind(&agent, "vision")).transpose()?.filter(sees),
+                named: BTreeMap::new(),
             });
         }
         let (state, state_source) = resolver.state_agent(&judgment, source)?;
@@ -208,13 +219,15 @@ impl ResolvedMinds {
             Some(_) => ModelSource::Config,
             None => source,
         };
-        let vision = vision.map(|agent| resolver.resolve_mind(&agent, "vision", vision_source));
+        let vision =
+            vision.map(|agent| resolver.resolve_mind(&agent, &["agents", "vision"], vision_source));
         Ok(Self {
-            response: resolver.resolve_mind(&response, "response", source)?,
-            judgment: resolver.resolve_mind(&judgment, "judgment", source)?,
-            memory: resolver.resolve_mind(&memory, "memory", source)?,
-            state: resolver.resolve_mind(&state, "state", state_source)?,
+            response: resolver.resolve_mind(&response, &["agents", "response"], source)?,
+            judgment: resolver.resolve_mind(&judgment, &["agents", "judgment"], source)?,
+            memory: resolver.resolve_mind(&memory, &["agents", "memory"], source)?,
+            state: resolver.resolve_mind(&state, &["agents", "state"], state_source)?,
             vision: vision.transpose()?.filter(sees),
+            named: resolver.named()?,
         })
     }
 }
@@ -242,7 +255,7 @@ impl ResolvedMinds {
             StateCall::Separate => Some(&self.state),
         };
         let minds = [&self.response, &self.judgment, &self.memory].into_iter().chain(state_mind);
-        let minds = minds.chain(&self.vision);
+        let minds = minds.chain(&self.vision).chain(self.named.values());
         minds.flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback))
     }
 }
@@ -277,6 +290,21 @@ struct MindResolver<'a> {
 }
 
 impl MindResolver<'_> {
+    /// The models of `models.named`. They add nothing to a prompt, and nothing stands in for them.
+    fn named(&self) -> Result<BTreeMap<String, ResolvedMind>, ConfigProblem> {
+        let named = self.config.models.named.iter().map(|(name, named)| {
+            let agent = AgentConfig {
+                model_id: Some(named.model_id.clone()),
+                params: Some(named.params.clone()),
+                client_args: named.client_args.clone(),
+                ..AgentConfig::default()
+            };
+            let path = ["models", "named", name];
+            Ok((name.clone(), self.resolve_mind(&agent, &path, ModelSource::Config)?))
+        });
+        named.collect()
+    }
+
     /// The same agent with another model and no fallback. The client arguments come from an agent of the same provider.
     /// Parameters that may mean something at one server only are dropped if the server changes.
     fn with_model(
@@ -363,21 +391,20 @@ impl MindResolver<'_> {
     fn resolve_mind(
         &self,
         agent: &AgentConfig,
-        name: &str,
+        path: &[&str],
         source: ModelSource,
     ) -> Result<ResolvedMind, ConfigProblem> {
         let params = agent.params.clone().unwrap_or_default();
         let id = agent.model_id.clone().unwrap_or(ModelId::Builtin);
-        let path = [name];
         let model =
-            self.resolve_model(id.clone(), params.clone(), &agent.client_args, &path, source)?;
+            self.resolve_model(id.clone(), params.clone(), &agent.client_args, path, source)?;
         let fallback = agent.fallback.as_ref().map(|fallback| {
             let is_same_server = fallback.model_id.provider() == id.provider()
                 && fallback.client_args.api_base == agent.client_args.api_base;
             let inherited =
                 if is_same_server { params.clone() } else { params.for_another_server() };
             let params = fallback.params.clone().unwrap_or(inherited);
-            let path = [name, "fallback"];
+            let path = [path, &["fallback"]].concat();
             self.resolve_model(
                 fallback.model_id.clone(),
                 params,
@@ -481,7 +508,7 @@ impl MindResolver<'_> {
         let agent = path.join(".");
         let variables = join_list(variables, "or");
         let remedy = format!(
-            "set agents.{agent}.{setting}, or the variable {variables} in the environment or in a \
+            "set {agent}.{setting}, or the variable {variables} in the environment or in a \
              .env file"
         );
         let name = provider.name();
@@ -495,7 +522,7 @@ impl MindResolver<'_> {
                 format!("{source} names a model of {name}, which needs {what}: {remedy}");
             return ConfigProblem::for_file(None, sentence);
         }
-        let path: Vec<&str> = ["agents"].iter().chain(path).chain(&["model_id"]).copied().collect();
+        let path: Vec<&str> = path.iter().copied().chain(["model_id"]).collect();
         let location = self.tree.find(&path).map(|entry| entry.node.location);
         let path = path.join(".");
         let sentence = format!("{path} is a model of {name}, which needs {what}: {remedy}");

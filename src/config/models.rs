@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::config::agents::{ClientArgs, ModelParamsConfig};
+use crate::config::own_models::OwnModels;
 use crate::config::values::{BoundedInteger, Money};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::{ModelPrice, Prices, cache_write_factor};
@@ -28,6 +30,27 @@ pub struct ModelsConfig {
     /// common models, if `currency` is USD.
     #[schemars(with = "BTreeMap<String, PriceConfig>")]
     pub prices: BTreeMap<ModelId, PriceConfig>,
+    /// Models that channels and workspaces may have of their own, by a name of your choice.
+    pub named: BTreeMap<String, NamedModelConfig>,
+    /// The model that thinks in a workspace, by the id of the workspace as the console shows it, or in all workspaces of
+    /// `slack` or `discord`: a name in `named`, or a section with one for `response`, `judgment`, `memory` or `state`. A
+    /// channel's own `model` takes precedence.
+    pub workspaces: BTreeMap<String, OwnModels>,
+}
+
+/// A model that channels and workspaces may have of their own.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedModelConfig {
+    /// `PROVIDER/MODEL`, or `builtin`, as in `agents`.
+    #[schemars(with = "String")]
+    pub model_id: ModelId,
+    /// Passed to the model.
+    #[serde(default)]
+    pub params: ModelParamsConfig,
+    /// How the model is reached.
+    #[serde(default)]
+    pub client_args: ClientArgs,
 }
 
 /// What a million tokens cost.
@@ -86,6 +109,8 @@ impl Default for ModelsConfig {
             attempts: BoundedInteger(3),
             currency: Currency(LIST_CURRENCY.to_owned()),
             prices: BTreeMap::new(),
+            named: BTreeMap::new(),
+            workspaces: BTreeMap::new(),
         }
     }
 }

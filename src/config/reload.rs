@@ -38,7 +38,7 @@ const DISCORD_SECRETS: &[&str] = &["discord.token"];
 /// What of a model in `agents` can be replaced: what proves to its server who asks.
 const RELOADABLE_OF_MODELS: &[&str] = &["client_args.api_key", "client_args.extra_headers"];
 /// The keys of a channel that need a restart all the same.
-const OF_CHANNELS_ONLY_AT_START: &[&str] = &["threads", "language"];
+const OF_CHANNELS_ONLY_AT_START: &[&str] = &["threads", "language", "model"];
 
 /// A hash of each value of a file, by its key. It tells which values have changed, and holds none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,9 +136,12 @@ fn is_at_or_below(key: &str, prefix: &str) -> bool {
 }
 
 fn is_reloadable(key: &str) -> bool {
-    let last = key.rsplit('.').next().unwrap_or_default();
-    let is_at_start = key.starts_with("channels.") && OF_CHANNELS_ONLY_AT_START.contains(&last);
-    let is_of_model = key.starts_with("agents.")
+    let mut parts = key.rsplit('.');
+    let (last, section) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let is_of_own_model = section == "model" && parts.count() > 1;
+    let is_at_start = key.starts_with("channels.")
+        && (OF_CHANNELS_ONLY_AT_START.contains(&last) || is_of_own_model);
+    let is_of_model = (key.starts_with("agents.") || key.starts_with("models.named."))
         && RELOADABLE_OF_MODELS.iter().any(|name| format!("{key}.").contains(&format!(".{name}.")));
     let mut prefixes =
         [RELOADABLE, HTTP_SECRETS, SLACK_SECRETS, DISCORD_SECRETS].into_iter().flatten();
@@ -152,7 +155,9 @@ impl Config {
             let running = self.channels.get(key);
             let threads = running.and_then(|channel| channel.threads);
             let language = running.and_then(|channel| channel.language);
-            (key.clone(), ChannelConfig { threads, language, ..channel.clone() })
+            // Only a start prepares the models that channels name.
+            let model = running.and_then(|channel| channel.model.clone());
+            (key.clone(), ChannelConfig { threads, language, model, ..channel.clone() })
         });
         let slack = self.slack.as_ref();
         let discord = self.discord.as_ref();
@@ -304,6 +309,10 @@ mod tests {
             ("channels: {\"#x\": {mode: observe}}", true),
             ("channels: {\"#x\": {threads: auto}}", false),
             ("channels: {\"#x\": {language: ja}}", false),
+            (
+                "models: {named: {own: {model_id: builtin}}}\nchannels: {\"#x\": {model: own}}",
+                false,
+            ),
             ("http: {listen: 127.0.0.1:9999}", false),
             ("opted_out: [a]", false),
         ] {

@@ -51,8 +51,8 @@ impl ResolvedMinds {
                 mind.fallback.as_ref().map_or(SignedDuration::ZERO, ResolvedModel::timeout);
             mind.model.timeout() + fallback
         };
-        total_timeout(&self.response).max(total_timeout(&self.judgment))
-            + SignedDuration::from_secs(1)
+        let minds = [&self.response, &self.judgment].into_iter().chain(self.named.values());
+        minds.map(total_timeout).max().unwrap_or_default() + SignedDuration::from_secs(1)
     }
 }
 

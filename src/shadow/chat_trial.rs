@@ -66,7 +66,7 @@ impl OrderTrial for ChatTrial {
             return Ok(OrderTrialOutcome::NotAllowed);
         }
         let channel = self.channel(conversation).await?;
-        let Ok((llm, parameters)) = models.shadow_judge() else {
+        let Ok((llm, parameters)) = models.shadow_judge(&channel) else {
             return Ok(OrderTrialOutcome::Unanswered);
         };
         if llm.model() == ModelId::Builtin.to_string() {

@@ -114,7 +114,7 @@ pub async fn ask(
     rejudgment: &Arc<Rejudgment>,
     cap: Option<Cap>,
 ) -> Result<RejudgeResult, ApiProblem> {
-    let prepared = web.models.shadow_judge();
+    let prepared = web.models.shadow_judge(&target.channel);
     let mut judge = shadow::budgeted(web, &target.channel, prepared, cap)?;
     // To ask again is to ask, whatever it said a minute ago.
     judge.model.cache = Arc::<AnswerCache>::default();

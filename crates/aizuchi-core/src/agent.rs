@@ -2,6 +2,7 @@
 //! to the store.
 
 mod reserve;
+mod channel_mind;
 mod admission;
 mod model_call;
 pub mod judge;
@@ -211,6 +212,8 @@ pub struct Minds {
     pub state: Mind,
     /// Describes pictures. Without it nobody sees them. Its persona has no more than what the operator adds to the request.
     pub vision: Option<Mind>,
+    /// The models that channels and workspaces may have of their own, by their names.
+    pub named: BTreeMap<String, Arc<Models>>,
 }
 
 /// The models that answer for a verb, and the persona that they play.
@@ -243,6 +246,7 @@ impl Minds {
             memory: mind.clone(),
             state: mind,
             vision: None,
+            named: BTreeMap::new(),
         }
     }
 }

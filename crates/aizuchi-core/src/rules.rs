@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChannelId, UserId, Visibility};
+use crate::chat::{ChannelId, UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
 
 /// How the persona takes part in a channel.
@@ -163,6 +163,16 @@ pub struct ChannelRules {
     pub companions: Option<Vec<UserId>>,
     /// How much longer than the companion before it each one waits, in the order that they have for a message.
     pub companion_window: SignedDuration,
+    pub models: ModelRules,
+}
+
+/// The models that think in a channel or a workspace, by their names. `None`: as everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelRules {
+    pub response: Option<Arc<str>>,
+    pub judgment: Option<Arc<str>>,
+    pub memory: Option<Arc<str>>,
+    pub state: Option<Arc<str>>,
 }
 
 /// What becomes of the persona's prompt in a channel.
@@ -247,6 +257,7 @@ impl Default for ChannelRules {
             announces: None,
             companions: None,
             companion_window: SignedDuration::from_secs(60),
+            models: ModelRules::default(),
         }
     }
 }
@@ -271,6 +282,23 @@ fn join_prompts(first: &str, second: &str) -> String {
     let parts = [first.trim(), second.trim()];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n\n")
+}
+
+impl ModelRules {
+    /// The same with what another has for the rest.
+    fn or(self, other: &Self) -> Self {
+        Self {
+            response: self.response.or_else(|| other.response.clone()),
+            judgment: self.judgment.or_else(|| other.judgment.clone()),
+            memory: self.memory.or_else(|| other.memory.clone()),
+            state: self.state.or_else(|| other.state.clone()),
+        }
+    }
+
+    /// Whether any of them is named.
+    pub fn is_any(&self) -> bool {
+        *self != Self::default()
+    }
 }
 
 impl ToolRule {
@@ -319,6 +347,9 @@ pub struct Rulebook {
     pub opted_out: Vec<UserId>,
     /// Whether a standing order that is given in the chat is a draft at first, until somebody keeps it.
     pub drafts_orders: bool,
+    /// The models of a workspace by its id, or of all workspaces of a platform by the platform's name, which their ids begin
+    /// with. An id takes precedence.
+    pub workspace_models: BTreeMap<String, ModelRules>,
 }
 
 impl Default for Rulebook {
@@ -335,6 +366,7 @@ impl Default for Rulebook {
             mention_share: 0.3,
             opted_out: Vec::new(),
             drafts_orders: false,
+            workspace_models: BTreeMap::new(),
         }
     }
 }
@@ -372,6 +404,15 @@ impl Rulebook {
     /// Whether what is said in a channel is remembered.
     pub fn remembers(&self, channel: &ChannelId, name: &str, visibility: Visibility) -> bool {
         self.channel_rules(channel, name, visibility).memory == MemoryRule::On
+    }
+
+    /// The models of a workspace, or of a channel there that has these of its own.
+    pub fn models_in(&self, workspace: &WorkspaceId, own: Option<&ModelRules>) -> ModelRules {
+        let id = workspace.as_str();
+        let platform = id.split_once(':').map_or(id, |(platform, _)| platform);
+        let places = [self.workspace_models.get(id), self.workspace_models.get(platform)];
+        let models = own.cloned().unwrap_or_default();
+        places.into_iter().flatten().fold(models, ModelRules::or)
     }
 
     /// Whether anybody is asked anywhere.

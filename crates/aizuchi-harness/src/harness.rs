@@ -1,7 +1,7 @@
 //! Everything around the agent that a test needs: any store, a scripted model, a manual clock and an in-memory
 //! platform. A test drives it with messages and time, and compares the transcript, which is what users saw.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::{Debug, Write as _};
 use std::fs::File;
 use std::io::Write as _;
@@ -630,6 +630,8 @@ pub struct HarnessOptions {
     pub archive: Option<Arc<dyn Archive>>,
     /// What tries the drafts of orders.
     pub order_trial: Option<Arc<dyn OrderTrial>>,
+    /// The models that channels and workspaces may have of their own.
+    pub named: BTreeMap<String, Arc<dyn Llm>>,
 }
 
 impl Default for HarnessOptions {
@@ -649,6 +651,7 @@ impl Default for HarnessOptions {
             memory: None,
             language: Language::En,
             order_trial: None,
+            named: BTreeMap::new(),
         }
     }
 }
@@ -740,6 +743,10 @@ pub fn build_parts_with(
                 let persona = Persona { system_prompt: String::new(), ..(*persona).clone() };
                 Mind::from_llm(llm, &Arc::new(persona))
             }),
+            named: {
+                let named = options.named.into_iter();
+                named.map(|(name, llm)| (name, Arc::new(Models::new(llm, None)))).collect()
+            },
             ..Minds::from_models(Arc::new(Models::new(llm, options.fallback)), &persona)
         },
         dispatches: Dispatches::new(clock.clone()),

@@ -151,7 +151,7 @@ async fn result(
     language: Language,
     (tried, cap): (&TriedOrder, Option<Cap>),
 ) -> Result<ResultView, ApiProblem> {
-    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(), cap)?;
+    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(channel), cap)?;
     if is_builtin(&judge.model) {
         return Ok(ResultView::note(texts::order_trial::builtin(language).to_owned()));
     }

@@ -141,8 +141,8 @@ async fn result(
     order: &Order<'_>,
 ) -> Result<ResultView, ApiProblem> {
     let (access, channel) = (&visitor.access, order.channel);
-    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(), order.cap)?;
-    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(), order.cap)?;
+    let judge = shadow::budgeted(web, channel, web.models.shadow_judge(channel), order.cap)?;
+    let speaker = shadow::budgeted(web, channel, web.models.shadow_speaker(channel), order.cap)?;
     let moments = tried_moments(web, order).await?;
     let stored = shown(&moments);
     workspaces::record_look(web, access, &channel.workspace, Shown::Messages(&stored)).await?;

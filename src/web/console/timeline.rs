@@ -48,6 +48,8 @@ struct TimelinePage<'a> {
     muted_until: Option<TimeView>,
     modes: Vec<ModeView>,
     mode_name: &'static str,
+    /// Which models judge and reply here, if the channel or its workspace has models of its own.
+    own_models: Option<String>,
     /// Of those who may give orders.
     standing_orders: Vec<StandingOrderRow>,
     /// Whether the visitor reads what was said here.
@@ -128,6 +130,10 @@ pub async fn page(
         muted_until: everywhere.or(here).and_then(|mute| end_of_mute(mute.until, now)),
         modes: modes(language),
         mode_name: mode.name(),
+        own_models: web
+            .models
+            .own_models(&channel)
+            .map(|[judge, speaker]| texts::console::own_models(language, &judge, &speaker)),
         standing_orders,
         can_read,
         withheld: match access {

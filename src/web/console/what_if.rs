@@ -129,7 +129,7 @@ async fn result(
 ) -> Result<ResultView, ApiProblem> {
     let since = web.clock.now() - SignedDuration::from_hours(fields.chosen_days() * 24);
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
-    let model = shadow::model(web, web.models.shadow_judge(), cap)?;
+    let model = shadow::model(web, web.models.shadow_judge(channel), cap)?;
     let patch = tried.patch();
     let labels = labels(web, channel, &tried).await?;
     let tolerance = tried.thresholds(channel, &labels).map(|[present, tried]| {

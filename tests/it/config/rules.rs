@@ -7,8 +7,8 @@ use aizuchi_core::chat::UserId;
 use aizuchi_core::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::rules::{
-    BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, PersonaRule,
-    PostTiming, QuietHours, Rulebook, TimingRules, ToolRule,
+    BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, ModelRules,
+    PersonaRule, PostTiming, QuietHours, Rulebook, TimingRules, ToolRule,
 };
 use jiff::SignedDuration;
 use jiff::civil::time;
@@ -17,7 +17,14 @@ use crate::config::environment;
 
 /// Every setting of the rules, for all channels and for single ones.
 const EVERYTHING: &str = r##"
+models:
+  named:
+    small: {model_id: ollama/small}
+    large: {model_id: ollama/large}
+  workspaces:
+    slack: small
 response:
+  order_trial_cost: 0.1
   mode: observe
   min_confidence: 0.6
   tolerance: 0.1
@@ -70,6 +77,7 @@ channels:
     max_wait_seconds: 300
     announce: false
     companions: []
+    model: {response: large, judgment: small}
     facilitator:
       rest_seconds: 8
       max_rest_seconds: 80
@@ -156,6 +164,11 @@ fn the_rulebook_has_every_setting() {
         announces: Some(false),
         companions: Some(Vec::new()),
         companion_window: SignedDuration::from_secs(90),
+        models: ModelRules {
+            response: Some("large".into()),
+            judgment: Some("small".into()),
+            ..ModelRules::default()
+        },
     };
     let monthly =
         |micros| BudgetLimits { micros_per_month: Some(micros), ..defaults.budget_limits };
@@ -189,6 +202,17 @@ fn the_rulebook_has_every_setting() {
         soft_share: 0.5,
         mention_share: 0.4,
         opted_out: ["U1", "987654321098765432"].map(UserId::new).to_vec(),
+        drafts_orders: true,
+        workspace_models: {
+            let small = || Some("small".into());
+            let models = ModelRules {
+                response: small(),
+                judgment: small(),
+                memory: small(),
+                state: small(),
+            };
+            [("slack".to_owned(), models)].into()
+        },
     };
     assert_eq!(config.config.rulebook(), expected);
     let settings = config.config.agent_settings();

@@ -131,7 +131,7 @@ impl Agent {
         let gate_input = self.gate_input(&context, &rulebook);
         let (mode, facilitation) = (gate_input.mode(), gate_input.rules.facilitation);
         let reactions = gate_input.rules.reactions.clone();
-        let mut options = self.prompt_options(&self.minds.judgment);
+        let mut options = self.prompt_options(&self.judge_mind(&context));
         options.judge_options = JudgeOptions { mode, known_state: None, reactions };
         if let Some(intervention) = &mut context.channel_status.last_intervention {
             // One more: the intervention itself is the last of them.
@@ -150,7 +150,7 @@ impl Agent {
 
     /// What the gate that was learned for the workspace says, and what it will learn from.
     fn check_learned_gate(&self, input: &GateInput<'_>) -> (MomentFeatures, LearnedCheck) {
-        let judge = self.minds.judgment.models.name();
+        let judge = self.judge_mind(input.context).models.name();
         let features = features::of(input);
         let gate = self.learned_gates.read(&input.context.conversation.workspace);
         let has_say =
@@ -291,7 +291,7 @@ impl Agent {
         options: &PromptOptions,
         calls: &mut Calls<'_>,
     ) -> Result<Judgment, StepError> {
-        let mind = &self.minds.judgment;
+        let mind = &self.judge_mind(context);
         let persona = self.persona_in(mind, self.gate_input(context, &self.rulebook()).rules);
         let mut prompt = self.prompt_builder.read().judge(&persona, context, options);
         let mut problem = String::new();

@@ -50,7 +50,7 @@ impl Agent {
                 let rulebook = self.rulebook();
                 let rules = self.gate_input(&context, &rulebook).rules;
                 let persona = self.persona_in(&minds.state, rules);
-                let options = self.prompt_options(&minds.state);
+                let options = self.prompt_options(&self.state_mind(&context));
                 self.prompt_builder.read().state(&persona, &context, &options)
             }
             PromptVerb::Reply | PromptVerb::Remember | PromptVerb::Describe => {

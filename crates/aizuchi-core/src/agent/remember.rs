@@ -26,6 +26,7 @@ use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, NewMemory};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput, MemorySource};
 use crate::prompt::tokens;
+use crate::rules::{ChannelRules, Rulebook};
 use crate::store::StoreError;
 
 /// How much is remembered, and when.
@@ -243,7 +244,6 @@ impl Agent {
         sources: Vec<MemorySource>,
     ) -> (Prompt, Arc<MemoryInput>) {
         let settings = &self.settings.memory;
-        let mind = &self.minds.memory;
         let max_tokens = match key.term {
             MemoryTerm::ShortTerm => settings.short_term_max_tokens,
             MemoryTerm::LongTerm => settings.long_term_max_tokens,
@@ -265,14 +265,10 @@ impl Agent {
             considered: gathered.seen_revision,
         });
         let rulebook = self.rulebook();
-        let rules = match key.channel() {
-            Some(channel) => {
-                rulebook.channel_rules(channel, &gathered.channel_name, gathered.visibility)
-            }
-            None => &rulebook.default_rules,
-        };
-        let persona = self.persona_in(mind, rules);
-        (self.prompt_builder.read().remember(&persona, &input, &self.prompt_options(mind)), input)
+        let rules = memory_rules(&rulebook, key, gathered);
+        let mind = self.memory_mind(key, rules);
+        let persona = self.persona_in(&mind, rules);
+        (self.prompt_builder.read().remember(&persona, &input, &self.prompt_options(&mind)), input)
     }
 
     async fn request_entries(
@@ -282,7 +278,7 @@ impl Agent {
         sources: Vec<MemorySource>,
         calls: &mut Calls<'_>,
     ) -> Result<Vec<MemoryEntry>, StepError> {
-        let mind = &self.minds.memory;
+        let mind = &self.memory_mind(key, memory_rules(&self.rulebook(), key, known.0));
         let (mut prompt, input) = self.memory_prompt(key, known, sources);
         let mut problem = String::new();
         for is_last in [false, true] {
@@ -302,6 +298,20 @@ impl Agent {
             prompt = prompt.with_repair_request(&problem);
         }
         Err(StepError::permanent(format!("the memory's answer cannot be used: {problem}")))
+    }
+}
+
+/// The rules of the channel that a memory is of.
+fn memory_rules<'a>(
+    rulebook: &'a Rulebook,
+    key: &MemoryKey,
+    gathered: &GatheredSources,
+) -> &'a ChannelRules {
+    match key.channel() {
+        Some(channel) => {
+            rulebook.channel_rules(channel, &gathered.channel_name, gathered.visibility)
+        }
+        None => &rulebook.default_rules,
     }
 }
 

@@ -441,7 +441,7 @@ impl Agent {
         &self,
         context: &Arc<Context>,
     ) -> Result<(Prompt, Option<Toolbox>), StoreError> {
-        let mind = &self.minds.response;
+        let mind = &self.reply_mind(context);
         let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
         let mut options = self.prompt_options(mind);
         let rulebook = self.rulebook();
@@ -465,7 +465,7 @@ impl Agent {
         ended: &EndedCalls,
         calls: &mut Calls<'_>,
     ) -> Result<Generated, StepError> {
-        let mind = &self.minds.response;
+        let mind = &self.reply_mind(context);
         let (began, limit) = (self.now(), self.settings.model_timeout);
         let (mut prompt, mut toolbox) = self.reply_prompt(context).await?;
         let mut urls_of_ended = None;

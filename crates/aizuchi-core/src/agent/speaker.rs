@@ -52,6 +52,7 @@ impl Agent {
             memory: mind(&self.minds.memory),
             state: mind(&self.minds.state),
             vision: self.minds.vision.as_ref().map(&mind),
+            named: self.minds.named.clone(),
         };
         self.variant(minds, translate(&self.persona), prompts, self.learned_gates.clone())
     }

@@ -51,7 +51,7 @@ impl Agent {
         if let Some(state) = self.state_cache.get(context) {
             return Ok(state);
         }
-        let mind = &self.minds.state;
+        let mind = &self.state_mind(context);
         let persona = self.persona_in(mind, self.gate_input(context, &self.rulebook()).rules);
         let options = self.prompt_options(mind);
         let prompt = self.prompt_builder.read().state(&persona, context, &options);

@@ -86,6 +86,9 @@ texts! {
     stop: "Stop for an hour" / "1 時間止める";
     set_mode: "Set the mode" / "モードを変更";
     configured_mode: "as configured" / "設定のとおり";
+    own_models(judge: &str, speaker: &str):
+        "Models of this channel’s own: {judge} judges, {speaker} replies."
+        / "このチャンネルのモデル：判断は {judge}、返答は {speaker}。";
     standing_orders: "Standing orders" / "これから従う指示";
     standing_orders_explained:
         "A language model follows these in what it decides and writes here; the built-in rules do not. They change neither who may read what, nor "

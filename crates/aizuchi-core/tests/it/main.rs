@@ -37,6 +37,7 @@ mod memos;
 mod models;
 mod model_problems;
 mod orders;
+mod own_models;
 mod outgoing;
 mod postgres;
 mod promises;

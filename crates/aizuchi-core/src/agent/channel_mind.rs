@@ -1,0 +1,42 @@
+//! Which models think in a channel: its own, those of its workspace, or those of everywhere. The persona's prompt is the
+//! agent's all the same.
+
+use std::sync::Arc;
+
+use crate::agent::{Agent, Mind};
+use crate::context::Context;
+use crate::memory::MemoryKey;
+use crate::rules::{ChannelRules, ModelRules};
+
+impl Agent {
+    pub(super) fn judge_mind(&self, context: &Context) -> Mind {
+        self.own_model(&self.minds.judgment, self.models_for(context).judgment)
+    }
+
+    pub(super) fn reply_mind(&self, context: &Context) -> Mind {
+        self.own_model(&self.minds.response, self.models_for(context).response)
+    }
+
+    pub(super) fn state_mind(&self, context: &Context) -> Mind {
+        self.own_model(&self.minds.state, self.models_for(context).state)
+    }
+
+    /// What is said in a channel is folded by its own model: whoever keeps a channel to a model keeps all of it to that. A
+    /// memory of several channels is folded by that of their workspace.
+    pub(super) fn memory_mind(&self, key: &MemoryKey, rules: &ChannelRules) -> Mind {
+        let here = key.channel().map(|_| &rules.models);
+        let models = self.rulebook().models_in(&key.workspace, here);
+        self.own_model(&self.minds.memory, models.memory)
+    }
+
+    fn models_for(&self, context: &Context) -> ModelRules {
+        let rulebook = self.rulebook();
+        let rules = self.gate_input(context, &rulebook).rules;
+        rulebook.models_in(&context.conversation.workspace, Some(&rules.models))
+    }
+
+    fn own_model(&self, usual: &Mind, name: Option<Arc<str>>) -> Mind {
+        let named = name.and_then(|name| self.minds.named.get(&*name));
+        Mind { models: named.unwrap_or(&usual.models).clone(), persona: usual.persona.clone() }
+    }
+}

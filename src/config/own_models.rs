@@ -1,0 +1,94 @@
+//! The models that a channel or a workspace has of its own: names of `models.named`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess};
+
+use aizuchi_core::rules::ModelRules;
+
+/// One model for everything there, or one for each agent.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(inline, untagged)]
+pub enum OwnModels {
+    All(String),
+    ByAgent(OwnModelsByAgent),
+}
+
+/// The model of each agent, by its name in `models.named`. What is omitted is as everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnModelsByAgent {
+    /// Writes the answers there.
+    pub response: Option<String>,
+    /// Decides there whether to join in.
+    pub judgment: Option<String>,
+    /// Makes memories of what is said there.
+    pub memory: Option<String>,
+    /// Names the state of conversations there, with `decision.state: separate`.
+    pub state: Option<String>,
+}
+
+impl OwnModels {
+    pub fn rules(&self) -> ModelRules {
+        let by_agent = match self {
+            OwnModels::All(name) => {
+                let name: Arc<str> = name.as_str().into();
+                let [response, judgment, memory, state] = [0; 4].map(|_| Some(name.clone()));
+                return ModelRules { response, judgment, memory, state };
+            }
+            OwnModels::ByAgent(by_agent) => by_agent,
+        };
+        let name = |name: &Option<String>| name.as_deref().map(Arc::from);
+        ModelRules {
+            response: name(&by_agent.response),
+            judgment: name(&by_agent.judgment),
+            memory: name(&by_agent.memory),
+            state: name(&by_agent.state),
+        }
+    }
+
+    /// Each name, with the agent that it is for if it is for one.
+    pub fn names(&self) -> Vec<(Option<&'static str>, &str)> {
+        match self {
+            OwnModels::All(name) => vec![(None, name)],
+            OwnModels::ByAgent(OwnModelsByAgent { response, judgment, memory, state }) => {
+                let agents = ["response", "judgment", "memory", "state"];
+                let names = agents.into_iter().zip([response, judgment, memory, state]);
+                names.filter_map(|(agent, name)| Some((Some(agent), name.as_deref()?))).collect()
+            }
+        }
+    }
+}
+
+// Implemented by hand, because serde's `untagged` has no useful error message.
+impl<'de> Deserialize<'de> for OwnModels {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = OwnModels;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "the name of a model in models.named, or a section with one for response, judgment, memory \
+                     or state",
+                )
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<OwnModels, E> {
+                Ok(OwnModels::All(name.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, section: A) -> Result<OwnModels, A::Error> {
+                let by_agent = OwnModelsByAgent::deserialize(MapAccessDeserializer::new(section))?;
+                Ok(OwnModels::ByAgent(by_agent))
+            }
+        }
+
+        deserializer.deserialize_any(Visitor)
+    }
+}
