@@ -7,6 +7,7 @@ pub mod example;
 mod kotonoha;
 mod minds;
 mod notices;
+mod own_models;
 mod requirements;
 mod rules;
 mod slack;

@@ -1,0 +1,90 @@
+//! Models that channels and workspaces have of their own.
+
+use aizuchi::config::environment::Environment;
+use aizuchi::config::{Config, ModelSelection};
+use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
+use aizuchi_core::rules::Mode;
+
+use crate::config::environment;
+
+const NAMED: &str = "models:\n  named:\n    small: {model_id: ollama/small}\n    large: {model_id: openai/large, client_args: {api_key: sk-x}}\n";
+
+fn read(text: &str) -> Result<Config, String> {
+    let loaded = Config::read(text, "config.yaml", &Environment::default());
+    loaded.map(|loaded| loaded.config).map_err(|error| format!("{error:#}"))
+}
+
+#[test]
+fn a_name_that_no_model_has_is_refused() {
+    for (text, expected) in [
+        (
+            format!("{NAMED}channels:\n  \"#tea\": {{model: smal}}\n"),
+            "channels.#tea.model is \"smal\", which is no model in models.named; did you mean \"small\"?",
+        ),
+        (
+            format!("{NAMED}channels:\n  \"#tea\": {{model: {{judgment: gpt}}}}\n"),
+            "channels.#tea.model.judgment is \"gpt\", which is no model in models.named; there are large and small",
+        ),
+        (
+            "models: {workspaces: {slack: gpt}}\n".to_owned(),
+            "models.workspaces.slack is \"gpt\", which is no model in models.named; there are none",
+        ),
+        (
+            format!("{NAMED}channels:\n  \"#tea\": {{model: [small]}}\n"),
+            "the name of a model in models.named, or a section with one",
+        ),
+        (
+            "models: {named: {own: {model_id: openai/gpt-4o}}}\n".to_owned(),
+            "models.named.own.model_id is a model of openai, which needs a key: set models.named.own.client_args.api_key",
+        ),
+    ] {
+        let error = read(&text).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_channel_names_its_models_and_a_workspace_the_rest() {
+    let text = format!(
+        "{NAMED}  workspaces:\n    slack: {{judgment: small, response: small}}\n    \"slack:T2\": large\nchannels:\n  \"#tea\": {{model: {{judgment: large}}}}\n"
+    );
+    let config = read(&text).unwrap();
+    let book = config.rulebook();
+    let models = |workspace: &str, channel: &str| {
+        let rules = book.channel_rules(&ChannelId::new("C1"), channel, Visibility::Public);
+        let found = book.models_in(&WorkspaceId::new(workspace), Some(&rules.models));
+        [found.judgment, found.response, found.memory].map(|name| name.map(|it| it.to_string()))
+    };
+    let names = |names: [&str; 3]| names.map(|it| (!it.is_empty()).then(|| it.to_owned()));
+    assert_eq!(models("slack:T1", "tea"), names(["large", "small", ""]));
+    assert_eq!(models("slack:T1", "pot"), names(["small", "small", ""]));
+    assert_eq!(models("slack:T2", "pot"), names(["large", "large", "large"]));
+    assert_eq!(models("local", "tea"), names(["large", "", ""]));
+    assert_eq!(config.minds.named["small"].model.id.to_string(), "ollama/small");
+    // Their prices and keys are known.
+    assert!(config.secrets().any(|secret| secret == "sk-x"));
+}
+
+/// Without a model it joins in unasked only where a model judges.
+#[test]
+fn a_channel_with_a_judge_of_its_own_is_no_channel_of_the_built_in_rules() {
+    let slack = "slack: {bot_token: xoxb-1, app_token: xapp-1}\n";
+    let text = format!("{NAMED}{slack}channels:\n  \"#tea\": {{model: small}}\n  \"#pot\": {{}}\n");
+    let book = read(&text).unwrap().rulebook();
+    assert_eq!(book.channels["#tea"].mode, Mode::Companion);
+    assert_eq!(book.channels["#pot"].mode, Mode::MentionOnly);
+}
+
+/// One model for everything is one for the channels, too.
+#[test]
+fn a_model_that_is_set_for_everything_stands_in_for_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    std::fs::write(&file, format!("{NAMED}channels:\n  \"#tea\": {{model: small}}\n")).unwrap();
+    let model = "ollama/other".parse().unwrap();
+    let loaded = Config::load(Some(&file), ModelSelection::Override(&model)).unwrap();
+    assert!(loaded.config.minds.named.is_empty());
+    let environment = environment(&[], "");
+    let config = Config::read(NAMED, "config.yaml", &environment).unwrap().config;
+    assert_eq!(config.minds.named.len(), 2);
+}
