@@ -54,7 +54,7 @@ impl OwnModels {
     /// Each name, with the agent that it is for if it is for one.
     pub fn names(&self) -> Vec<(Option<&'static str>, &str)> {
         match self {
-            OwnModels::All(name) => vec![(None, name)],
+            OwnModels::All(name) => vec![(None, name.as_str())],
             OwnModels::ByAgent(OwnModelsByAgent { response, judgment, memory, state }) => {
                 let agents = ["response", "judgment", "memory", "state"];
                 let names = agents.into_iter().zip([response, judgment, memory, state]);
