@@ -142,7 +142,12 @@ impl MomentSource<'_> {
                 Ok(prompts) => prompts,
                 Err(error) => return Ok(Err(error)),
             };
-            moments.push(OrderMoment::new((moment, spoke), context, order, (&*prompts, &labels[..])));
+            moments.push(OrderMoment::new(
+                (moment, spoke),
+                context,
+                order,
+                (&*prompts, &labels[..]),
+            ));
             *left -= 1;
         }
         Ok(Ok(moments))
