@@ -45,6 +45,9 @@ pub struct ProposalView {
     state: ProposalState,
     /// Null if it is gone, or for those who may not read it.
     text: Option<Arc<str>>,
+    /// The words that were proposed, if others were said in their place. Null if they are gone, or for those who may not
+    /// read them.
+    original: Option<Arc<str>>,
     /// The message that it answers.
     about: Option<MessageId>,
     /// Null, too, for those who may not read what models wrote.
@@ -156,7 +159,7 @@ pub async fn read(
     access: &Access,
     workspace: Option<WorkspaceId>,
 ) -> Result<Vec<Proposal>, ApiProblem> {
-    let query = ProposalQuery { workspace, before: None, limit: PAGE };
+    let query = ProposalQuery { workspace, decision: None, before: None, limit: PAGE };
     let mut proposals = web.archive.proposals(&query, web.clock.now()).await?;
     let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
     let mut shown: BTreeMap<WorkspaceId, Vec<Proposal>> = BTreeMap::new();
@@ -174,6 +177,7 @@ pub async fn read(
             shown.entry(workspace.clone()).or_default().push(proposal.clone());
         } else {
             proposal.text = None;
+            proposal.original = None;
         }
     }
     for (workspace, proposals) in shown {
@@ -191,7 +195,7 @@ pub async fn decide(
     wish: Wish,
 ) -> Result<(), ApiProblem> {
     let before = Some(ProposalId(id.0.saturating_add(1)));
-    let query = ProposalQuery { workspace, before, limit: 1 };
+    let query = ProposalQuery { workspace, decision: None, before, limit: 1 };
     let newest = web.archive.proposals(&query, web.clock.now()).await?.pop();
     let found = newest.filter(|proposal| proposal.id == id).ok_or(Refusal::NoProposal)?;
     require_decider(web, access, &found.conversation).await?;
@@ -253,6 +257,7 @@ fn view(proposal: Proposal) -> ProposalView {
         decision: proposal.decision,
         state: proposal.state,
         text: proposal.text,
+        original: proposal.original,
         about: proposal.about,
         why: proposal.why,
         confidence: proposal.confidence,

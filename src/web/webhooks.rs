@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Query, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Map, Value};
 
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
+use aizuchi_core::platform::http_form::parse_form;
 use aizuchi_core::platform::remote::{Webhook, WebhookError};
 
 /// Slack's events and slash commands, if they come over HTTP and not over Socket Mode.
@@ -42,10 +42,4 @@ async fn receive(
         Err(WebhookError::Malformed(why)) => Err(Refusal::WebhookMalformed(why).into()),
         Err(WebhookError::Unavailable(why)) => Err(Refusal::WebhookNotKept(why).into()),
     }
-}
-
-fn parse_form(body: &[u8]) -> Option<Map<String, Value>> {
-    let form = std::str::from_utf8(body).ok()?;
-    let form: Uri = format!("/?{form}").parse().ok()?;
-    Query::try_from_uri(&form).ok().map(|Query(form)| form)
 }

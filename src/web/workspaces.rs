@@ -227,8 +227,11 @@ pub async fn record_look(
         }
         Shown::Proposals(proposals) => {
             let public = public_channels(web, workspace).await?;
-            let open = proposals.iter().filter(|proposal| proposal.text.is_some());
-            let channels = open.map(|proposal| proposal.conversation.channel.clone());
+            let is_shown = |it: &&Proposal| it.text.is_some() || it.original.is_some();
+            let channels = proposals
+                .iter()
+                .filter(is_shown)
+                .map(|proposal| proposal.conversation.channel.clone());
             let private = channels.filter(|channel| !public.contains(channel));
             (PrivateText::Proposals, private.collect())
         }

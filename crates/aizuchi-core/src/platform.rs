@@ -23,6 +23,7 @@ pub mod backfill_run;
 pub mod http_body;
 pub mod log_sentence;
 pub mod http_error;
+pub mod http_form;
 pub mod remote;
 
 use std::collections::HashMap;

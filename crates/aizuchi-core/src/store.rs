@@ -1089,6 +1089,8 @@ pub struct FilteredMessages {
 #[derive(Clone, Debug)]
 pub struct ProposalQuery {
     pub workspace: Option<WorkspaceId>,
+    /// Only those of this decision.
+    pub decision: Option<DecisionId>,
     pub before: Option<ProposalId>,
     pub limit: usize,
 }

@@ -136,6 +136,8 @@ impl DiscordPlatform {
             .await;
         } else if interaction["type"] == InteractionType::MessageComponent as u8 {
             self.answer_click(&interaction).await;
+        } else if interaction["type"] == InteractionType::ModalSubmit as u8 {
+            self.answer_form(&interaction).await;
         }
     }
 

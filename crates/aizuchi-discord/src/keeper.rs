@@ -1,4 +1,4 @@
-//! Asks keepers in their direct message with the bot, with buttons below, and takes what they click.
+//! Asks keepers in their direct message with the bot, with buttons below, and takes what they click and write.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,23 @@ use crate::post::{nonce, post_error};
 use crate::text::write::{MentionLookup, to_discord_markdown};
 use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::platform::PlatformError;
+use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
-    Click, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
+    Click, ClickAnswer, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
 };
 
-/// Discord's numbers of components, and of a button's style.
+/// Discord's numbers of components, of a button's style, and of that of a field with several lines.
 const ACTION_ROW: u8 = 1;
 const BUTTON: u8 = 2;
+const TEXT_INPUT: u8 = 4;
 const SECONDARY: u8 = 2;
+const PARAGRAPH: u8 = 2;
+/// The most that Discord lets a field hold.
+pub(super) const MAX_FORM_LENGTH: usize = 4_000;
+/// In the `custom_id` of a form, behind [`QUESTION_PREFIX`].
+const FORM: &str = "words";
+/// The `custom_id` of its field.
+const FIELD: &str = "text";
 
 #[async_trait]
 impl KeeperChat for DiscordPlatform {
@@ -78,30 +87,114 @@ impl DiscordPlatform {
         })
     }
 
-    /// Decides as somebody clicked. Discord hears at once that the click has arrived; whoever clicked is told if it led to
-    /// nothing.
+    /// Decides as somebody clicked, or opens the form for other words. Discord hears at once that the click has arrived;
+    /// whoever clicked is told if it led to nothing.
     pub(super) async fn answer_click(&self, interaction: &Value) {
+        match parse_click(interaction) {
+            // A form can only be the first response.
+            Some(click) if click.button == KeeperButton::Edit => {
+                self.open_form(interaction, click).await;
+            }
+            Some(click) => {
+                self.confirm(interaction).await;
+                if let ClickAnswer::Tell(told) = self.keepers.answer(click).await {
+                    self.tell(interaction, told).await;
+                }
+            }
+            None => self.confirm(interaction).await,
+        }
+    }
+
+    async fn open_form(&self, interaction: &Value, click: Click) {
+        let (kind, data) = match self.keepers.answer(click).await {
+            ClickAnswer::Open(form) => (InteractionResponseType::Modal, form_data(&form)),
+            ClickAnswer::Tell(told) => {
+                (InteractionResponseType::ChannelMessageWithSource, notice(told))
+            }
+            ClickAnswer::Settles => (InteractionResponseType::DeferredUpdateMessage, json!({})),
+        };
+        self.send_response(interaction, kind, data).await;
+    }
+
+    /// Has the words of a form posted. Discord closes it; whoever sent it is told if it led to nothing.
+    pub(super) async fn answer_form(&self, interaction: &Value) {
+        self.confirm(interaction).await;
+        let Some(form) = parse_form(interaction) else { return };
+        if let Some(told) = self.keepers.submit(form).await {
+            self.tell(interaction, told).await;
+        }
+    }
+
+    /// Says that an interaction has arrived.
+    async fn confirm(&self, interaction: &Value) {
         let received = InteractionResponseType::DeferredUpdateMessage;
         self.send_response(interaction, received, json!({})).await;
-        let Some(click) = parse_click(interaction) else { return };
-        let Some(told) = self.keepers.answer(click).await else { return };
+    }
+
+    async fn tell(&self, interaction: &Value, told: &str) {
         let Some(token) = non_empty_str(&interaction["token"]) else { return };
-        let body = json!({
-            "content": told,
-            "flags": (MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS).bits(),
-            "allowed_mentions": { "parse": [] },
-        });
         let path = format!("/webhooks/{}/{token}", self.identity.application);
-        if let Err(error) = self.call(&ApiRequest::post(path, body)).await {
+        if let Err(error) = self.call(&ApiRequest::post(path, notice(told))).await {
             info!(platform = "discord", %error, "could not answer a click");
         }
     }
 }
 
+/// A message that only its reader sees.
+fn notice(text: &str) -> Value {
+    json!({
+        "content": text,
+        "flags": (MessageFlags::EPHEMERAL | MessageFlags::SUPPRESS_EMBEDS).bits(),
+        "allowed_mentions": { "parse": [] },
+    })
+}
+
+fn form_data(form: &EditForm) -> Value {
+    let (workspace, proposal) = (&form.workspace, form.proposal);
+    let field = json!({
+        "type": TEXT_INPUT,
+        "custom_id": FIELD,
+        "style": PARAGRAPH,
+        "label": form.label,
+        "value": &*form.draft,
+        "max_length": form.max_length,
+        "required": true,
+    });
+    json!({
+        "custom_id": format!("{QUESTION_PREFIX}{FORM}/{proposal}/{workspace}"),
+        "title": form.title,
+        "components": [{ "type": ACTION_ROW, "components": [field] }],
+    })
+}
+
+/// A filled-in form for other words; nothing else is one.
+fn parse_form(interaction: &Value) -> Option<FilledForm> {
+    let data = &interaction["data"];
+    let id = non_empty_str(&data["custom_id"])?.strip_prefix(QUESTION_PREFIX)?;
+    let (proposal, workspace) = id.strip_prefix(FORM)?.strip_prefix('/')?.split_once('/')?;
+    let rows = data["components"].as_array()?.iter();
+    // A field stands in a row, or in a label of its own.
+    let mut fields = rows.flat_map(|row| {
+        let of_row = row["components"].as_array().into_iter().flatten();
+        of_row.chain([&row["component"]])
+    });
+    let field = fields.find(|field| field["custom_id"] == FIELD)?;
+    Some(FilledForm {
+        workspace: WorkspaceId::new(workspace),
+        proposal: ProposalId(proposal.parse().ok()?),
+        user: UserId::new(user_id(interaction)?),
+        text: field["value"].as_str().unwrap_or_default().to_owned(),
+    })
+}
+
+/// Who clicked a button, or filled in a form.
+fn user_id(interaction: &Value) -> Option<&str> {
+    id_str(&interaction["user"]["id"]).or(id_str(&interaction["member"]["user"]["id"]))
+}
+
 /// A click on one of the buttons below a question; nothing else is a click.
 fn parse_click(interaction: &Value) -> Option<Click> {
-    let user =
-        id_str(&interaction["user"]["id"]).or(id_str(&interaction["member"]["user"]["id"]))?;
+    let user = user_id(interaction)?;
     let id = non_empty_str(&interaction["data"]["custom_id"])?.strip_prefix(QUESTION_PREFIX)?;
     let (button, rest) = id.split_once('/')?;
     let (key, workspace) = rest.split_once('/')?;
@@ -167,7 +260,7 @@ mod tests {
             let click = Click { workspace, subject, user, button };
             assert_eq!(parse_click(&interaction), Some(click));
         }
-        for custom_id in ["", "other", "aizuchi/settled", "aizuchi/say/x/w", "aizuchi/edit/7/w"] {
+        for custom_id in ["", "other", "aizuchi/settled", "aizuchi/say/x/w", "aizuchi/words/7/w"] {
             let interaction = json!({ "user": { "id": "5" }, "data": { "custom_id": custom_id } });
             assert_eq!(parse_click(&interaction), None, "{custom_id}");
         }
@@ -187,8 +280,48 @@ mod tests {
         let text = question_text(&call);
         assert!(text.contains(&format!("```\n{shown}\n```")), "{text}");
         assert!(text.ends_with("nobody answers"), "{text}");
-        let custom_id = &question_buttons(&call)[3]["custom_id"];
+        let custom_id = &question_buttons(&call)[4]["custom_id"];
         assert_eq!(custom_id, "aizuchi/allow_once/call-8/discord:1");
+    }
+
+    #[test]
+    fn a_form_comes_back_with_its_proposal() {
+        let form = EditForm {
+            workspace: WorkspaceId::new("discord:1"),
+            proposal: ProposalId(7),
+            title: "Say it in other words",
+            label: "What is posted",
+            submit: "Say this instead",
+            cancel: "Cancel",
+            draft: "Ask again.".into(),
+            max_length: MAX_FORM_LENGTH,
+        };
+        let data = form_data(&form);
+        let field = &data["components"][0]["components"][0];
+        assert_eq!(field["value"], "Ask again.");
+        let filled = json!({ "type": TEXT_INPUT, "custom_id": field["custom_id"], "value": "Hi." });
+        let (workspace, user) = (WorkspaceId::new("discord:1"), UserId::new("5"));
+        let text = "Hi.".to_owned();
+        let expected = FilledForm { workspace, proposal: ProposalId(7), user, text };
+        for components in [
+            json!([{ "type": ACTION_ROW, "components": [filled] }]),
+            json!([{ "type": 18, "component": filled }]),
+        ] {
+            let found = json!({ "custom_id": data["custom_id"], "components": components });
+            let interaction = json!({ "user": { "id": "5" }, "data": found });
+            assert_eq!(parse_form(&interaction).as_ref(), Some(&expected));
+        }
+        for (custom_id, components) in [
+            ("aizuchi/words/7/discord:1", json!([])),
+            ("aizuchi/words/7/discord:1", json!(null)),
+            ("aizuchi/words/x/discord:1", json!([{ "components": [filled] }])),
+            ("aizuchi/say/7/discord:1", json!([{ "components": [filled] }])),
+            ("other", json!([{ "components": [filled] }])),
+        ] {
+            let found = json!({ "custom_id": custom_id, "components": components });
+            let interaction = json!({ "user": { "id": "5" }, "data": found });
+            assert_eq!(parse_form(&interaction), None, "{custom_id}");
+        }
     }
 
     #[test]

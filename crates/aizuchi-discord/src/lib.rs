@@ -55,9 +55,11 @@ use tracing::info;
 use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
 use crate::cache::DiscordCache;
 use crate::identity::DiscordIdentity;
+use crate::keeper::MAX_FORM_LENGTH;
 use crate::session::ReadCursor;
 use crate::settings::DiscordSettings;
 use crate::shards::Shards;
+use crate::text::write::MAX_MESSAGE_LENGTH;
 use aizuchi_core::chat::{AuthorKind, ChannelId, ConversationId, Heard, Role, User, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
@@ -71,7 +73,7 @@ use aizuchi_core::platform::backfill_run::{
 };
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
-use aizuchi_core::platform::keeper::Keepers;
+use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
 
@@ -120,6 +122,7 @@ impl DiscordPlatform {
             archive: archive.clone(),
             cursors: cursors.clone(),
             language: persona.language,
+            lengths: KeeperLengths { form: MAX_FORM_LENGTH, post: MAX_MESSAGE_LENGTH },
         };
         let clock = inbox.clock.clone();
         let (cache, mut read_cursors) = (DiscordCache::default(), HashMap::new());

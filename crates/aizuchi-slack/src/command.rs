@@ -1,5 +1,5 @@
-//! The slash command `/aizuchi`, and clicks on buttons. They run from a queue, apart from the connection that received
-//! them, because one may take longer than Slack waits for its answer.
+//! The slash command `/aizuchi`, clicks on buttons and filled-in forms. They run from a queue, apart from the connection
+//! that received them, because one may take longer than Slack waits for its answer.
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::SignedDuration;
@@ -12,6 +12,7 @@ use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::cache::Membership;
 use crate::from_slack::{non_empty_str, parse_id};
+use crate::keeper::form_error;
 use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
@@ -36,6 +37,13 @@ enum QueuedWork {
     Command(QueuedCommand),
     /// The payload of a click.
     Click(Value),
+    Form(QueuedForm),
+}
+
+struct QueuedForm {
+    payload: Value,
+    /// What the form shows, if it does not close.
+    answer: oneshot::Sender<Option<&'static str>>,
 }
 
 struct QueuedCommand {
@@ -62,8 +70,28 @@ impl SlackPlatform {
         }
     }
 
+    /// Takes a click, or a form that somebody has filled in. Returns what Slack is to do with the form, unless it closes.
+    pub async fn take_interaction(&self, payload: Value) -> Option<Value> {
+        if payload["type"] != "view_submission" {
+            self.take_click(payload);
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        let form = QueuedWork::Form(QueuedForm { payload, answer: sender });
+        let failed = || form_error(self.slash_commands.failure_text());
+        if self.command_queue.sender.try_send(form).is_err() {
+            return Some(failed());
+        }
+        match timeout(self.settings.timeouts.command_answer, receiver).await {
+            Ok(Ok(told)) => told.map(form_error),
+            Ok(Err(_)) => Some(failed()),
+            // It closes, and the question says what became of it.
+            Err(_) => None,
+        }
+    }
+
     /// Takes a click. Slack shows nothing of it, so whoever clicked is told if it led to nothing.
-    pub fn take_click(&self, payload: Value) {
+    fn take_click(&self, payload: Value) {
         if self.command_queue.sender.try_send(QueuedWork::Click(payload)).is_err() {
             info!(platform = "slack", "a click was lost behind too many commands");
         }
@@ -110,6 +138,16 @@ impl SlackPlatform {
         match work {
             QueuedWork::Command(command) => self.run_command(command).await,
             QueuedWork::Click(payload) => self.run_click(&payload).await,
+            QueuedWork::Form(form) => self.run_form(form).await,
+        }
+    }
+
+    async fn run_form(&self, form: QueuedForm) {
+        let QueuedForm { payload, answer: sender } = form;
+        let answering = self.incidents.contain(PlatformTask::Command, self.answer_form(&payload));
+        let told = answering.await.unwrap_or_else(|_| Some(self.slash_commands.failure_text()));
+        if let Err(Some(_)) = sender.send(told) {
+            info!("what is wrong with a form could not be shown in time");
         }
     }
 
@@ -200,6 +238,7 @@ impl QueuedWork {
         match self {
             QueuedWork::Command(command) => non_empty_str(&command.payload["channel_id"]),
             QueuedWork::Click(payload) => non_empty_str(&payload["channel"]["id"]),
+            QueuedWork::Form(_) => None,
         }
     }
 }

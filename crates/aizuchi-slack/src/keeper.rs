@@ -1,7 +1,8 @@
-//! Asks keepers in their direct message with the bot, with buttons below, and takes what they click.
+//! Asks keepers in their direct message with the bot, with buttons below, and takes what they click and write.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use tracing::info;
 
 use crate::SlackPlatform;
 use crate::from_slack::{QUESTION_BLOCK, non_empty_str, parse_id};
@@ -11,12 +12,20 @@ use crate::post::post_error;
 use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::PlatformError;
+use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
-    Click, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
+    Click, ClickAnswer, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
 };
+use aizuchi_core::texts;
 
 /// The `block_id` of the buttons.
 const ANSWER_BLOCK: &str = "aizuchi_answer";
+/// The `callback_id` of the form for other words, and its field.
+const EDIT_FORM: &str = "aizuchi_words";
+const WORDS_BLOCK: &str = "words";
+const WORDS_FIELD: &str = "text";
+/// The most that Slack lets a field hold.
+pub(super) const MAX_FORM_LENGTH: usize = 3_000;
 
 #[async_trait]
 impl KeeperChat for SlackPlatform {
@@ -57,11 +66,81 @@ impl SlackPlatform {
         })
     }
 
-    /// Decides as somebody clicked. Returns what to tell them, if their question does not.
+    /// Decides as somebody clicked, or opens the form for other words. Returns what to tell them, if their question or the
+    /// form does not.
     pub(super) async fn answer_click(&self, payload: &Value) -> Option<&'static str> {
         let click = parse_click(&self.identity.workspace, payload)?;
-        self.keepers.answer(click).await
+        match self.keepers.answer(click).await {
+            ClickAnswer::Settles => None,
+            ClickAnswer::Tell(told) => Some(told),
+            ClickAnswer::Open(form) => self.open_form(payload, &form).await,
+        }
     }
+
+    /// Opens a form. Slack takes it for three seconds after the click, so a failed call is not repeated.
+    async fn open_form(&self, payload: &Value, form: &EditForm) -> Option<&'static str> {
+        let trigger = non_empty_str(&payload["trigger_id"]).unwrap_or_default().to_owned();
+        let arguments = [("trigger_id", trigger), ("view", form_view(form).to_string())];
+        match self.call("views.open", &arguments).await {
+            Ok(_) => None,
+            Err(error) => {
+                info!(%error, "a form could not be opened");
+                Some(texts::keeper::no_form(self.persona.language))
+            }
+        }
+    }
+
+    /// Has the words of a form posted. Returns what to show in it, if it does not close.
+    pub(super) async fn answer_form(&self, payload: &Value) -> Option<&'static str> {
+        let form = parse_form(&self.identity.workspace, payload)?;
+        self.keepers.submit(form).await
+    }
+}
+
+/// What Slack shows below the field of a form, which then stays open.
+pub(super) fn form_error(text: &str) -> Value {
+    json!({ "response_action": "errors", "errors": { WORDS_BLOCK: text } })
+}
+
+fn form_view(form: &EditForm) -> Value {
+    let plain = |text: &str| json!({ "type": "plain_text", "text": text });
+    let field = json!({
+        "type": "plain_text_input",
+        "action_id": WORDS_FIELD,
+        "multiline": true,
+        "initial_value": &*form.draft,
+        "max_length": form.max_length,
+    });
+    json!({
+        "type": "modal",
+        "callback_id": EDIT_FORM,
+        "private_metadata": form.proposal.to_string(),
+        "title": plain(form.title),
+        "submit": plain(form.submit),
+        "close": plain(form.cancel),
+        "blocks": [{
+            "type": "input",
+            "block_id": WORDS_BLOCK,
+            "label": plain(form.label),
+            "element": field,
+        }],
+    })
+}
+
+/// A filled-in form for other words; nothing else is one.
+fn parse_form(workspace: &WorkspaceId, payload: &Value) -> Option<FilledForm> {
+    let view = &payload["view"];
+    if payload["type"] != "view_submission" || view["callback_id"] != EDIT_FORM {
+        return None;
+    }
+    let field = &view["state"]["values"][WORDS_BLOCK][WORDS_FIELD];
+    Some(FilledForm {
+        workspace: workspace.clone(),
+        proposal: ProposalId(non_empty_str(&view["private_metadata"])?.parse().ok()?),
+        user: UserId::new(parse_id(&payload["user"]["id"])?),
+        // Null if the field is empty.
+        text: field["value"].as_str().unwrap_or_default().to_owned(),
+    })
 }
 
 /// A click on one of the buttons below a question; nothing else is a click.
@@ -184,7 +263,48 @@ mod tests {
         let blocks = question_blocks(&call);
         assert_eq!(blocks[2]["text"]["text"], format!("```\n{shown}\n```"));
         let answer = blocks.as_array().unwrap().last().unwrap();
-        assert_eq!(answer["elements"][3]["value"], "call-8");
+        assert_eq!(answer["elements"][4]["value"], "call-8");
+    }
+
+    #[test]
+    fn a_form_comes_back_with_its_proposal() {
+        let form = EditForm {
+            workspace: WorkspaceId::new("T1"),
+            proposal: ProposalId(7),
+            title: "Say it in other words",
+            label: "What is posted",
+            submit: "Say this instead",
+            cancel: "Cancel",
+            draft: "Ask again.".into(),
+            max_length: MAX_FORM_LENGTH,
+        };
+        let view = form_view(&form);
+        let input = &view["blocks"][0];
+        assert_eq!(input["element"]["initial_value"], "Ask again.");
+        let filled = |value: Value| {
+            let (block, field) = (&input["block_id"], &input["element"]["action_id"]);
+            let (block, field) = (block.as_str().unwrap(), field.as_str().unwrap());
+            let mut filled = view.clone();
+            filled["state"]["values"][block][field] = json!({ "value": value });
+            json!({ "type": "view_submission", "user": { "id": "U1" }, "view": filled })
+        };
+        let workspace = WorkspaceId::new("T1");
+        let found = |payload: &Value| parse_form(&workspace, payload);
+        for (value, text) in [(json!("By the gate."), "By the gate."), (Value::Null, "")] {
+            let (workspace, user) = (workspace.clone(), UserId::new("U1"));
+            let text = text.to_owned();
+            let expected = FilledForm { workspace, proposal: ProposalId(7), user, text };
+            assert_eq!(found(&filled(value)), Some(expected));
+        }
+        let another = |name: &str, value: Value| {
+            let mut payload = filled(json!("By the gate."));
+            payload["view"][name] = value;
+            payload
+        };
+        assert_eq!(found(&another("callback_id", json!("other"))), None);
+        assert_eq!(found(&another("private_metadata", json!("seven"))), None);
+        assert_eq!(found(&json!({ "type": "block_actions" })), None);
+        assert_eq!(found(&json!([])), None);
     }
 
     #[test]

@@ -47,7 +47,8 @@ use crate::command::CommandQueue;
 use crate::history::limit::HistoryLimit;
 use crate::history::{LIMIT_KEY, LIMIT_ON};
 use crate::identity::{SlackConnectError, SlackIdentity};
-use crate::post::PostLimiter;
+use crate::keeper::MAX_FORM_LENGTH;
+use crate::post::{MAX_POST_LENGTH, PostLimiter};
 use crate::post_lookup::{PostLookups, ToldPosts};
 use crate::settings::{EventTransport, SlackSettings};
 use crate::signature::InvalidSignature;
@@ -64,7 +65,7 @@ use aizuchi_core::platform::backfill_run::{
 };
 use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
-use aizuchi_core::platform::keeper::Keepers;
+use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
 
@@ -116,6 +117,7 @@ impl SlackPlatform {
             archive: archive.clone(),
             cursors: cursors.clone(),
             language: persona.language,
+            lengths: KeeperLengths { form: MAX_FORM_LENGTH, post: MAX_POST_LENGTH },
         };
         let cache = SlackCache::default();
         let workspace = &identity.workspace;

@@ -32,7 +32,7 @@ const POST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 /// How long a post waits for its turn. Behind a longer queue it is retried later.
 const MAX_POST_WAIT: SignedDuration = SignedDuration::from_secs(2);
 /// Slack recommends at most 4,000 characters; escaping adds some.
-const MAX_POST_LENGTH: usize = 3_000;
+pub(super) const MAX_POST_LENGTH: usize = 3_000;
 
 /// How many users one post notifies. Others are named in plain text.
 const MAX_MENTIONED: usize = 5;

@@ -89,8 +89,7 @@ impl RemotePlatform for SlackPlatform {
                     self.incidents.record_malformed(MalformedInput::Frame, "a web hook");
                     return Err(WebhookError::Malformed("the payload is not JSON"));
                 };
-                self.take_click(payload);
-                return Ok(None);
+                return Ok(self.take_interaction(payload).await);
             }
             return Ok(Some(self.answer_command(Value::Object(form)).await));
         }

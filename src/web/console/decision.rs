@@ -26,9 +26,13 @@ use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{AuthorKind, MessageId};
 use aizuchi_core::context::links::{LinkSource, MessageLinks};
 use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::proposal::Proposal;
 use aizuchi_core::decision::{Attempt, AttemptResult, Decision, DecisionId, ModelExchange};
+use aizuchi_core::memory::asker::named;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::{DecisionQuery, MessageQuery, MessageRange, StoredMessage};
+use aizuchi_core::store::{
+    DecisionQuery, MessageQuery, MessageRange, ProposalQuery, StoredMessage,
+};
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -128,6 +132,7 @@ pub async fn page(
     let access = &visitor.access;
     let mut exchanges = web.archive.exchanges(decision.id).await?;
     let marks = web.archive.marks(&workspace, &[decision.id]).await?;
+    let approval = proposal_facts(&web, access, &decision, language).await?;
     let mut details = DecisionDetails::load(&*web.archive, decision).await?;
     let nearby = NearbyMessages::read(&web, access, &details, language).await?;
     let may_read_models = access.may_read_models(&workspace);
@@ -172,7 +177,7 @@ pub async fn page(
             is_open: true,
             ..MarkingView::new(decision, marks.first(), access, language)
         },
-        facts: facts(decision, language),
+        facts: facts(decision, language).into_iter().chain(approval).collect(),
         verdict: details.verdict_values(language),
         gates: gates(decision, language),
         considered,
@@ -232,6 +237,37 @@ fn facts(decision: &Decision, language: Language) -> Vec<LabeledValue> {
             .map(|state| LabeledValue::new(heading, texts::ledger::state(language, state))),
     );
     facts
+}
+
+/// What somebody decided about the words that it proposed, and which these were if others were said in their place.
+async fn proposal_facts(
+    web: &Web,
+    access: &Access,
+    decision: &Decision,
+    language: Language,
+) -> Result<Vec<LabeledValue>, ApiProblem> {
+    let workspace = decision.conversation.workspace.clone();
+    let may_read_models = access.may_read_models(&workspace);
+    let (workspace, decision) = (Some(workspace), Some(decision.id));
+    let query = ProposalQuery { workspace, decision, before: None, limit: 1 };
+    let found = web.archive.proposals(&query, web.clock.now()).await?.pop();
+    let Some(Proposal { state, decided: Some((by, _)), original, .. }) = found else {
+        return Ok(Vec::new());
+    };
+    let what = texts::console::proposal_state(language, state);
+    let told = match (access.may_order(), by.is_empty()) {
+        (false, _) => what.to_owned(),
+        (true, true) => {
+            texts::console::decided_by(language, what, texts::console::this_machine(language))
+        }
+        (true, false) => texts::console::decided_by(language, what, named(&by)),
+    };
+    let original = original.filter(|_| may_read_models);
+    let heading = texts::console::proposal_heading(language);
+    let words = texts::console::proposed_words(language);
+    Ok(std::iter::once(LabeledValue::new(heading, told))
+        .chain(original.map(|original| LabeledValue::new(words, original.to_string())))
+        .collect())
 }
 
 /// The rules that were passed, in their order, and the one that settled the decision.

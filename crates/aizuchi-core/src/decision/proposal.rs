@@ -116,6 +116,8 @@ pub struct Proposal {
     pub conversation: ConversationId,
     /// The words, while it is open and nothing behind them has changed.
     pub text: Option<Arc<str>>,
+    /// The words that were proposed, if others were said in their place. They are kept as long as prompts are.
+    pub original: Option<Arc<str>>,
     /// The message that it answers.
     pub about: Option<MessageId>,
     /// Why the persona would speak, or what became of it, for users.
@@ -144,7 +146,8 @@ impl Proposal {
         };
         let state = if has_lapsed { ProposalState::Lapsed } else { self.state };
         let text = self.text.filter(|_| state == ProposalState::Open);
-        Self { state, text, ..self }
+        let original = self.original.filter(|_| state == ProposalState::Edited);
+        Self { state, text, original, ..self }
     }
 }
 
@@ -220,6 +223,7 @@ mod tests {
                 thread: None,
             },
             text: text.map(Arc::from),
+            original: Some("hello".into()),
             about: None,
             why: None,
             confidence: None,
@@ -252,6 +256,7 @@ mod tests {
             let found = proposal(state, text).at(now, decision);
             assert_eq!(found.state, expected, "{state:?} {second} {decision:?}");
             assert_eq!(found.text.is_some(), expected == Open);
+            assert_eq!(found.original.is_some(), expected == Edited);
         }
     }
 

@@ -2,6 +2,7 @@
 //! unasked, and whether a tool that may write is to be called. When somebody has decided, or the moment has passed, the
 //! question is replaced by what became of it.
 
+pub mod edit;
 mod matter;
 
 use std::collections::HashMap;
@@ -9,18 +10,19 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tracing::warn;
 
 use crate::chat::{ChannelId, Cursor, MessageId, UserId, WorkspaceId};
 use crate::decision::consent::{ConsentChoice, ConsentId, ConsentStep};
-use crate::decision::proposal::{ProposalChoice, ProposalId};
+use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId};
 use crate::inbox::Inbox;
 use crate::memory::asker;
 use crate::persona::Language;
 use crate::platform::PlatformError;
+use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::matter::{Matter, MatterKind};
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::{Archive, ConsentQuery, Cursors, Order, ProposalQuery, StoreError};
@@ -50,7 +52,7 @@ pub struct Question {
     pub heading: String,
     /// What it would say or send, as models write: in Markdown.
     pub draft: String,
-    /// Why, and what the buttons cannot do.
+    /// Why, and where the rest is read if this is not all.
     pub note: String,
     /// Each with its words.
     pub buttons: Vec<(KeeperButton, &'static str)>,
@@ -92,6 +94,8 @@ pub struct QuestionPlace {
 #[strum(serialize_all = "snake_case")]
 pub enum KeeperButton {
     Say,
+    /// Opens a form, in which somebody writes other words.
+    Edit,
     NotNow,
     Never,
     AllowOnce,
@@ -101,12 +105,15 @@ pub enum KeeperButton {
 /// What a button wants.
 enum Choice {
     Proposal(ProposalChoice),
+    /// Decides nothing yet: what comes back from the form does.
+    Form,
     Call(ConsentChoice),
 }
 
 impl KeeperButton {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         KeeperButton::Say,
+        KeeperButton::Edit,
         KeeperButton::NotNow,
         KeeperButton::Never,
         KeeperButton::AllowOnce,
@@ -125,6 +132,7 @@ impl KeeperButton {
     fn words(self, language: Language) -> &'static str {
         match self {
             KeeperButton::Say => texts::console::say_it(language),
+            KeeperButton::Edit => texts::keeper::edit(language),
             KeeperButton::NotNow => texts::console::not_now(language),
             KeeperButton::Never => texts::console::never_like_this(language),
             KeeperButton::AllowOnce => texts::consents::allow_once(language),
@@ -135,6 +143,7 @@ impl KeeperButton {
     fn choice(self) -> Choice {
         match self {
             KeeperButton::Say => Choice::Proposal(ProposalChoice::SayIt),
+            KeeperButton::Edit => Choice::Form,
             KeeperButton::NotNow => Choice::Proposal(ProposalChoice::NotNow),
             KeeperButton::Never => Choice::Proposal(ProposalChoice::NeverLikeThis),
             KeeperButton::AllowOnce => Choice::Call(ConsentChoice::AllowOnce),
@@ -152,12 +161,33 @@ pub struct Click {
     pub button: KeeperButton,
 }
 
+/// What becomes of a click on the platform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClickAnswer {
+    /// The question is replaced, and says it.
+    Settles,
+    /// Whoever clicked is told this.
+    Tell(&'static str),
+    /// They get a form to fill in.
+    Open(EditForm),
+}
+
 /// Asks the keepers of a platform, and takes their answers.
 pub struct Keepers {
     pub inbox: Arc<Inbox>,
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
     pub language: Language,
+    pub lengths: KeeperLengths,
+}
+
+/// How long texts may be on the platform, in UTF-16 code units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeeperLengths {
+    /// What a form may hold.
+    pub form: usize,
+    /// One post.
+    pub post: usize,
 }
 
 /// How many of the newest matters are looked at.
@@ -234,29 +264,103 @@ impl Keepers {
         is_done
     }
 
-    /// Decides as somebody clicked. Returns what to tell them, unless their question will.
-    pub async fn answer(&self, click: Click) -> Option<&'static str> {
+    /// Decides as somebody clicked, or has them write other words.
+    pub async fn answer(&self, click: Click) -> ClickAnswer {
         let (workspace, subject) = (click.workspace.clone(), click.subject);
         match self.try_answer(click).await {
-            Ok(told) => told,
+            Ok(answer) => answer,
             Err(error) => {
                 let key = subject.key();
                 warn!(%workspace, key, %error, "the answer of a keeper could not be stored");
-                Some(texts::commands::failed(self.language))
+                ClickAnswer::Tell(texts::commands::failed(self.language))
             }
         }
     }
 
-    async fn try_answer(&self, click: Click) -> Result<Option<&'static str>, StoreError> {
+    async fn try_answer(&self, click: Click) -> Result<ClickAnswer, StoreError> {
         let now = self.inbox.clock.now();
-        let by = asker::sign(&click.user, now).into();
-        let Some((channel, order)) = self.order(&click, by, now).await? else {
-            return Ok(Some(self.too_late(click.subject)));
+        let by: Arc<str> = asker::sign(&click.user, now).into();
+        let Click { workspace, subject, user, button } = click;
+        let (channel, order) = match (subject, button.choice()) {
+            (QuestionSubject::Proposal(id), Choice::Form) => {
+                return Ok(match self.kept_by(&workspace, id, &user).await? {
+                    Ok(found) => self.edit_form(&found),
+                    Err(told) => ClickAnswer::Tell(told),
+                });
+            }
+            (QuestionSubject::Proposal(id), Choice::Proposal(choice)) => {
+                let found = match self.kept_by(&workspace, id, &user).await? {
+                    Ok(found) => found,
+                    Err(told) => return Ok(ClickAnswer::Tell(told)),
+                };
+                let told = self.decide(&found, &user, choice).await?;
+                return Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell));
+            }
+            (QuestionSubject::Call(id), Choice::Call(choice)) => {
+                let before = Some(ConsentId(id.0.saturating_add(1)));
+                let of_workspace = Some(workspace.clone());
+                let query =
+                    ConsentQuery { workspace: of_workspace, decision: None, before, limit: 1 };
+                let newest = self.archive.consents(&query, now).await?.pop();
+                let Some(found) = newest.filter(|found| found.id == id) else {
+                    return Ok(ClickAnswer::Tell(self.too_late(subject)));
+                };
+                let step = ConsentStep::Decide(choice, by.clone());
+                let order = Order::TakeConsentStep { workspace: workspace.clone(), id, step };
+                (found.conversation.channel, order.signed(by))
+            }
+            (QuestionSubject::Proposal(_), Choice::Call(_))
+            | (QuestionSubject::Call(_), Choice::Proposal(_) | Choice::Form) => {
+                return Ok(ClickAnswer::Tell(self.too_late(subject)));
+            }
         };
-        let keeper = self.inbox.channel_cache.keeper(&click.workspace, &channel);
-        if keeper.as_ref() != Some(&click.user) {
-            return Ok(Some(texts::keeper::not_keeper(self.language)));
+        if self.inbox.channel_cache.keeper(&workspace, &channel).as_ref() != Some(&user) {
+            return Ok(ClickAnswer::Tell(texts::keeper::not_keeper(self.language)));
         }
+        let told = self.apply(order, subject).await?;
+        Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell))
+    }
+
+    /// A proposal that this user may decide, or else what to tell them.
+    async fn kept_by(
+        &self,
+        workspace: &WorkspaceId,
+        id: ProposalId,
+        user: &UserId,
+    ) -> Result<Result<Proposal, &'static str>, StoreError> {
+        let before = Some(ProposalId(id.0.saturating_add(1)));
+        let query =
+            ProposalQuery { workspace: Some(workspace.clone()), decision: None, before, limit: 1 };
+        let newest = self.archive.proposals(&query, self.inbox.clock.now()).await?.pop();
+        let Some(found) = newest.filter(|proposal| proposal.id == id) else {
+            return Ok(Err(texts::keeper::too_late(self.language)));
+        };
+        let keeper = self.inbox.channel_cache.keeper(workspace, &found.conversation.channel);
+        if keeper.as_ref() != Some(user) {
+            return Ok(Err(texts::keeper::not_keeper(self.language)));
+        }
+        Ok(Ok(found))
+    }
+
+    /// Decides, once: the first choice counts. Returns what to tell the user if theirs does not.
+    async fn decide(
+        &self,
+        proposal: &Proposal,
+        user: &UserId,
+        choice: ProposalChoice,
+    ) -> Result<Option<&'static str>, StoreError> {
+        let by = asker::sign(user, self.inbox.clock.now()).into();
+        let workspace = proposal.conversation.workspace.clone();
+        let order = Order::DecideProposal { workspace, id: proposal.id, choice, by };
+        self.apply(order, QuestionSubject::Proposal(proposal.id)).await
+    }
+
+    /// Gives the order of a keeper. Returns what to tell them if it does not count.
+    async fn apply(
+        &self,
+        order: Order,
+        subject: QuestionSubject,
+    ) -> Result<Option<&'static str>, StoreError> {
         match self.inbox.apply_order(order).await {
             Ok(()) => Ok(None),
             Err(StoreError::Refused(
@@ -270,7 +374,7 @@ impl Keepers {
                 | RefusalReason::ProposalGone
                 | RefusalReason::ConsentLapsed
                 | RefusalReason::ConsentGone,
-            )) => Ok(Some(self.too_late(click.subject))),
+            )) => Ok(Some(self.too_late(subject))),
             Err(error) => Err(error),
         }
     }
@@ -280,41 +384,6 @@ impl Keepers {
             QuestionSubject::Proposal(_) => texts::keeper::too_late(self.language),
             QuestionSubject::Call(_) => texts::consents::too_late(self.language),
         }
-    }
-
-    /// What a click orders, and the channel that it is about. `None` if there is nothing of the kind.
-    async fn order(
-        &self,
-        click: &Click,
-        by: Arc<str>,
-        now: Timestamp,
-    ) -> Result<Option<(ChannelId, Order)>, StoreError> {
-        let workspace = click.workspace.clone();
-        let of_workspace = Some(workspace.clone());
-        Ok(match (click.subject, click.button.choice()) {
-            (QuestionSubject::Proposal(id), Choice::Proposal(choice)) => {
-                let before = Some(ProposalId(id.0.saturating_add(1)));
-                let query = ProposalQuery { workspace: of_workspace, before, limit: 1 };
-                let newest = self.archive.proposals(&query, now).await?.pop();
-                newest.filter(|found| found.id == id).map(|found| {
-                    let order = Order::DecideProposal { workspace, id, choice, by };
-                    (found.conversation.channel, order)
-                })
-            }
-            (QuestionSubject::Call(id), Choice::Call(choice)) => {
-                let before = Some(ConsentId(id.0.saturating_add(1)));
-                let (workspace_of, decision) = (of_workspace, None);
-                let query = ConsentQuery { workspace: workspace_of, decision, before, limit: 1 };
-                let newest = self.archive.consents(&query, now).await?.pop();
-                newest.filter(|found| found.id == id).map(|found| {
-                    let step = ConsentStep::Decide(choice, by.clone());
-                    let order = Order::TakeConsentStep { workspace, id, step };
-                    (found.conversation.channel, order.signed(by))
-                })
-            }
-            (QuestionSubject::Proposal(_), Choice::Call(_))
-            | (QuestionSubject::Call(_), Choice::Proposal(_)) => None,
-        })
     }
 
     fn has_keepers(&self) -> bool {
@@ -453,7 +522,7 @@ mod tests {
         for button in KeeperButton::ALL {
             assert_eq!(KeeperButton::parse(button.name()), Some(button));
         }
-        assert_eq!(KeeperButton::parse("edit"), None);
+        assert_eq!(KeeperButton::parse("words"), None);
     }
 
     #[test]

@@ -225,6 +225,7 @@ impl Store for VolatileStore {
         state.erase_dead_letters(|letter| letter.at < before);
         state.lapse_proposals(before);
         state.drop_consent_texts(before);
+        state.erase_originals(before);
         let before = before.checked_sub(EARLY_REACTION_RETENTION).unwrap_or(Timestamp::MIN);
         state
             .early_reactions

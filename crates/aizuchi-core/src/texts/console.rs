@@ -267,6 +267,11 @@ texts! {
     say_this: "Say this instead" / "この文で話す";
     not_now: "Not now" / "今は話さない";
     never_like_this: "Never like this" / "こういうことは話さない";
+    /// `what` is a word for it.
+    decided_by(what: &str, name: &str): "{what}, by {name}" / "{what}（{name}）";
+    proposal_heading: "Proposal" / "発言の案";
+    /// Before somebody said it in other words.
+    proposed_words: "Proposed words" / "元の案";
     decided_proposals: "Decided lately" / "最近決まったもの";
     confidence(value: f64): "confidence {value:.2}" / "確信度 {value:.2}";
     /// What the clicks so far say, in a channel.

@@ -3,9 +3,6 @@
 texts! {
     would_say(channel: &str): "In {channel} I’d say:" / "{channel} で、こう話そうと思います。";
     why(reason: &str): "Why: {reason}" / "理由：{reason}";
-    other_words:
-        "To say it in other words, use the console."
-        / "文を変えて話すには、コンソールを使ってください。";
     cut: "The whole text is on the console." / "全文はコンソールで読めます。";
     /// `what` is a word for it, as on the console.
     decided(channel: &str, what: &str): "In {channel}: {what}." / "{channel}：{what}。";
@@ -19,5 +16,19 @@ texts! {
     busy:
         "I’m busy with something else in that conversation. Try again in a moment."
         / "その会話で別のことをしています。少し待ってからもう一度お試しください。";
+    /// On the button that opens a form.
+    edit: "Edit" / "文を変える";
+    /// Above the form; at most 24 letters.
+    edit_title: "Say it in other words" / "文を変えて話す";
+    /// Above the words in the form.
+    edit_label: "What is posted" / "投稿する文";
+    edit_cancel: "Cancel" / "やめる";
+    no_words: "There are no words to post." / "投稿する文がありません。";
+    too_long:
+        "That’s too long to be edited here. Use the console."
+        / "ここで書き直すには長すぎます。コンソールを使ってください。";
+    no_form:
+        "I couldn’t open the form. Click again."
+        / "フォームを開けませんでした。もう一度ボタンを押してください。";
     not_keeper: "You don’t look after that channel." / "そのチャンネルの担当ではありません。";
 }

@@ -97,12 +97,27 @@ async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
 
 #[tokio::test]
 async fn what_somebody_approves_is_said_once_whenever_it_crashes() {
-    approve_at_points(StoreKind::Volatile, 1).await;
-    approve_at_points(StoreKind::Sqlite, cases(3, 1)).await;
+    approve_at_points(StoreKind::Volatile, &ProposalChoice::SayIt, 1).await;
+    approve_at_points(StoreKind::Sqlite, &ProposalChoice::SayIt, cases(3, 1)).await;
+}
+
+#[tokio::test]
+async fn what_somebody_says_in_other_words_is_said_once_whenever_it_crashes() {
+    let words = ["Ren baked it.", "On Sunday."].map(str::to_owned).to_vec();
+    let choice = ProposalChoice::Edit(words);
+    approve_at_points(StoreKind::Volatile, &choice, 1).await;
+    approve_at_points(StoreKind::Sqlite, &choice, cases(5, 1)).await;
+    approve_at_points(StoreKind::Postgres, &choice, cases(9, 1)).await;
 }
 
 /// A question is proposed an answer, and somebody approves it. Whoever sees it open after the crash clicks again.
-async fn approve_at_points(kind: StoreKind, every: usize) {
+async fn approve_at_points(kind: StoreKind, choice: &ProposalChoice, every: usize) {
+    let expected = match choice {
+        ProposalChoice::Edit(words) => words.clone(),
+        ProposalChoice::SayIt | ProposalChoice::NotNow | ProposalChoice::NeverLikeThis => {
+            vec!["I baked it.".to_owned()]
+        }
+    };
     let mut points = 0;
     for point in (1..).step_by(every) {
         let fuse = Fuse::of(point);
@@ -113,14 +128,14 @@ async fn approve_at_points(kind: StoreKind, every: usize) {
         let platform = Arc::new(TestPlatform::default());
         let harness = Harness::from_parts(kind.open().await, Clock::manual(at(0)), mind, platform)
             .with_options(HarnessOptions::from_rules(rules));
-        let has_crashed = approve_until_crash(&harness, &fuse).await;
+        let has_crashed = approve_until_crash(&harness, choice, &fuse).await;
         let harness = harness.restart().await;
         ask(&harness.inbox).await;
         harness.pass(1000).await;
-        approve(&harness, &*harness.store.store).await;
+        approve(&harness, &*harness.store.store, choice).await;
         harness.pass(1000).await;
         let transcript = harness.transcript().await;
-        assert_eq!(harness.platform.posted_texts(), ["I baked it."], "point {point}: {transcript}");
+        assert_eq!(harness.platform.posted_texts(), expected, "point {point}: {transcript}");
         let rows = harness.decisions("kitchen").await;
         let ended: Vec<_> = rows.iter().map(|row| row.ended).collect();
         assert_eq!(ended, [Some(DecisionResult::Spoke)], "point {point}");
@@ -139,19 +154,20 @@ async fn ask(inbox: &Inbox) {
 }
 
 /// Approves what is open.
-async fn approve(harness: &Harness, store: &dyn Store) {
+async fn approve(harness: &Harness, store: &dyn Store, choice: &ProposalChoice) {
     let now = harness.clock.now();
-    let query = ProposalQuery { workspace: Some(workspace()), before: None, limit: 10 };
+    let query =
+        ProposalQuery { workspace: Some(workspace()), decision: None, before: None, limit: 10 };
     let proposals = harness.store.archive.proposals(&query, now).await.unwrap();
     for proposal in proposals.into_iter().filter(|it| it.state == ProposalState::Open) {
-        let (workspace, choice) = (workspace(), ProposalChoice::SayIt);
+        let (workspace, choice) = (workspace(), choice.clone());
         let (id, by) = (proposal.id, "olga".into());
         store.order(Order::DecideProposal { workspace, id, choice, by }, now).await.unwrap();
     }
 }
 
 /// Returns whether the process crashed.
-async fn approve_until_crash(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
+async fn approve_until_crash(harness: &Harness, choice: &ProposalChoice, fuse: &Arc<Fuse>) -> bool {
     let store = Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
     let llm = Arc::new(CrashingPort { inner: harness.mind.clone(), fuse: fuse.clone() });
     let platform = Arc::new(CrashingPort { inner: harness.platform.clone(), fuse: fuse.clone() });
@@ -170,7 +186,7 @@ async fn approve_until_crash(harness: &Harness, fuse: &Arc<Fuse>) -> bool {
     let life = async {
         ask(&inbox).await;
         work().await;
-        approve(harness, &*store).await;
+        approve(harness, &*store, choice).await;
         work().await;
     };
     tokio::select! {

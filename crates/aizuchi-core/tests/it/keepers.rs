@@ -9,8 +9,7 @@ use aizuchi_core::memory::asker;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
-    Click, KeeperButton, KeeperChat, Keepers, Question, QuestionPlace, QuestionRecords,
-    QuestionSubject,
+    Click, KeeperButton, KeeperChat, Keepers, Question, QuestionPlace, QuestionRecords, QuestionSubject, ClickAnswer, KeeperLengths,
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
@@ -71,6 +70,7 @@ async fn kept(store: TestStore) -> (Harness, Keepers) {
         archive: harness.store.archive.clone(),
         cursors: harness.store.cursors.clone(),
         language: Language::En,
+        lengths: KeeperLengths { form: 3_000, post: 3_000 },
     };
     (harness, keepers)
 }
@@ -101,13 +101,14 @@ async fn a_keeper_is_asked_once_and_decides() {
             assert!(texts[0].starts_with("ren: In ") && texts[0].ends_with("Here I am."));
         }
         let question = chat.questions.lock().unwrap()[0].clone();
-        assert!(question.note.starts_with("Why: nobody answers\n"), "{}", question.note);
+        assert_eq!(question.note, "Why: nobody answers");
         let QuestionSubject::Proposal(id) = question.subject else { panic!("{question:?}") };
         let told = keepers.answer(click(id, "alice", KeeperButton::Never)).await;
-        assert_eq!(told, Some("You don’t look after that channel."));
-        assert_eq!(keepers.answer(click(id, "ren", KeeperButton::Say)).await, None);
+        assert_eq!(told, ClickAnswer::Tell("You don’t look after that channel."));
+        let answer = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
+        assert_eq!(answer, ClickAnswer::Settles);
         let told = keepers.answer(click(id, "ren", KeeperButton::Say)).await;
-        assert_eq!(told, Some("Somebody has already decided about this."));
+        assert_eq!(told, ClickAnswer::Tell("Somebody has already decided about this."));
         harness.pass(1).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
         look(&keepers, &chat).await;
@@ -115,7 +116,8 @@ async fn a_keeper_is_asked_once_and_decides() {
         assert!(texts.len() == 1 && texts[0].ends_with(": approved."), "{texts:?}");
         let unknown = ProposalId(id.0 + 1000);
         let told = keepers.answer(click(unknown, "ren", KeeperButton::Say)).await;
-        assert_eq!(told, Some("It’s too late for this: the moment has passed."));
+        let too_late = "It’s too late for this: the moment has passed.";
+        assert_eq!(told, ClickAnswer::Tell(too_late));
     })
     .await;
 }
@@ -146,8 +148,10 @@ async fn a_keeper_who_is_forgotten_is_not_named() {
         look(&keepers, &chat).await;
         let subject = chat.questions.lock().unwrap()[0].subject;
         let QuestionSubject::Proposal(id) = subject else { panic!("{subject:?}") };
-        assert_eq!(keepers.answer(click(id, "ren", KeeperButton::NotNow)).await, None);
-        let query = ProposalQuery { workspace: Some(workspace()), before: None, limit: 1 };
+        let answer = keepers.answer(click(id, "ren", KeeperButton::NotNow)).await;
+        assert_eq!(answer, ClickAnswer::Settles);
+        let query =
+            ProposalQuery { workspace: Some(workspace()), decision: None, before: None, limit: 1 };
         let by = async || {
             let now = harness.clock.now();
             let proposal = harness.store.archive.proposals(&query, now).await.unwrap().remove(0);

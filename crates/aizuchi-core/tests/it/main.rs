@@ -43,6 +43,7 @@ mod postgres;
 mod promises;
 mod proposals;
 mod keepers;
+mod edited_proposals;
 mod prompts;
 mod reactions;
 mod recall;

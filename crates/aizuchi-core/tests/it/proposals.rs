@@ -26,7 +26,8 @@ async fn proposing(store: TestStore) -> Harness {
 }
 
 async fn proposals(harness: &Harness) -> Vec<Proposal> {
-    let query = ProposalQuery { workspace: Some(workspace()), before: None, limit: 10 };
+    let query =
+        ProposalQuery { workspace: Some(workspace()), decision: None, before: None, limit: 10 };
     harness.store.archive.proposals(&query, harness.clock.now()).await.unwrap()
 }
 

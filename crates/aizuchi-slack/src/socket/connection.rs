@@ -241,10 +241,10 @@ async fn process_envelope(
             Some(json!({ "envelope_id": id, "payload": answer }))
         }
         EnvelopeKind::Event => slack.ingest(&payload).await.then(|| json!({ "envelope_id": id })),
-        EnvelopeKind::Interaction => {
-            slack.take_click(payload);
-            Some(json!({ "envelope_id": id }))
-        }
+        EnvelopeKind::Interaction => Some(match slack.take_interaction(payload).await {
+            Some(answer) => json!({ "envelope_id": id, "payload": answer }),
+            None => json!({ "envelope_id": id }),
+        }),
     }
 }
 

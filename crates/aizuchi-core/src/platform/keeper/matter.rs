@@ -121,7 +121,7 @@ impl Keepers {
         let workspace = Some(workspace.clone());
         let mut matters: Vec<Matter> = match kind {
             MatterKind::Proposals => {
-                let query = ProposalQuery { workspace, before: None, limit };
+                let query = ProposalQuery { workspace, decision: None, before: None, limit };
                 let proposals = self.archive.proposals(&query, now).await?.into_iter();
                 proposals.map(|it| Matter::of_proposal(it, language, now)).collect()
             }
@@ -160,11 +160,15 @@ impl Keepers {
         let notes = [
             why.map(|why| texts::keeper::why(language, &why)),
             is_cut.then(|| texts::keeper::cut(language).to_owned()),
-            Some(texts::keeper::other_words(language).to_owned()),
         ];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         let place = self.place_name(workspace, &proposal.conversation.channel);
-        let buttons = [KeeperButton::Say, KeeperButton::NotNow, KeeperButton::Never];
+        let buttons = [
+            KeeperButton::Say,
+            KeeperButton::Edit,
+            KeeperButton::NotNow,
+            KeeperButton::Never,
+        ];
         Question {
             workspace: workspace.clone(),
             subject: QuestionSubject::Proposal(proposal.id),

@@ -214,7 +214,8 @@ impl Archive for DatabaseStore {
         let query = query(sql::proposals::PROPOSALS)
             .bind(wanted.workspace.as_ref().map(WorkspaceId::as_str))
             .bind(wanted.before.map_or(i64::MAX, |before| before.0))
-            .bind(wanted.limit as i64);
+            .bind(wanted.limit as i64)
+            .bind(wanted.decision.map(|decision| decision.0));
         let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(|row| proposals::from_row(row, now)).collect()
     }

@@ -107,7 +107,13 @@ pub async fn decide(
         }
         ProposalChoice::NotNow | ProposalChoice::NeverLikeThis => {}
     }
-    query(sql::proposals::ERASE_PROPOSED_ITEMS).bind(id.0).execute(&mut *connection).await?;
+    let end_proposed = match choice {
+        ProposalChoice::Edit(_) => sql::proposals::KEEP_ORIGINAL_ITEMS,
+        ProposalChoice::SayIt | ProposalChoice::NotNow | ProposalChoice::NeverLikeThis => {
+            sql::proposals::ERASE_PROPOSED_ITEMS
+        }
+    };
+    query(end_proposed).bind(id.0).execute(&mut *connection).await?;
     let decide = query(sql::proposals::DECIDE_PROPOSAL)
         .bind(id.0)
         .bind(choice.state().name())
@@ -191,11 +197,13 @@ pub fn from_row(row: &Row, now: Timestamp) -> Result<Proposal, StoreError> {
     let is_addressed = rows::column(row, "is_addressed")?;
     let decided_by: Option<String> = rows::column(row, "decided_by")?;
     let decided_at = rows::optional_time(row, "decided_ms")?;
+    let text: Option<Arc<str>> = is_whole.then(|| texts.join("\n\n").into());
     let proposal = Proposal {
         id: stored.id,
         decision: stored.decision,
         conversation: stored.conversation,
-        text: is_whole.then(|| texts.join("\n\n").into()),
+        original: text.clone(),
+        text,
         about: metadata.and_then(|metadata| metadata.about),
         why: rows::column::<Option<String>>(row, "why")?.map(Arc::from),
         confidence: rows::column(row, "confidence")?,

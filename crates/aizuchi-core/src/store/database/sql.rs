@@ -808,7 +808,7 @@ statements! {
     /// So may what is proposed, which cannot be approved then.
     FORGET_DEAD_OUTBOX_TEXT = concat!(
         "UPDATE outbox SET text = '', notes = json_set(notes, '$.why', '')
-        WHERE state IN ('dead', 'proposed') AND decision IN (", decisions_on!(), ")"
+        WHERE state IN ('dead', 'proposed', 'original') AND decision IN (", decisions_on!(), ")"
     );
     /// So may what is to be called.
     FORGET_CONSENTS = concat!(

@@ -495,6 +495,7 @@ async fn drop_exchanges(
         sql::proposals::ERASE_LAPSED_ITEMS,
         sql::proposals::LAPSE_PROPOSALS,
         sql::consents::DROP_CONSENT_TEXTS,
+        sql::proposals::ERASE_ORIGINAL_ITEMS,
     ];
     let lineage = [
         sql::DROP_SPENDING,

@@ -50,6 +50,7 @@ impl VolatileState {
             decision: claim.decision,
             conversation: first.conversation.clone(),
             text: None,
+            original: None,
             about: first.metadata.about.clone(),
             why: None,
             confidence: judgment.map(|judgment| judgment.confidence),
@@ -73,6 +74,14 @@ impl VolatileState {
             record.proposal.state = ProposalState::Lapsed;
             record.items.clear();
         }
+    }
+
+    /// What was proposed before other words were said, before `before`.
+    pub(super) fn erase_originals(&mut self, before: Timestamp) {
+        let decided = |it: &ProposalRecord| it.proposal.decided.as_ref().map(|(_, at)| *at);
+        let records = self.proposals.values_mut();
+        let old = records.filter(|record| decided(record).is_some_and(|at| at < before));
+        old.for_each(|record| record.items.clear());
     }
 
     /// What is proposed may quote a message that is gone; it cannot be approved then.
@@ -124,7 +133,13 @@ impl VolatileState {
         }
         self.revision += 1;
         if let Some(record) = self.proposals.get_mut(&id) {
-            record.items.clear();
+            match choice {
+                // They stay on record.
+                ProposalChoice::Edit(_) => {}
+                ProposalChoice::SayIt | ProposalChoice::NotNow | ProposalChoice::NeverLikeThis => {
+                    record.items.clear();
+                }
+            }
             record.proposal.state = choice.state();
             record.proposal.decided = Some((by.clone(), now));
         }
@@ -192,6 +207,7 @@ impl VolatileState {
         let newest = self.proposals.values().rev().filter(|record| {
             let workspace = &record.proposal.conversation.workspace;
             query.workspace.as_ref().is_none_or(|wanted| wanted == workspace)
+                && query.decision.is_none_or(|wanted| wanted == record.proposal.decision)
                 && query.before.is_none_or(|before| record.proposal.id < before)
         });
         let current = newest.filter_map(|record| {
@@ -200,6 +216,7 @@ impl VolatileState {
             let closed = decision.ended.map(|ended| ClosedDecision { ended, is_addressed });
             let proposal = Proposal {
                 text: record.text(),
+                original: record.text(),
                 why: decision.why.as_deref().map(Arc::from),
                 ..record.proposal.clone()
             };

@@ -20,6 +20,10 @@ statements! {
     ERASE_PROPOSED_ITEMS = "
         UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
         WHERE draft = ?1 AND state = 'proposed'";
+    /// Others are said in their place, and they stay on record.
+    KEEP_ORIGINAL_ITEMS = "
+        UPDATE outbox SET state = 'original', notes = json_set(notes, '$.why', '')
+        WHERE draft = ?1 AND state = 'proposed'";
     DECIDE_PROPOSAL = "
         UPDATE proposals SET state = ?2, decided_by = ?3, decided_ms = ?4 WHERE id = ?1";
     REOPEN_DECISION = "
@@ -37,18 +41,25 @@ statements! {
         UPDATE outbox SET state = 'dropped', text = '', notes = json_set(notes, '$.why', '')
         WHERE state = 'proposed' AND draft IN
             (SELECT p.id FROM proposals AS p WHERE p.state = 'open' AND p.expires_ms <= ?1)";
+    /// What was proposed before ?1, where other words were said in its place.
+    ERASE_ORIGINAL_ITEMS = "
+        UPDATE outbox SET state = 'dropped', text = ''
+        WHERE state = 'original' AND draft IN
+            (SELECT p.id FROM proposals AS p WHERE p.state = 'edited' AND p.decided_ms < ?1)";
     LAPSE_PROPOSALS = "
         UPDATE proposals SET state = 'lapsed' WHERE state = 'open' AND expires_ms <= ?1";
-    /// The newest before ?2 of the workspace ?1; null: of all.
+    /// The newest before ?2 of the workspace ?1 and the decision ?4; null: of all.
     PROPOSALS = "
         SELECT p.id, p.workspace, p.channel, p.thread, p.decision, p.confidence, p.made_ms, p.expires_ms, p.state,
             p.decided_by, p.decided_ms, d.ended, d.is_addressed, d.why,
             (SELECT json_group_array(text) FROM
-                (SELECT text FROM outbox WHERE draft = p.id AND state = 'proposed' ORDER BY id) AS part) AS texts,
+                (SELECT text FROM outbox WHERE draft = p.id AND state IN ('proposed', 'original') ORDER BY id)
+                AS part) AS texts,
             (SELECT notes FROM outbox WHERE id = p.id) AS notes
         FROM proposals AS p
         JOIN decisions AS d ON d.id = p.decision
         WHERE p.id < ?2 AND (CAST(?1 AS TEXT) IS NULL OR p.workspace = CAST(?1 AS TEXT))
+            AND (CAST(?4 AS BIGINT) IS NULL OR p.decision = CAST(?4 AS BIGINT))
         ORDER BY p.id DESC
         LIMIT +?3";
     /// The newest that somebody has decided in the workspace ?1.
