@@ -15,6 +15,7 @@ pub mod fault;
 pub mod journal;
 mod arguments;
 pub mod request_url;
+pub mod view;
 pub mod state;
 pub mod driver;
 mod files;

@@ -36,6 +36,8 @@ pub struct Interaction {
     pub responses: Vec<InteractionResponse>,
     /// The choices that the app has offered for an autocompletion.
     pub choices: Option<Value>,
+    /// The form that the app has shown.
+    pub form: Option<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

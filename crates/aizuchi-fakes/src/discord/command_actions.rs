@@ -17,6 +17,9 @@ use crate::discord::world::World;
 
 /// How long an interaction waits for its first response.
 const ACK_DEADLINE: SignedDuration = SignedDuration::from_secs(3);
+/// The limits of a form's title and labels, and of a field, in UTF-16 code units.
+const MAX_TITLE: usize = 45;
+const MAX_FIELD: usize = 4_000;
 
 impl World {
     /// Registers a command, replacing one with the same name.
@@ -93,6 +96,23 @@ impl World {
         self.begin_interaction(id, new, data, &message)
     }
 
+    /// A user sends the form that they got for a click, with this text in its field.
+    pub fn submit_form(
+        &mut self,
+        clicked: InteractionId,
+        text: &str,
+    ) -> Result<InteractionId, ApiError> {
+        let interaction = self.commands.interactions.get(&clicked);
+        let interaction = interaction.ok_or(ErrorCode::UnknownInteraction)?;
+        let form = interaction.form.as_ref().ok_or(ErrorCode::UnknownInteraction)?;
+        let (channel, user) = (interaction.channel, interaction.user);
+        let data = filled_form(form, text)?;
+        let id = self.new_id();
+        let name = data["custom_id"].as_str().unwrap_or_default().to_owned();
+        let new = NewInteraction { channel, user, kind: 5, name, options: Value::Null, at: None };
+        self.begin_interaction(id, new, data, &Value::Null)
+    }
+
     fn begin_interaction(
         &mut self,
         id: InteractionId,
@@ -116,6 +136,7 @@ impl World {
             status: InteractionStatus::Pending,
             responses: Vec::new(),
             choices: None,
+            form: None,
         };
         self.commands.interactions.insert(id, interaction);
         self.emit("INTERACTION_CREATE", Intents::empty(), event);
@@ -191,7 +212,13 @@ impl World {
                 self.respond(&interaction, flags, data)?;
             }
             5 => interaction.status = InteractionStatus::Deferred(flags),
-            6 | 7 | 9 => interaction.status = InteractionStatus::Responded,
+            6 | 7 => interaction.status = InteractionStatus::Responded,
+            // A form is no answer to a form.
+            9 if interaction.kind != 5 => {
+                validate_form(data)?;
+                interaction.status = InteractionStatus::Responded;
+                interaction.form = Some(data.clone());
+            }
             8 => {
                 interaction.status = InteractionStatus::Responded;
                 interaction.choices = Some(data["choices"].clone());
@@ -293,6 +320,54 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// The field of a form: the only component of its only row.
+fn form_field(form: &Value) -> Option<&Value> {
+    let rows = form["components"].as_array()?;
+    let [row] = rows.as_slice() else { return None };
+    let fields = row["components"].as_array().filter(|_| row["type"] == 1)?;
+    let [field] = fields.as_slice() else { return None };
+    (field["type"] == 4).then_some(field)
+}
+
+/// The most that a field holds.
+fn max_length(field: &Value) -> usize {
+    let chosen = field["max_length"].as_u64().and_then(|length| usize::try_from(length).ok());
+    chosen.unwrap_or(MAX_FIELD)
+}
+
+fn validate_form(form: &Value) -> Result<(), ApiError> {
+    let length = |text: &Value| text.as_str().map_or(0, |text| text.encode_utf16().count());
+    let wrong = |field| {
+        ApiError::invalid_field(field, "BASE_TYPE_BAD_LENGTH", "Must be of the right length.")
+    };
+    if !(1..=100).contains(&length(&form["custom_id"])) {
+        return Err(wrong("custom_id"));
+    }
+    if !(1..=MAX_TITLE).contains(&length(&form["title"])) {
+        return Err(wrong("title"));
+    }
+    let field = form_field(form).ok_or_else(|| wrong("components"))?;
+    let is_right = (1..=100).contains(&length(&field["custom_id"]))
+        && (1..=MAX_TITLE).contains(&length(&field["label"]))
+        && matches!(field["style"].as_u64(), Some(1 | 2))
+        && (1..=MAX_FIELD).contains(&max_length(field))
+        && length(&field["value"]) <= max_length(field);
+    if is_right { Ok(()) } else { Err(wrong("components")) }
+}
+
+/// What the app gets of a form with this text in its field.
+fn filled_form(form: &Value, text: &str) -> Result<Value, ApiError> {
+    let field = form_field(form).ok_or(ErrorCode::InvalidBody)?;
+    if text.encode_utf16().count() > max_length(field) {
+        return Err(ErrorCode::InvalidBody.into());
+    }
+    let filled = json!({ "type": 4, "id": 2, "custom_id": field["custom_id"], "value": text });
+    Ok(json!({
+        "custom_id": form["custom_id"],
+        "components": [{ "type": 1, "id": 1, "components": [filled] }],
+    }))
 }
 
 /// Whether the options name a subcommand, if the command has any.

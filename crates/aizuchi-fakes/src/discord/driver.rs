@@ -196,6 +196,20 @@ impl FakeDiscord {
         self.with_world(|world| world.click(MessageKey { channel, message }, user, label))
     }
 
+    /// The form that a user got for a click, if any.
+    pub fn form(&self, clicked: InteractionId) -> Option<Value> {
+        self.read(|state| state.world.commands.interactions.get(&clicked)?.form.clone())
+    }
+
+    /// A user sends that form, with this text in its field.
+    pub fn submit_form(
+        &self,
+        clicked: InteractionId,
+        text: &str,
+    ) -> Result<InteractionId, ApiError> {
+        self.with_world(|world| world.submit_form(clicked, text))
+    }
+
     /// A user interacts with the app in any way.
     pub fn interact(&self, interaction: NewInteraction) -> Result<InteractionId, ApiError> {
         self.with_world(|world| world.interact(interaction))

@@ -7,6 +7,7 @@ mod history;
 mod pagination;
 mod users;
 mod reactions;
+mod views;
 
 use axum::Json;
 use axum::extract::{ConnectInfo, Path, Request, State};
@@ -198,6 +199,7 @@ fn dispatch(
         "chat.delete" => chat::delete(workspace, arguments),
         "chat.postEphemeral" => chat::post_ephemeral(workspace, arguments),
         "chat.getPermalink" => chat::permalink(workspace, arguments),
+        "views.open" => views::open(state, arguments),
         "reactions.add" => reactions::add(workspace, arguments),
         "reactions.remove" => reactions::remove(workspace, arguments),
         "reactions.get" => reactions::list(workspace, arguments),

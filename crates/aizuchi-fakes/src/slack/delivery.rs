@@ -223,6 +223,14 @@ impl Dispatcher {
         (is_command && delivery.ack_status == AckStatus::Pending).then_some(&delivery.payload)
     }
 
+    /// The payload of a filled-in form, while a response to its envelope still counts.
+    pub fn pending_form(&self, envelope_id: &str) -> Option<&Value> {
+        let matches = |delivery: &&Delivery| delivery.envelope_id == envelope_id;
+        let delivery = self.deliveries.iter().rev().find(matches)?;
+        let is_form = is_form(&delivery.payload);
+        (is_form && delivery.ack_status == AckStatus::Pending).then_some(&delivery.payload)
+    }
+
     pub fn ack(&mut self, envelope_id: &str) {
         let matches = |delivery: &&mut Delivery| delivery.envelope_id == envelope_id;
         let Some(delivery) = self.deliveries.iter_mut().rev().find(matches) else {
@@ -291,10 +299,15 @@ fn envelope_json(id: &str, envelope: &Envelope) -> Value {
         }
         PayloadKind::Interaction => {
             object["type"] = json!("interactive");
-            object["accepts_response_payload"] = json!(false);
+            object["accepts_response_payload"] = json!(is_form(&envelope.payload));
         }
     }
     object
+}
+
+/// Whether a payload is a filled-in form.
+fn is_form(payload: &Value) -> bool {
+    payload["type"] == "view_submission"
 }
 
 /// The `event_callback` payload around an event.

@@ -18,6 +18,7 @@ use crate::slack::state::{FakeSlackState, TokenStatus};
 use crate::slack::ts::Ts;
 use crate::slack::user::NewUser;
 use crate::slack::user_actions::NameChange;
+use crate::slack::view::FakeView;
 use crate::slack::workspace::{MessageKey, Workspace, unique_id};
 
 /// Why Slack asks the app to reconnect.
@@ -180,9 +181,27 @@ impl FakeSlack {
 
     /// A user clicks the button with this `action_id` below a message.
     pub fn click(&self, channel: &str, ts: Ts, user: &str, action: &str) -> Result<(), ApiError> {
-        let payload = self.read(|state| click_payload(state, channel, ts, user, action))?;
+        let payload = self.change(|state| {
+            let payload = click_payload(state, channel, ts, user, action)?;
+            let trigger = payload["trigger_id"].as_str().unwrap_or_default();
+            let now = state.workspace.now();
+            state.views.put_trigger(trigger, user, now);
+            Ok::<_, ApiError>(payload)
+        })?;
         self.interact(payload);
         Ok(())
+    }
+
+    /// The form that is open for a user, if any.
+    pub fn form(&self, user: &str) -> Option<FakeView> {
+        self.read(|state| state.views.open_for(user).cloned())
+    }
+
+    /// A user sends the form that is open for them, with this text in its first field. Returns the payload.
+    pub fn submit_form(&self, user: &str, text: &str) -> Result<Value, ApiError> {
+        let payload = self.read(|state| form_payload(state, user, text))?;
+        self.interact(payload.clone());
+        Ok(payload)
     }
 
     /// A user clicks a button or uses a shortcut.
@@ -406,6 +425,28 @@ fn command_payload(
         "is_enterprise_install": "false",
         "response_url": format!("http://{host}/commands/{channel}/{user}"),
         "trigger_id": unique_id("trigger-"),
+    }))
+}
+
+fn form_payload(state: &FakeSlackState, user: &str, text: &str) -> Result<Value, ApiError> {
+    let workspace = &state.workspace;
+    let form = state.views.open_for(user).ok_or_else(|| api_error("no_such_form"))?;
+    let mut view = form.filled(text)?;
+    view["team_id"] = json!(workspace.id);
+    view["app_id"] = json!(workspace.bot.app_id);
+    view["bot_id"] = json!(workspace.bot.id);
+    let name = &workspace.user(user)?.name;
+    Ok(json!({
+        "type": "view_submission",
+        "team": { "id": workspace.id, "domain": workspace.domain },
+        "user": { "id": user, "username": name, "name": name, "team_id": workspace.id },
+        "api_app_id": workspace.bot.app_id,
+        "token": "dev-verification",
+        "trigger_id": unique_id("trigger-"),
+        "view": view,
+        "response_urls": [],
+        "is_enterprise_install": false,
+        "enterprise": null,
     }))
 }
 

@@ -1,4 +1,4 @@
-//! Events over HTTP, for apps without a socket: signed, and retried if the app does not accept them.
+//! Events and interactions over HTTP, for apps without a socket: signed, and retried if the app does not accept them.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use sha2::Sha256;
 use aizuchi_core::platform::http_body::{MAX_PLATFORM_BODY_BYTES, read_body};
 
 use crate::slack::FakeSlack;
-use crate::slack::delivery::Envelope;
+use crate::slack::delivery::{Envelope, PayloadKind};
 use crate::slack::request_url::{PushRequest, RequestUrl, UrlVerification};
 use crate::slack::state::FakeSlackState;
 use crate::slack::workspace::unique_id;
@@ -65,7 +65,9 @@ impl FakeSlack {
             PushRequest::Deliver(delivery) if response.is_some() => {
                 let envelope = state.dispatcher.deliveries[delivery].envelope_id.clone();
                 let body = response.and_then(|body| serde_json::from_slice(&body).ok());
-                state.respond_to_command(&envelope, &body.unwrap_or(Value::Null));
+                let body = body.unwrap_or(Value::Null);
+                state.respond_to_command(&envelope, &body);
+                state.respond_to_form(&envelope, &body);
                 state.dispatcher.ack(&envelope);
             }
             PushRequest::Deliver(delivery) => {
@@ -99,10 +101,14 @@ fn build_request(
             (delivery.payload.clone(), state.dispatcher.envelopes.get(delivery.envelope_index))
         }
     };
-    let body = to_wire(&body);
+    let is_interaction = envelope.is_some_and(|envelope| envelope.kind == PayloadKind::Interaction);
+    let (body, content_type) = match is_interaction {
+        true => (form_body(&to_wire(&body))?, "application/x-www-form-urlencoded"),
+        false => (to_wire(&body), "application/json"),
+    };
     let now = state.workspace.unix_seconds().to_string();
     let mut headers = vec![
-        ("content-type", "application/json".to_owned()),
+        ("content-type", content_type.to_owned()),
         ("x-slack-signature", sign(&fake.settings.signing_secret, &now, &body)?),
         ("x-slack-request-timestamp", now),
     ];
@@ -111,6 +117,13 @@ fn build_request(
         headers.push(("x-slack-retry-reason", envelope.retry_reason.to_owned()));
     }
     Some(SignedRequest { url, body, headers })
+}
+
+/// Interactions come as a form with one field.
+fn form_body(payload: &str) -> Option<String> {
+    let mut form = reqwest::Url::parse("http://form/").ok()?;
+    form.query_pairs_mut().append_pair("payload", payload);
+    form.query().map(str::to_owned)
 }
 
 /// The signature of a request.

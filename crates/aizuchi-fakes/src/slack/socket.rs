@@ -139,6 +139,7 @@ fn receive(fake: &FakeSlack, message: &Message) {
     if let (Some(frame), Some(envelope)) = (&frame, envelope) {
         fake.change(|state| {
             state.respond_to_command(envelope, &frame["payload"]);
+            state.respond_to_form(envelope, &frame["payload"]);
             state.dispatcher.ack(envelope);
         });
     }

@@ -13,6 +13,7 @@ use crate::slack::delivery::{DeliveryAttempt, Dispatcher, PayloadKind, event_cal
 use crate::slack::fault::{Faults, HistoryCaps};
 use crate::slack::journal::Journal;
 use crate::slack::request_url::{PushRequest, RequestUrl};
+use crate::slack::view::Views;
 use crate::slack::workspace::Workspace;
 use crate::timers::Timers;
 
@@ -25,7 +26,8 @@ pub struct FakeSlackState {
     pub token_status: TokenStatus,
     pub bot_token: String,
     pub app_token: String,
-    /// The URL that events go to instead of a socket.
+    pub views: Views,
+    /// The URL that events and interactions go to instead of a socket.
     pub request_url: Option<RequestUrl>,
     /// The host by which the app has last reached the fake.
     pub host: String,
@@ -77,6 +79,7 @@ impl FakeSlackState {
             token_status: TokenStatus::default(),
             bot_token: settings.bot_token.clone(),
             app_token: settings.app_token.clone(),
+            views: Views::default(),
             request_url: None,
             host: "127.0.0.1".to_owned(),
             files: BTreeMap::new(),
@@ -121,8 +124,11 @@ impl FakeSlackState {
 
     /// Whether an envelope goes to the request URL rather than to a socket.
     fn is_sent_over_http(&self, envelope: usize) -> bool {
-        let is_event = self.dispatcher.envelopes[envelope].kind == PayloadKind::Event;
-        is_event && self.has_verified_url()
+        let is_pushed = match self.dispatcher.envelopes[envelope].kind {
+            PayloadKind::Event | PayloadKind::Interaction => true,
+            PayloadKind::SlashCommand => false,
+        };
+        is_pushed && self.has_verified_url()
     }
 
     fn schedule_retry(
@@ -146,6 +152,14 @@ impl FakeSlackState {
         });
         if let Some((channel, user)) = command {
             self.workspace.post_command_response(&channel, &user, response);
+        }
+    }
+
+    /// Does what the app answers to a filled-in form.
+    pub fn respond_to_form(&mut self, envelope_id: &str, response: &Value) {
+        let form = self.dispatcher.pending_form(envelope_id);
+        if let Some(id) = form.and_then(|form| form["view"]["id"].as_str()).map(str::to_owned) {
+            self.views.answer(&id, response);
         }
     }
 
