@@ -10,6 +10,7 @@ mod answers;
 mod post;
 mod commands;
 mod keepers;
+mod edits;
 mod faults;
 mod gaps;
 mod restored;

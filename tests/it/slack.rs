@@ -8,6 +8,7 @@ mod history;
 mod hooks;
 mod orders;
 mod keepers;
+mod edits;
 mod responses;
 mod restored;
 mod links;

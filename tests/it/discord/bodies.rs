@@ -159,6 +159,11 @@ fn answers(response: &InteractionResponse) {
         InteractionResponseType::DeferredChannelMessageWithSource => {
             assert_eq!(data.flags, Some(MessageFlags::EPHEMERAL));
         }
+        InteractionResponseType::Modal => {
+            assert!(data.title.is_some() && data.custom_id.is_some());
+            let components = data.components.as_ref().unwrap();
+            components.iter().for_each(|it| component::component_v1(it).unwrap());
+        }
         kind => panic!("unexpected response {kind:?}"),
     }
 }
