@@ -222,6 +222,7 @@ impl App {
             archive: store.clone(),
             cursors: store.clone(),
             answers: command_replies.clone(),
+            currency: config.models.currency.0.as_str().into(),
         };
         let mut named_remotes = Vec::new();
         for connector in config.connectors() {

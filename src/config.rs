@@ -15,6 +15,7 @@ pub mod agents;
 pub mod own_models;
 pub mod models;
 pub mod vision;
+pub mod weekly_note;
 pub mod facilitator;
 pub mod budget;
 pub mod platforms;

@@ -13,6 +13,7 @@ use crate::config::schema;
 use crate::config::values::{
     ConfiguredUserId, EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting, user_ids,
 };
+use crate::config::weekly_note::WeeklyNoteSetting;
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::rules::{ChannelRules, MemoryRule, Mode, TimingRules, ToolRule};
 
@@ -44,6 +45,8 @@ pub struct ChannelConfig {
     /// The id of whoever is asked in a private chat before it says something unasked there, with `mode: propose`. They see
     /// what it would say there, also in a private channel.
     pub keeper: Option<ConfiguredUserId>,
+    /// When its keeper is told of the week, as in `monday 09:00`. `off`: never.
+    pub weekly_note: Option<WeeklyNoteSetting>,
     /// The limits there: a section of them, or the most money in 30 days.
     pub budget: Option<ChannelBudget>,
     /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
@@ -111,6 +114,7 @@ impl ChannelConfig {
             cooldown: self.cooldown_seconds.map_or(defaults.cooldown, cooldown),
             language: self.language.map_or(defaults.language, |language| Some(language.rule())),
             keeper: self.keeper.as_ref().map(ConfiguredUserId::user),
+            weekly_note: self.weekly_note.map_or(defaults.weekly_note, |setting| setting.0),
             max_share: self.max_share.map_or(defaults.max_share, |ratio| ratio.0),
             budget_limits: self
                 .budget

@@ -27,6 +27,7 @@ const RELOADABLE: &[&str] = &[
     "response.keeper",
     "response.companions",
     "response.companion_window_seconds",
+    "response.weekly_note",
     "facilitator",
     "budget",
     "channels",
@@ -185,6 +186,7 @@ impl Config {
                 keeper: newer.response.keeper.clone(),
                 companions: newer.response.companions.clone(),
                 companion_window_seconds: newer.response.companion_window_seconds,
+                weekly_note: newer.response.weekly_note,
                 ..self.response.clone()
             },
             facilitator: newer.facilitator.clone(),
@@ -303,6 +305,7 @@ mod tests {
             ("response: {cooldown_seconds: 9}", true),
             ("response: {reactions: [tada]}", true),
             ("response: {keeper: U1}", true),
+            ("response: {weekly_note: monday 09:00}", true),
             ("response: {min_wait_seconds: 9}", false),
             ("facilitator: {min_messages: 9}", true),
             ("budget: {tokens_per_day: 9}", true),

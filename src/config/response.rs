@@ -9,6 +9,7 @@ use crate::config::values::{
     BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, Money,
     QuietHoursSetting, Ratio, Seconds, TimingSetting, user_ids,
 };
+use crate::config::weekly_note::WeeklyNoteSetting;
 use aizuchi_core::agent::{self, StateCall};
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::decision::gate::Gate;
@@ -46,6 +47,9 @@ pub struct ResponseConfig {
     /// The id of whoever is asked in a private chat before it says something unasked, with `mode: propose`, in public
     /// channels that name nobody else. If omitted: it waits on the console only.
     pub keeper: Option<ConfiguredUserId>,
+    /// When keepers are told of the week of their channels in a private chat, as in `monday 09:00`: what it took up, what it
+    /// left and a person answered, what nobody answered, and what it cost. `off`: never.
+    pub weekly_note: WeeklyNoteSetting,
     /// A mention that was missed, because Aizuchi was away, is answered only if it is younger than this.
     pub max_message_age_seconds: Seconds,
     /// The rules that can settle a decision before a judge is asked, in their order. With an empty list a judge is
@@ -190,6 +194,7 @@ impl ResponseConfig {
             budget_limits,
             companions: self.companions.as_deref().map(user_ids),
             companion_window: duration_from_seconds(self.companion_window_seconds.0),
+            weekly_note: self.weekly_note.0,
             ..ChannelRules::default()
         }
     }
@@ -211,6 +216,7 @@ impl Default for ResponseConfig {
             max_delay_seconds: Seconds(agent::AgentSettings::default().max_delay_seconds),
             proposal_seconds: Seconds(3600.0),
             keeper: None,
+            weekly_note: WeeklyNoteSetting(None),
             max_message_age_seconds: Seconds(wait_settings.max_message_age_seconds),
             gates: vec![Directed, SpokeLast, Unchanged, NothingOpen, Cooldown, Share],
             learned_gate: None,

@@ -304,7 +304,7 @@ fn is_on_one_line(text: &str, max_characters: usize) -> bool {
     !text.is_empty() && text.chars().count() <= max_characters && !text.contains(char::is_control)
 }
 
-fn parse_time(text: &str) -> Option<Time> {
+pub fn parse_time(text: &str) -> Option<Time> {
     let (hour, minute) = text.trim().split_once(':')?;
     let is_valid = hour.len() == 2 && minute.len() == 2;
     let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);

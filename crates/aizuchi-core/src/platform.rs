@@ -134,6 +134,8 @@ pub struct PlatformDeps {
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
     pub answers: Arc<CommandReplies>,
+    /// The currency of all prices.
+    pub currency: Arc<str>,
 }
 
 /// The platform of each workspace id, or of the prefix before the colon of workspace ids.

@@ -1,6 +1,8 @@
 //! The rules of a channel: how the persona takes part, when it stays quiet, and what it may spend. Plain data,
 //! made from settings and orders.
 
+pub mod weekly_time;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
+use crate::rules::weekly_time::WeeklyTime;
 
 /// How the persona takes part in a channel.
 #[derive(
@@ -151,6 +154,8 @@ pub struct ChannelRules {
     pub language: Option<LanguageRule>,
     /// Who is asked there before it says something unasked, if its mode is [`Mode::Propose`].
     pub keeper: Option<UserId>,
+    /// When its keeper is told of the week. `None`: never.
+    pub weekly_note: Option<WeeklyTime>,
     /// What of the persona's prompt is different there. `None`: nothing.
     pub persona: Option<PersonaRule>,
     /// The tools that replies may use there.
@@ -250,6 +255,7 @@ impl Default for ChannelRules {
             },
             language: None,
             keeper: None,
+            weekly_note: None,
             persona: None,
             tools: ToolRule::All,
             memory: MemoryRule::On,
@@ -413,6 +419,12 @@ impl Rulebook {
         let places = [self.workspace_models.get(id), self.workspace_models.get(platform)];
         let models = own.cloned().unwrap_or_default();
         places.into_iter().flatten().fold(models, ModelRules::or)
+    }
+
+    /// Whether any keeper is told of weeks.
+    pub fn has_weekly_note(&self) -> bool {
+        let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
+        self.has_keeper() && rules.any(|rules| rules.weekly_note.is_some())
     }
 
     /// Whether anybody is asked anywhere.

@@ -8,6 +8,7 @@ pub mod figures;
 pub mod order_journal;
 pub mod expiry;
 pub mod refusal_reason;
+pub mod weekly_notes;
 pub mod database;
 pub mod sqlite;
 pub mod postgres;
@@ -56,6 +57,7 @@ use crate::store::figures::{
 };
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::refusal_reason::RefusalReason;
+use crate::store::weekly_notes::WeeklyNotes;
 
 /// Replaces the author of a forgotten user's messages, and a forgotten user in the journals.
 pub const FORGOTTEN_USER_ID: &str = "forgotten";
@@ -499,7 +501,7 @@ pub trait Archive: Send + Sync {
 /// Where a platform's adapter keeps what it has to know at its next start: how far it has read, and who it is. It has no
 /// part in the message flow; a cursor that has to move with a message travels in [`InboxEntry::cursor`].
 #[async_trait]
-pub trait Cursors: Send + Sync {
+pub trait Cursors: WeeklyNotes {
     async fn cursors(&self, workspace: &WorkspaceId) -> Result<Vec<Cursor>, StoreError>;
 
     /// Puts a cursor where it is now. Durable when this returns; wakes no task.

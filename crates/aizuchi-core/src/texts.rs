@@ -71,6 +71,7 @@ pub mod slack;
 pub mod discord;
 pub mod keeper;
 pub mod consents;
+pub mod weekly_note;
 pub mod fakes;
 
 /// A user's name in a sentence. `{name}` is the name alone, `{name:#}` the name with さん, which Japanese texts need: a

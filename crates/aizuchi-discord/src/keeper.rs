@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tracing::info;
@@ -15,9 +16,9 @@ use crate::command::truncated;
 use crate::from_discord::message::QUESTION_PREFIX;
 use crate::identity::guild_workspace;
 use crate::json::{id_str, non_empty_str};
-use crate::post::{nonce, post_error};
+use crate::post::{discord_channel, history_error, nonce, post_error};
 use crate::text::write::{MentionLookup, to_discord_markdown};
-use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
@@ -32,6 +33,8 @@ const SECONDARY: u8 = 2;
 const PARAGRAPH: u8 = 2;
 /// The most that Discord lets a field hold.
 pub(super) const MAX_FORM_LENGTH: usize = 4_000;
+/// How many of the newest messages of a direct message are looked through for one.
+const MAX_LOOKED_THROUGH: usize = 100;
 /// In the `custom_id` of a form, behind [`QUESTION_PREFIX`].
 const FORM: &str = "words";
 /// The `custom_id` of its field.
@@ -51,10 +54,7 @@ impl KeeperChat for DiscordPlatform {
         keeper: &UserId,
         question: &Question,
     ) -> Result<QuestionPlace, PlatformError> {
-        let recipient = json!({ "recipient_id": keeper });
-        let opening = ApiRequest::post("/users/@me/channels", recipient);
-        let opened = self.call(&opening).await.map_err(post_error)?;
-        let channel = self.answered_id(&opening, &opened["id"])?;
+        let channel = self.open_direct(keeper).await?;
         let key = format!("{}-proposal-{}", question.workspace, question.subject.key());
         let mut body = message(&question_text(question), &question_buttons(question));
         body["nonce"] = json!(nonce(&key));
@@ -67,9 +67,7 @@ impl KeeperChat for DiscordPlatform {
     }
 
     async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError> {
-        // A button that does nothing: by it the message is still known as a question, of which nothing is kept.
-        let settled = json!({ "type": BUTTON, "style": SECONDARY, "label": "✓", "disabled": true,
-            "custom_id": format!("{QUESTION_PREFIX}settled") });
+        let settled = idle_button(&format!("{QUESTION_PREFIX}settled"));
         let text = to_discord_markdown(text, &MentionLookup::empty());
         let body = message(&text, &[settled]);
         let path = format!("/channels/{}/messages/{}", place.channel, place.message);
@@ -77,9 +75,54 @@ impl KeeperChat for DiscordPlatform {
         self.call(&call).await.map_err(post_error)?;
         Ok(())
     }
+
+    async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
+        let channel = self.open_direct(keeper).await?;
+        let text = truncated(to_discord_markdown(text, &MentionLookup::empty()));
+        let mut body = message(&text, &[idle_button(&note_id(key))]);
+        body["nonce"] = json!(nonce(key));
+        body["enforce_nonce"] = json!(true);
+        let call = ApiRequest::post(format!("/channels/{channel}/messages"), body);
+        self.call(&call).await.map_err(post_error)?;
+        Ok(())
+    }
+
+    async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError> {
+        let channel = self.open_direct(keeper).await?;
+        let path = format!("/channels/{channel}/messages?limit={MAX_LOOKED_THROUGH}");
+        let call = ApiRequest::get(path);
+        let found = self.call(&call).await.map_err(history_error)?;
+        let Some(messages) = found.as_array() else {
+            self.record_malformed_response(&call);
+            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+        };
+        let own = self.identity.user.to_string();
+        let is_own = |message: &&Value| message["author"]["id"] == own.as_str();
+        let id = note_id(key);
+        let has_id =
+            |message: &Value| message["components"][0]["components"][0]["custom_id"] == id.as_str();
+        Ok(messages.iter().filter(is_own).any(has_id))
+    }
+
+    fn tell_settles_after(&self) -> SignedDuration {
+        self.settings.settle_time
+    }
+
+    async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
+        let (_, guild) = conversation.workspace.as_str().split_once(':')?;
+        let channel = discord_channel(conversation, conversation.thread.as_ref());
+        Some(format!("https://discord.com/channels/{guild}/{channel}/{message}"))
+    }
 }
 
 impl DiscordPlatform {
+    /// The channel of the bot's direct message with a user.
+    async fn open_direct(&self, user: &UserId) -> Result<String, PlatformError> {
+        let opening = ApiRequest::post("/users/@me/channels", json!({ "recipient_id": user }));
+        let opened = self.call(&opening).await.map_err(post_error)?;
+        self.answered_id(&opening, &opened["id"])
+    }
+
     fn answered_id(&self, call: &ApiRequest, id: &Value) -> Result<String, PlatformError> {
         id_str(id).map(str::to_owned).ok_or_else(|| {
             self.record_malformed_response(call);
@@ -138,6 +181,17 @@ impl DiscordPlatform {
             info!(platform = "discord", %error, "could not answer a click");
         }
     }
+}
+
+/// A button that does nothing: by it a message is known as one of which nothing is kept.
+fn idle_button(custom_id: &str) -> Value {
+    json!({ "type": BUTTON, "style": SECONDARY, "label": "✓", "disabled": true,
+        "custom_id": custom_id })
+}
+
+/// The `custom_id` of the button below a note with this key.
+fn note_id(key: &str) -> String {
+    format!("{QUESTION_PREFIX}note/{}", nonce(key))
 }
 
 /// A message that only its reader sees.

@@ -115,13 +115,16 @@ impl DiscordPlatform {
         identity: DiscordIdentity,
         deps: PlatformDeps,
     ) -> anyhow::Result<Self> {
-        let PlatformDeps { persona, inbox, archive, cursors, answers } = deps;
+        let PlatformDeps { persona, inbox, archive, cursors, answers, currency } = deps;
+        let zone = answers.zone.clone();
         let slash_commands = SlashCommands { inbox: inbox.clone(), answers };
         let keepers = Keepers {
             inbox: inbox.clone(),
             archive: archive.clone(),
             cursors: cursors.clone(),
             language: persona.language,
+            zone,
+            currency,
             lengths: KeeperLengths { form: MAX_FORM_LENGTH, post: MAX_MESSAGE_LENGTH },
         };
         let clock = inbox.clock.clone();

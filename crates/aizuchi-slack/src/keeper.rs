@@ -1,6 +1,7 @@
 //! Asks keepers in their direct message with the bot, with buttons below, and takes what they click and write.
 
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tracing::info;
 
@@ -9,7 +10,8 @@ use crate::from_slack::{QUESTION_BLOCK, non_empty_str, parse_id};
 use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post::post_error;
-use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use crate::post_lookup::read_error;
+use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
@@ -24,6 +26,8 @@ const ANSWER_BLOCK: &str = "aizuchi_answer";
 const EDIT_FORM: &str = "aizuchi_words";
 const WORDS_BLOCK: &str = "words";
 const WORDS_FIELD: &str = "text";
+/// How many of the newest messages of a direct message are looked through for one.
+const MAX_LOOKED_THROUGH: usize = 100;
 /// The most that Slack lets a field hold.
 pub(super) const MAX_FORM_LENGTH: usize = 3_000;
 
@@ -38,9 +42,7 @@ impl KeeperChat for SlackPlatform {
         keeper: &UserId,
         question: &Question,
     ) -> Result<QuestionPlace, PlatformError> {
-        let opened = self.call("conversations.open", &[("users", keeper.to_string())]).await;
-        let opened = opened.map_err(post_error)?;
-        let channel = self.answered_id("conversations.open", &opened["channel"]["id"])?;
+        let channel = self.open_direct(keeper).await?;
         let text = format!("{}\n{}", question.heading, question.draft);
         let arguments = message(&channel, &text, &question_blocks(question));
         let posted = self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
@@ -56,9 +58,47 @@ impl KeeperChat for SlackPlatform {
         self.call("chat.update", &arguments).await.map_err(post_error)?;
         Ok(())
     }
+
+    async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
+        let channel = self.open_direct(keeper).await?;
+        let arguments = message(&channel, text, &keyed_blocks(key, text));
+        self.call("chat.postMessage", &arguments).await.map_err(post_error)?;
+        Ok(())
+    }
+
+    async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError> {
+        let channel = self.open_direct(keeper).await?;
+        let arguments = [("channel", channel), ("limit", MAX_LOOKED_THROUGH.to_string())];
+        let page = self.call("conversations.history", &arguments).await.map_err(read_error)?;
+        let Some(messages) = page["messages"].as_array() else {
+            self.incidents.record_malformed(MalformedInput::Response, "conversations.history");
+            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+        };
+        let is_own = |message: &&Value| message["user"] == self.identity.user.as_str();
+        Ok(messages.iter().filter(is_own).any(|message| has_key(message, key)))
+    }
+
+    fn tell_settles_after(&self) -> SignedDuration {
+        self.settings.settle_time
+    }
+
+    async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
+        let channel = conversation.channel.to_string();
+        let arguments = [("channel", channel), ("message_ts", message.to_string())];
+        let answer = self.call("chat.getPermalink", &arguments).await.ok()?;
+        let link = non_empty_str(&answer["permalink"])?;
+        link.starts_with("https://").then(|| link.to_owned())
+    }
 }
 
 impl SlackPlatform {
+    /// The channel of the bot's direct message with a user.
+    async fn open_direct(&self, user: &UserId) -> Result<String, PlatformError> {
+        let opened = self.call("conversations.open", &[("users", user.to_string())]).await;
+        let opened = opened.map_err(post_error)?;
+        self.answered_id("conversations.open", &opened["channel"]["id"])
+    }
+
     fn answered_id(&self, method: &str, id: &Value) -> Result<String, PlatformError> {
         parse_id(id).map(str::to_owned).ok_or_else(|| {
             self.incidents.record_malformed(MalformedInput::Response, method);
@@ -196,6 +236,19 @@ fn marked_blocks(mut blocks: Vec<Value>) -> Value {
     Value::Array(blocks)
 }
 
+/// The blocks of a text, the last of which bears a key.
+fn keyed_blocks(key: &str, text: &str) -> Value {
+    let mut blocks = to_sections(text);
+    blocks.push(json!({ "type": "divider", "block_id": key }));
+    marked_blocks(blocks)
+}
+
+/// Whether a message's blocks bear a key.
+fn has_key(message: &Value, key: &str) -> bool {
+    let blocks = message["blocks"].as_array();
+    blocks.is_some_and(|blocks| blocks.iter().any(|block| block["block_id"] == key))
+}
+
 /// The text is from a model, so no mention in it is live.
 fn to_sections(text: &str) -> Vec<Value> {
     match to_blocks(&to_mrkdwn(text, &|_| None)) {
@@ -264,6 +317,18 @@ mod tests {
         assert_eq!(blocks[2]["text"]["text"], format!("```\n{shown}\n```"));
         let answer = blocks.as_array().unwrap().last().unwrap();
         assert_eq!(answer["elements"][4]["value"], "call-8");
+    }
+
+    #[test]
+    fn a_note_is_found_again_and_no_message_of_a_conversation() {
+        let blocks = keyed_blocks("aizuchi-week-T1-C1-202648", "**The week in #tea**");
+        let message = json!({ "type": "message", "channel": "D1", "channel_type": "im",
+            "ts": "1700000000.000100", "bot_id": "B1", "user": "U0", "text": "The week",
+            "blocks": blocks });
+        assert!(has_key(&message, "aizuchi-week-T1-C1-202648"));
+        assert!(!has_key(&message, "aizuchi-week-T1-C1-202647") && !has_key(&json!({}), "a"));
+        let event = json!({ "type": "event_callback", "event": message });
+        assert_eq!(parse_event(&event), SlackEvent::Ignored);
     }
 
     #[test]

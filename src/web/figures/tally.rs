@@ -199,7 +199,7 @@ pub fn percent(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aizuchi_core::chat::UserId;
+    use aizuchi_core::chat::{MessageId, UserId};
     use aizuchi_core::decision::Price;
     use aizuchi_core::store::figures::Day;
     use jiff::Timestamp;
@@ -258,6 +258,7 @@ mod tests {
         let question = |second: i64, author: &str, text: &str, is_taken_up| OpenQuestion {
             day: Day(1),
             channel: ChannelId::new("garden"),
+            message: MessageId::new(second.to_string()),
             at: Timestamp::from_second(second).unwrap(),
             author: UserId::new(author),
             text: text.into(),

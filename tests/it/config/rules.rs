@@ -152,6 +152,7 @@ fn the_rulebook_has_every_setting() {
         },
         language: Some(LanguageRule::AsWritten),
         keeper: Some(UserId::new("U7")),
+        weekly_note: None,
         persona: Some(PersonaRule::Addition("Speak of plants.".into())),
         tools: ToolRule::Only(vec!["search_messages".to_owned()]),
         memory: MemoryRule::Off,

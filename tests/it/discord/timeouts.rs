@@ -70,6 +70,7 @@ impl AdapterHarness {
             inbox: inbox.clone(),
             archive,
             cursors: store.cursors.clone(),
+            currency: "USD".into(),
         };
         let identity = fetch_identity(&settings).await.unwrap();
         let discord = Arc::new(DiscordPlatform::new(settings, identity, deps).await.unwrap());

@@ -81,6 +81,7 @@ async fn connect(
         inbox: inbox.clone(),
         archive,
         cursors: database.cursors.clone(),
+        currency: "USD".into(),
     };
     // The short timeouts are for what is tested: a busy machine may take longer to get there.
     let patient = SlackSettings { timeouts: SlackTimeouts::default(), ..settings.clone() };

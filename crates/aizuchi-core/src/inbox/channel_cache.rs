@@ -14,7 +14,11 @@ use crate::chat::{
 use crate::context::readings::Readings;
 use crate::current::Current;
 use crate::inbox::conversation_cache::ConversationCache;
-use crate::rules::{ChannelRules, FacilitationRules, MemoryRule, Mode, Rulebook, TimingRules};
+use crate::persona::Language;
+use crate::rules::weekly_time::WeeklyTime;
+use crate::rules::{
+    ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, Rulebook, TimingRules,
+};
 use crate::store::{Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
 
@@ -243,6 +247,19 @@ impl ChannelCache {
                 state.name(&key),
                 state.visibility(&key),
             ))
+        })
+    }
+
+    /// When a channel's keeper is told of the week, if at all.
+    pub fn weekly_note(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<WeeklyTime> {
+        self.with_rules(workspace, channel, |rules| rules.weekly_note)
+    }
+
+    /// The language that is set for a channel, if one is.
+    pub fn set_language(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<Language> {
+        self.with_rules(workspace, channel, |rules| match rules.language {
+            Some(LanguageRule::Fixed(language)) => Some(language),
+            Some(LanguageRule::AsWritten) | None => None,
         })
     }
 

@@ -1,9 +1,11 @@
 //! Asks whoever looks after a channel, in a private chat with buttons, whether to say what the persona would say there
 //! unasked, and whether a tool that may write is to be called. When somebody has decided, or the moment has passed, the
-//! question is replaced by what became of it.
+//! question is replaced by what became of it. Keepers who want that are told of each week, too.
 
 pub mod edit;
 mod matter;
+pub mod week;
+pub mod weekly_note;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,11 +13,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tracing::warn;
 
-use crate::chat::{ChannelId, Cursor, MessageId, UserId, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Cursor, MessageId, UserId, WorkspaceId};
 use crate::decision::consent::{ConsentChoice, ConsentId, ConsentStep};
 use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId};
 use crate::inbox::Inbox;
@@ -24,6 +27,7 @@ use crate::persona::Language;
 use crate::platform::PlatformError;
 use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::matter::{Matter, MatterKind};
+use crate::platform::keeper::weekly_note::ToldWeeks;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::{Archive, ConsentQuery, Cursors, Order, ProposalQuery, StoreError};
 use crate::texts;
@@ -42,6 +46,18 @@ pub trait KeeperChat: Send + Sync {
 
     /// Replaces a question, and its buttons, by a text. Doing it again changes nothing.
     async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError>;
+
+    /// Tells a keeper something, in Markdown. The key travels with the message, of which nothing is kept.
+    async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError>;
+
+    /// Whether a message with this key stands in the keeper's private chat.
+    async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError>;
+
+    /// How long after it was sent a message cannot appear any more.
+    fn tell_settles_after(&self) -> SignedDuration;
+
+    /// Where a message is read on the platform, if that can be found out.
+    async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String>;
 }
 
 /// What a keeper is asked.
@@ -178,6 +194,10 @@ pub struct Keepers {
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
     pub language: Language,
+    /// The users' time zone.
+    pub zone: TimeZone,
+    /// The currency of all prices.
+    pub currency: Arc<str>,
     pub lengths: KeeperLengths,
 }
 
@@ -219,9 +239,12 @@ struct AskedQuestion {
     told: String,
 }
 
-/// What has been asked in each workspace, as far as it was looked up.
+/// What has been asked in each workspace, and of which weeks keepers were told, as far as it was looked up.
 #[derive(Debug, Default)]
-pub struct QuestionRecords(HashMap<(WorkspaceId, MatterKind), QuestionRecord>);
+pub struct QuestionRecords {
+    questions: HashMap<(WorkspaceId, MatterKind), QuestionRecord>,
+    weeks: ToldWeeks,
+}
 
 impl Keepers {
     /// Asks about new proposals and settles the others. Ends with the store.
@@ -232,7 +255,7 @@ impl Keepers {
         loop {
             revisions.mark_unchanged();
             let is_done = self.look(chat, &mut records).await;
-            let has_questions = records.0.values().any(|record| !record.asked.is_empty());
+            let has_questions = records.questions.values().any(|record| !record.asked.is_empty());
             if is_done && !has_questions && !self.has_keepers() {
                 if revisions.changed().await.is_err() {
                     return;
@@ -260,6 +283,10 @@ impl Keepers {
                     is_done = false;
                 }
             }
+        }
+        if let Err(error) = self.tell_of_weeks(chat, &mut records.weeks).await {
+            warn!(%error, "the keepers could not be told of the week; trying again");
+            is_done = false;
         }
         is_done
     }
@@ -397,7 +424,7 @@ impl Keepers {
         records: &mut QuestionRecords,
     ) -> Result<(), StoreError> {
         let place = (workspace, kind);
-        let record = match records.0.entry((workspace.clone(), kind)) {
+        let record = match records.questions.entry((workspace.clone(), kind)) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(self.stored_record(place).await?),
         };

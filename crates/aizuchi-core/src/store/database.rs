@@ -38,6 +38,7 @@ mod dead_letters;
 mod marks;
 mod standing_orders;
 mod order_drafts;
+mod weekly_notes;
 pub mod orders;
 pub mod forget;
 mod context;
@@ -76,6 +77,7 @@ use crate::store::database::redaction::RedactionProgress;
 use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership, WriteHealth};
 use crate::store::expiry::{Expiry, ExpiryProgress};
+use crate::store::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
 use crate::store::{
     CompletionReceipt, Cursors, HearReceipt, InboxEntry, LostSpan, Order, OrdersInForce, Store,
     StoreError,
@@ -355,6 +357,21 @@ impl Cursors for DatabaseStore {
 
     async fn put_cursor(&self, cursor: Cursor) -> Result<(), StoreError> {
         self.write(|reply| WriteRequest::PutCursor { cursor, reply }).await
+    }
+}
+
+#[async_trait]
+impl WeeklyNotes for DatabaseStore {
+    async fn weekly_note(&self, key: &NoteKey) -> Result<Option<StoredNote>, StoreError> {
+        weekly_notes::read(&self.readers, key).await
+    }
+
+    async fn change_weekly_note(
+        &self,
+        key: NoteKey,
+        change: NoteChange,
+    ) -> Result<bool, StoreError> {
+        self.write(|reply| WriteRequest::ChangeWeeklyNote { key, change, reply }).await
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::chat::{ChannelId, MessageId, UserId, WorkspaceId};
 use crate::decision::welcome::{self, Aftermath, RatedChoice};
 use crate::decision::{DecisionId, DecisionResult, Price, Usage};
 
@@ -134,6 +134,7 @@ pub struct ReactionCount {
 pub struct OpenQuestion {
     pub day: Day,
     pub channel: ChannelId,
+    pub message: MessageId,
     pub at: Timestamp,
     pub author: UserId,
     pub text: Arc<str>,

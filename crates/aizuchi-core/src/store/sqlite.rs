@@ -65,6 +65,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (44, "standing orders", include_str!("../../migrations/sqlite/0044_standing_orders.sql")),
     (46, "consents", include_str!("../../migrations/sqlite/0046_consents.sql")),
     (47, "order drafts", include_str!("../../migrations/sqlite/0047_order_drafts.sql")),
+    (48, "weekly notes", include_str!("../../migrations/sqlite/0048_weekly_notes.sql")),
     (49, "companions", include_str!("../../migrations/sqlite/0049_companions.sql")),
 ];
 

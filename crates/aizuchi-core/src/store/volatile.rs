@@ -17,6 +17,7 @@ mod consents;
 mod order_journal;
 mod standing_orders;
 mod order_drafts;
+mod weekly_notes;
 mod steps;
 mod hear;
 mod recall;
@@ -61,6 +62,7 @@ use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::volatile::consents::ConsentRecord;
 use crate::store::volatile::proposals::ProposalRecord;
+use crate::store::weekly_notes::{NoteKey, StoredNote};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
     OrdersInForce, PrivateReads, Store, StoreError,
@@ -238,6 +240,7 @@ impl Store for VolatileStore {
         state.drop_old_orders(now);
         state.drop_old_private_reads(now);
         state.drop_old_standing_orders(now);
+        state.drop_old_weekly_notes(now);
         Ok(())
     }
 
@@ -430,6 +433,8 @@ struct VolatileState {
     consents: BTreeMap<ConsentId, ConsentRecord>,
     /// What decisions were marked as.
     marks: BTreeMap<DecisionId, DecisionMark>,
+    /// Of which weeks keepers were told.
+    weekly_notes: HashMap<NoteKey, StoredNote>,
 }
 
 #[derive(Default)]

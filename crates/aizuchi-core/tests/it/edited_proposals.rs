@@ -11,6 +11,7 @@ use aizuchi_core::platform::keeper::{Click, ClickAnswer, KeeperButton, KeeperLen
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::{Order, ProposalQuery};
+use jiff::tz::TimeZone;
 
 use aizuchi_harness::harness::{
     Harness, HarnessOptions, JOIN, TestStore, at, on_every_store, workspace,
@@ -35,6 +36,8 @@ impl Story {
             archive: harness.store.archive.clone(),
             cursors: harness.store.cursors.clone(),
             language,
+            zone: TimeZone::UTC,
+            currency: "USD".into(),
             lengths: KeeperLengths { form: 40, post: 20 },
         };
         harness.says("alice", "when do I cut the roses?").await;

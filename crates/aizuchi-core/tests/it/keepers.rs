@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use aizuchi_core::chat::{ChannelId, MessageId, UserId, WorkspaceId};
+use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::memory::asker;
 use aizuchi_core::persona::Language;
@@ -15,6 +15,8 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::{Order, ProposalQuery};
 use async_trait::async_trait;
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 
 use aizuchi_harness::harness::{
     Harness, HarnessOptions, JOIN, TestStore, at, on_every_store, workspace,
@@ -50,6 +52,22 @@ impl KeeperChat for TestChat {
         text.clone_into(&mut self.texts.lock().unwrap()[index]);
         Ok(())
     }
+
+    async fn tell(&self, _keeper: &UserId, _key: &str, _text: &str) -> Result<(), PlatformError> {
+        panic!("no keeper wants to be told of the week")
+    }
+
+    async fn is_told(&self, _keeper: &UserId, _key: &str) -> Result<bool, PlatformError> {
+        Ok(false)
+    }
+
+    fn tell_settles_after(&self) -> SignedDuration {
+        SignedDuration::ZERO
+    }
+
+    async fn link(&self, _conversation: &ConversationId, _message: &MessageId) -> Option<String> {
+        None
+    }
 }
 
 impl TestChat {
@@ -70,6 +88,8 @@ async fn kept(store: TestStore) -> (Harness, Keepers) {
         archive: harness.store.archive.clone(),
         cursors: harness.store.cursors.clone(),
         language: Language::En,
+        zone: TimeZone::UTC,
+        currency: "USD".into(),
         lengths: KeeperLengths { form: 3_000, post: 3_000 },
     };
     (harness, keepers)

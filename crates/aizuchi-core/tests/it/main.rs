@@ -44,6 +44,7 @@ mod promises;
 mod proposals;
 mod keepers;
 mod edited_proposals;
+mod weekly_notes;
 mod prompts;
 mod reactions;
 mod recall;

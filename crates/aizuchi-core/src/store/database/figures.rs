@@ -92,6 +92,7 @@ pub async fn open_questions(
         Ok(OpenQuestion {
             day: day(row)?,
             channel: channel(row)?,
+            message: MessageId::new(rows::column::<String>(row, "id")?),
             at: rows::to_timestamp(rows::column(row, "at_ms")?)?,
             author: UserId::new(rows::column::<String>(row, "author")?),
             text: rows::column::<String>(row, "text")?.into(),

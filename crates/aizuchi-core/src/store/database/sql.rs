@@ -271,6 +271,16 @@ statements! {
     LOOK_FOR_POSTS = "
         UPDATE outbox SET state = 'sending', dispatched_ms = coalesce(dispatched_ms, c.copied_ms)
         FROM counters AS c WHERE outbox.state = 'draft'";
+    WEEKLY_NOTE = "
+        SELECT state, begun_ms FROM weekly_notes WHERE workspace = ?1 AND channel = ?2 AND week = ?3";
+    /// ?6 is when the row was last begun, for whoever begins it again.
+    BEGIN_WEEKLY_NOTE = "
+        INSERT INTO weekly_notes (workspace, channel, week, state, begun_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (workspace, channel, week) DO UPDATE SET begun_ms = excluded.begun_ms
+        WHERE weekly_notes.state = 'sending' AND weekly_notes.begun_ms = CAST(?6 AS BIGINT)";
+    END_WEEKLY_NOTE = "
+        UPDATE weekly_notes SET state = ?4 WHERE workspace = ?1 AND channel = ?2 AND week = ?3";
+    DROP_WEEKLY_NOTES = "DELETE FROM weekly_notes WHERE begun_ms < ?1";
     /// Changes a byte: SQLite writes nothing where nothing changes.
     PROBE = "UPDATE counters SET probes = probes + 1";
 

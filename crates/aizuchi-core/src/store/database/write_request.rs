@@ -15,6 +15,7 @@ use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
 use crate::store::expiry::{Expiry, ExpiryProgress};
+use crate::store::weekly_notes::{NoteChange, NoteKey};
 use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
 
 /// A write, and where its result goes. Each kind has a result of its own.
@@ -109,6 +110,11 @@ pub enum WriteRequest {
         cursor: Cursor,
         reply: Reply<()>,
     },
+    ChangeWeeklyNote {
+        key: NoteKey,
+        change: NoteChange,
+        reply: Reply<bool>,
+    },
     /// Checks that the database is writable.
     Probe {
         reply: Reply<()>,
@@ -152,7 +158,9 @@ impl WriteRequest {
             WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
             WriteRequest::Expire { reply, .. } => reply.send(committed),
             WriteRequest::Redact { reply, .. } => reply.send(committed),
-            WriteRequest::MergeIndex { reply, .. } | WriteRequest::TruncateLog { reply } => {
+            WriteRequest::MergeIndex { reply, .. }
+            | WriteRequest::ChangeWeeklyNote { reply, .. }
+            | WriteRequest::TruncateLog { reply } => {
                 reply.send(committed);
             }
             WriteRequest::CompleteMemoryJob { reply, .. }
@@ -193,6 +201,7 @@ impl WriteRequest {
             | WriteRequest::Redact { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
+            | WriteRequest::ChangeWeeklyNote { .. }
             | WriteRequest::MergeIndex { .. }
             | WriteRequest::TruncateLog { .. }
             | WriteRequest::Rewrite { .. }
@@ -222,6 +231,7 @@ impl WriteRequest {
             | WriteRequest::Expire { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
+            | WriteRequest::ChangeWeeklyNote { .. }
             | WriteRequest::Probe { .. } => false,
         }
     }
@@ -258,6 +268,7 @@ impl WriteRequest {
             | WriteRequest::Expire { .. }
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
+            | WriteRequest::ChangeWeeklyNote { .. }
             | WriteRequest::Probe { .. } => None,
         }
     }
@@ -284,6 +295,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         | WriteRequest::Redact { .. }
         | WriteRequest::Expire { .. }
         | WriteRequest::Order { .. }
+        | WriteRequest::ChangeWeeklyNote { .. }
         | WriteRequest::Probe { .. } => None,
     });
     let newest: BTreeMap<_, _> =

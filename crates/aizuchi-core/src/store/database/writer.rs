@@ -21,7 +21,7 @@ use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
     Counters, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
-    reservations, sql, standing_orders, steps,
+    reservations, sql, standing_orders, steps, weekly_notes,
 };
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
@@ -421,6 +421,7 @@ async fn apply_one(
             order_journal::drop_old(connection, *now).await?;
             orders::drop_old_private_reads(connection, *now).await?;
             standing_orders::drop_old(connection, *now).await?;
+            weekly_notes::drop_old(connection, *now).await?;
             reply.set(());
         }
         WriteRequest::BeginForgetting { order, now, reply } => {
@@ -446,6 +447,9 @@ async fn apply_one(
         WriteRequest::Order { order, now, reply } => {
             orders::apply(connection, counters, order, *now).await?;
             reply.set(());
+        }
+        WriteRequest::ChangeWeeklyNote { key, change, reply } => {
+            reply.set(weekly_notes::change(connection, key, change).await?);
         }
         // The newest of each stream is written with those of the batch's messages.
         WriteRequest::PutCursor { reply, .. } => reply.set(()),

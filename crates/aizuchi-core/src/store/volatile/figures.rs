@@ -137,6 +137,7 @@ impl VolatileState {
                     let question = OpenQuestion {
                         day: period.day_of(message.at),
                         channel: id.channel.clone(),
+                        message: message.id.clone(),
                         at: message.at,
                         author: message.author.id.clone(),
                         text: message.text.clone(),

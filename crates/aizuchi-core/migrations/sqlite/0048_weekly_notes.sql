@@ -1,0 +1,12 @@
+-- What a week's note told of a channel, once: who begins the row sends it. Nothing of it is kept but that.
+-- week: the ISO year and week in which it was due, as 202648. state: sending, sent, nothing, refused.
+CREATE TABLE weekly_notes (
+    workspace TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    week INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    begun_ms INTEGER NOT NULL,
+    PRIMARY KEY (workspace, channel, week)
+) WITHOUT ROWID;
+-- The proposal of a decision, for its page.
+CREATE INDEX proposals_by_decision ON proposals (decision);

@@ -1,0 +1,248 @@
+//! Tells the keeper of each channel of the week that is over, once. The channel's row for the week is begun before
+//! anything is sent; a row that was left behind is sent again only if its message is not in the private chat. The text is
+//! made anew each time, and not kept, so nothing has to be erased from it.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use tracing::{info, warn};
+
+use crate::chat::{Channel, ConversationId, UserId, Visibility, WorkspaceId};
+use crate::platform::PlatformError;
+use crate::platform::keeper::week::{ChannelWeek, Moment, Note, ShownMoment, WeekRows, listed};
+use crate::platform::keeper::{CHECK_INTERVAL, KeeperChat, Keepers};
+use crate::rules::weekly_time::Week;
+use crate::store::figures::{ANSWER_WINDOW, CallSum, ChoiceAftermath, OpenQuestion, Period};
+use crate::store::weekly_notes::{NoteChange, NoteKey, NoteState, StoredNote};
+use crate::store::{DecisionQuery, StoreError, StoredMessage};
+
+/// The weeks of which keepers need not be told any more, as far as it was looked up.
+#[derive(Debug, Default)]
+pub(super) struct ToldWeeks {
+    told: HashSet<NoteKey>,
+    /// When it is looked whether a week is over.
+    next_look: Option<Timestamp>,
+}
+
+/// The rows of a workspace in a week that several channels share.
+struct SharedRows {
+    aftermaths: Vec<ChoiceAftermath>,
+    questions: Vec<OpenQuestion>,
+    calls: Vec<CallSum>,
+}
+
+/// A week of a channel, and who is told of it.
+struct DueNote<'n> {
+    key: NoteKey,
+    channel: &'n Channel,
+    keeper: UserId,
+    week: Week,
+}
+
+impl Keepers {
+    /// Tells keepers of the weeks that are over.
+    pub(super) async fn tell_of_weeks(
+        &self,
+        chat: &dyn KeeperChat,
+        weeks: &mut ToldWeeks,
+    ) -> Result<(), StoreError> {
+        let now = self.inbox.clock.now();
+        let is_early = weeks.next_look.is_some_and(|next| now < next);
+        if is_early || !self.inbox.channel_cache.rulebook().has_weekly_note() {
+            return Ok(());
+        }
+        for workspace in chat.workspaces() {
+            self.tell_of_weeks_in(chat, &workspace, weeks).await?;
+        }
+        weeks.next_look = Some(now + CHECK_INTERVAL);
+        Ok(())
+    }
+
+    async fn tell_of_weeks_in(
+        &self,
+        chat: &dyn KeeperChat,
+        workspace: &WorkspaceId,
+        weeks: &mut ToldWeeks,
+    ) -> Result<(), StoreError> {
+        let now = self.inbox.clock.now();
+        let channels = self.archive.channels(workspace).await?;
+        let due = channels.iter().filter_map(|channel| self.due_note(channel, now));
+        let mut shared: HashMap<Timestamp, SharedRows> = HashMap::new();
+        for note in due.filter(|note| !weeks.told.contains(&note.key)).collect::<Vec<_>>() {
+            let stored = self.cursors.weekly_note(&note.key).await?;
+            let before = match stored {
+                // It may be under way.
+                Some(StoredNote { state: NoteState::Sending, begun })
+                    if now < begun + chat.tell_settles_after() =>
+                {
+                    continue;
+                }
+                Some(StoredNote { state: NoteState::Sending, begun }) => Some(begun),
+                Some(_) => {
+                    weeks.told.insert(note.key);
+                    continue;
+                }
+                None => None,
+            };
+            let period = self.period(workspace, &note.week);
+            if !shared.contains_key(&note.week.until) {
+                shared.insert(note.week.until, self.shared_rows(&period).await?);
+            }
+            let Some(rows) = shared.get(&note.week.until) else { continue };
+            let text = self.week_text(chat, &note, &period, rows).await?;
+            let begin = NoteChange::Begin { now, before };
+            if !self.cursors.change_weekly_note(note.key.clone(), begin).await? {
+                continue;
+            }
+            let state = match text {
+                Some(text) => self.send_note(chat, &note, &text).await,
+                None => NoteState::Nothing,
+            };
+            if state == NoteState::Sending {
+                continue;
+            }
+            self.cursors.change_weekly_note(note.key.clone(), NoteChange::End(state)).await?;
+            weeks.told.insert(note.key);
+        }
+        Ok(())
+    }
+
+    /// The last week of a channel, if somebody is to be told of it. What is said between two is nobody else's.
+    fn due_note<'n>(&self, channel: &'n Channel, now: Timestamp) -> Option<DueNote<'n>> {
+        let (workspace, id) = (&channel.workspace, &channel.id);
+        let rules = &self.inbox.channel_cache;
+        if rules.visibility(workspace, id) == Visibility::Direct {
+            return None;
+        }
+        let week = rules.weekly_note(workspace, id)?.last_week(now, &self.zone)?;
+        let keeper = rules.keeper(workspace, id)?;
+        let key = NoteKey { workspace: workspace.clone(), channel: id.clone(), week: week.number };
+        Some(DueNote { key, channel, keeper, week })
+    }
+
+    /// A question of the last hour may still be answered, so it belongs to the next week.
+    fn period(&self, workspace: &WorkspaceId, week: &Week) -> Period {
+        let offset = self.zone.to_offset(week.until);
+        Period {
+            workspace: workspace.clone(),
+            since: week.since - ANSWER_WINDOW,
+            until: week.until - ANSWER_WINDOW,
+            offset: jiff::SignedDuration::from_secs(i64::from(offset.seconds())),
+        }
+    }
+
+    async fn shared_rows(&self, period: &Period) -> Result<SharedRows, StoreError> {
+        Ok(SharedRows {
+            aftermaths: self.archive.aftermaths(period).await?,
+            questions: self.archive.open_questions(period).await?,
+            calls: self.archive.calls_by_day(period).await?,
+        })
+    }
+
+    /// What is told. `None`: nothing happened that is worth it.
+    async fn week_text(
+        &self,
+        chat: &dyn KeeperChat,
+        note: &DueNote<'_>,
+        period: &Period,
+        rows: &SharedRows,
+    ) -> Result<Option<String>, StoreError> {
+        let (workspace, channel) = (&note.key.workspace, &note.key.channel);
+        let query = DecisionQuery::Since {
+            workspace: workspace.clone(),
+            channel: channel.clone(),
+            since: period.since,
+        };
+        let mut decisions = self.archive.decisions(query).await?;
+        decisions.retain(|decision| period.has(decision.opened));
+        let of_channel = |choice: &&ChoiceAftermath| choice.channel == *channel;
+        let aftermaths: Vec<_> = rows.aftermaths.iter().filter(of_channel).cloned().collect();
+        let rows = WeekRows {
+            decisions: &decisions,
+            aftermaths: &aftermaths,
+            questions: &rows.questions,
+            calls: &rows.calls,
+        };
+        let counted = ChannelWeek::collect(channel, &rows);
+        if counted.is_empty() {
+            return Ok(None);
+        }
+        let rules = &self.inbox.channel_cache;
+        let language = rules.set_language(workspace, channel).unwrap_or(self.language);
+        let place = self.place_name(workspace, channel);
+        let note = Note {
+            language,
+            zone: &self.zone,
+            currency: &self.currency,
+            place: &place,
+            week: note.week,
+            taken_up: self.shown(chat, note, &counted.taken_up).await?,
+            answered: self.shown(chat, note, &counted.answered).await?,
+            unanswered: self.shown(chat, note, &counted.unanswered).await?,
+            counted: &counted,
+        };
+        Ok(Some(note.render(self.lengths.post)))
+    }
+
+    /// The moments that are listed, with their links and what may be quoted of them.
+    async fn shown(
+        &self,
+        chat: &dyn KeeperChat,
+        note: &DueNote<'_>,
+        moments: &[Moment],
+    ) -> Result<Vec<ShownMoment>, StoreError> {
+        let (workspace, channel) = (&note.key.workspace, &note.key.channel);
+        let mut shown = Vec::new();
+        for moment in listed(moments) {
+            let stored = self.archive.message(workspace, channel, &moment.message).await?;
+            let text = stored.filter(|stored| self.may_quote(note.channel, stored));
+            let conversation = ConversationId {
+                workspace: workspace.clone(),
+                channel: channel.clone(),
+                thread: moment.thread.clone(),
+            };
+            shown.push(ShownMoment {
+                link: chat.link(&conversation, &moment.message).await,
+                text: text.map(|stored| stored.message.text.to_string()),
+                moment: moment.clone(),
+            });
+        }
+        Ok(shown)
+    }
+
+    /// Whether a message may be repeated to the keeper: it was and is public, so that they may read it wherever they are a
+    /// member, and neither it nor its author is gone.
+    fn may_quote(&self, channel: &Channel, stored: &StoredMessage) -> bool {
+        let rules = &self.inbox.channel_cache;
+        let is_public = rules.visibility(&channel.workspace, &channel.id) == Visibility::Public
+            && stored.visibility == Visibility::Public;
+        let is_gone = stored.is_deleted || stored.is_withheld;
+        let author = &stored.message.author.id;
+        is_public && !is_gone && !rules.has_opted_out(&channel.workspace, author)
+    }
+
+    /// Sends a note that was begun, unless it has arrived already. Returns how far it has come.
+    async fn send_note(&self, chat: &dyn KeeperChat, note: &DueNote<'_>, text: &str) -> NoteState {
+        let NoteKey { workspace, channel, week } = &note.key;
+        let key = format!("aizuchi-week-{workspace}-{channel}-{week}");
+        let sent = match chat.is_told(&note.keeper, &key).await {
+            Ok(true) => Ok(()),
+            Ok(false) => chat.tell(&note.keeper, &key, text).await,
+            Err(error) => Err(error),
+        };
+        match sent {
+            Ok(()) => {
+                info!(%workspace, %channel, week, "a keeper was told of the week");
+                NoteState::Sent
+            }
+            Err(PlatformError::Refused(why)) => {
+                warn!(%workspace, %channel, why, "a keeper cannot be told of the week");
+                NoteState::Refused
+            }
+            Err(error) => {
+                warn!(%workspace, %channel, %error, "a keeper could not be told of the week");
+                NoteState::Sending
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A time of the week, and the week that is over then.
+
+use jiff::civil::{Date, Time, Weekday};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+
+/// A time of the week, in the users' time zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeeklyTime {
+    pub day: Weekday,
+    pub time: Time,
+}
+
+/// The week up to a weekly time. It is an hour shorter or longer where clocks change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Week {
+    pub since: Timestamp,
+    pub until: Timestamp,
+    /// The ISO year and week of its end, as 202648.
+    pub number: i64,
+}
+
+impl WeeklyTime {
+    /// The newest week that is over. Earlier ones that were missed do not come back. A time that clocks skip is the one
+    /// after the gap; of one that they repeat, the first counts.
+    pub fn last_week(self, now: Timestamp, zone: &TimeZone) -> Option<Week> {
+        let today = now.to_zoned(zone.clone()).date();
+        let this_week = days_before(today, i64::from(today.weekday().since(self.day)))?;
+        let is_over = self.at(this_week, zone)? <= now;
+        let end = if is_over { this_week } else { days_before(this_week, 7)? };
+        let iso = end.iso_week_date();
+        Some(Week {
+            since: self.at(days_before(end, 7)?, zone)?,
+            until: self.at(end, zone)?,
+            number: i64::from(iso.year()) * 100 + i64::from(iso.week()),
+        })
+    }
+
+    fn at(self, date: Date, zone: &TimeZone) -> Option<Timestamp> {
+        let zoned = date.to_datetime(self.time).to_zoned(zone.clone());
+        zoned.ok().map(|zoned| zoned.timestamp())
+    }
+}
+
+fn days_before(date: Date, days: i64) -> Option<Date> {
+    date.checked_sub(Span::new().days(days)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MONDAY: WeeklyTime =
+        WeeklyTime { day: Weekday::Monday, time: jiff::civil::time(9, 0, 0, 0) };
+
+    fn at(time: &str) -> Timestamp {
+        time.parse().unwrap()
+    }
+
+    fn found(weekly: WeeklyTime, now: &str, zone: &str) -> (String, String, i64) {
+        let zone = TimeZone::get(zone).unwrap();
+        let week = weekly.last_week(at(now), &zone).unwrap();
+        (week.since.to_string(), week.until.to_string(), week.number)
+    }
+
+    #[test]
+    fn a_week_is_over_at_its_time() {
+        for (now, since, until, number) in [
+            ("2026-11-23T08:59:59Z", "2026-11-09T09:00:00Z", "2026-11-16T09:00:00Z", 202_647),
+            ("2026-11-23T09:00:00Z", "2026-11-16T09:00:00Z", "2026-11-23T09:00:00Z", 202_648),
+            ("2026-11-29T23:00:00Z", "2026-11-16T09:00:00Z", "2026-11-23T09:00:00Z", 202_648),
+            ("2027-01-04T10:00:00Z", "2026-12-28T09:00:00Z", "2027-01-04T09:00:00Z", 202_701),
+        ] {
+            let expected = (since.to_owned(), until.to_owned(), number);
+            assert_eq!(found(MONDAY, now, "UTC"), expected, "{now}");
+        }
+        // It is Monday in Tokyo already.
+        let (_, until, _) = found(MONDAY, "2026-11-23T00:00:00Z", "Asia/Tokyo");
+        assert_eq!(until, "2026-11-23T00:00:00Z");
+    }
+
+    #[test]
+    fn clocks_change_within_a_week() {
+        // On 25 October 2026 clocks go back in Berlin, on 29 March forward.
+        let week = |now: &str| found(MONDAY, now, "Europe/Berlin");
+        let (since, until, _) = week("2026-10-26T12:00:00Z");
+        assert_eq!((&*since, &*until), ("2026-10-19T07:00:00Z", "2026-10-26T08:00:00Z"));
+        let (since, until, _) = week("2026-03-30T12:00:00Z");
+        assert_eq!((&*since, &*until), ("2026-03-23T08:00:00Z", "2026-03-30T07:00:00Z"));
+        // Weeks follow each other without a gap, also where their own time is skipped or repeated.
+        let sunday = WeeklyTime { day: Weekday::Sunday, time: jiff::civil::time(2, 30, 0, 0) };
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let mut now = at("2026-01-05T00:00:00Z");
+        let mut weeks = Vec::new();
+        while now < at("2026-12-31T00:00:00Z") {
+            let week = sunday.last_week(now, &zone).unwrap();
+            if weeks.last() != Some(&week) {
+                weeks.push(week);
+            }
+            now += jiff::SignedDuration::from_mins(30);
+        }
+        assert!(weeks.windows(2).all(|pair| pair[0].until == pair[1].since), "{weeks:?}");
+        let mut numbers: Vec<i64> = weeks.iter().map(|week| week.number).collect();
+        numbers.dedup();
+        assert_eq!(numbers.len(), weeks.len());
+        assert!(weeks.len() > 50);
+    }
+}

@@ -1,0 +1,19 @@
+//! What a channel's keeper is told of a week.
+
+texts! {
+    /// From when until when.
+    heading(channel: &str, since: &str, until: &str):
+        "**The week in {channel}**, {since} – {until}" / "**{channel} の 1 週間**（{since} – {until}）";
+    taken_up(count: usize): "What I took up: {count}" / "自分から話したこと：{count} 件";
+    answered(count: usize):
+        "What I left and a person answered: {count}" / "任せておいて、人が答えたこと：{count} 件";
+    unanswered(count: usize): "What nobody answered: {count}" / "誰も答えなかったこと：{count} 件";
+    more(count: usize): "and {count} more" / "ほか {count} 件";
+    quote(text: &str): "“{text}”" / "「{text}」";
+    after_minutes(count: i64): "after {count} min" / "{count} 分後";
+    after_hours(count: i64): "after {count} h" / "{count} 時間後";
+    cost(calls: u64, tokens: u64):
+        "Model calls: {calls}, tokens: {tokens}" / "モデルの呼び出し：{calls} 回、トークン：{tokens}";
+    /// `amount` with its currency.
+    price(amount: &str): "price: {amount}" / "料金：{amount}";
+}

@@ -1,0 +1,416 @@
+//! Keepers who want it are told of each week of their channels: once, whatever crashes, and nothing that they may not
+//! read. On every store.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use aizuchi_core::chat::{ConversationId, Heard, MessageId, UserId, Visibility, WorkspaceId};
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::PlatformError;
+use aizuchi_core::platform::keeper::{
+    KeeperChat, KeeperLengths, Keepers, Question, QuestionPlace, QuestionRecords,
+};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::weekly_time::WeeklyTime;
+use aizuchi_core::rules::{ChannelRules, LanguageRule, Rulebook};
+use aizuchi_core::store::Order;
+use async_trait::async_trait;
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+
+use aizuchi_harness::harness::{
+    Harness, HarnessOptions, JOIN, SILENCE, TestStore, new_channel, on_every_store, top_level,
+    workspace,
+};
+
+const SETTLES_AFTER: SignedDuration = SignedDuration::from_mins(1);
+
+/// A private chat: who was told what, by its key.
+#[derive(Default)]
+struct TestChat {
+    told: Mutex<Vec<(UserId, String, String)>>,
+    /// What the next messages meet.
+    faults: Mutex<Vec<ChatFault>>,
+    /// The call before or after which the process dies, counted from one; zero: none.
+    dies_at: AtomicUsize,
+    calls: AtomicUsize,
+    died: Notify,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ChatFault {
+    /// It does not arrive.
+    Busy,
+    /// It arrives, and nobody learns that.
+    LostAnswer,
+    Refused,
+}
+
+impl TestChat {
+    fn texts(&self) -> Vec<String> {
+        self.told.lock().unwrap().iter().map(|(_, _, text)| text.clone()).collect()
+    }
+
+    /// The process may die here.
+    async fn point(&self) {
+        let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        if call == self.dies_at.load(Ordering::SeqCst) {
+            self.died.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[async_trait]
+impl KeeperChat for TestChat {
+    fn workspaces(&self) -> Vec<WorkspaceId> {
+        vec![workspace()]
+    }
+
+    async fn ask(&self, _: &UserId, _: &Question) -> Result<QuestionPlace, PlatformError> {
+        panic!("nothing is proposed")
+    }
+
+    async fn settle(&self, _: &QuestionPlace, _: &str) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError> {
+        self.point().await;
+        let fault = self.faults.lock().unwrap().pop();
+        let why = || "it is a test".to_owned();
+        match fault {
+            Some(ChatFault::Busy) => {
+                return Err(PlatformError::Busy { why: why(), retry_after: None });
+            }
+            Some(ChatFault::Refused) => return Err(PlatformError::Refused(why())),
+            Some(ChatFault::LostAnswer) | None => {}
+        }
+        self.told.lock().unwrap().push((keeper.clone(), key.to_owned(), text.to_owned()));
+        self.point().await;
+        match fault {
+            Some(ChatFault::LostAnswer) => Err(PlatformError::OutcomeUnknown(why())),
+            Some(ChatFault::Busy | ChatFault::Refused) | None => Ok(()),
+        }
+    }
+
+    async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError> {
+        self.point().await;
+        let told = self.told.lock().unwrap();
+        Ok(told.iter().any(|(user, known, _)| user == keeper && known == key))
+    }
+
+    fn tell_settles_after(&self) -> SignedDuration {
+        SETTLES_AFTER
+    }
+
+    async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
+        self.point().await;
+        Some(format!("https://chat.example/{}/{message}", conversation.channel))
+    }
+}
+
+fn rules() -> ChannelRules {
+    let monday = WeeklyTime { day: Weekday::Monday, time: jiff::civil::time(9, 0, 0, 0) };
+    ChannelRules { weekly_note: Some(monday), ..ChannelRules::default() }
+}
+
+/// A harness in which ren looks after all public channels, and wants to be told of each week on Monday at nine.
+async fn kept(store: TestStore) -> Harness {
+    with_book(store, Rulebook { default_rules: rules(), ..Rulebook::default() }).await
+}
+
+async fn with_book(store: TestStore, book: Rulebook) -> Harness {
+    let book = Rulebook { keeper: Some(UserId::new("ren")), ..book };
+    Harness::new(store).await.with_options(HarnessOptions::from_rulebook(book))
+}
+
+fn keepers(harness: &Harness, language: Language, zone: TimeZone) -> Keepers {
+    Keepers {
+        inbox: harness.inbox.clone(),
+        archive: harness.store.archive.clone(),
+        cursors: harness.store.cursors.clone(),
+        language,
+        zone,
+        currency: "USD".into(),
+        lengths: KeeperLengths { form: 3_000, post: 3_000 },
+    }
+}
+
+/// What is looked at after a start.
+async fn look(keepers: &Keepers, chat: &TestChat) {
+    assert!(keepers.look(chat, &mut QuestionRecords::default()).await);
+}
+
+/// The next time at which a week is over.
+fn next_monday(harness: &Harness, zone: &TimeZone) -> Timestamp {
+    let monday = rules().weekly_note.unwrap();
+    let ahead = harness.clock.now() + SignedDuration::from_hours(7 * 24);
+    monday.last_week(ahead, zone).unwrap().until
+}
+
+async fn pass_until(harness: &Harness, until: Timestamp) {
+    let seconds = until.duration_since(harness.clock.now()).as_secs();
+    harness.pass(seconds).await;
+}
+
+/// A question that nobody answers, and then a time at which the week is over.
+async fn leaves_a_question(harness: &Harness) {
+    harness.says("carol", "does anyone have a spare rake?").await;
+    pass_until(harness, next_monday(harness, &TimeZone::UTC) + SignedDuration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_keeper_is_told_once_of_what_happened() {
+    for (language, expected) in [
+        (
+            Language::En,
+            [
+                "**The week in #garden**",
+                "What I took up: 1",
+                "What I left and a person answered: 1",
+                "What nobody answered: 1",
+                "“does anyone have a spare rake?”",
+            ],
+        ),
+        (
+            Language::Ja,
+            [
+                "の 1 週間",
+                "自分から話したこと：1 件",
+                "任せておいて、人が答えたこと：1 件",
+                "誰も答えなかったこと：1 件",
+                "「does anyone have a spare rake?」",
+            ],
+        ),
+    ] {
+        on_every_store(async |store| {
+            let harness = kept(store).await;
+            let keepers = keepers(&harness, language, TimeZone::UTC);
+            let chat = TestChat::default();
+            harness.pass(2 * 3600).await;
+            harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+            harness.says("alice", "when do I cut the roses?").await;
+            harness.pass(400).await;
+            harness.mind.script.set_default(PromptVerb::Judge, SILENCE);
+            harness.says("alice", "where is the key for the shed?").await;
+            harness.pass(400).await;
+            harness.says("bob", "on the hook by the door").await;
+            harness.pass(400).await;
+            leaves_a_question(&harness).await;
+            for _ in 0..2 {
+                look(&keepers, &chat).await;
+                let told = chat.told.lock().unwrap().clone();
+                assert_eq!(told.len(), 1, "{told:?}");
+                assert_eq!(told[0].0, UserId::new("ren"));
+                for part in expected {
+                    assert!(told[0].2.contains(part), "{part}: {}", told[0].2);
+                }
+                assert!(told[0].2.contains("](https://chat.example/garden/m"), "{}", told[0].2);
+            }
+            // A quiet week is not worth a note.
+            harness.pass(8 * 24 * 3600).await;
+            look(&keepers, &chat).await;
+            assert_eq!(chat.texts().len(), 1);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_told_who_does_not_want_it() {
+    on_every_store(async |store| {
+        let book = Rulebook {
+            channels: BTreeMap::from([(
+                "#garden".to_owned(),
+                ChannelRules { weekly_note: None, ..rules() },
+            )]),
+            ..Rulebook { default_rules: rules(), ..Rulebook::default() }
+        };
+        let harness = with_book(store, book).await;
+        let keepers = keepers(&harness, Language::En, TimeZone::UTC);
+        let chat = TestChat::default();
+        harness.pass(2 * 3600).await;
+        leaves_a_question(&harness).await;
+        look(&keepers, &chat).await;
+        assert_eq!(chat.texts(), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_channel_is_told_of_in_its_language() {
+    on_every_store(async |store| {
+        let language = Some(LanguageRule::Fixed(Language::Ja));
+        let default_rules = ChannelRules { language, ..rules() };
+        let harness = with_book(store, Rulebook { default_rules, ..Rulebook::default() }).await;
+        let keepers = keepers(&harness, Language::En, TimeZone::UTC);
+        let chat = TestChat::default();
+        harness.pass(2 * 3600).await;
+        leaves_a_question(&harness).await;
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert!(texts.len() == 1 && texts[0].contains("誰も答えなかったこと"), "{texts:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn weeks_that_were_missed_are_caught_up_once_and_clocks_may_change() {
+    on_every_store(async |store| {
+        let harness = kept(store).await;
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let keepers = keepers(&harness, Language::En, berlin.clone());
+        let chat = TestChat::default();
+        // Clocks go forward on 28 March.
+        pass_until(&harness, "2027-03-16T12:00:00Z".parse().unwrap()).await;
+        let mut records = QuestionRecords::default();
+        for week in 1..=3 {
+            harness.says("carol", &format!("does anyone have rake number {week}?")).await;
+            let monday = next_monday(&harness, &berlin);
+            pass_until(&harness, monday - SignedDuration::from_mins(2)).await;
+            assert!(keepers.look(&chat, &mut records).await);
+            assert_eq!(chat.texts().len(), week - 1, "a week is over at its time, and not before");
+            for _ in 0..3 {
+                harness.pass(120).await;
+                assert!(keepers.look(&chat, &mut records).await);
+            }
+            let texts = chat.texts();
+            assert_eq!(texts.len(), week, "{texts:?}");
+            assert!(texts[week - 1].contains(&format!("rake number {week}?")), "{texts:?}");
+            assert_eq!(texts[week - 1].matches("chat.example").count(), 1, "{texts:?}");
+        }
+        // It was away for three weeks, in each of which somebody asked.
+        for week in 4..=6 {
+            harness.says("carol", &format!("does anyone have rake number {week}?")).await;
+            pass_until(&harness, next_monday(&harness, &berlin)).await;
+        }
+        harness.pass(3 * 24 * 3600).await;
+        look(&keepers, &chat).await;
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert_eq!(texts.len(), 4, "{texts:?}");
+        assert!(
+            texts[3].contains("rake number 6?") && !texts[3].contains("number 5?"),
+            "{texts:?}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_note_arrives_once_whenever_the_process_dies() {
+    on_every_store(async |store| {
+        let harness = kept(store).await;
+        let keepers = keepers(&harness, Language::En, TimeZone::UTC);
+        harness.pass(2 * 3600).await;
+        let mut points = 0;
+        for point in 1.. {
+            leaves_a_question(&harness).await;
+            let chat = TestChat::default();
+            chat.dies_at.store(point, Ordering::SeqCst);
+            let has_died = tokio::select! {
+                biased;
+                () = chat.died.notified() => true,
+                () = look(&keepers, &chat) => false,
+            };
+            chat.dies_at.store(0, Ordering::SeqCst);
+            // What was under way may still arrive.
+            look(&keepers, &chat).await;
+            harness.pass(SETTLES_AFTER.as_secs() + 1).await;
+            look(&keepers, &chat).await;
+            look(&keepers, &chat).await;
+            assert_eq!(chat.texts().len(), 1, "point {point}");
+            if !has_died {
+                break;
+            }
+            points = point;
+        }
+        assert_eq!(points, 4, "a link, a look, and before and after it is sent");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_note_arrives_once_whatever_the_platform_says() {
+    for fault in [ChatFault::Busy, ChatFault::LostAnswer, ChatFault::Refused] {
+        on_every_store(async |store| {
+            let harness = kept(store).await;
+            let keepers = keepers(&harness, Language::En, TimeZone::UTC);
+            let chat = TestChat::default();
+            chat.faults.lock().unwrap().push(fault);
+            harness.pass(2 * 3600).await;
+            leaves_a_question(&harness).await;
+            for _ in 0..4 {
+                look(&keepers, &chat).await;
+                harness.pass(SETTLES_AFTER.as_secs() + 1).await;
+            }
+            let expected = match fault {
+                ChatFault::Busy | ChatFault::LostAnswer => 1,
+                ChatFault::Refused => 0,
+            };
+            assert_eq!(chat.texts().len(), expected, "{fault:?}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn of_two_who_would_tell_one_does() {
+    on_every_store(async |store| {
+        let harness = kept(store).await;
+        let keepers = keepers(&harness, Language::En, TimeZone::UTC);
+        let chat = TestChat::default();
+        harness.pass(2 * 3600).await;
+        leaves_a_question(&harness).await;
+        tokio::join!(look(&keepers, &chat), look(&keepers, &chat));
+        assert_eq!(chat.texts().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_private_deleted_or_opted_out_is_quoted() {
+    on_every_store(async |store| {
+        let own = ChannelRules { keeper: Some(UserId::new("ren")), ..rules() };
+        let book = Rulebook {
+            channels: BTreeMap::from([("#attic".to_owned(), own)]),
+            ..Rulebook { default_rules: rules(), ..Rulebook::default() }
+        };
+        let harness = with_book(store, book).await;
+        let keepers = keepers(&harness, Language::En, TimeZone::UTC);
+        let chat = TestChat::default();
+        for channel in ["attic", "cellar"] {
+            let channel = new_channel(channel, Visibility::Private);
+            harness.inbox.hear(Heard::Channel(channel)).await.unwrap();
+        }
+        harness.pass(2 * 3600).await;
+        // Of the cellar nobody looks after: who looks after all public channels is not told of it.
+        for (channel, user, text) in [
+            ("attic", "erin", "who has the secret letter?"),
+            ("cellar", "erin", "who has the wine?"),
+            ("kitchen", "carol", "who has the whisk?"),
+        ] {
+            harness.says_in(top_level(channel), user, text).await;
+            harness.pass(4000).await;
+        }
+        let deleted = harness.says("dave", "who has the deleted rake?").await;
+        harness.pass(4000).await;
+        harness.deletes(&deleted).await;
+        pass_until(&harness, next_monday(&harness, &TimeZone::UTC)).await;
+        let (workspace, user) = (workspace(), UserId::new("carol"));
+        harness.order(Order::OptOut { workspace, user }).await;
+        harness.pass(1).await;
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert!(texts.iter().any(|text| text.contains("#attic")), "{texts:?}");
+        assert!(!texts.iter().any(|text| text.contains("#cellar")), "{texts:?}");
+        for word in ["letter", "wine", "whisk", "deleted"] {
+            assert!(!texts.iter().any(|text| text.contains(word)), "{word}: {texts:?}");
+        }
+    })
+    .await;
+}
