@@ -11,6 +11,7 @@ mod post;
 mod commands;
 mod keepers;
 mod edits;
+mod weekly_notes;
 mod faults;
 mod gaps;
 mod restored;

@@ -9,6 +9,7 @@ mod hooks;
 mod orders;
 mod keepers;
 mod edits;
+mod weekly_notes;
 mod responses;
 mod restored;
 mod links;

@@ -19,11 +19,12 @@ use crate::json::{id_str, non_empty_str};
 use crate::post::{discord_channel, history_error, nonce, post_error};
 use crate::text::write::{MentionLookup, to_discord_markdown};
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
-use aizuchi_core::platform::PlatformError;
+use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
 };
+use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
 
 /// Discord's numbers of components, of a button's style, and of that of a field with several lines.
 const ACTION_ROW: u8 = 1;
@@ -106,6 +107,10 @@ impl KeeperChat for DiscordPlatform {
 
     fn tell_settles_after(&self) -> SignedDuration {
         self.settings.settle_time
+    }
+
+    fn has_caught_up(&self, conversation: &ConversationId) -> bool {
+        self.backfill_state(conversation) == BackfillState::Complete
     }
 
     async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {

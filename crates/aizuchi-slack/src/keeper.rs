@@ -13,11 +13,11 @@ use crate::post::post_error;
 use crate::post_lookup::read_error;
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::metrics::MalformedInput;
-use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
 };
+use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
 use aizuchi_core::texts;
 
 /// The `block_id` of the buttons.
@@ -80,6 +80,10 @@ impl KeeperChat for SlackPlatform {
 
     fn tell_settles_after(&self) -> SignedDuration {
         self.settings.settle_time
+    }
+
+    fn has_caught_up(&self, conversation: &ConversationId) -> bool {
+        self.backfill_state(conversation) == BackfillState::Complete
     }
 
     async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {

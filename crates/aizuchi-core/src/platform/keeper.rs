@@ -56,6 +56,9 @@ pub trait KeeperChat: Send + Sync {
     /// How long after it was sent a message cannot appear any more.
     fn tell_settles_after(&self) -> SignedDuration;
 
+    /// Whether what was missed of a conversation has been read.
+    fn has_caught_up(&self, conversation: &ConversationId) -> bool;
+
     /// Where a message is read on the platform, if that can be found out.
     async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String>;
 }

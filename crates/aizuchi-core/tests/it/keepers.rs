@@ -65,6 +65,10 @@ impl KeeperChat for TestChat {
         SignedDuration::ZERO
     }
 
+    fn has_caught_up(&self, _conversation: &ConversationId) -> bool {
+        true
+    }
+
     async fn link(&self, _conversation: &ConversationId, _message: &MessageId) -> Option<String> {
         None
     }

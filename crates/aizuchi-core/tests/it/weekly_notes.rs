@@ -107,6 +107,10 @@ impl KeeperChat for TestChat {
         SETTLES_AFTER
     }
 
+    fn has_caught_up(&self, _conversation: &ConversationId) -> bool {
+        true
+    }
+
     async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
         self.point().await;
         Some(format!("https://chat.example/{}/{message}", conversation.channel))

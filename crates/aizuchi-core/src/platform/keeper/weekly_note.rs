@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use crate::chat::{Channel, ConversationId, UserId, Visibility, WorkspaceId};
 use crate::platform::PlatformError;
 use crate::platform::keeper::week::{ChannelWeek, Moment, Note, ShownMoment, WeekRows, listed};
-use crate::platform::keeper::{CHECK_INTERVAL, KeeperChat, Keepers};
+use crate::platform::keeper::{KeeperChat, Keepers};
 use crate::rules::weekly_time::Week;
 use crate::store::figures::{ANSWER_WINDOW, CallSum, ChoiceAftermath, OpenQuestion, Period};
 use crate::store::weekly_notes::{NoteChange, NoteKey, NoteState, StoredNote};
@@ -18,11 +18,7 @@ use crate::store::{DecisionQuery, StoreError, StoredMessage};
 
 /// The weeks of which keepers need not be told any more, as far as it was looked up.
 #[derive(Debug, Default)]
-pub(super) struct ToldWeeks {
-    told: HashSet<NoteKey>,
-    /// When it is looked whether a week is over.
-    next_look: Option<Timestamp>,
-}
+pub(super) struct ToldWeeks(HashSet<NoteKey>);
 
 /// The rows of a workspace in a week that several channels share.
 struct SharedRows {
@@ -39,6 +35,11 @@ struct DueNote<'n> {
     week: Week,
 }
 
+fn top_level(key: &NoteKey) -> ConversationId {
+    let (workspace, channel) = (key.workspace.clone(), key.channel.clone());
+    ConversationId { workspace, channel, thread: None }
+}
+
 impl Keepers {
     /// Tells keepers of the weeks that are over.
     pub(super) async fn tell_of_weeks(
@@ -46,15 +47,12 @@ impl Keepers {
         chat: &dyn KeeperChat,
         weeks: &mut ToldWeeks,
     ) -> Result<(), StoreError> {
-        let now = self.inbox.clock.now();
-        let is_early = weeks.next_look.is_some_and(|next| now < next);
-        if is_early || !self.inbox.channel_cache.rulebook().has_weekly_note() {
+        if !self.inbox.channel_cache.rulebook().has_weekly_note() {
             return Ok(());
         }
         for workspace in chat.workspaces() {
             self.tell_of_weeks_in(chat, &workspace, weeks).await?;
         }
-        weeks.next_look = Some(now + CHECK_INTERVAL);
         Ok(())
     }
 
@@ -68,7 +66,7 @@ impl Keepers {
         let channels = self.archive.channels(workspace).await?;
         let due = channels.iter().filter_map(|channel| self.due_note(channel, now));
         let mut shared: HashMap<Timestamp, SharedRows> = HashMap::new();
-        for note in due.filter(|note| !weeks.told.contains(&note.key)).collect::<Vec<_>>() {
+        for note in due.filter(|note| !weeks.0.contains(&note.key)).collect::<Vec<_>>() {
             let stored = self.cursors.weekly_note(&note.key).await?;
             let before = match stored {
                 // It may be under way.
@@ -79,11 +77,15 @@ impl Keepers {
                 }
                 Some(StoredNote { state: NoteState::Sending, begun }) => Some(begun),
                 Some(_) => {
-                    weeks.told.insert(note.key);
+                    weeks.0.insert(note.key);
                     continue;
                 }
                 None => None,
             };
+            // What was missed may be of this week.
+            if !chat.has_caught_up(&top_level(&note.key)) {
+                continue;
+            }
             let period = self.period(workspace, &note.week);
             if !shared.contains_key(&note.week.until) {
                 shared.insert(note.week.until, self.shared_rows(&period).await?);
@@ -102,7 +104,7 @@ impl Keepers {
                 continue;
             }
             self.cursors.change_weekly_note(note.key.clone(), NoteChange::End(state)).await?;
-            weeks.told.insert(note.key);
+            weeks.0.insert(note.key);
         }
         Ok(())
     }
