@@ -12,6 +12,7 @@ use crate::mrkdwn::write::to_mrkdwn;
 use crate::post::post_error;
 use crate::post_lookup::read_error;
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
