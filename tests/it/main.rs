@@ -48,6 +48,7 @@ mod orders;
 mod order_trial;
 mod program;
 mod proposals;
+mod edited_words;
 mod prompt_command;
 mod refusals;
 mod reload;

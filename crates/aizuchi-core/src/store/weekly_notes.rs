@@ -28,7 +28,7 @@ pub enum NoteState {
     /// It may have been sent.
     Sending,
     Sent,
-    /// There was nothing to tell.
+    /// There was nothing to tell any more.
     Nothing,
     /// The platform never takes it.
     Refused,

@@ -2,12 +2,12 @@
 //! anything is sent; a row that was left behind is sent again only if its message is not in the private chat. The text is
 //! made anew each time, and not kept, so nothing has to be erased from it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 use tracing::{info, warn};
 
-use crate::chat::{Channel, ConversationId, UserId, Visibility, WorkspaceId};
+use crate::chat::{Channel, ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
 use crate::platform::PlatformError;
 use crate::platform::keeper::week::{ChannelWeek, Moment, Note, ShownMoment, WeekRows, listed};
 use crate::platform::keeper::{KeeperChat, Keepers};
@@ -16,9 +16,20 @@ use crate::store::figures::{ANSWER_WINDOW, CallSum, ChoiceAftermath, OpenQuestio
 use crate::store::weekly_notes::{NoteChange, NoteKey, NoteState, StoredNote};
 use crate::store::{DecisionQuery, StoreError, StoredMessage};
 
-/// The weeks of which keepers need not be told any more, as far as it was looked up.
+/// The newest week of each channel of which its keeper need not be told any more, as far as it was looked up.
 #[derive(Debug, Default)]
-pub(super) struct ToldWeeks(HashSet<NoteKey>);
+pub(super) struct ToldWeeks(HashMap<(WorkspaceId, ChannelId), i64>);
+
+impl ToldWeeks {
+    fn has(&self, key: &NoteKey) -> bool {
+        let channel = (key.workspace.clone(), key.channel.clone());
+        self.0.get(&channel) == Some(&key.week)
+    }
+
+    fn put(&mut self, key: NoteKey) {
+        self.0.insert((key.workspace, key.channel), key.week);
+    }
+}
 
 /// The rows of a workspace in a week that several channels share.
 struct SharedRows {
@@ -66,7 +77,7 @@ impl Keepers {
         let channels = self.archive.channels(workspace).await?;
         let due = channels.iter().filter_map(|channel| self.due_note(channel, now));
         let mut shared: HashMap<Timestamp, SharedRows> = HashMap::new();
-        for note in due.filter(|note| !weeks.0.contains(&note.key)).collect::<Vec<_>>() {
+        for note in due.filter(|note| !weeks.has(&note.key)).collect::<Vec<_>>() {
             let stored = self.cursors.weekly_note(&note.key).await?;
             let before = match stored {
                 // It may be under way.
@@ -77,7 +88,7 @@ impl Keepers {
                 }
                 Some(StoredNote { state: NoteState::Sending, begun }) => Some(begun),
                 Some(_) => {
-                    weeks.0.insert(note.key);
+                    weeks.put(note.key);
                     continue;
                 }
                 None => None,
@@ -92,6 +103,11 @@ impl Keepers {
             }
             let Some(rows) = shared.get(&note.week.until) else { continue };
             let text = self.week_text(chat, &note, &period, rows).await?;
+            if text.is_none() && before.is_none() {
+                // Most channels are quiet, and need no row for that.
+                weeks.put(note.key);
+                continue;
+            }
             let begin = NoteChange::Begin { now, before };
             if !self.cursors.change_weekly_note(note.key.clone(), begin).await? {
                 continue;
@@ -104,7 +120,7 @@ impl Keepers {
                 continue;
             }
             self.cursors.change_weekly_note(note.key.clone(), NoteChange::End(state)).await?;
-            weeks.0.insert(note.key);
+            weeks.put(note.key);
         }
         Ok(())
     }
