@@ -6,12 +6,13 @@ use aizuchi_core::agent::StateCall;
 use aizuchi_core::chat::UserId;
 use aizuchi_core::decision::gate::{Gate, OPTIONAL_GATES};
 use aizuchi_core::inbox::WaitSettings;
+use aizuchi_core::rules::weekly_time::WeeklyTime;
 use aizuchi_core::rules::{
     BudgetLimits, ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, ModelRules,
     PersonaRule, PostTiming, QuietHours, Rulebook, TimingRules, ToolRule,
 };
 use jiff::SignedDuration;
-use jiff::civil::time;
+use jiff::civil::{Weekday, time};
 
 use crate::config::environment;
 
@@ -25,6 +26,7 @@ models:
     slack: small
 response:
   order_trial_cost: 0.1
+  weekly_note: monday 09:00
   mode: observe
   min_confidence: 0.6
   tolerance: 0.1
@@ -72,6 +74,7 @@ channels:
     tools: [search_messages]
     memory: off
     timing: plain
+    weekly_note: off
     min_wait_floor_seconds: 5
     min_wait_seconds: 20
     max_wait_seconds: 300
@@ -126,6 +129,7 @@ fn the_rulebook_has_every_setting() {
         budget_limits: BudgetLimits { posts_per_hour: Some(7), ..BudgetLimits::default() },
         companions: Some(vec![UserId::new("U8"), UserId::new("987654321098765431")]),
         companion_window: SignedDuration::from_secs(90),
+        weekly_note: Some(WeeklyTime { day: Weekday::Monday, time: time(9, 0, 0, 0) }),
         ..ChannelRules::default()
     };
     let garden = ChannelRules {

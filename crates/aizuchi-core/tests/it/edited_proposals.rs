@@ -11,6 +11,7 @@ use aizuchi_core::platform::keeper::{Click, ClickAnswer, KeeperButton, KeeperLen
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::{Order, ProposalQuery};
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use aizuchi_harness::harness::{
@@ -143,6 +144,27 @@ async fn a_form_that_comes_too_late_says_so() {
         assert_eq!(story.proposal().await.state, ProposalState::Lapsed);
     })
     .await;
+}
+
+#[tokio::test]
+async fn of_a_form_and_a_lapse_one_wins() {
+    for (offset, is_in_time) in [(-1, true), (0, false), (1, false)] {
+        on_every_store(async |store| {
+            let story = Story::new(store, Language::En).await;
+            let expires = story.proposal().await.expires;
+            story.harness.clock.advance_to(expires + SignedDuration::from_secs(offset));
+            let told = story.submit("ren", "In March.").await;
+            assert_eq!(told.is_none(), is_in_time, "{offset}: {told:?}");
+            story.harness.pass(1000).await;
+            // What was taken in time is said, also when its time is over by then.
+            let (state, posts) = match is_in_time {
+                true => (ProposalState::Edited, 1),
+                false => (ProposalState::Lapsed, 0),
+            };
+            assert_eq!((story.proposal().await.state, story.posts().len()), (state, posts));
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
