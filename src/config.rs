@@ -16,6 +16,7 @@ pub mod own_models;
 pub mod models;
 pub mod vision;
 pub mod weekly_note;
+pub mod transcription;
 pub mod facilitator;
 pub mod budget;
 pub mod platforms;
@@ -80,6 +81,7 @@ use crate::config::storage::{
     BackupConfig, MemoryConfig, RetentionConfig, StorageConfig, StorageUrl,
 };
 use crate::config::tools::ToolsConfig;
+use crate::config::transcription::TranscriptionConfig;
 use crate::config::tree::ConfigNode;
 use crate::config::values::{ConfiguredUserId, DisplayName, FilePath};
 use crate::config::vision::VisionConfig;
@@ -130,6 +132,7 @@ pub struct Config {
     pub discover: Discover,
     pub models: ModelsConfig,
     pub vision: VisionConfig,
+    pub transcription: TranscriptionConfig,
     pub response: ResponseConfig,
     pub decision: DecisionConfig,
     pub facilitator: FacilitatorConfig,
@@ -656,7 +659,7 @@ impl Config {
             budget: self.context.budget(),
             zone: self.time_zone_or(TimeZone::system()),
             memory: self.remember_settings(),
-            files: self.vision.settings(),
+            files: self.transcription.settings(self.vision.settings()),
             timing: self.response.timing(),
             max_delay_seconds: self.response.max_delay_seconds.0,
             proposal_lifetime: duration_from_seconds(self.response.proposal_seconds.0),

@@ -30,6 +30,7 @@ use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::fallback::Models;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::llm::provider::transcription::TranscriptionMind;
 use aizuchi_core::llm::{ContextLength, Llm};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
@@ -221,12 +222,13 @@ impl ModelsInUse {
     }
 
     fn all(&self) -> Vec<Arc<dyn Llm>> {
-        let Minds { response, judgment, memory, state, vision, named } = &self.minds;
+        let Minds { response, judgment, memory, state, vision, named, transcription } = &self.minds;
         let state = match self.config.read().decision.state {
             StateCall::Fused => None,
             StateCall::Separate => Some(state),
         };
-        let minds = [response, judgment, memory].into_iter().chain(state).chain(vision);
+        let minds = [response, judgment, memory].into_iter().chain(state);
+        let minds = minds.chain(vision).chain(transcription);
         let models = minds.map(|mind| &mind.models).chain(named.values());
         models.flat_map(|models| models.all()).collect()
     }
@@ -257,7 +259,7 @@ impl ModelsInUse {
     }
 
     fn replace_models(&self, resolved: &ResolvedMinds) -> anyhow::Result<()> {
-        let Minds { response, judgment, memory, state, vision, named } = &self.minds;
+        let Minds { response, judgment, memory, state, vision, named, transcription } = &self.minds;
         let pairs = [
             (response, &resolved.response),
             (judgment, &resolved.judgment),
@@ -268,10 +270,14 @@ impl ModelsInUse {
         let pairs = pairs.map(|(mind, resolved)| (&mind.models, resolved));
         let own =
             named.iter().filter_map(|(name, models)| Some((models, resolved.named.get(name)?)));
-        let built: Vec<_> = pairs
+        let mut built: Vec<(&Arc<Models>, BuiltModels)> = pairs
             .chain(own)
             .map(|(models, resolved)| Ok((models, build_models(resolved, &self.clock)?)))
             .collect::<anyhow::Result<_>>()?;
+        if let Some((mind, resolved)) = transcription.as_ref().zip(resolved.transcription.as_ref())
+        {
+            built.push((&mind.models, build_transcription_models(resolved, &self.clock)?));
+        }
         for key in resolved.keys() {
             self.secrets.learn(key.expose());
         }
@@ -311,6 +317,7 @@ pub fn build_minds(config: &Config, clock: &Clock) -> anyhow::Result<Minds> {
             });
             named.collect::<anyhow::Result<_>>()?
         },
+        transcription: build_transcription(config, clock)?,
     })
 }
 
@@ -336,6 +343,15 @@ fn build_vision(config: &Config, clock: &Clock) -> anyhow::Result<Option<Mind>> 
     let system_prompt = resolved.system_prompt.clone().unwrap_or_default();
     let persona = Arc::new(Persona { system_prompt, ..(*config.persona()).clone() });
     let (primary, fallback) = build_models(resolved, clock)?;
+    Ok(Some(Mind { models: Arc::new(Models::new(primary, fallback)), persona }))
+}
+
+/// The mind that hears. What the operator adds to its prompt is a hint for the model, such as names that come up.
+fn build_transcription(config: &Config, clock: &Clock) -> anyhow::Result<Option<Mind>> {
+    let Some(resolved) = &config.minds.transcription else { return Ok(None) };
+    let system_prompt = resolved.system_prompt.clone().unwrap_or_default();
+    let persona = Arc::new(Persona { system_prompt, ..(*config.persona()).clone() });
+    let (primary, fallback) = build_transcription_models(resolved, clock)?;
     Ok(Some(Mind { models: Arc::new(Models::new(primary, fallback)), persona }))
 }
 
@@ -367,6 +383,16 @@ fn build_models(config: &ResolvedMind, clock: &Clock) -> anyhow::Result<BuiltMod
     let primary = build_model(&config.model, clock)?;
     let fallback = config.fallback.as_ref().map(|fallback| build_model(fallback, clock));
     Ok((primary, fallback.transpose()?))
+}
+
+fn build_transcription_models(config: &ResolvedMind, clock: &Clock) -> anyhow::Result<BuiltModels> {
+    let build = |model: &ResolvedModel| -> anyhow::Result<Arc<dyn Llm>> {
+        let Some(settings) = model.settings() else { return Ok(Arc::new(BuiltinMind)) };
+        let mind = TranscriptionMind::new(&settings, clock.clone());
+        Ok(Arc::new(mind.with_context(|| format!("cannot prepare {}", model.id))?))
+    };
+    let primary = build(&config.model)?;
+    Ok((primary, config.fallback.as_ref().map(build).transpose()?))
 }
 
 fn build_model(model: &ResolvedModel, clock: &Clock) -> anyhow::Result<Arc<dyn Llm>> {

@@ -23,6 +23,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::forgetter::expires_before;
 use aizuchi_core::llm::Llm as _;
 use aizuchi_core::llm::provider::ProviderMind;
+use aizuchi_core::llm::provider::transcription::TranscriptionMind;
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::{DatabaseLocation, DatabaseStatus};
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
@@ -31,6 +32,9 @@ use aizuchi_core::web_access::WebError;
 
 /// The timeout for asking the process on a used port whether it is an Aizuchi.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The agent whose model is asked in another way than the others.
+const TRANSCRIPTION: &str = "transcription";
 
 /// The result of one check: a description, or the reason why Aizuchi would not start.
 struct CheckResult {
@@ -252,7 +256,8 @@ fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&str>)> {
     let state = config.agents.state.as_ref().map(|_| ("state", &minds.state));
     let agents = [("response", &minds.response), ("judgment", &minds.judgment)];
     let vision = minds.vision.as_ref().map(|mind| ("vision", mind));
-    let agents = agents.into_iter().chain(memory).chain(state).chain(vision);
+    let transcription = minds.transcription.as_ref().map(|mind| (TRANSCRIPTION, mind));
+    let agents = agents.into_iter().chain(memory).chain(state).chain(vision).chain(transcription);
     let named = minds.named.iter().map(|(name, mind)| (name.as_str(), mind));
     let agents = agents.chain(named);
     let mut models: Vec<(ResolvedModel, Vec<&str>)> = Vec::new();
@@ -283,6 +288,14 @@ async fn check_model(
     let Some(settings) = model.settings() else { return (Ok(description), None) };
     let clock = Clock::system();
     let started = clock.now();
+    if agents.contains(&TRANSCRIPTION) {
+        let checked = match TranscriptionMind::new(&settings, clock.clone()) {
+            Ok(mind) => mind.check().await.map_err(|error| error.to_string()),
+            Err(error) => Err(format!("{error:#}")),
+        };
+        let seconds = clock.now().duration_since(started).as_secs_f64();
+        return (checked.map(|_| format!("{description} answered in {seconds:.1} s")), None);
+    }
     let mind = match ProviderMind::new(&settings, clock.clone()) {
         Ok(mind) => mind,
         Err(error) => return (Err(format!("{error:#}")), None),

@@ -11,8 +11,8 @@ use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, CallSeconds, Ratio, Temperature, WebUrl};
 use aizuchi_core::llm::model::ModelId;
 
-/// The models, by what they do. An agent that is omitted, but for `vision`, uses the settings of `response`. Without any
-/// agent the built-in rules answer, without a model.
+/// The models, by what they do. An agent that is omitted, but for `vision` and `transcription`, uses the settings of
+/// `response`. Without any agent the built-in rules answer, without a model.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
@@ -29,6 +29,10 @@ pub struct AgentsConfig {
     /// Describes the pictures that people send, when it is about to answer. If omitted: nobody sees them, and it says
     /// so.
     pub vision: Option<AgentConfig>,
+    /// Writes down what is said in voice messages and other recordings, when it is about to answer: a model with
+    /// OpenAI's API for that, such as `openai/whisper-1`, `groq/whisper-large-v3-turbo` or `mistral/voxtral-mini-latest`. It
+    /// inherits nothing from `response`. If omitted: nobody hears them, and it says so.
+    pub transcription: Option<AgentConfig>,
 }
 
 /// One agent.
@@ -129,7 +133,8 @@ pub struct ClientArgs {
 }
 
 /// The keys of [`AgentsConfig`].
-pub const AGENTS: [&str; 5] = ["response", "judgment", "memory", "state", "vision"];
+pub const AGENTS: [&str; 6] =
+    ["response", "judgment", "memory", "state", "vision", "transcription"];
 
 /// The keys of [`ClientArgs`].
 pub const CLIENT_ARGS: [&str; 6] =

@@ -50,7 +50,7 @@ fn agents_without_access(agents: &AgentsConfig) -> AgentsConfig {
         let client_args = ClientArgs { timeout, max_retries, ..ClientArgs::default() };
         AgentConfig { client_args, ..agent.clone() }
     };
-    let AgentsConfig { response, judgment, memory, state, vision } = agents;
+    let AgentsConfig { response, judgment, memory, state, vision, transcription } = agents;
     AgentsConfig {
         response: response.as_ref().map(without_access),
         judgment: judgment.as_ref().map(without_access),
@@ -61,12 +61,14 @@ fn agents_without_access(agents: &AgentsConfig) -> AgentsConfig {
             Some(_) => agent.clone(),
             None => without_access(agent),
         }),
+        // It has a model of its own, always.
+        transcription: transcription.clone(),
     }
 }
 
-/// Whether any agent has a model of its own, besides the one that only sees pictures.
+/// Whether any agent has a model of its own, besides those that only see pictures or hear recordings.
 pub fn names_model(agents: &AgentsConfig) -> bool {
-    let AgentsConfig { response, judgment, memory, state, vision: _ } = agents;
+    let AgentsConfig { response, judgment, memory, state, vision: _, transcription: _ } = agents;
     let mut agents = [response, judgment, memory, state].into_iter().flatten();
     agents.any(|agent: &AgentConfig| agent.model_id.is_some())
 }

@@ -12,7 +12,7 @@ use crate::config::tree::ConfigNode;
 use crate::config::values::WebUrl;
 use crate::config::{Config, ModelSelection};
 use aizuchi_core::agent::StateCall;
-use aizuchi_core::llm::model::{ModelId, Provider};
+use aizuchi_core::llm::model::{ModelId, Provider, WireFormat};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 use aizuchi_import::kotonoha::to_model_id;
@@ -28,6 +28,8 @@ pub struct ResolvedMinds {
     pub vision: Option<ResolvedMind>,
     /// Those of `models.named`. None where one model is set for everything.
     pub named: BTreeMap<String, ResolvedMind>,
+    /// The one that hears recordings, if there is one.
+    pub transcription: Option<ResolvedMind>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +92,7 @@ impl Default for ResolvedMinds {
             state: mind,
             vision: None,
             named: BTreeMap::new(),
+            transcription: None,
         }
     }
 }
@@ -138,15 +141,18 @@ impl ResolvedMind {
 impl ResolvedMinds {
     /// The same models with the keys and headers that a newer config has for them.
     pub fn with_keys_of(&self, newer: &Self) -> Self {
+        let renewed = |mind: &Option<ResolvedMind>, newer: &Option<ResolvedMind>| {
+            mind.as_ref().map(|mind| match newer {
+                Some(newer) => mind.with_keys_of(newer),
+                None => mind.clone(),
+            })
+        };
         Self {
             response: self.response.with_keys_of(&newer.response),
             judgment: self.judgment.with_keys_of(&newer.judgment),
             memory: self.memory.with_keys_of(&newer.memory),
             state: self.state.with_keys_of(&newer.state),
-            vision: self.vision.as_ref().map(|mind| match &newer.vision {
-                Some(newer) => mind.with_keys_of(newer),
-                None => mind.clone(),
-            }),
+            vision: renewed(&self.vision, &newer.vision),
             named: {
                 let renewed = self.named.iter().map(|(name, mind)| {
                     let newer = newer.named.get(name);
@@ -154,6 +160,7 @@ impl ResolvedMinds {
                 });
                 renewed.collect()
             },
+            transcription: renewed(&self.transcription, &newer.transcription),
         }
     }
 
@@ -193,6 +200,13 @@ impl ResolvedMinds {
         if *agents == AgentsConfig::default() && all.is_none() {
             return Ok(Self { named: resolver.named()?, ..Self::builtin() });
         }
+        let transcription = match selection {
+            // Whoever names one model for everything wants no other to be called.
+            ModelSelection::Override(_) | ModelSelection::NoModel => None,
+            ModelSelection::Configured | ModelSelection::Found { .. } => {
+                resolver.transcription_mind()?
+            }
+        };
         let response = agents.response.clone().unwrap_or_default();
         let judgment = inherit_settings(agents.judgment.as_ref(), &response);
         let memory = inherit_settings(agents.memory.as_ref(), &response);
@@ -212,6 +226,7 @@ impl ResolvedMinds {
                 state: mind(&state, "state")?,
                 vision: vision.map(|agent| mind(&agent, "vision")).transpose()?.filter(sees),
                 named: BTreeMap::new(),
+                transcription,
             });
         }
         let (state, state_source) = resolver.state_agent(&judgment, source)?;
@@ -228,6 +243,7 @@ impl ResolvedMinds {
             state: resolver.resolve_mind(&state, &["agents", "state"], state_source)?,
             vision: vision.transpose()?.filter(sees),
             named: resolver.named()?,
+            transcription,
         })
     }
 }
@@ -255,7 +271,7 @@ impl ResolvedMinds {
             StateCall::Separate => Some(&self.state),
         };
         let minds = [&self.response, &self.judgment, &self.memory].into_iter().chain(state_mind);
-        let minds = minds.chain(&self.vision).chain(self.named.values());
+        let minds = minds.chain(&self.vision).chain(&self.transcription).chain(self.named.values());
         minds.flat_map(|mind| [&mind.model].into_iter().chain(&mind.fallback))
     }
 }
@@ -377,8 +393,10 @@ impl MindResolver<'_> {
 
     /// The client arguments of the first agent that has a key for this provider.
     fn client_args_for(&self, provider: Provider) -> ClientArgs {
-        let AgentsConfig { response, judgment, memory, state, vision } = &self.config.agents;
-        let agents = [state, judgment, response, memory, vision].into_iter().flatten();
+        let AgentsConfig { response, judgment, memory, state, vision, transcription } =
+            &self.config.agents;
+        let agents = [state, judgment, response, memory, vision, transcription];
+        let agents = agents.into_iter().flatten();
         let is_of_provider = |agent: &&AgentConfig| match &agent.model_id {
             Some(ModelId::Hosted { provider: other, .. }) => *other == provider,
             Some(ModelId::Builtin) | None => false,
@@ -386,6 +404,27 @@ impl MindResolver<'_> {
         let mut agents =
             agents.filter(is_of_provider).filter(|agent| agent.client_args.api_key.is_some());
         agents.next().map(|agent| agent.client_args.clone()).unwrap_or_default()
+    }
+
+    /// The model that hears. It must have OpenAI's API: the others' models take recordings in other ways.
+    fn transcription_mind(&self) -> Result<Option<ResolvedMind>, ConfigProblem> {
+        let Some(agent) = &self.config.agents.transcription else { return Ok(None) };
+        let models = [agent.model_id.as_ref(), agent.fallback.as_ref().map(|it| &it.model_id)];
+        let hears = |model: &ModelId| {
+            let format = model.provider().map(Provider::wire_format);
+            format == Some(WireFormat::OpenAi)
+        };
+        let is_one = agent.model_id.is_some() && models.into_iter().flatten().all(hears);
+        if !is_one {
+            let location = self.tree.find(&["agents", "transcription"]);
+            return Err(ConfigProblem::for_file(
+                location.map(|entry| entry.node.location),
+                "agents.transcription needs a model_id with OpenAI's API for recordings, such as \
+                 openai/whisper-1, groq/whisper-large-v3-turbo or mistral/voxtral-mini-latest"
+                    .to_owned(),
+            ));
+        }
+        self.resolve_mind(agent, &["agents", "transcription"], ModelSource::Config).map(Some)
     }
 
     fn resolve_mind(

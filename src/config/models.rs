@@ -51,6 +51,10 @@ pub struct NamedModelConfig {
     /// How the model is reached.
     #[serde(default)]
     pub client_args: ClientArgs,
+    /// Prices by model, for a minute of sound: of models for `agents.transcription` that are paid by the time. If omitted:
+    /// the list price of `openai/whisper-1`, if `currency` is USD.
+    #[schemars(with = "BTreeMap<String, Money>")]
+    pub minute_prices: BTreeMap<ModelId, Money>,
 }
 
 /// What a million tokens cost.
@@ -97,7 +101,10 @@ impl ModelsConfig {
             let cache_write = price.cache_write.map_or(usual, |price| price.0);
             (id, ModelPrice { input, cached_input, cache_write, output })
         };
-        Prices(self.prices.iter().map(price).collect())
+        let minute_price =
+            |(id, price): (&ModelId, &Money)| (id.to_string(), ModelPrice::for_minute(price.0));
+        let by_minute = self.minute_prices.iter().map(minute_price);
+        Prices(self.prices.iter().map(price).chain(by_minute).collect())
     }
 }
 
@@ -111,6 +118,7 @@ impl Default for ModelsConfig {
             prices: BTreeMap::new(),
             named: BTreeMap::new(),
             workspaces: BTreeMap::new(),
+            minute_prices: BTreeMap::new(),
         }
     }
 }

@@ -31,8 +31,8 @@ impl ResolvedMinds {
     /// The keys and headers of all models.
     pub fn keys(&self) -> impl Iterator<Item = &Secret> {
         let minds = [&self.response, &self.judgment, &self.memory, &self.state];
-        let minds = minds.into_iter().chain(&self.vision).chain(self.named.values());
-        minds.flat_map(model_secrets)
+        let minds = minds.into_iter().chain(&self.vision).chain(&self.transcription);
+        minds.chain(self.named.values()).flat_map(model_secrets)
     }
 }
 

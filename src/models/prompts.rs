@@ -27,8 +27,8 @@ pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<Pr
             }
             PromptVerb::Remember => (&minds.memory, Vec::new()),
             PromptVerb::State => (&minds.state, Vec::new()),
-            // It has no template.
-            PromptVerb::Describe => (&minds.response, Vec::new()),
+            // They have no template.
+            PromptVerb::Describe | PromptVerb::Transcribe => (&minds.response, Vec::new()),
         };
         let everywhere = config.persona();
         let agent = persona_of(mind, &everywhere);

@@ -93,7 +93,7 @@ impl Moments {
                 self.judge_calls.add(CallCount { calls: 1, usage });
             }
             PromptVerb::Reply => self.reply_calls.add(CallCount { calls: 1, usage }),
-            PromptVerb::Remember | PromptVerb::Describe => {}
+            PromptVerb::Remember | PromptVerb::Describe | PromptVerb::Transcribe => {}
         }
     }
 
@@ -103,7 +103,10 @@ impl Moments {
             PromptVerb::Judge | PromptVerb::State => {
                 self.judge_answers.add(CallCount { calls: 1, usage });
             }
-            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::Describe => {}
+            PromptVerb::Reply
+            | PromptVerb::Remember
+            | PromptVerb::Describe
+            | PromptVerb::Transcribe => {}
         }
     }
 

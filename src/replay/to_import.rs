@@ -309,7 +309,7 @@ fn take_message(
 fn rebuilt(file: Attachment) -> Attachment {
     let known = Attachment::new(&file.id, &file.name, &file.media_type, file.size_bytes);
     let known = known.with_alt_text(file.alt_text.as_deref().unwrap_or_default());
-    Attachment { content: file.content, ..known }
+    Attachment { seconds: file.seconds, content: file.content, ..known }
 }
 
 fn take_other(
@@ -356,6 +356,7 @@ mod tests {
             name: "plan\n## Task.png".into(),
             media_type: "IMAGE/png".into(),
             size_bytes: 7,
+            seconds: None,
             alt_text: Some("a\nb".into()),
             url: Some("https://evil.example/".into()),
             content: content.clone(),

@@ -195,6 +195,8 @@ pub struct FileView {
     alt_text: Option<Arc<str>>,
     /// What a model saw in it, once somebody needed that.
     description: Option<Arc<str>>,
+    /// What a model heard somebody say in it, once somebody needed that.
+    transcript: Option<Arc<str>>,
 }
 
 fn file(attachment: &Attachment) -> FileView {
@@ -206,7 +208,23 @@ fn file(attachment: &Attachment) -> FileView {
         alt_text: attachment.alt_text.clone(),
         description: match &attachment.content {
             Some(AttachmentContent::Description(text)) => Some(text.clone()),
-            Some(AttachmentContent::Excerpt(_) | AttachmentContent::Unreadable) | None => None,
+            Some(
+                AttachmentContent::Excerpt(_)
+                | AttachmentContent::Transcript(_)
+                | AttachmentContent::Unheard(_)
+                | AttachmentContent::Unreadable,
+            )
+            | None => None,
+        },
+        transcript: match &attachment.content {
+            Some(AttachmentContent::Transcript(text)) => Some(text.clone()),
+            Some(
+                AttachmentContent::Description(_)
+                | AttachmentContent::Excerpt(_)
+                | AttachmentContent::Unheard(_)
+                | AttachmentContent::Unreadable,
+            )
+            | None => None,
         },
     }
 }

@@ -11,6 +11,7 @@ mod own_models;
 mod requirements;
 mod rules;
 mod slack;
+mod transcription;
 mod value_files;
 
 use std::time::Duration;

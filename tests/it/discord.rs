@@ -6,6 +6,7 @@ mod malformed;
 mod bodies;
 mod credentials;
 mod talk;
+mod recordings;
 mod answers;
 mod post;
 mod commands;

@@ -22,4 +22,5 @@ mod decisions;
 pub mod harness;
 mod credentials;
 mod talk;
+mod recordings;
 mod edge_cases;

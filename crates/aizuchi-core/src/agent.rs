@@ -13,6 +13,8 @@ mod timing;
 mod companions;
 mod preview;
 pub mod remember;
+mod file_content;
+mod listen;
 pub mod files;
 mod follow_up;
 mod reply;
@@ -214,6 +216,8 @@ pub struct Minds {
     pub vision: Option<Mind>,
     /// The models that channels and workspaces may have of their own, by their names.
     pub named: BTreeMap<String, Arc<Models>>,
+    /// Writes down what is said in recordings. Without it nobody hears them.
+    pub transcription: Option<Mind>,
 }
 
 /// The models that answer for a verb, and the persona that they play.
@@ -247,6 +251,7 @@ impl Minds {
             state: mind,
             vision: None,
             named: BTreeMap::new(),
+            transcription: None,
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod speakers;
 mod shorten;
 pub mod attachment_text;
 pub mod picture;
+pub mod recording;
 pub mod memory_input;
 pub mod view;
 mod render_cache;
@@ -34,6 +35,7 @@ use crate::prompt::budget::TrimmedSection;
 use crate::prompt::builder::JudgeOptions;
 use crate::prompt::memory_input::MemoryInput;
 use crate::prompt::picture::{PICTURE_TOKENS, Picture};
+use crate::prompt::recording::Recording;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
@@ -53,6 +55,8 @@ pub enum PromptVerb {
     State,
     /// What a picture shows. The response is plain text. It has no template.
     Describe,
+    /// What is said in a recording. The response is plain text. It has no template.
+    Transcribe,
 }
 
 impl PromptVerb {
@@ -95,6 +99,8 @@ pub struct Prompt {
     pub tool_rounds: Vec<ToolRound>,
     /// The picture that the request is about.
     pub picture: Option<Picture>,
+    /// The recording that the request is about.
+    pub recording: Option<Recording>,
 }
 
 impl Prompt {
@@ -110,15 +116,19 @@ impl Prompt {
         match self.verb {
             PromptVerb::Judge => Some(schema::judgment_schema(self)),
             PromptVerb::Remember => Some(schema::memory_schema()),
-            PromptVerb::Reply | PromptVerb::State | PromptVerb::Describe => None,
+            PromptVerb::Reply
+            | PromptVerb::State
+            | PromptVerb::Describe
+            | PromptVerb::Transcribe => None,
         }
     }
 
-    /// The estimated tokens of the whole request, with tools and picture.
+    /// The estimated tokens of the whole request, with tools, picture and recording.
     pub fn total_tokens(&self) -> u64 {
         let is_text_alone = self.tools.is_empty() && self.tool_rounds.is_empty();
         let text = if is_text_alone { self.tokens } else { estimate(&self.full_text()) };
-        text + if self.picture.is_some() { PICTURE_TOKENS } else { 0 }
+        let picture = if self.picture.is_some() { PICTURE_TOKENS } else { 0 };
+        text + picture + self.recording.as_ref().map_or(0, Recording::tokens)
     }
 
     /// The first 16 hex digits of the SHA-256 of the whole request.

@@ -31,11 +31,12 @@ fn parse_file(file: &Value) -> Option<Attachment> {
     let name = [text("title"), text("filename")].into_iter().find(|name| !name.is_empty());
     // Of a voice message Discord always tells the waveform.
     let media_type = match (text("content_type"), file["waveform"].is_string()) {
-        ("", true) => "audio/ogg",
+        (media_type, true) if !media_type.starts_with("audio/") => "audio/ogg",
         (media_type, _) => media_type,
     };
     let size_bytes = file["size"].as_u64().unwrap_or(0);
-    let attachment = Attachment::new(id, name.unwrap_or_default(), media_type, size_bytes);
+    let attachment = Attachment::new(id, name.unwrap_or_default(), media_type, size_bytes)
+        .with_seconds(file["duration_secs"].as_f64());
     Some(attachment.with_alt_text(text("description")))
 }
 
@@ -76,7 +77,7 @@ mod tests {
             "attachments": [
                 {"id": "7", "filename": "plan.png", "content_type": "image/png", "size": 9,
                     "description": "our\nplan", "url": "https://cdn.discordapp.com/attachments/1/7/plan.png?ex=1"},
-                {"id": "8", "filename": "voice-message.ogg", "waveform": "AAA"},
+                {"id": "8", "filename": "voice-message.ogg", "waveform": "AAA", "duration_secs": 3.2},
                 {"id": "9", "title": "the plan", "filename": "the_plan.pdf", "size": "big"},
                 {"filename": "without an id"},
                 1,
@@ -87,7 +88,7 @@ mod tests {
             parse_files(&message),
             [
                 Attachment::new("7", "plan.png", "image/png", 9).with_alt_text("our plan"),
-                Attachment::new("8", "voice-message.ogg", "audio/ogg", 0),
+                Attachment::new("8", "voice-message.ogg", "audio/ogg", 0).with_seconds(Some(4.0)),
                 Attachment::new("9", "the plan", "", 0),
                 Attachment::new("10", "old.log", "", 0),
             ]

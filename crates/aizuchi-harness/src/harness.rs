@@ -620,6 +620,8 @@ pub struct HarnessOptions {
     pub state: Option<Arc<dyn Llm>>,
     /// The model that describes pictures.
     pub vision: Option<Arc<dyn Llm>>,
+    /// The model that hears recordings.
+    pub transcription: Option<Arc<dyn Llm>>,
     pub tools: Option<ToolSettings>,
     /// The gates that were learned.
     pub learned_gates: Arc<LearnedGates>,
@@ -646,6 +648,7 @@ impl Default for HarnessOptions {
             fallback: None,
             state: None,
             vision: None,
+            transcription: None,
             tools: None,
             learned_gates: Arc::default(),
             memory: None,
@@ -732,6 +735,7 @@ pub fn build_parts_with(
         admins_workspace: local::workspace_id(),
         order_trial: options.order_trial,
     };
+    let no_persona = Persona { system_prompt: String::new(), ..(*persona).clone() };
     let agent = Agent {
         command_answers: Arc::new(command_replies),
         store,
@@ -739,10 +743,10 @@ pub fn build_parts_with(
         minds: Minds {
             memory: Mind::from_llm(options.memory.unwrap_or_else(|| llm.clone()), &persona),
             state: Mind::from_llm(options.state.unwrap_or_else(|| llm.clone()), &persona),
-            vision: options.vision.map(|llm| {
-                let persona = Persona { system_prompt: String::new(), ..(*persona).clone() };
-                Mind::from_llm(llm, &Arc::new(persona))
-            }),
+            vision: options.vision.map(|llm| Mind::from_llm(llm, &Arc::new(no_persona.clone()))),
+            transcription: options
+                .transcription
+                .map(|llm| Mind::from_llm(llm, &Arc::new(no_persona.clone()))),
             named: {
                 let named = options.named.into_iter();
                 named.map(|(name, llm)| (name, Arc::new(Models::new(llm, None)))).collect()

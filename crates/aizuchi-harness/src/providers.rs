@@ -1,5 +1,7 @@
-//! A fake model server that speaks the APIs of three providers, as strictly as they do, and misbehaves on demand.
+//! A fake model server that speaks the APIs of three providers, as strictly as they do, and misbehaves on demand. It also
+//! hears recordings.
 
+pub mod audio;
 pub mod tools;
 
 use std::collections::VecDeque;
@@ -190,7 +192,11 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
         return if is_refused { refused() } else { list };
     }
     let body = axum::body::to_bytes(body, 1 << 22).await.unwrap();
-    let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let is_audio = path == audio::PATH;
+    let body = match is_audio {
+        true => audio::form(&head.headers, &body),
+        false => serde_json::from_slice(&body).unwrap_or(Value::Null),
+    };
     let request = ProviderRequest { path: path.clone(), headers: head.headers, body };
     // Ollama's own API tells what a model sets for itself: here nothing. That is no use of a model.
     if path == "/api/show" {
@@ -201,7 +207,10 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
         state.requests.lock().unwrap().push(request);
         return axum::Json(json!({ "response": "", "done": true })).into_response();
     }
-    let complaint = complaint(&request, state.limits);
+    let complaint = match is_audio {
+        true => audio::complaint(&request),
+        false => complaint(&request, state.limits),
+    };
     state.requests.lock().unwrap().push(request.clone());
     state.came.send_modify(|count| *count += 1);
     let mut watched = Watched(Some(&state.abandoned));
@@ -221,8 +230,12 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
         return (status, axum::Json(body)).into_response();
     }
     let next = state.next.lock().unwrap().pop_front();
-    let Some(api) = provider_api(&path) else { return StatusCode::NOT_FOUND.into_response() };
+    let api = provider_api(&path).or(is_audio.then_some(ProviderApi::OpenAi));
+    let Some(api) = api else { return StatusCode::NOT_FOUND.into_response() };
     let response = match next.unwrap_or_else(|| ProviderResponse::Says("fine".to_owned())) {
+        ProviderResponse::Says(text) if is_audio => {
+            axum::Json(audio::answer(&text)).into_response()
+        }
         ProviderResponse::Says(text) => {
             axum::Json(answer(api, &request, &text, None)).into_response()
         }

@@ -29,7 +29,16 @@ fn parse_file(file: &Value) -> Option<Attachment> {
     let text = |key: &str| non_empty_str(&file[key]).unwrap_or_default();
     let name = [text("name"), text("title")].into_iter().find(|name| !name.is_empty());
     let size_bytes = file["size"].as_u64().unwrap_or(0);
-    let attachment = Attachment::new(id, name.unwrap_or_default(), text("mimetype"), size_bytes);
+    // A voice clip may be called a video: its container can be either.
+    let media_type = match (text("mimetype"), &file["subtype"]) {
+        (media_type, subtype) if subtype == "slack_audio" && !media_type.starts_with("audio/") => {
+            "audio/mp4"
+        }
+        (media_type, _) => media_type,
+    };
+    let seconds = file["duration_ms"].as_f64().map(|milliseconds| milliseconds / 1000.0);
+    let attachment =
+        Attachment::new(id, name.unwrap_or_default(), media_type, size_bytes).with_seconds(seconds);
     let url = non_empty_str(&file["url_private"]).filter(|url| url.len() <= MAX_URL_BYTES);
     Some(Attachment { url: url.map(Arc::from), ..attachment.with_alt_text(text("alt_txt")) })
 }
@@ -66,6 +75,9 @@ mod tests {
             {"id": "F1", "name": "plan.png", "mimetype": "image/png", "size": 7, "alt_txt": "our\nplan",
                 "url_private": "https://files.slack.com/files-pri/T1-F1/plan.png"},
             {"id": "F2", "title": "notes", "mimetype": 5, "size": "big"},
+            {"id": "F4", "name": "audio_message.m4a", "mimetype": "video/mp4", "subtype": "slack_audio",
+                "duration_ms": 3200},
+            {"id": "F5", "name": "song.mp3", "mimetype": "audio/mpeg", "duration_ms": "long"},
             {"id": "F3", "mode": "tombstone"},
             {"name": "without an id"},
             "odd",
@@ -74,7 +86,16 @@ mod tests {
             url: Some("https://files.slack.com/files-pri/T1-F1/plan.png".into()),
             ..Attachment::new("F1", "plan.png", "image/png", 7).with_alt_text("our plan")
         };
-        assert_eq!(parse_files(&message), [plan, Attachment::new("F2", "notes", "", 0)]);
+        let clip = Attachment::new("F4", "audio_message.m4a", "audio/mp4", 0);
+        assert_eq!(
+            parse_files(&message),
+            [
+                plan,
+                Attachment::new("F2", "notes", "", 0),
+                clip.with_seconds(Some(4.0)),
+                Attachment::new("F5", "song.mp3", "audio/mpeg", 0),
+            ]
+        );
         for odd in [json!({"files": "none"}), json!({}), json!([]), json!("text")] {
             assert_eq!(parse_files(&odd), []);
         }

@@ -42,7 +42,11 @@ impl Llm for LedgerJudge {
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         match prompt.verb {
             PromptVerb::Judge => {}
-            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State | PromptVerb::Describe => {
+            PromptVerb::Reply
+            | PromptVerb::Remember
+            | PromptVerb::State
+            | PromptVerb::Describe
+            | PromptVerb::Transcribe => {
                 return self.bystander.ask(prompt).await;
             }
         }

@@ -281,7 +281,10 @@ impl Llm for ModelJudge {
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         match prompt.verb {
             PromptVerb::Judge | PromptVerb::State => {}
-            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::Describe => {
+            PromptVerb::Reply
+            | PromptVerb::Remember
+            | PromptVerb::Describe
+            | PromptVerb::Transcribe => {
                 return self.bystander.ask(prompt).await;
             }
         }

@@ -218,7 +218,11 @@ impl Llm for RecordedAnswers {
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         match prompt.verb {
             PromptVerb::Judge => {}
-            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State | PromptVerb::Describe => {
+            PromptVerb::Reply
+            | PromptVerb::Remember
+            | PromptVerb::State
+            | PromptVerb::Describe
+            | PromptVerb::Transcribe => {
                 return self.bystander.ask(prompt).await;
             }
         }

@@ -270,7 +270,7 @@ fn unknown_agents_and_providers_are_notices_with_the_fix() {
             "config.yaml:6:15: agents.judgment.model_id is taken for openai/o3-mini; write the provider before the name of the model",
             "config.yaml:8:26: agents.judgment.fallback.model_id is taken for openai/qwen at client_args.api_base; write it so",
             "config.yaml:10:15: agents.memory.model_id has no provider that is known here, so the model of agents.response is used; its provider can be openai, anthropic, gemini, ollama, openrouter, deepseek, groq, mistral, xai, vertex, azure or bedrock, and any other OpenAI-compatible server is openai/NAME with client_args.api_base",
-            "config.yaml:12:3: agents.summarizer has no effect, since the agents are response, judgment, memory, state and vision; remove it",
+            "config.yaml:12:3: agents.summarizer has no effect, since the agents are response, judgment, memory, state, vision and transcription; remove it",
         ]
     );
     // What is probably a slip stays an error, and so does an answering agent that cannot be asked.

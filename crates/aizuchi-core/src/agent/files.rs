@@ -1,23 +1,22 @@
 //! Before the persona speaks, it is found out what is in the files that its reply may be about, once for each file. A
-//! picture goes to a model that sees, a text file is read as it is. What became known travels in the outcome, and the store
-//! keeps it with the message.
+//! picture goes to a model that sees, a recording to one that hears, a text file is read as it is. What became known travels
+//! in the outcome, and the store keeps it with the message.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::debug;
 
-use crate::agent::model_call::unless_superseded;
+use crate::agent::file_content::{is_about_file, shorten};
+use crate::agent::listen::has_paid;
 use crate::agent::reply::messages_to_answer;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
 use crate::chat::attachment::{
-    Attachment, AttachmentContent, AttachmentKind, ReadAttachment, picture_type,
+    Attachment, AttachmentContent, AttachmentKind, ReadAttachment, UnheardReason, picture_type,
 };
 use crate::chat::{AuthorKind, Message, Visibility, is_blank, to_single_line, to_visible_text};
 use crate::context::Context;
-use crate::decision::model_problem::ModelProblem;
 use crate::prompt::picture::Picture;
 use crate::web_access::charset;
 
@@ -37,6 +36,12 @@ pub struct FileSettings {
     /// How many pictures are described for one reply.
     pub max_pictures: usize,
     pub max_picture_bytes: usize,
+    /// Whether the model that hears gets recordings of private channels and direct messages.
+    pub transcribes_private: bool,
+    /// How many recordings are listened to for one reply.
+    pub max_recordings: usize,
+    pub max_recording_bytes: usize,
+    pub max_recording_seconds: u32,
     /// Text files that are larger are not opened.
     pub max_text_bytes: usize,
     /// How long all of this may delay a reply.
@@ -49,6 +54,10 @@ impl Default for FileSettings {
             describes_private: false,
             max_pictures: 3,
             max_picture_bytes: 5_000_000,
+            transcribes_private: false,
+            max_recordings: 2,
+            max_recording_bytes: 10_000_000,
+            max_recording_seconds: 300,
             max_text_bytes: 1_000_000,
             time_limit: SignedDuration::from_secs(30),
         }
@@ -65,21 +74,29 @@ impl Agent {
         read: &mut Vec<ReadAttachment>,
     ) -> Result<(), StepError> {
         let deadline = self.now() + self.settings.files.time_limit;
-        let mut has_failed = false;
+        let mut failed = Vec::new();
         for (message, attachment) in self.files_to_read(context) {
+            let kind = attachment.kind();
             // The call is in the ledger, and the next one would probably end in the same way.
-            if has_failed && attachment.kind() == AttachmentKind::Picture {
+            if failed.contains(&kind) {
                 continue;
             }
+            let calls_before = calls.attempts.len();
             let found = self.read_file(context, &message, &attachment, deadline, calls).await;
-            has_failed |= found.is_err();
+            if found.is_err() {
+                failed.push(kind);
+            }
+            let is_paid = has_paid(&calls.attempts[calls_before..]);
             let content = match found {
                 Ok(Some(content)) => content,
                 Ok(None) => continue,
                 Err(StepError::Superseded) => return Err(StepError::Superseded),
                 // Asked again for every answer, it would be paid for each time.
-                Err(StepError::Permanent { problem, .. }) if is_about_picture(problem) => {
-                    AttachmentContent::Unreadable
+                Err(StepError::Permanent { problem, .. }) if is_about_file(problem) => {
+                    failure_of(kind)
+                }
+                Err(StepError::Retryable { .. }) if is_paid && kind == AttachmentKind::Audio => {
+                    failure_of(kind)
                 }
                 Err(_) => continue,
             };
@@ -92,20 +109,21 @@ impl Agent {
     }
 
     /// The files that nobody has looked into, those of the messages to answer first, then the newest. Text files come
-    /// before pictures, since none waits for a model.
+    /// first, since none waits for a model, and pictures last, since a recording takes the longest.
     fn files_to_read(&self, context: &Context) -> Vec<(Arc<Message>, Attachment)> {
-        let FileSettings { max_pictures, max_picture_bytes, max_text_bytes, .. } =
-            self.settings.files;
+        let FileSettings {
+            max_pictures, max_picture_bytes, max_recordings, max_text_bytes, ..
+        } = self.settings.files;
         let fits = |file: &Attachment, max_bytes: usize| file.size_bytes <= max_bytes as u64;
         // The answer itself needs calls, too.
         let spare_calls = self.rulebook().calls_per_decision.map(|most| most / 4);
         let spare_calls = spare_calls.and_then(|calls| usize::try_from(calls).ok());
-        let max_pictures = max_pictures.min(spare_calls.unwrap_or(usize::MAX));
+        let mut spare_calls = spare_calls.unwrap_or(usize::MAX);
         let target = context.target_messages();
         let parent = context.conversation.thread.as_ref().and_then(|_| target.first());
         let newest = target.iter().rev().take(LOOKBACK);
         let messages = messages_to_answer(context).into_iter().chain(newest).chain(parent);
-        let (mut pictures, mut texts) = (0, 0);
+        let (mut pictures, mut recordings, mut texts) = (0, 0, 0);
         let mut seen = HashSet::new();
         let mut files = Vec::new();
         for message in messages {
@@ -119,7 +137,11 @@ impl Agent {
                             && self.may_describe(context, message) =>
                     {
                         pictures += 1;
-                        pictures <= max_pictures
+                        pictures <= max_pictures && take_one(&mut spare_calls)
+                    }
+                    AttachmentKind::Audio if self.may_listen(context, message) => {
+                        recordings += 1;
+                        recordings <= max_recordings && take_one(&mut spare_calls)
                     }
                     AttachmentKind::Text
                         if max_text_bytes > 0 && fits(attachment, max_text_bytes) =>
@@ -138,7 +160,11 @@ impl Agent {
                 }
             }
         }
-        files.sort_by_key(|(_, file)| file.kind() == AttachmentKind::Picture);
+        files.sort_by_key(|(_, file)| match file.kind() {
+            AttachmentKind::Text => 0,
+            AttachmentKind::Audio => 1,
+            AttachmentKind::Picture | AttachmentKind::Video | AttachmentKind::Other => 2,
+        });
         files
     }
 
@@ -160,7 +186,11 @@ impl Agent {
         calls: &mut Calls<'_>,
     ) -> Result<Option<AttachmentContent>, StepError> {
         let settings = &self.settings.files;
-        let is_picture = attachment.kind() == AttachmentKind::Picture;
+        let kind = attachment.kind();
+        if kind == AttachmentKind::Audio {
+            return self.listen(context, message, attachment, deadline, calls).await;
+        }
+        let is_picture = kind == AttachmentKind::Picture;
         let max_bytes =
             if is_picture { settings.max_picture_bytes } else { settings.max_text_bytes };
         let fetched = self.fetch_file(message, attachment, max_bytes, deadline, calls).await?;
@@ -174,33 +204,6 @@ impl Agent {
         };
         let picture = Picture { media_type, bytes: bytes.into() };
         self.describe(context, message, picture, deadline, calls).await
-    }
-
-    async fn fetch_file(
-        &self,
-        message: &Message,
-        attachment: &Attachment,
-        max_bytes: usize,
-        deadline: Timestamp,
-        calls: &Calls<'_>,
-    ) -> Result<Option<Vec<u8>>, StepError> {
-        let Ok(platform) = self.platforms.for_workspace(&message.conversation.workspace) else {
-            return Ok(None);
-        };
-        let left = deadline.duration_since(self.now()).min(self.settings.post_timeout);
-        if !left.is_positive() {
-            return Ok(None);
-        }
-        let fetching = platform.fetch_file(message, attachment, max_bytes);
-        let fetching = self.clock.timeout(left, fetching);
-        let fetched = unless_superseded(calls.superseded, fetching).await?;
-        let id = &*attachment.id;
-        match fetched {
-            Ok(Ok(bytes)) => return Ok(Some(bytes)),
-            Ok(Err(error)) => debug!(file = id, %error, "a file could not be fetched"),
-            Err(_timed_out) => debug!(file = id, "a file could not be fetched in time"),
-        }
-        Ok(None)
     }
 
     /// Asks the model that sees what a picture shows.
@@ -228,20 +231,22 @@ impl Agent {
     }
 }
 
-/// Whether a model that refuses for good refuses the picture, and would take another one.
-fn is_about_picture(problem: Option<ModelProblem>) -> bool {
-    match problem {
-        None | Some(ModelProblem::RequestRejected | ModelProblem::Garbled) => true,
-        Some(
-            ModelProblem::Unreachable
-            | ModelProblem::TimedOut
-            | ModelProblem::KeyRefused
-            | ModelProblem::KeyMissing
-            | ModelProblem::UnknownModel
-            | ModelProblem::NoFunds
-            | ModelProblem::Overloaded,
-        ) => false,
+/// What is kept of a file that a model made nothing of. Asked again, it would be paid for again.
+fn failure_of(kind: AttachmentKind) -> AttachmentContent {
+    match kind {
+        AttachmentKind::Audio => AttachmentContent::Unheard(UnheardReason::Failed),
+        AttachmentKind::Picture
+        | AttachmentKind::Video
+        | AttachmentKind::Text
+        | AttachmentKind::Other => AttachmentContent::Unreadable,
     }
+}
+
+/// Takes one of those that are left. Returns whether there was one.
+fn take_one(left: &mut usize) -> bool {
+    let has_one = *left > 0;
+    *left = left.saturating_sub(1);
+    has_one
 }
 
 /// The beginning of a text file. `None` if it is no text, or has none.
@@ -249,13 +254,6 @@ fn excerpt(bytes: &[u8]) -> Option<String> {
     let text = charset::decode_text(bytes).filter(|text| !text.contains('\0'))?;
     let text = to_visible_text(&text);
     (!is_blank(&text)).then(|| shorten(text.trim(), MAX_EXCERPT_CHARS))
-}
-
-fn shorten(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -111,8 +111,9 @@ impl Agent {
         let ended = Attempt { latency, exchange, ..unfinished };
         let attempt = match &outcome {
             Ok(Ok(response)) => {
-                // What a picture takes says nothing of texts.
-                if !response.usage.is_estimated && prompt.picture.is_none() {
+                // What a picture or a recording takes says nothing of texts.
+                let is_text = prompt.picture.is_none() && prompt.recording.is_none();
+                if !response.usage.is_estimated && is_text {
                     let reported = response.usage.input_tokens;
                     self.token_corrections.record(llm.model(), prompt.total_tokens(), reported);
                 }

@@ -53,7 +53,10 @@ impl Agent {
                 let options = self.prompt_options(&self.state_mind(&context));
                 self.prompt_builder.read().state(&persona, &context, &options)
             }
-            PromptVerb::Reply | PromptVerb::Remember | PromptVerb::Describe => {
+            PromptVerb::Reply
+            | PromptVerb::Remember
+            | PromptVerb::Describe
+            | PromptVerb::Transcribe => {
                 let mut context = self.load_context(conversation).await?;
                 context.recalled_messages = self.recall(&context).await;
                 self.reply_prompt(&Arc::new(context)).await?.0

@@ -53,6 +53,7 @@ impl Agent {
             state: mind(&self.minds.state),
             vision: self.minds.vision.as_ref().map(&mind),
             named: self.minds.named.clone(),
+            transcription: self.minds.transcription.as_ref().map(&mind),
         };
         self.variant(minds, translate(&self.persona), prompts, self.learned_gates.clone())
     }

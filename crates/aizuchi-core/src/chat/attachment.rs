@@ -22,6 +22,9 @@ pub struct Attachment {
     /// 0 if the platform does not tell.
     #[serde(default)]
     pub size_bytes: u64,
+    /// How long a recording is, rounded up, if the platform tells. Its sender may have made that up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u32>,
     /// What its sender says of it, on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt_text: Option<Arc<str>>,
@@ -41,8 +44,38 @@ pub enum AttachmentContent {
     Description(Arc<str>),
     /// How it begins, if it is text.
     Excerpt(Arc<str>),
+    /// What is said in it, as a model heard it.
+    Transcript(Arc<str>),
+    /// Nobody will listen to it, for this reason.
+    Unheard(UnheardReason),
     /// It was looked at, and nothing could be told of it.
     Unreadable,
+}
+
+/// Why there is no transcript of a recording, and never will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnheardReason {
+    /// It is longer than the settings allow.
+    TooLong,
+    /// Its content is no recording that models know.
+    NoRecording,
+    /// The model heard nobody speak.
+    NoWords,
+    /// The model refused it, or made nothing of it. Another try would be paid for again.
+    Failed,
+}
+
+impl AttachmentContent {
+    /// Whether somebody knows what is in the file.
+    pub fn is_known(&self) -> bool {
+        match self {
+            AttachmentContent::Description(_)
+            | AttachmentContent::Excerpt(_)
+            | AttachmentContent::Transcript(_) => true,
+            AttachmentContent::Unheard(_) | AttachmentContent::Unreadable => false,
+        }
+    }
 }
 
 /// What became known of a file, to be kept with its message.
@@ -112,6 +145,7 @@ impl Attachment {
             name: shown_line(name, MAX_NAME_CHARS).into(),
             media_type: to_single_line(media_type).to_lowercase().into(),
             size_bytes,
+            seconds: None,
             alt_text: None,
             url: None,
             content: None,
@@ -122,6 +156,13 @@ impl Attachment {
     pub fn with_alt_text(self, alt_text: &str) -> Self {
         let alt_text = shown_line(alt_text, MAX_ALT_TEXT_CHARS);
         Self { alt_text: (!alt_text.is_empty()).then(|| alt_text.into()), ..self }
+    }
+
+    /// The same file with how long it is. What cannot be a time is none.
+    pub fn with_seconds(self, seconds: Option<f64>) -> Self {
+        let is_time = |seconds: &f64| seconds.is_finite() && *seconds > 0.0;
+        // A number that is too large becomes the largest one.
+        Self { seconds: seconds.filter(is_time).map(|seconds| seconds.ceil() as u32), ..self }
     }
 
     pub fn kind(&self) -> AttachmentKind {
@@ -231,6 +272,23 @@ mod tests {
     }
 
     #[test]
+    fn only_a_time_is_a_length() {
+        for (seconds, expected) in [
+            (Some(3.2), Some(4)),
+            (Some(7.0), Some(7)),
+            (Some(1e300), Some(u32::MAX)),
+            (Some(0.0), None),
+            (Some(-1.0), None),
+            (Some(f64::NAN), None),
+            (Some(f64::INFINITY), None),
+            (None, None),
+        ] {
+            let note = Attachment::new("F1", "", "audio/ogg", 7).with_seconds(seconds);
+            assert_eq!(note.seconds, expected, "{seconds:?}");
+        }
+    }
+
+    #[test]
     fn the_first_bytes_tell_what_a_picture_is() {
         for (bytes, expected) in [
             (&b"\x89PNG\r\n\x1a\n"[..], Some("image/png")),
@@ -273,6 +331,8 @@ mod tests {
             r#"{"id":"F1","name":"a.csv","media_type":"text/csv","size_bytes":3,"url":"https://files.example/F1","content":{"excerpt":"a,b"}}"#
         );
         assert_eq!(serde_json::from_str::<Attachment>(&json).unwrap(), attachment);
+        let unheard = AttachmentContent::Unheard(UnheardReason::NoWords);
+        assert_eq!(serde_json::to_string(&unheard).unwrap(), r#"{"unheard":"no_words"}"#);
         let plain = r#"{"id":"F1","name":"a","media_type":""}"#;
         let plain = serde_json::from_str::<Attachment>(plain).unwrap();
         assert_eq!(plain, Attachment::new("F1", "a", "", 0));

@@ -50,8 +50,8 @@ impl Llm for BuiltinMind {
             PromptVerb::Remember => text(memory::remember(prompt)),
             // The state is a judgment that keywords cannot make.
             PromptVerb::State => text("ACTIVE".to_owned()),
-            // It has no eyes.
-            PromptVerb::Describe => text(String::new()),
+            // It has no eyes and no ears.
+            PromptVerb::Describe | PromptVerb::Transcribe => text(String::new()),
         };
         Ok(response)
     }

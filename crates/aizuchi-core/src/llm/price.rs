@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::decision::{Price, Usage};
+use crate::prompt::recording::TOKENS_PER_SECOND;
 
 /// By `provider/model`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +27,7 @@ pub const LIST_DATE: &str = "2025-11-30";
 
 /// List prices in US dollars as of [`LIST_DATE`], for prompts of ordinary length and without discounts: what is sent,
 /// what of it came from the provider's cache, and what is answered. Only models whose price is certain.
-const LIST_PRICES: [(&str, f64, f64, f64); 18] = [
+const LIST_PRICES: [(&str, f64, f64, f64); 20] = [
     ("openai/gpt-5", 1.25, 0.125, 10.0),
     ("openai/gpt-5-mini", 0.25, 0.025, 2.0),
     ("openai/gpt-5-nano", 0.05, 0.005, 0.4),
@@ -37,6 +38,9 @@ const LIST_PRICES: [(&str, f64, f64, f64); 18] = [
     ("openai/gpt-4o-mini", 0.15, 0.075, 0.6),
     ("openai/o3", 2.0, 0.5, 8.0),
     ("openai/o4-mini", 1.1, 0.275, 4.4),
+    // These hear: the input is sound.
+    ("openai/gpt-4o-transcribe", 6.0, 6.0, 10.0),
+    ("openai/gpt-4o-mini-transcribe", 3.0, 3.0, 5.0),
     ("anthropic/claude-haiku-4-5", 1.0, 0.1, 5.0),
     ("anthropic/claude-sonnet-4-5", 3.0, 0.3, 15.0),
     ("anthropic/claude-sonnet-4-0", 3.0, 0.3, 15.0),
@@ -48,6 +52,18 @@ const LIST_PRICES: [(&str, f64, f64, f64); 18] = [
     ("gemini/gemini-2.5-flash-lite", 0.1, 0.1, 0.4),
 ];
 
+/// The same of models that are paid by the minute of sound.
+const LIST_MINUTE_PRICES: [(&str, f64); 1] = [("openai/whisper-1", 0.006)];
+
+impl ModelPrice {
+    /// That of a model that is paid by the minute of sound, and not for what it writes.
+    pub fn for_minute(price: f64) -> Self {
+        let tokens = 60.0 * TOKENS_PER_SECOND as f64;
+        let input = price * 1_000_000.0 / tokens;
+        Self { input, cached_input: input, cache_write: input, output: 0.0 }
+    }
+}
+
 impl Prices {
     /// The list prices of common models, in US dollars.
     pub fn list() -> Self {
@@ -55,7 +71,10 @@ impl Prices {
             let cache_write = input * cache_write_factor(model);
             (model.to_owned(), ModelPrice { input, cached_input, cache_write, output })
         };
-        Self(LIST_PRICES.into_iter().map(price).collect())
+        let minute_price =
+            |(model, price): (&str, f64)| (model.to_owned(), ModelPrice::for_minute(price));
+        let by_minute = LIST_MINUTE_PRICES.into_iter().map(minute_price);
+        Self(LIST_PRICES.into_iter().map(price).chain(by_minute).collect())
     }
 
     /// What a call cost; `None` if the model is not in the table.
@@ -109,9 +128,23 @@ mod tests {
     }
 
     #[test]
+    fn a_minute_costs_its_price() {
+        let prices = Prices(BTreeMap::from([("x".to_owned(), ModelPrice::for_minute(0.006))]));
+        let input_tokens = 60 * TOKENS_PER_SECOND;
+        let usage = Usage { input_tokens, output_tokens: 99, ..Usage::default() };
+        assert_eq!(prices.cost("x", usage), Some(Price { micros: 6_000 }));
+    }
+
+    #[test]
     fn list_prices_are_plausible() {
-        let Prices(list) = Prices::list();
-        assert_eq!(list.len(), LIST_PRICES.len(), "each model has one price");
+        let Prices(mut list) = Prices::list();
+        let count = LIST_PRICES.len() + LIST_MINUTE_PRICES.len();
+        assert_eq!(list.len(), count, "each model has one price");
+        for (model, price) in LIST_MINUTE_PRICES {
+            model.parse::<ModelId>().unwrap();
+            assert!(0.0 < price && price < 0.1, "{model}");
+            list.remove(model);
+        }
         for (model, price) in list {
             model.parse::<ModelId>().unwrap();
             let ModelPrice { input, cached_input, cache_write, output } = price;

@@ -13,6 +13,7 @@ mod tools;
 mod error;
 mod probe;
 mod local;
+pub mod transcription;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};

@@ -42,6 +42,13 @@ fn describe(attachment: &Attachment, language: Language) -> String {
         Some(AttachmentContent::Unreadable) => {
             format!("[{}]", label(Some(files::unreadable(language))))
         }
+        Some(AttachmentContent::Unheard(reason)) => {
+            format!("[{}]", label(Some(files::unheard(language, *reason))))
+        }
+        Some(AttachmentContent::Transcript(text)) => {
+            let text = escape_quotes(&to_single_line(text));
+            format!("[{}]", label(Some(&files::heard(language, &text))))
+        }
         Some(AttachmentContent::Description(text)) => {
             format!("[{}: {}]", label(None), to_single_line(text))
         }
@@ -57,6 +64,7 @@ fn describe(attachment: &Attachment, language: Language) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::attachment::UnheardReason;
 
     fn described(language: Language, attachment: Attachment) -> String {
         describe(&attachment, language)
@@ -66,6 +74,8 @@ mod tests {
     fn a_prompt_tells_what_is_known_of_a_file() {
         let file = |name: &str, media_type: &str| Attachment::new("F1", name, media_type, 7);
         let known = |content| Attachment { content: Some(content), ..file("a.log", "text/plain") };
+        let note =
+            |content| Attachment { content: Some(content), ..file("note.ogg", "audio/ogg") };
         let boat = AttachmentContent::Description("A boat.\n# Two people".into());
         for (attachment, english, japanese) in [
             (
@@ -92,6 +102,21 @@ mod tests {
                 known(AttachmentContent::Excerpt("a\n\n# b\n".into())),
                 "[file “a.log”, it begins:]\n> a\n> \n> # b",
                 "[ファイル「a.log」、冒頭:]\n> a\n> \n> # b",
+            ),
+            (
+                note(AttachmentContent::Transcript("Two “oars”\n# please".into())),
+                "[audio “note.ogg”, someone says: “Two 'oars' # please”]",
+                "[音声「note.ogg」、話している内容: 「Two 'oars' # please」]",
+            ),
+            (
+                note(AttachmentContent::Unheard(UnheardReason::TooLong)),
+                "[audio “note.ogg”, it is too long to be listened to]",
+                "[音声「note.ogg」、長すぎるため聞いていません]",
+            ),
+            (
+                note(AttachmentContent::Unheard(UnheardReason::NoWords)),
+                "[audio “note.ogg”, nobody was heard to speak in it]",
+                "[音声「note.ogg」、話し声は聞き取れませんでした]",
             ),
             (
                 known(AttachmentContent::Unreadable),

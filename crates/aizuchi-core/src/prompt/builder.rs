@@ -19,6 +19,7 @@ use crate::persona::{Language, Persona};
 use crate::prompt::budget::{self, PromptBudget, SECTIONS, TrimmedSection};
 use crate::prompt::memory_input::MemoryInput;
 use crate::prompt::picture::Picture;
+use crate::prompt::recording::Recording;
 use crate::prompt::render_cache::{RenderCache, RenderCaches};
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
@@ -179,29 +180,25 @@ impl PromptBuilder {
             "" => request.to_owned(),
             addition => format!("{addition}\n\n{request}"),
         };
-        let history = &context.conversation_history;
-        let (channel, name) = (history.channel_id.clone(), history.channel_name.clone());
-        let alone = ChannelMessages::from_messages(channel, name, vec![message.clone()]);
-        let alone = Context::new(context.conversation.clone(), alone);
-        let names = BTreeMap::new();
-        let speakers = Speakers::new(persona, std::iter::once(&**message), &names, &options.zone);
-        Prompt {
-            verb: PromptVerb::Describe,
-            tokens: estimate(&text),
-            text,
-            context: Arc::new(Context { revision: context.revision, ..alone }),
-            judge_options: JudgeOptions::default(),
-            memory_input: None,
-            now: options.now.to_zoned(options.zone.clone()),
-            persona: persona.clone(),
-            speakers: Arc::new(speakers),
-            max_tokens: Some(DESCRIPTION_MAX_TOKENS),
-            sections: Vec::new(),
-            trimmed: Vec::new(),
-            tools: Vec::new(),
-            tool_rounds: Vec::new(),
-            picture: Some(picture),
-        }
+        let prompt = file_prompt(PromptVerb::Describe, text, persona, context, message, options);
+        let max_tokens = Some(DESCRIPTION_MAX_TOKENS);
+        Prompt { max_tokens, picture: Some(picture), ..prompt }
+    }
+
+    /// Asks what is said in a recording of a message. Nothing that anybody wrote goes along, besides what the operator
+    /// adds.
+    pub fn transcribe(
+        &self,
+        persona: &Arc<Persona>,
+        context: &Context,
+        message: &Arc<Message>,
+        recording: Recording,
+        options: &PromptOptions,
+    ) -> Prompt {
+        let text = persona.system_prompt.trim().to_owned();
+        let prompt = file_prompt(PromptVerb::Transcribe, text, persona, context, message, options);
+        let max_tokens = Some(recording.max_transcript_tokens());
+        Prompt { max_tokens, recording: Some(recording), ..prompt }
     }
 
     /// Ignores the budget of `options`: the caller decides how many sources to gather.
@@ -239,6 +236,7 @@ impl PromptBuilder {
             tools: Vec::new(),
             tool_rounds: Vec::new(),
             picture: None,
+            recording: None,
         }
     }
 
@@ -282,6 +280,7 @@ impl PromptBuilder {
             tools: Vec::new(),
             tool_rounds: Vec::new(),
             picture: None,
+            recording: None,
         }
     }
 
@@ -457,6 +456,41 @@ fn record_shortened<'a>(
     }
     let (count, tokens) = (shortened.len(), shortened.values().sum());
     budget::record_trimmed(trimmed, TrimmedSection { section: "long_lines", count, tokens });
+}
+
+/// A request about a file of a message. Its context has that message alone.
+fn file_prompt(
+    verb: PromptVerb,
+    text: String,
+    persona: &Arc<Persona>,
+    context: &Context,
+    message: &Arc<Message>,
+    options: &PromptOptions,
+) -> Prompt {
+    let history = &context.conversation_history;
+    let (channel, name) = (history.channel_id.clone(), history.channel_name.clone());
+    let alone = ChannelMessages::from_messages(channel, name, vec![message.clone()]);
+    let alone = Context::new(context.conversation.clone(), alone);
+    let names = BTreeMap::new();
+    let speakers = Speakers::new(persona, std::iter::once(&**message), &names, &options.zone);
+    Prompt {
+        verb,
+        tokens: estimate(&text),
+        text,
+        context: Arc::new(Context { revision: context.revision, ..alone }),
+        judge_options: JudgeOptions::default(),
+        memory_input: None,
+        now: options.now.to_zoned(options.zone.clone()),
+        persona: persona.clone(),
+        speakers: Arc::new(speakers),
+        max_tokens: None,
+        sections: Vec::new(),
+        trimmed: Vec::new(),
+        tools: Vec::new(),
+        tool_rounds: Vec::new(),
+        picture: None,
+        recording: None,
+    }
 }
 
 /// A context without messages, for the conversation that a memory belongs to.

@@ -112,6 +112,9 @@ texts! {
     sees_no_pictures(name: Name<'_>):
         "I can’t see pictures, {name}; I only know what’s written here. Tell me what it shows, and I can quote you later."
         / "{name:#}、画像は見られません。わかるのは書かれたことだけです。何が写っているか書いてもらえれば、あとでお伝えできます。";
+    hears_no_recordings(name: Name<'_>):
+        "I can’t hear recordings, {name}; I only know what’s written here. Tell me what’s said in it, and I can quote you later."
+        / "{name:#}、音声は聞けません。わかるのは書かれたことだけです。話の内容を書いてもらえれば、あとでお伝えできます。";
     opens_no_files(name: Name<'_>):
         "I can’t open files, {name}; I only know what’s written here. Tell me what’s in it, and I can quote you later."
         / "{name:#}、ファイルは開けません。わかるのは書かれたことだけです。中身を書いてもらえれば、あとでお伝えできます。";

@@ -1,7 +1,7 @@
 //! The words for files that were sent with messages: in prompts, on pages, and in exports.
 
 use crate::chat::Message;
-use crate::chat::attachment::{Attachment, AttachmentKind};
+use crate::chat::attachment::{Attachment, AttachmentKind, UnheardReason};
 use crate::persona::Language;
 
 texts! {
@@ -17,6 +17,12 @@ texts! {
     video_unread: "nobody has watched it yet" / "まだ誰も見ていません";
     file_unread: "nobody has opened it yet" / "まだ誰も開いていません";
     unreadable: "it could not be opened" / "開けませんでした";
+    too_long: "it is too long to be listened to" / "長すぎるため聞いていません";
+    no_recording: "no recording could be found in it" / "録音として読み取れませんでした";
+    no_words: "nobody was heard to speak in it" / "話し声は聞き取れませんでした";
+    hearing_failed: "it could not be made out" / "聞き取れませんでした";
+    /// What was heard follows.
+    heard(text: &str): "someone says: “{text}”" / "話している内容: 「{text}」";
     /// What it says follows, line by line.
     begins: "it begins:" / "冒頭:";
     list_separator: ", " / "、";
@@ -39,6 +45,16 @@ pub fn unread(language: Language, kind: AttachmentKind) -> &'static str {
         AttachmentKind::Audio => audio_unread(language),
         AttachmentKind::Video => video_unread(language),
         AttachmentKind::Text | AttachmentKind::Other => file_unread(language),
+    }
+}
+
+/// Why nobody will listen to it.
+pub fn unheard(language: Language, reason: UnheardReason) -> &'static str {
+    match reason {
+        UnheardReason::TooLong => too_long(language),
+        UnheardReason::NoRecording => no_recording(language),
+        UnheardReason::NoWords => no_words(language),
+        UnheardReason::Failed => hearing_failed(language),
     }
 }
 

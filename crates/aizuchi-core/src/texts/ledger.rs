@@ -145,6 +145,7 @@ pub fn verb(language: Language, verb: &str) -> &'static str {
         "reply" => pick(language, "Reply", "返答"),
         "state" => pick(language, "State of the conversation", "会話の状態"),
         "describe" => pick(language, "Description of a picture", "画像の説明"),
+        "transcribe" => pick(language, "Transcript of a recording", "音声の文字起こし"),
         _ => pick(language, "Call", "呼び出し"),
     }
 }

@@ -31,6 +31,7 @@ mod flow;
 mod forgetting;
 mod expiry;
 mod files;
+mod recordings;
 mod memory;
 mod memory_changes;
 mod memos;

@@ -87,7 +87,9 @@ pub fn prompt(verb: PromptVerb) -> Prompt {
         PromptVerb::Judge => prompts.judge(&persona, &context, &scene),
         PromptVerb::Reply => prompts.reply(&persona, &context, &scene),
         PromptVerb::State => prompts.state(&persona, &context, &scene),
-        PromptVerb::Remember | PromptVerb::Describe => panic!("there is no material"),
+        PromptVerb::Remember | PromptVerb::Describe | PromptVerb::Transcribe => {
+            panic!("there is no material")
+        }
     }
 }
 

@@ -595,7 +595,11 @@ impl Llm for Simulation {
             (PromptVerb::Judge, 5) => verdict(false, r#"null, "reaction": "👍""#),
             (PromptVerb::Judge, _) => verdict(false, "null"),
             (
-                PromptVerb::Reply | PromptVerb::Remember | PromptVerb::State | PromptVerb::Describe,
+                PromptVerb::Reply
+                | PromptVerb::Remember
+                | PromptVerb::State
+                | PromptVerb::Describe
+                | PromptVerb::Transcribe,
                 _,
             ) => "Here I am.".to_owned(),
         };

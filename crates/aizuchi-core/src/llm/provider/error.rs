@@ -186,7 +186,12 @@ fn transport_error(error: &reqwest::Error) -> CallError {
 }
 
 /// A response with an error status.
-fn status_error(status: StatusCode, body: &str, headers: &HeaderMap, now: Timestamp) -> CallError {
+pub fn status_error(
+    status: StatusCode,
+    body: &str,
+    headers: &HeaderMap,
+    now: Timestamp,
+) -> CallError {
     let code = error_code(body);
     let status_text = match &code {
         Some(code) => format!("{} {code}", status.as_u16()),

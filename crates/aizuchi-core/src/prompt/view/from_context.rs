@@ -149,7 +149,7 @@ impl ContextView {
         match verb {
             // The state depends on the messages alone.
             PromptVerb::State => return view,
-            PromptVerb::Remember | PromptVerb::Describe => {}
+            PromptVerb::Remember | PromptVerb::Describe | PromptVerb::Transcribe => {}
             PromptVerb::Judge => view.add_judge_values(context, now, mode, renderer),
             PromptVerb::Reply => view.add_reply_values(context, renderer),
         }
@@ -201,7 +201,7 @@ impl ContextView {
         self.owed = owed.map(label).collect();
         self.has_unread_files = context.target_messages().iter().any(|message| {
             let mut contents = message.attachments.iter().map(|attachment| &attachment.content);
-            contents.any(|content| matches!(content, None | Some(AttachmentContent::Unreadable)))
+            contents.any(|content| !content.as_ref().is_some_and(AttachmentContent::is_known))
         });
         if let Some(intent) = &context.intent {
             self.conversation_state = intent.conversation_state.map(|state| state.name());

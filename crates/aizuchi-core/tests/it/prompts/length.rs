@@ -92,7 +92,10 @@ fn the_minimum_length_leaves_room_for_the_conversation() {
                 let scene = PromptOptions { budget, ..scene() };
                 let prompt = match verb {
                     PromptVerb::Judge => prompts.judge(&persona, &context, &scene),
-                    PromptVerb::Reply | PromptVerb::Remember | PromptVerb::Describe => {
+                    PromptVerb::Reply
+                    | PromptVerb::Remember
+                    | PromptVerb::Describe
+                    | PromptVerb::Transcribe => {
                         prompts.reply(&persona, &context, &scene)
                     }
                     PromptVerb::State => prompts.state(&persona, &context, &scene),

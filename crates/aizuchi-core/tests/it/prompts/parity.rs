@@ -98,7 +98,10 @@ fn questions() -> Vec<(Value, String)> {
                 let ours = match verb {
                     PromptVerb::Judge => prompts.judge(&persona, &context, &scene),
                     PromptVerb::Reply => prompts.reply(&persona, &context, &scene),
-                    PromptVerb::State | PromptVerb::Remember | PromptVerb::Describe => {
+                    PromptVerb::State
+                    | PromptVerb::Remember
+                    | PromptVerb::Describe
+                    | PromptVerb::Transcribe => {
                         prompts.state(&persona, &context, &scene)
                     }
                 };

@@ -143,7 +143,7 @@ impl SimulatedMind {
             PromptVerb::Reply => reply(random, prompt),
             PromptVerb::Remember => memory(random, prompt).to_string(),
             PromptVerb::State => random.pick(&STATES).to_string(),
-            PromptVerb::Describe => String::new(),
+            PromptVerb::Describe | PromptVerb::Transcribe => String::new(),
         };
         let usage = usage(random, prompt, &text);
         LlmResponse::new(text, usage)

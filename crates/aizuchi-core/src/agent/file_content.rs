@@ -1,0 +1,64 @@
+//! What all files have in common that are looked into: how one is fetched, and what a model's refusal says of it.
+
+use jiff::Timestamp;
+use tracing::debug;
+
+use crate::agent::model_call::unless_superseded;
+use crate::agent::reserve::Calls;
+use crate::agent::{Agent, StepError};
+use crate::chat::Message;
+use crate::chat::attachment::Attachment;
+use crate::decision::model_problem::ModelProblem;
+
+impl Agent {
+    /// The content of a file. `None` if it cannot be had now.
+    pub(super) async fn fetch_file(
+        &self,
+        message: &Message,
+        attachment: &Attachment,
+        max_bytes: usize,
+        deadline: Timestamp,
+        calls: &Calls<'_>,
+    ) -> Result<Option<Vec<u8>>, StepError> {
+        let Ok(platform) = self.platforms.for_workspace(&message.conversation.workspace) else {
+            return Ok(None);
+        };
+        let left = deadline.duration_since(self.now()).min(self.settings.post_timeout);
+        if !left.is_positive() {
+            return Ok(None);
+        }
+        let fetching = platform.fetch_file(message, attachment, max_bytes);
+        let fetching = self.clock.timeout(left, fetching);
+        let fetched = unless_superseded(calls.superseded, fetching).await?;
+        let id = &*attachment.id;
+        match fetched {
+            Ok(Ok(bytes)) => return Ok(Some(bytes)),
+            Ok(Err(error)) => debug!(file = id, %error, "a file could not be fetched"),
+            Err(_timed_out) => debug!(file = id, "a file could not be fetched in time"),
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a model that refuses for good refuses the file, and would take another one.
+pub(super) fn is_about_file(problem: Option<ModelProblem>) -> bool {
+    match problem {
+        None | Some(ModelProblem::RequestRejected | ModelProblem::Garbled) => true,
+        Some(
+            ModelProblem::Unreachable
+            | ModelProblem::TimedOut
+            | ModelProblem::KeyRefused
+            | ModelProblem::KeyMissing
+            | ModelProblem::UnknownModel
+            | ModelProblem::NoFunds
+            | ModelProblem::Overloaded,
+        ) => false,
+    }
+}
+
+pub(super) fn shorten(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,200 @@
+//! A recording that goes along with a prompt.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// What a second of sound counts as: OpenAI's models that transcribe count as much. Models that are paid by the minute have
+/// a price per token that comes to the same.
+pub const TOKENS_PER_SECOND: u64 = 10;
+/// People speak four or five tokens in a second, also in Japanese.
+const SPOKEN_TOKENS_PER_SECOND: u64 = 5;
+/// A second of speech has at least about as much, unless somebody has squeezed it.
+const LEAST_BYTES_PER_SECOND: u64 = 2_000;
+/// More than this no second has: 48,000 samples of 32 bits on two channels.
+const MOST_BYTES_PER_SECOND: u64 = 384_000;
+/// How often the format Ogg counts in a second of Opus, whatever its sound was recorded with.
+const OGG_TICKS_PER_SECOND: u64 = 48_000;
+/// An Ogg page begins with this, and has its time behind it.
+const OGG_PAGE: &[u8] = b"OggS";
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Recording {
+    pub format: AudioFormat,
+    pub bytes: Arc<[u8]>,
+    /// An estimate, rather too high than too low: it is reserved, and booked where the provider tells nothing.
+    pub seconds: u64,
+}
+
+/// The formats that models take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AudioFormat {
+    Ogg,
+    Mp3,
+    Mp4,
+    Wav,
+    Flac,
+    WebM,
+}
+
+impl AudioFormat {
+    /// By the first bytes: what a server says of a file may be wrong.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [b'O', b'g', b'g', b'S', ..] => Some(Self::Ogg),
+            [b'I', b'D', b'3', ..] => Some(Self::Mp3),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'A', b'V', b'E', ..] => Some(Self::Wav),
+            [b'f', b'L', b'a', b'C', ..] => Some(Self::Flac),
+            [0x1a, 0x45, 0xdf, 0xa3, ..] => Some(Self::WebM),
+            [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(Self::Mp4),
+            // A frame of MPEG audio of layer III.
+            [0xff, second, ..] if second & 0xe6 == 0xe2 => Some(Self::Mp3),
+            _ => None,
+        }
+    }
+
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Ogg => "audio/ogg",
+            Self::Mp3 => "audio/mpeg",
+            Self::Mp4 => "audio/mp4",
+            Self::Wav => "audio/wav",
+            Self::Flac => "audio/flac",
+            Self::WebM => "audio/webm",
+        }
+    }
+
+    /// How a file is called: providers tell the format by the ending.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Ogg => "recording.ogg",
+            Self::Mp3 => "recording.mp3",
+            Self::Mp4 => "recording.m4a",
+            Self::Wav => "recording.wav",
+            Self::Flac => "recording.flac",
+            Self::WebM => "recording.webm",
+        }
+    }
+}
+
+impl Recording {
+    /// `told_seconds` is what the platform says of its length. `None` if the bytes are no recording.
+    pub fn new(bytes: Vec<u8>, told_seconds: Option<u32>) -> Option<Self> {
+        let format = AudioFormat::of(&bytes)?;
+        let size = bytes.len() as u64;
+        let measured = match format {
+            AudioFormat::Ogg => ogg_seconds(&bytes),
+            AudioFormat::Mp3
+            | AudioFormat::Mp4
+            | AudioFormat::Wav
+            | AudioFormat::Flac
+            | AudioFormat::WebM => None,
+        };
+        let known = measured.max(told_seconds.map(u64::from));
+        let seconds = known.unwrap_or(size / LEAST_BYTES_PER_SECOND);
+        let seconds = seconds.max(size / MOST_BYTES_PER_SECOND).max(1);
+        Some(Self { format, bytes: bytes.into(), seconds })
+    }
+
+    /// A second in which nobody speaks.
+    pub fn silence() -> Self {
+        // One channel of 16 bits, 16,000 times in a second.
+        let (rate, size) = (16_000_u32, 32_000_u32);
+        let mut bytes = b"RIFF".to_vec();
+        bytes.extend_from_slice(&(size + 36).to_le_bytes());
+        bytes.extend_from_slice(b"WAVEfmt ");
+        bytes.extend_from_slice(&16_u32.to_le_bytes());
+        for number in [1_u16, 1] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&rate.to_le_bytes());
+        bytes.extend_from_slice(&(rate * 2).to_le_bytes());
+        for number in [2_u16, 16] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(b"data");
+        bytes.extend_from_slice(&size.to_le_bytes());
+        bytes.resize(bytes.len() + size as usize, 0);
+        Self { format: AudioFormat::Wav, bytes: bytes.into(), seconds: 1 }
+    }
+
+    /// What it counts as.
+    pub fn tokens(&self) -> u64 {
+        self.seconds.saturating_mul(TOKENS_PER_SECOND)
+    }
+
+    /// Room for all that can be said in the time.
+    pub fn max_transcript_tokens(&self) -> u32 {
+        let tokens = self.seconds.saturating_mul(SPOKEN_TOKENS_PER_SECOND);
+        u32::try_from(tokens).unwrap_or(u32::MAX)
+    }
+}
+
+/// The time of the last page, if one can be found. Whoever made the file chose it.
+fn ogg_seconds(bytes: &[u8]) -> Option<u64> {
+    let page = bytes.windows(OGG_PAGE.len()).rposition(|four| four == OGG_PAGE)?;
+    let time = bytes.get(page + 6..page + 14)?;
+    let ticks = u64::from_le_bytes(time.try_into().ok()?);
+    // No sound ends on a page with this time.
+    (ticks != u64::MAX).then(|| ticks.div_ceil(OGG_TICKS_PER_SECOND))
+}
+
+/// Nobody wants to read the bytes.
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recording({:?}, {} s, {} bytes)", self.format, self.seconds, self.bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_tell_what_a_recording_is() {
+        for (bytes, expected) in [
+            (&b"OggS\0\x02"[..], Some(AudioFormat::Ogg)),
+            (&b"ID3\x04"[..], Some(AudioFormat::Mp3)),
+            (&b"\xff\xfb\x90"[..], Some(AudioFormat::Mp3)),
+            (&b"\xff\xf3\x90"[..], Some(AudioFormat::Mp3)),
+            // AAC without a container, and a picture.
+            (&b"\xff\xf1\x50"[..], None),
+            (&b"\xff\xd8\xff\xe0"[..], None),
+            (&b"\0\0\0\x1cftypM4A "[..], Some(AudioFormat::Mp4)),
+            (&b"RIFF\x01\x02\x03\x04WAVEfmt "[..], Some(AudioFormat::Wav)),
+            (&b"RIFF\x01\x02\x03\x04WEBPVP8 "[..], None),
+            (&b"fLaC"[..], Some(AudioFormat::Flac)),
+            (&b"\x1a\x45\xdf\xa3"[..], Some(AudioFormat::WebM)),
+            (&b"<!DOCTYPE html>"[..], None),
+            (&b""[..], None),
+        ] {
+            assert_eq!(AudioFormat::of(bytes), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn the_length_is_estimated_rather_too_high() {
+        let ogg = |ticks: u64, padding: usize| {
+            let page = |ticks: u64| [&b"OggS\0\0"[..], &ticks.to_le_bytes()].concat();
+            [page(0), vec![0; padding], page(ticks)].concat()
+        };
+        for (bytes, told, expected) in [
+            (ogg(48_001, 0), None, 2),
+            // Whoever sends it may say anything. The larger of two lengths counts.
+            (ogg(48_000 * 60, 0), Some(1), 60),
+            (ogg(0, 0), Some(7), 7),
+            (ogg(0, 800_000), Some(1), 2),
+            (ogg(u64::MAX, 3_980), None, 2),
+            ([&b"OggS"[..], &[0; 8]].concat(), None, 1),
+            ([&b"ID3"[..], &[0; 9_997]].concat(), None, 5),
+            ([&b"ID3"[..], &[0; 9_997]].concat(), Some(2), 2),
+        ] {
+            let recording = Recording::new(bytes, told).unwrap();
+            assert_eq!(recording.seconds, expected, "{told:?}");
+            assert_eq!(recording.tokens(), expected * TOKENS_PER_SECOND);
+        }
+        assert_eq!(Recording::new(b"<html>".to_vec(), Some(7)), None);
+        let silence = Recording::silence();
+        assert_eq!(silence.bytes.len(), 44 + 32_000);
+        assert_eq!(AudioFormat::of(&silence.bytes), Some(AudioFormat::Wav));
+    }
+}

@@ -1,0 +1,59 @@
+//! The `transcription` section.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::values::BoundedInteger;
+use aizuchi_core::agent::files::FileSettings;
+
+/// Which voice messages and other recordings the model `agents.transcription` hears, when it is about to answer; without
+/// one, nobody hears them.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TranscriptionConfig {
+    /// Whether that model gets recordings of private channels and direct messages, too.
+    pub private_channels: bool,
+    /// How many recordings are listened to for one answer. The others stay known by their names.
+    pub max_recordings: BoundedInteger<0, 10>,
+    /// The longest recording that is listened to, in seconds.
+    pub max_seconds: BoundedInteger<1, 7_200>,
+    /// The largest one, in kilobytes. OpenAI takes 25000.
+    pub max_kilobytes: BoundedInteger<1, 25_000>,
+}
+
+impl Default for TranscriptionConfig {
+    fn default() -> Self {
+        Self {
+            private_channels: false,
+            max_recordings: BoundedInteger(2),
+            max_seconds: BoundedInteger(300),
+            max_kilobytes: BoundedInteger(10_000),
+        }
+    }
+}
+
+impl TranscriptionConfig {
+    /// These settings with what the rest of the config says of files.
+    pub fn settings(&self, others: FileSettings) -> FileSettings {
+        // The bounds are far below what fits.
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        FileSettings {
+            transcribes_private: self.private_channels,
+            max_recordings: count(self.max_recordings.0),
+            max_recording_bytes: count(self.max_kilobytes.0 * 1_000),
+            max_recording_seconds: u32::try_from(self.max_seconds.0).unwrap_or(u32::MAX),
+            ..others
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_agent() {
+        let settings = FileSettings::default();
+        assert_eq!(TranscriptionConfig::default().settings(settings.clone()), settings);
+    }
+}
