@@ -74,8 +74,7 @@ mod tests {
     fn a_prompt_tells_what_is_known_of_a_file() {
         let file = |name: &str, media_type: &str| Attachment::new("F1", name, media_type, 7);
         let known = |content| Attachment { content: Some(content), ..file("a.log", "text/plain") };
-        let note =
-            |content| Attachment { content: Some(content), ..file("note.ogg", "audio/ogg") };
+        let note = |content| Attachment { content: Some(content), ..file("note.ogg", "audio/ogg") };
         let boat = AttachmentContent::Description("A boat.\n# Two people".into());
         for (attachment, english, japanese) in [
             (

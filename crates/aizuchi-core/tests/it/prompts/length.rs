@@ -95,9 +95,7 @@ fn the_minimum_length_leaves_room_for_the_conversation() {
                     PromptVerb::Reply
                     | PromptVerb::Remember
                     | PromptVerb::Describe
-                    | PromptVerb::Transcribe => {
-                        prompts.reply(&persona, &context, &scene)
-                    }
+                    | PromptVerb::Transcribe => prompts.reply(&persona, &context, &scene),
                     PromptVerb::State => prompts.state(&persona, &context, &scene),
                 };
                 let (name, target) = *prompt.sections.last().unwrap();
