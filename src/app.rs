@@ -61,6 +61,7 @@ use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::demo_channel::DemoChannel;
+use aizuchi_core::platform::local::upload::UploadSettings;
 use aizuchi_core::platform::local::{self, LocalRoom};
 use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
@@ -203,6 +204,7 @@ impl App {
         let room = Arc::new(LocalRoom::new(
             room_inbox,
             store.clone(),
+            UploadSettings { store: store.clone(), max_bytes: config.http.max_upload_bytes() },
             clock.clone(),
             persona.name.clone(),
         ));

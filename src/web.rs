@@ -19,6 +19,7 @@ mod own_page;
 pub mod auth;
 mod sign_in;
 mod markdown;
+mod files;
 pub mod views;
 mod workspaces;
 pub mod figures;

@@ -8,7 +8,7 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::config::guessing::is_guessable;
 use crate::config::secret::Secret;
-use crate::config::values::Port;
+use crate::config::values::{BoundedInteger, Port};
 use aizuchi_core::network::Network;
 
 /// The pages and their API.
@@ -30,6 +30,8 @@ pub struct HttpConfig {
     /// Whether programs that speak the Model Context Protocol may look things up at `/mcp`: the same that the API answers
     /// to their token, and nothing that changes anything.
     pub mcp: bool,
+    /// The largest file that somebody can send in the local room, in kilobytes. 0 takes none.
+    pub max_upload_kilobytes: BoundedInteger<0, 50_000>,
 }
 
 impl HttpConfig {
@@ -40,6 +42,12 @@ impl HttpConfig {
 
     pub fn has_tokens(&self) -> bool {
         self.token.is_some() || !self.tokens.is_empty()
+    }
+
+    /// 0: no files are taken.
+    pub fn max_upload_bytes(&self) -> usize {
+        // The bound is far below what fits.
+        usize::try_from(self.max_upload_kilobytes.0 * 1_000).unwrap_or(usize::MAX)
     }
 
     /// This section with the tokens of a newer one. Whether there are tokens at all stays as it is: it decides who may
@@ -213,6 +221,7 @@ impl Default for HttpConfig {
             trusted_proxies: Vec::new(),
             // It shows nobody more than the API does, behind the same door.
             mcp: true,
+            max_upload_kilobytes: BoundedInteger(10_000),
         }
     }
 }

@@ -391,7 +391,11 @@ pub struct PostBody {
     channel: String,
     thread: Option<String>,
     user: String,
+    /// May be blank if there are files.
     text: String,
+    /// The ids of files that were uploaded for it.
+    #[serde(default)]
+    files: Vec<String>,
 }
 
 pub async fn post_message(
@@ -406,6 +410,7 @@ pub async fn post_message(
         thread: body.thread.filter(|thread| !thread.is_empty()).map(MessageId::new),
         user: body.user,
         text: body.text,
+        files: body.files,
     };
     let sent = web.room.send_message(message).await;
     let (id, at) = sent.map_err(Refusal::Room)?;

@@ -16,6 +16,7 @@ use crate::web::api::{
 use crate::web::console::api::{HealthAnswer, StatusAnswer};
 use crate::web::dead_letters::{LettersAnswer, LettersQuery};
 use crate::web::figures::answer::{FiguresAnswer, FiguresQuery};
+use crate::web::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::web::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::web::marks::MarkBody;
 use crate::web::memories::{
@@ -30,9 +31,9 @@ use crate::web::standing_orders::{StandingOrderBody, StandingOrdersAnswer, Stand
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, figures, judge_again,
-    marks, memories, models, order_journal, orders, private_reads, proposals, standing_orders,
-    workspaces,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, figures, files,
+    judge_again, marks, memories, models, order_journal, orders, private_reads, proposals,
+    standing_orders, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -65,6 +66,10 @@ pub struct Endpoint {
     pub body: Option<SchemaOf>,
     pub status: u16,
     pub answer: Option<SchemaOf>,
+    /// Whether its body is a file.
+    pub takes_file: bool,
+    /// Whether its answer is one.
+    pub answers_file: bool,
     route: MethodRouter<Arc<Web>>,
 }
 
@@ -98,7 +103,21 @@ impl Endpoint {
         route: MethodRouter<Arc<Web>>,
     ) -> Self {
         let (query, body, answer) = (None, None, None);
-        Self { method, path, id, topic, summary, query, body, status: 204, answer, route }
+        let (takes_file, answers_file) = (false, false);
+        Self {
+            method,
+            path,
+            id,
+            topic,
+            summary,
+            query,
+            body,
+            status: 204,
+            answer,
+            takes_file,
+            answers_file,
+            route,
+        }
     }
 
     fn query<T: JsonSchema>(self) -> Self {
@@ -107,6 +126,14 @@ impl Endpoint {
 
     fn body<T: JsonSchema>(self) -> Self {
         Self { body: Some(SchemaGenerator::subschema_for::<T>), ..self }
+    }
+
+    fn takes_file(self) -> Self {
+        Self { takes_file: true, ..self }
+    }
+
+    fn answers_file(self) -> Self {
+        Self { answers_file: true, status: 200, ..self }
     }
 
     fn answers<T: JsonSchema>(self) -> Self {
@@ -178,6 +205,23 @@ fn messages() -> Vec<Endpoint> {
             post(api::react),
         )
         .body::<ReactBody>(),
+        Endpoint::new(
+            ("POST", "/api/files"),
+            ("uploadFile", topic),
+            texts::upload_file,
+            post(files::upload),
+        )
+        .query::<UploadQuery>()
+        .takes_file()
+        .answers_with::<UploadedAnswer>(201),
+        Endpoint::new(
+            ("GET", "/api/files/{id}"),
+            ("getFile", topic),
+            texts::get_file,
+            get(files::download),
+        )
+        .query::<FileQuery>()
+        .answers_file(),
     ]
 }
 

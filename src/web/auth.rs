@@ -190,7 +190,9 @@ pub(super) async fn require_access(
 fn add_security_headers(headers: &mut HeaderMap) {
     let policy = "default-src 'self'; img-src 'self' data:; form-action 'self'; \
                   frame-ancestors 'none'; base-uri 'none'";
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    // What people have sent has a stricter one.
+    let policy = HeaderValue::from_static(policy);
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
     // Not `no-referrer`: browsers would send forms with `Origin: null`.

@@ -81,7 +81,9 @@ impl Generators {
     fn operation(&mut self, endpoint: &Endpoint, error: &Value) -> Value {
         let mut parameters = self.query(endpoint.query);
         if endpoint.path.contains("{id}") {
-            let is_text = endpoint.path.starts_with("/api/messages/");
+            let is_text = ["/api/messages/", "/api/files/"]
+                .iter()
+                .any(|begin| endpoint.path.starts_with(begin));
             let kind = if is_text { "string" } else { "integer" };
             parameters.push(json!({
                 "name": "id", "in": "path", "required": true, "schema": { "type": kind },
@@ -91,6 +93,12 @@ impl Generators {
         let mut answer = json!({ "description": texts::done(Language::En) });
         if let Some(schema) = endpoint.answer {
             answer["content"] = content(json!(schema(&mut self.answered)));
+        }
+        let file = json!({
+            "application/octet-stream": { "schema": { "type": "string", "format": "binary" } },
+        });
+        if endpoint.answers_file {
+            answer["content"] = file.clone();
         }
         let name = json!({
             "description": texts::refusal_name(Language::En), "schema": { "type": "string" },
@@ -112,6 +120,9 @@ impl Generators {
         if let Some(schema) = endpoint.body {
             let schema = json!(schema(&mut self.taken));
             operation["requestBody"] = json!({ "required": true, "content": content(schema) });
+        }
+        if endpoint.takes_file {
+            operation["requestBody"] = json!({ "required": true, "content": file });
         }
         operation
     }

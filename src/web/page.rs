@@ -53,6 +53,7 @@ pub async fn room(
         "mind": web.models.response(),
         "judge": web.models.judgment(),
         "gates": gates,
+        "max_upload_bytes": web.room.max_upload_bytes(),
     });
     let backfills = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());
     let backfills: Vec<String> = backfills.map(|progress| progress.describe(language)).collect();

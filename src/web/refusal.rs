@@ -440,7 +440,7 @@ mod tests {
         ]
     }
 
-    fn room_errors() -> [LocalRoomError; 15] {
+    fn room_errors() -> [LocalRoomError; 22] {
         [
             LocalRoomError::UnknownChannel("tea".to_owned()),
             LocalRoomError::UnknownThread("m1".to_owned()),
@@ -456,6 +456,13 @@ mod tests {
             LocalRoomError::InvalidMinutes,
             LocalRoomError::EmptyText,
             LocalRoomError::TextTooLong(20_000),
+            LocalRoomError::NoUploads,
+            LocalRoomError::EmptyFile,
+            LocalRoomError::FileTooLarge(10_000_000),
+            LocalRoomError::UntakenFile,
+            LocalRoomError::TooManyUploads,
+            LocalRoomError::TooManyFiles,
+            LocalRoomError::UnknownFile,
             LocalRoomError::Store(StoreError::Busy("it is locked".to_owned())),
         ]
     }
@@ -548,7 +555,7 @@ mod tests {
             (
                 403,
                 "channel_withheld forwarded_without_token models_withheld models_withheld_here no_orders no_questions \
-                not_author not_from_proxy only_admin_chooses_models only_admin_reads_looks only_admin_regenerates \
+                no_uploads not_author not_from_proxy only_admin_chooses_models only_admin_reads_looks only_admin_regenerates \
                 only_admin_reverts only_this_machine_chooses_models orders_withheld other_site other_site_or_machine \
                 people_withheld role_excluded sign_in_to_read unknown_to_proxy",
             ),
@@ -567,19 +574,19 @@ mod tests {
                 proposal_blocked proposal_decided proposal_gone proposal_lapsed several_users \
                 too_many_standing_orders unstorable",
             ),
-            (413, "body_too_large text_too_long"),
-            (415, "not_json"),
+            (413, "body_too_large file_too_large text_too_long"),
+            (415, "not_json untaken_file"),
             (
                 422,
-                "cap_reached detail_length empty_text entry_length incomplete_form invalid_channel_name invalid_emoji \
+                "cap_reached detail_length empty_file empty_text entry_length incomplete_form invalid_channel_name invalid_emoji \
                 invalid_id invalid_minutes invalid_name key_needed malformed_address malformed_key malformed_model \
                 malformed_order memo_content_empty memo_content_too_long memo_detail_too_long memo_name_empty \
                 memo_name_invalid memo_name_too_long memo_priority_invalid memo_read_only memo_tag_too_long \
-                model_failed model_needed nothing_to_change persona_too_long standing_order_length too_many_memos \
-                too_many_tags unfit_persona unknown_model unpriced_model unreadable_form wrong_body wrong_cap \
+                model_failed model_needed nothing_to_change persona_too_long standing_order_length too_many_files \
+                too_many_memos too_many_tags unfit_persona unknown_file unknown_model unpriced_model unreadable_form wrong_body wrong_cap \
                 wrong_days wrong_number wrong_persona_name",
             ),
-            (429, "too_many_streams too_many_tokens"),
+            (429, "too_many_streams too_many_tokens too_many_uploads"),
             (500, "choice_not_saved page_failed session_failed"),
             (
                 503,

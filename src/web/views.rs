@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::web::markdown;
+use crate::web::{files, markdown};
 use aizuchi_core::chat::attachment::{Attachment, AttachmentContent, AttachmentKind};
 use aizuchi_core::chat::{
-    AuthorKind, Channel, ChannelId, MessageId, UserId, Visibility, WorkspaceId,
+    AuthorKind, Channel, ChannelId, Message, MessageId, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::decision::gate::{BudgetStatus, Gate};
@@ -186,6 +186,9 @@ pub struct MessageView {
 /// A file, without what is in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FileView {
+    /// Where it is. Only files of the local room are served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
     /// Empty if the platform does not tell.
     name: Arc<str>,
     kind: AttachmentKind,
@@ -199,8 +202,9 @@ pub struct FileView {
     transcript: Option<Arc<str>>,
 }
 
-fn file(attachment: &Attachment) -> FileView {
+fn file(message: &Message, attachment: &Attachment) -> FileView {
     FileView {
+        url: files::address(message, attachment),
         name: attachment.name.clone(),
         kind: attachment.kind(),
         media_type: attachment.media_type.clone(),
@@ -245,7 +249,7 @@ pub fn message(stored: &StoredMessage) -> MessageView {
         user: Some(stored.author_name.clone()),
         text: Some(message.text.clone()),
         html: is_own.then(|| markdown::html(&message.text)),
-        files: message.attachments.iter().map(file).collect(),
+        files: message.attachments.iter().map(|it| file(message, it)).collect(),
         reactions: stored.reactions.iter().map(reaction_group).collect(),
         ..message_without_text(stored)
     }

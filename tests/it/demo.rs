@@ -23,6 +23,7 @@ use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
 use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::platform::local::upload::UploadSettings;
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
 use aizuchi_core::platform::{Platform, Platforms};
 use aizuchi_core::runner::Runner;
@@ -74,7 +75,8 @@ impl Room {
         };
         let name = persona.name.clone();
         let room = inbox(config.room_wait_settings());
-        let room = Arc::new(LocalRoom::new(room, store.clone(), clock.clone(), name));
+        let uploads = UploadSettings { store: store.clone(), max_bytes: 0 };
+        let room = Arc::new(LocalRoom::new(room, store.clone(), uploads, clock.clone(), name));
         let demo_channel =
             DemoChannel { room: room.clone(), inbox: inbox(config.demo_wait_settings()) };
         let revisions = store.revisions();

@@ -138,7 +138,8 @@ impl Migration {
         TestStore {
             store: store.clone(),
             archive: store.clone(),
-            cursors: store,
+            cursors: store.clone(),
+            uploads: store,
             database: None,
             database_store: None,
         }

@@ -69,4 +69,5 @@ mod traces;
 mod transfer;
 mod tune;
 mod two_processes;
+mod uploads;
 mod why;

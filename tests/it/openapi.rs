@@ -7,7 +7,7 @@ use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, 
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 45] = [
+const NAMES: [&str; 47] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/memos/{id} removeMemo",
@@ -17,6 +17,7 @@ const NAMES: [&str; 45] = [
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
     "GET /api/figures getFigures",
+    "GET /api/files/{id} getFile",
     "GET /api/health getHealth",
     "GET /api/memories listMemories",
     "GET /api/memory-changes listMemoryChanges",
@@ -38,6 +39,7 @@ const NAMES: [&str; 45] = [
     "POST /api/decisions/{id}/judge judgeAgain",
     "POST /api/decisions/{id}/mark markDecision",
     "POST /api/demo startDemo",
+    "POST /api/files uploadFile",
     "POST /api/memories changeMemory",
     "POST /api/memos/{id}/revert revertMemo",
     "POST /api/messages postMessage",

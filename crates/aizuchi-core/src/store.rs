@@ -9,6 +9,7 @@ pub mod order_journal;
 pub mod expiry;
 pub mod refusal_reason;
 pub mod weekly_notes;
+pub mod uploads;
 pub mod database;
 pub mod sqlite;
 pub mod postgres;

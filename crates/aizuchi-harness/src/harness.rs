@@ -52,6 +52,7 @@ use aizuchi_core::store::database::redaction::RedactionProgress;
 use aizuchi_core::store::database::schema::migrate;
 use aizuchi_core::store::database::writer::DatabaseWriter;
 use aizuchi_core::store::sqlite;
+use aizuchi_core::store::uploads::Uploads;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{
     Archive, Cursors, DecisionQuery, HearReceipt, MessageQuery, MessageRange, Order, Store,
@@ -137,6 +138,7 @@ pub struct TestStore {
     pub store: Arc<dyn Store>,
     pub archive: Arc<dyn Archive>,
     pub cursors: Arc<dyn Cursors>,
+    pub uploads: Arc<dyn Uploads>,
     pub database: Option<Arc<TestDatabase>>,
     /// The same as `store`, if that is a database.
     pub database_store: Option<Arc<DatabaseStore>>,
@@ -243,7 +245,8 @@ impl TestStore {
         Self {
             store: store.clone(),
             archive: store.clone(),
-            cursors: store,
+            cursors: store.clone(),
+            uploads: store,
             database: None,
             database_store: None,
         }
@@ -287,6 +290,7 @@ impl TestStore {
             store: store.clone(),
             archive: store.clone(),
             cursors: store.clone(),
+            uploads: store.clone(),
             database: Some(Arc::new(database)),
             database_store: Some(store),
         }

@@ -138,6 +138,13 @@ fn of_room(error: &LocalRoomError) -> (StatusCode, &'static str) {
         LocalRoomError::ChannelTaken(_) => (StatusCode::CONFLICT, "channel_taken"),
         LocalRoomError::IdTaken => (StatusCode::CONFLICT, "id_taken"),
         LocalRoomError::TextTooLong(_) => (StatusCode::PAYLOAD_TOO_LARGE, "text_too_long"),
+        LocalRoomError::NoUploads => (StatusCode::FORBIDDEN, "no_uploads"),
+        LocalRoomError::EmptyFile => (StatusCode::UNPROCESSABLE_ENTITY, "empty_file"),
+        LocalRoomError::FileTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "file_too_large"),
+        LocalRoomError::UntakenFile => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "untaken_file"),
+        LocalRoomError::TooManyUploads => (StatusCode::TOO_MANY_REQUESTS, "too_many_uploads"),
+        LocalRoomError::TooManyFiles => (StatusCode::UNPROCESSABLE_ENTITY, "too_many_files"),
+        LocalRoomError::UnknownFile => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_file"),
         LocalRoomError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store_unusable"),
     }
 }

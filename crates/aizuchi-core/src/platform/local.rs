@@ -7,6 +7,7 @@ pub mod mention;
 pub mod controls;
 pub mod reaction;
 pub mod demo_channel;
+pub mod upload;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use crate::chat::attachment::Attachment;
 use crate::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Message, MessageId, Role, User, UserId, Visibility, WorkspaceId, to_single_line,
@@ -28,6 +30,7 @@ use crate::platform::local::demo_channel::is_demo_user;
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH};
 use crate::platform::local::mention::parse_mentions;
+use crate::platform::local::upload::UploadSettings;
 use crate::platform::{Platform, PlatformError};
 use crate::store::{Archive, Order, StoreError, StoredMessage};
 
@@ -46,6 +49,7 @@ pub fn workspace_id() -> WorkspaceId {
 pub struct LocalRoom {
     inbox: Arc<Inbox>,
     archive: Arc<dyn Archive>,
+    uploads: UploadSettings,
     clock: Clock,
     persona_name: String,
     /// The names of all known users.
@@ -62,7 +66,10 @@ pub struct LocalMessage {
     pub channel: ChannelId,
     pub thread: Option<MessageId>,
     pub user: String,
+    /// May be blank if there are files.
     pub text: String,
+    /// The ids of files that were uploaded for it.
+    pub files: Vec<String>,
 }
 
 /// A user's own message that they want to change.
@@ -77,11 +84,12 @@ impl LocalRoom {
     pub fn new(
         inbox: Arc<Inbox>,
         archive: Arc<dyn Archive>,
+        uploads: UploadSettings,
         clock: Clock,
         persona_name: String,
     ) -> Self {
         let (user_names, changes) = (Mutex::default(), watch::Sender::new(0));
-        Self { inbox, archive, clock, persona_name, user_names, changes }
+        Self { inbox, archive, uploads, clock, persona_name, user_names, changes }
     }
 
     /// Makes sure that the persona and the initial channels exist, and loads the known users.
@@ -166,7 +174,12 @@ impl LocalRoom {
         request: LocalMessage,
     ) -> Result<(MessageId, Timestamp), LocalRoomError> {
         let name = self.parse_name(&request.user)?;
-        let text = parse_text(&request.text)?;
+        let text = match parse_text(&request.text) {
+            Err(LocalRoomError::EmptyText) if !request.files.is_empty() => String::new(),
+            parsed => parsed?,
+        };
+        let files = self.unsent_files(&request.files).await?;
+        let has_all_files = files.is_some();
         let id = request.id.map_or_else(|| Ok(new_message_id()), parse_message_id)?;
         let conversation = self.conversation(request.channel, request.thread).await?;
         let user = UserId::new(name.clone());
@@ -178,9 +191,16 @@ impl LocalRoom {
             author: Author { id: user, kind: AuthorKind::Human },
             mentions: parse_mentions(&text, &self.persona_name, &self.user_names()),
             text: text.into(),
-            attachments: Vec::new(),
+            attachments: files.unwrap_or_default(),
             edits: 0,
         };
+        // The first time may have sent them.
+        if !has_all_files {
+            return self.find_duplicate(&message).await.map_err(|error| match error {
+                LocalRoomError::IdTaken => LocalRoomError::UnknownFile,
+                other => other,
+            });
+        }
         let receipt = self.inbox.hear(Heard::Message(message.clone(), Arrival::Live)).await?;
         if receipt.is_new {
             Ok((message.id, message.at))
@@ -344,6 +364,24 @@ impl Platform for LocalRoom {
 
     fn own_user(&self) -> Option<UserId> {
         Some(UserId::new(PERSONA_USER_ID))
+    }
+
+    async fn fetch_file(
+        &self,
+        message: &Message,
+        attachment: &Attachment,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, PlatformError> {
+        if attachment.size_bytes > max_bytes as u64 {
+            return Err(PlatformError::Refused("the file is too large".to_owned()));
+        }
+        let channel = &message.conversation.channel;
+        match self.file_content(channel, &message.id, &attachment.id).await {
+            Ok(content) => content.ok_or_else(|| {
+                PlatformError::Refused("the message has this file no more".to_owned())
+            }),
+            Err(error) => Err(PlatformError::Busy { why: error.to_string(), retry_after: None }),
+        }
     }
 
     fn max_post_length(&self) -> usize {

@@ -39,6 +39,7 @@ mod marks;
 mod standing_orders;
 mod order_drafts;
 mod weekly_notes;
+mod uploads;
 pub mod orders;
 pub mod forget;
 mod context;

@@ -51,6 +51,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (31, "files", include_str!("../../migrations/postgres/0031_files.sql")),
     (32, "proposals", include_str!("../../migrations/postgres/0032_proposals.sql")),
     (33, "standing orders", include_str!("../../migrations/postgres/0033_standing_orders.sql")),
+    (34, "uploads", include_str!("../../migrations/postgres/0034_uploads.sql")),
     (35, "consents", include_str!("../../migrations/postgres/0035_consents.sql")),
     (36, "order drafts", include_str!("../../migrations/postgres/0036_order_drafts.sql")),
     (37, "weekly notes", include_str!("../../migrations/postgres/0037_weekly_notes.sql")),

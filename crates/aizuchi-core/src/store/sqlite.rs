@@ -63,6 +63,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (42, "files", include_str!("../../migrations/sqlite/0042_files.sql")),
     (43, "proposals", include_str!("../../migrations/sqlite/0043_proposals.sql")),
     (44, "standing orders", include_str!("../../migrations/sqlite/0044_standing_orders.sql")),
+    (45, "uploads", include_str!("../../migrations/sqlite/0045_uploads.sql")),
     (46, "consents", include_str!("../../migrations/sqlite/0046_consents.sql")),
     (47, "order drafts", include_str!("../../migrations/sqlite/0047_order_drafts.sql")),
     (48, "weekly notes", include_str!("../../migrations/sqlite/0048_weekly_notes.sql")),

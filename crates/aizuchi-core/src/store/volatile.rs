@@ -18,6 +18,7 @@ mod order_journal;
 mod standing_orders;
 mod order_drafts;
 mod weekly_notes;
+mod uploads;
 mod steps;
 mod hear;
 mod recall;
@@ -62,6 +63,7 @@ use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::volatile::consents::ConsentRecord;
 use crate::store::volatile::proposals::ProposalRecord;
+use crate::store::volatile::uploads::UploadRecord;
 use crate::store::weekly_notes::{NoteKey, StoredNote};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
@@ -149,15 +151,25 @@ impl Store for VolatileStore {
                     let conversation = message.conversation.clone();
                     let client_message_id = entry.client_message_id;
                     let (disposition, bot_post) = (entry.disposition, entry.bot_post);
+                    let sent = (!message.attachments.is_empty()).then(|| message.clone());
                     let receipt =
                         state.hear_message(message, client_message_id, disposition, bot_post);
                     if receipt.is_new {
+                        sent.iter().for_each(|sent| state.note_sent_uploads(sent));
                         state.put_links(&conversation, entry.links);
                     }
                     receipt
                 }
-                Heard::Edit(edit) => state.hear_edit(&edit, entry.disposition),
-                Heard::Deletion(deletion) => state.hear_deletion(&deletion, entry.disposition),
+                Heard::Edit(edit) => {
+                    let receipt = state.hear_edit(&edit, entry.disposition);
+                    state.drop_lost_uploads();
+                    receipt
+                }
+                Heard::Deletion(deletion) => {
+                    let receipt = state.hear_deletion(&deletion, entry.disposition);
+                    state.drop_lost_uploads();
+                    receipt
+                }
                 Heard::Channel(channel) => state.hear_channel(channel),
                 Heard::User(user) => state.hear_user(user),
                 Heard::Reaction(reaction) => state.hear_reaction(&reaction),
@@ -241,6 +253,8 @@ impl Store for VolatileStore {
         state.drop_old_private_reads(now);
         state.drop_old_standing_orders(now);
         state.drop_old_weekly_notes(now);
+        state.drop_lost_uploads();
+        state.drop_unsent_uploads(now);
         Ok(())
     }
 
@@ -435,6 +449,8 @@ struct VolatileState {
     marks: BTreeMap<DecisionId, DecisionMark>,
     /// Of which weeks keepers were told.
     weekly_notes: HashMap<NoteKey, StoredNote>,
+    /// The files that people send in the local room.
+    uploads: HashMap<Arc<str>, UploadRecord>,
 }
 
 #[derive(Default)]

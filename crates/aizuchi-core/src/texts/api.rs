@@ -33,6 +33,12 @@ texts! {
         / "ローカルルームで発言する。ID を指定すると冪等。";
     edit_message: "Edits a message of one's own." / "自分の発言を編集する。";
     delete_message: "Deletes a message of one's own." / "自分の発言を削除する。";
+    upload_file:
+        "Uploads a file for a message of the local room, which is sent with its id within an hour."
+        / "ローカルルームの発言に付けるファイルを送る。返された ID を付けて、一時間以内に発言する。";
+    get_file:
+        "The content of a file of the local room. Pictures are shown; everything else is saved."
+        / "ローカルルームのファイルの内容。画像は表示され、それ以外は保存される。";
     change_reaction: "Reacts to a message, or takes that back." / "リアクションを付ける、または外す。";
     list_workspaces: "Lists the workspaces." / "ワークスペースを一覧する。";
     list_channels: "Lists the channels of a workspace." / "ワークスペースのチャンネルを一覧する。";

@@ -42,6 +42,23 @@ texts! {
     text_too_long(length: usize, longest: usize):
         "the text has {length} characters; at most {longest} are allowed"
         / "発言は {longest} 文字までです（現在 {length} 文字）";
+    no_uploads: "no files are taken here" / "ここではファイルを送れません";
+    empty_file: "the file is empty" / "ファイルが空です";
+    file_too_large(megabytes: f64):
+        "the file is too large; at most {megabytes} MB are allowed"
+        / "ファイルは {megabytes} MB までです";
+    untaken_file:
+        "only pictures, sound, video, text and PDFs can be sent"
+        / "送れるのは画像、音声、動画、テキスト、PDF だけです";
+    too_many_uploads:
+        "too many files wait for their messages; try again in a while"
+        / "送信待ちのファイルが多すぎます。しばらくしてからもう一度お試しください";
+    too_many_files(most: usize):
+        "a message can have at most {most} files"
+        / "一度に送れるファイルは {most} 個までです";
+    unknown_file:
+        "the file is not there any more; choose it again"
+        / "ファイルが見つかりません。もう一度選んでください";
     not_stored(error: impl Display):
         "{error}"
         / "いまは保存できません。しばらくしてからもう一度お試しください";

@@ -66,6 +66,7 @@ mod timing;
 mod tool_calls;
 mod tools;
 mod transfer;
+mod uploads;
 mod uptake;
 mod usage;
 mod web_access;

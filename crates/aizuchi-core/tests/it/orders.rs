@@ -72,7 +72,8 @@ async fn before_the_writer() -> (Harness, impl FnOnce() -> Running) {
     let store = TestStore {
         store: store.clone(),
         archive: store.clone(),
-        cursors: store,
+        cursors: store.clone(),
+        uploads: store,
         database: None,
         database_store: None,
     };

@@ -2,7 +2,7 @@
 
 use crate::persona::Language;
 use crate::platform::local::limits::{
-    MAX_EMOJI_LENGTH, MAX_MESSAGE_LENGTH, MAX_MUTE_MINUTES, MAX_NAME_LENGTH,
+    MAX_EMOJI_LENGTH, MAX_FILES, MAX_MESSAGE_LENGTH, MAX_MUTE_MINUTES, MAX_NAME_LENGTH,
 };
 use crate::store::StoreError;
 use crate::texts;
@@ -29,6 +29,19 @@ pub enum LocalRoomError {
     EmptyText,
     /// The number of characters.
     TextTooLong(usize),
+    /// The settings take no files.
+    NoUploads,
+    EmptyFile,
+    /// The most that is allowed, in bytes.
+    FileTooLarge(usize),
+    /// It is nothing that people see, hear or read.
+    UntakenFile,
+    /// Too many wait for their messages.
+    TooManyUploads,
+    /// Of one message.
+    TooManyFiles,
+    /// It was never uploaded, another message has it, or too much time has passed.
+    UnknownFile,
     Store(StoreError),
 }
 
@@ -54,6 +67,16 @@ impl LocalRoomError {
             Self::TextTooLong(length) => {
                 texts::platform::text_too_long(language, *length, MAX_MESSAGE_LENGTH)
             }
+            Self::NoUploads => texts::platform::no_uploads(language).to_owned(),
+            Self::EmptyFile => texts::platform::empty_file(language).to_owned(),
+            Self::FileTooLarge(most) => {
+                let megabytes = (most / 10_000) as f64 / 100.0;
+                texts::platform::file_too_large(language, megabytes)
+            }
+            Self::UntakenFile => texts::platform::untaken_file(language).to_owned(),
+            Self::TooManyUploads => texts::platform::too_many_uploads(language).to_owned(),
+            Self::TooManyFiles => texts::platform::too_many_files(language, MAX_FILES),
+            Self::UnknownFile => texts::platform::unknown_file(language).to_owned(),
             Self::Store(error) => texts::platform::not_stored(language, error),
         }
     }

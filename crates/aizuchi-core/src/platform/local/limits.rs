@@ -4,6 +4,10 @@
 pub const MAX_MESSAGE_LENGTH: usize = 16_000;
 /// The longest name of a user or channel, in characters.
 pub const MAX_NAME_LENGTH: usize = 40;
+/// How many files one message may be sent with.
+pub const MAX_FILES: usize = 10;
+/// How many files may wait for their messages, in the whole room.
+pub const MAX_UNSENT_FILES: usize = 50;
 /// The longest emoji, in characters. Some are a family of four, or a name.
 pub const MAX_EMOJI_LENGTH: usize = 32;
 /// One year. A longer mute has no end at all.

@@ -37,6 +37,7 @@ pub mod proposals;
 pub mod recall;
 pub mod redaction;
 pub mod transfer;
+pub mod uploads;
 
 /// The name and text of every statement.
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -50,6 +51,7 @@ pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         proposals::ALL,
         recall::ALL,
         redaction::ALL,
+        uploads::ALL,
     ];
     lists.into_iter().flatten().copied()
 }

@@ -1,6 +1,7 @@
 //! What the writer is asked to write, and where each result goes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::oneshot;
@@ -15,6 +16,7 @@ use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
 use crate::store::expiry::{Expiry, ExpiryProgress};
+use crate::store::uploads::Upload;
 use crate::store::weekly_notes::{NoteChange, NoteKey};
 use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
 
@@ -115,6 +117,11 @@ pub enum WriteRequest {
         change: NoteChange,
         reply: Reply<bool>,
     },
+    /// A file that somebody sends in the local room.
+    PutUpload {
+        upload: Arc<Upload>,
+        reply: Reply<()>,
+    },
     /// Checks that the database is writable.
     Probe {
         reply: Reply<()>,
@@ -171,6 +178,7 @@ impl WriteRequest {
             | WriteRequest::DropJournals { reply, .. }
             | WriteRequest::Order { reply, .. }
             | WriteRequest::PutCursor { reply, .. }
+            | WriteRequest::PutUpload { reply, .. }
             | WriteRequest::Probe { reply } => reply.send(committed),
         }
     }
@@ -202,6 +210,7 @@ impl WriteRequest {
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::ChangeWeeklyNote { .. }
+            | WriteRequest::PutUpload { .. }
             | WriteRequest::MergeIndex { .. }
             | WriteRequest::TruncateLog { .. }
             | WriteRequest::Rewrite { .. }
@@ -232,6 +241,7 @@ impl WriteRequest {
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::ChangeWeeklyNote { .. }
+            | WriteRequest::PutUpload { .. }
             | WriteRequest::Probe { .. } => false,
         }
     }
@@ -269,6 +279,7 @@ impl WriteRequest {
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::ChangeWeeklyNote { .. }
+            | WriteRequest::PutUpload { .. }
             | WriteRequest::Probe { .. } => None,
         }
     }
@@ -296,6 +307,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         | WriteRequest::Expire { .. }
         | WriteRequest::Order { .. }
         | WriteRequest::ChangeWeeklyNote { .. }
+        | WriteRequest::PutUpload { .. }
         | WriteRequest::Probe { .. } => None,
     });
     let newest: BTreeMap<_, _> =

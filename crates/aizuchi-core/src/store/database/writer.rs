@@ -21,7 +21,7 @@ use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
     Counters, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
-    reservations, sql, standing_orders, steps, weekly_notes,
+    reservations, sql, standing_orders, steps, uploads, weekly_notes,
 };
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
@@ -422,6 +422,7 @@ async fn apply_one(
             orders::drop_old_private_reads(connection, *now).await?;
             standing_orders::drop_old(connection, *now).await?;
             weekly_notes::drop_old(connection, *now).await?;
+            uploads::drop_unsent(connection, *now).await?;
             reply.set(());
         }
         WriteRequest::BeginForgetting { order, now, reply } => {
@@ -453,6 +454,10 @@ async fn apply_one(
         }
         // The newest of each stream is written with those of the batch's messages.
         WriteRequest::PutCursor { reply, .. } => reply.set(()),
+        WriteRequest::PutUpload { upload, reply } => {
+            uploads::put(connection, upload).await?;
+            reply.set(());
+        }
         WriteRequest::Probe { reply } => {
             // Only a real write shows whether the database is writable.
             query(sql::PROBE).execute(connection).await?;

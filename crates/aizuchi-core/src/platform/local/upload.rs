@@ -1,0 +1,129 @@
+//! Files that people send in the local room: uploaded first, then sent with a message.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::chat::attachment::{Attachment, AttachmentKind};
+use crate::chat::{ChannelId, MessageId};
+use crate::platform::local::LocalRoom;
+use crate::platform::local::error::LocalRoomError;
+use crate::platform::local::limits::{MAX_FILES, MAX_UNSENT_FILES};
+use crate::store::StoreError;
+use crate::store::uploads::{Upload, Uploads};
+
+/// The one kind of document that is taken besides what people see, hear and read as it is.
+const PDF: &str = "application/pdf";
+
+/// Where files are kept, and how large they may be.
+pub struct UploadSettings {
+    pub store: Arc<dyn Uploads>,
+    /// 0 takes none.
+    pub max_bytes: usize,
+}
+
+impl LocalRoom {
+    /// In bytes. 0: none is taken.
+    pub fn max_upload_bytes(&self) -> usize {
+        self.uploads.max_bytes
+    }
+
+    /// Keeps a file for a message that is sent with it soon. It is durable when this returns.
+    pub async fn add_upload(
+        &self,
+        name: &str,
+        media_type: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Attachment, LocalRoomError> {
+        let max_bytes = self.uploads.max_bytes;
+        if max_bytes == 0 {
+            return Err(LocalRoomError::NoUploads);
+        }
+        if bytes.is_empty() {
+            return Err(LocalRoomError::EmptyFile);
+        }
+        if bytes.len() > max_bytes {
+            return Err(LocalRoomError::FileTooLarge(max_bytes));
+        }
+        let id = Uuid::now_v7().to_string();
+        let told = Attachment::new(&id, name, media_type, bytes.len() as u64);
+        if !is_taken(&told) {
+            return Err(LocalRoomError::UntakenFile);
+        }
+        if self.uploads.store.unsent_uploads().await?.len() >= MAX_UNSENT_FILES {
+            return Err(LocalRoomError::TooManyUploads);
+        }
+        let (name, media_type) = (told.name.clone(), told.media_type.clone());
+        let upload = Upload { id: id.into(), name, media_type, bytes, at: self.clock.now() };
+        self.uploads.store.put_upload(Arc::new(upload)).await?;
+        Ok(told)
+    }
+
+    /// The content of a file of a message. `None` if the message has no such file.
+    pub async fn file_content(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        id: &str,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        self.uploads.store.upload(channel, message, id).await
+    }
+
+    /// The files with these ids that no message was sent with yet. `None` if one of them is not there.
+    pub(super) async fn unsent_files(
+        &self,
+        ids: &[String],
+    ) -> Result<Option<Vec<Attachment>>, LocalRoomError> {
+        if ids.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        if ids.len() > MAX_FILES {
+            return Err(LocalRoomError::TooManyFiles);
+        }
+        let unsent = self.uploads.store.unsent_uploads().await?;
+        let find = |id: &String| unsent.iter().find(|file| *file.id == **id).cloned();
+        let mut files: Vec<Attachment> = Vec::new();
+        for id in ids {
+            let Some(file) = find(id) else { return Ok(None) };
+            if files.iter().all(|known| known.id != file.id) {
+                files.push(file);
+            }
+        }
+        Ok(Some(files))
+    }
+}
+
+/// Whether such a file is taken: what somebody sees, hears or reads.
+fn is_taken(file: &Attachment) -> bool {
+    match file.kind() {
+        AttachmentKind::Picture
+        | AttachmentKind::Audio
+        | AttachmentKind::Video
+        | AttachmentKind::Text => true,
+        AttachmentKind::Other => *file.media_type == *PDF,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_see_hear_and_read_is_taken() {
+        for (name, media_type, expected) in [
+            ("plan.png", "image/png", true),
+            ("note.ogg", "audio/ogg", true),
+            ("walk.mp4", "video/mp4", true),
+            ("oars.csv", "", true),
+            ("plan.pdf", "application/pdf", true),
+            ("page.html", "text/html", true),
+            ("setup.exe", "application/x-msdownload", false),
+            ("setup.exe", "", false),
+            ("all.zip", "application/zip", false),
+            ("", "", false),
+        ] {
+            let file = Attachment::new("F1", name, media_type, 7);
+            assert_eq!(is_taken(&file), expected, "{name} {media_type}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The files of the local room, on every store: they go where their messages go.
+
+use std::sync::Arc;
+
+use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::chat::{
+    Arrival, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId, UserId,
+    WorkspaceId,
+};
+use aizuchi_core::store::Order;
+use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
+use aizuchi_core::store::uploads::{UNSENT_LIFETIME, UPLOAD_WORKSPACE, Upload};
+
+use aizuchi_core::platform::local;
+use aizuchi_harness::harness::{Harness, at, message, on_every_store};
+
+/// Larger than one row.
+const SIZE: usize = 300_000;
+
+fn room() -> ConversationId {
+    let (workspace, channel) = (WorkspaceId::new(UPLOAD_WORKSPACE), ChannelId::new("general"));
+    ConversationId { workspace, channel, thread: None }
+}
+
+async fn uploads(harness: &Harness, id: &str, second: i64) -> Attachment {
+    let bytes = vec![id.len() as u8; SIZE];
+    let (name, media_type) = ("plan.png".into(), "image/png".into());
+    let upload = Upload { id: id.into(), name, media_type, bytes, at: at(second) };
+    let attachment = upload.attachment();
+    harness.store.uploads.put_upload(Arc::new(upload)).await.unwrap();
+    attachment
+}
+
+async fn sends(harness: &Harness, id: &str, files: Vec<Attachment>) {
+    let sent = message(room(), id, at(10), "alice", "look");
+    let sent = Message { attachments: files, ..sent };
+    harness.inbox.hear(Heard::Message(sent, Arrival::Live)).await.unwrap();
+}
+
+async fn unsent(harness: &Harness) -> Vec<String> {
+    let unsent = harness.store.uploads.unsent_uploads().await.unwrap();
+    unsent.iter().map(|file| file.id.to_string()).collect()
+}
+
+/// Whether a message has a file.
+async fn has(harness: &Harness, message: &str, id: &str) -> bool {
+    let (channel, message) = (room().channel, MessageId::new(message));
+    let content = harness.store.uploads.upload(&channel, &message, id).await.unwrap();
+    if let Some(content) = &content {
+        assert_eq!(*content, vec![id.len() as u8; SIZE]);
+    }
+    content.is_some()
+}
+
+/// How many files are kept, and in how many parts, where that is a database.
+async fn kept(harness: &Harness) -> Option<(i64, i64)> {
+    let database = harness.store.database.as_ref()?;
+    let files = database.count("SELECT count(*) AS n FROM uploads").await;
+    Some((files, database.count("SELECT count(*) AS n FROM upload_parts").await))
+}
+
+fn expect_kept(found: Option<(i64, i64)>, files: i64) {
+    assert!(found.is_none_or(|found| found == (files, files * 3)), "{found:?}");
+}
+
+#[test]
+fn the_room_is_the_workspace_whose_files_are_kept() {
+    assert_eq!(local::workspace_id().as_str(), UPLOAD_WORKSPACE);
+}
+
+#[tokio::test]
+async fn a_file_belongs_to_the_message_that_was_sent_with_it() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let (one, two) = (uploads(&harness, "one", 0).await, uploads(&harness, "other", 1).await);
+        assert_eq!(unsent(&harness).await, ["one", "other"]);
+        assert!(!has(&harness, "m-1", "one").await);
+        sends(&harness, "m-1", vec![one.clone(), two]).await;
+        assert_eq!(unsent(&harness).await, Vec::<String>::new());
+        assert!(has(&harness, "m-1", "one").await && has(&harness, "m-1", "other").await);
+        // Another message that names it has nothing of it.
+        sends(&harness, "m-2", vec![one]).await;
+        assert!(!has(&harness, "m-2", "one").await && has(&harness, "m-1", "one").await);
+        // An edit of the text leaves the files.
+        let edit = Edit {
+            conversation: room(),
+            message: MessageId::new("m-1"),
+            at: at(20),
+            text: "look here".into(),
+            mentions: Vec::new(),
+            attachments: None,
+        };
+        harness.inbox.hear(Heard::Edit(edit)).await.unwrap();
+        assert!(has(&harness, "m-1", "one").await);
+        expect_kept(kept(&harness).await, 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_file_goes_with_its_message() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        for (number, id) in ["deleted", "forgotten", "expired"].iter().enumerate() {
+            let file = uploads(&harness, id, number as i64).await;
+            sends(&harness, id, vec![file]).await;
+            assert!(has(&harness, id, id).await);
+            match *id {
+                "deleted" => {
+                    let message = MessageId::new(*id);
+                    let deletion = Deletion { conversation: room(), message, at: at(20) };
+                    harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
+                }
+                "forgotten" => {
+                    let (workspace, user) = (room().workspace, UserId::new("u-alice"));
+                    let order = Order::Forget { workspace, user, asked: at(30) };
+                    harness.store.store.order(order, at(30)).await.unwrap();
+                    harness.store.finish_forgetting(at(30)).await;
+                }
+                _ => {
+                    let expiry = Expiry { before: at(50), now: at(50) };
+                    let store = &harness.store.store;
+                    while store.expire_next(expiry).await.unwrap() != ExpiryProgress::Idle {}
+                }
+            }
+            assert!(!has(&harness, id, id).await, "{id}");
+            expect_kept(kept(&harness).await, 0);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_never_sent_is_dropped() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let sent = uploads(&harness, "sent", 0).await;
+        sends(&harness, "m-1", vec![sent]).await;
+        uploads(&harness, "early", 0).await;
+        uploads(&harness, "late", 100).await;
+        let now = at(50) + UNSENT_LIFETIME;
+        harness.store.store.drop_journals(now).await.unwrap();
+        assert_eq!(unsent(&harness).await, ["late"]);
+        assert!(has(&harness, "m-1", "sent").await);
+        expect_kept(kept(&harness).await, 2);
+    })
+    .await;
+}

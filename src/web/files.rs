@@ -1,0 +1,161 @@
+//! The files that people send in the local room. They come from anybody in the room and are shown to everybody there, so a
+//! browser gets none of them as a page of ours.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::to_bytes;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Extension, Path, Query, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::web::access::Visitor;
+use crate::web::console::layout::encode;
+use crate::web::refusal::Refusal;
+use crate::web::{ApiProblem, Web, workspaces};
+use aizuchi_core::chat::attachment::{Attachment, AttachmentKind, picture_type};
+use aizuchi_core::chat::{ChannelId, Message, MessageId};
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::platform::local::workspace_id;
+
+/// What is in a file is nobody's program: no script, no style, no form, no request.
+pub const FILE_POLICY: &str = "default-src 'none'; sandbox";
+/// The type of everything that is no picture. Browsers save it.
+const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+#[derive(Deserialize, JsonSchema)]
+pub struct UploadQuery {
+    /// How the file is called.
+    #[serde(default)]
+    name: String,
+    /// Only the local room takes this; it is the default.
+    workspace: Option<String>,
+}
+
+/// A file that a message may be sent with within an hour.
+#[derive(Serialize, JsonSchema)]
+pub struct UploadedAnswer {
+    id: Arc<str>,
+    name: Arc<str>,
+    kind: AttachmentKind,
+    size_bytes: u64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct FileQuery {
+    channel: String,
+    /// The id of the message that was sent with it.
+    message: String,
+}
+
+/// Where a file of a message of the local room is.
+pub fn address(message: &Message, file: &Attachment) -> Option<String> {
+    (message.conversation.workspace == workspace_id()).then(|| {
+        let (channel, id) = (message.conversation.channel.as_str(), message.id.as_str());
+        let (channel, message) = (encode(channel), encode(id));
+        format!("/api/files/{}?channel={channel}&message={message}", encode(&file.id))
+    })
+}
+
+/// `POST /api/files`: takes the content as it is.
+pub async fn upload(
+    State(web): State<Arc<Web>>,
+    query: Result<Query<UploadQuery>, QueryRejection>,
+    request: Request,
+) -> Result<(StatusCode, Json<UploadedAnswer>), ApiProblem> {
+    let Query(query) = query.map_err(|_| Refusal::UnclearQuery)?;
+    workspaces::require_local(&web, query.workspace.as_deref()).await?;
+    let (head, body) = request.into_parts();
+    let media_type = head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let max_bytes = web.room.max_upload_bytes();
+    // No more than that is ever held in memory.
+    let too_large = |_| Refusal::Room(LocalRoomError::FileTooLarge(max_bytes));
+    let bytes = match max_bytes {
+        0 => Vec::new(),
+        _ => to_bytes(body, max_bytes).await.map_err(too_large)?.to_vec(),
+    };
+    let added = web.room.add_upload(&query.name, media_type.unwrap_or_default(), bytes).await;
+    let file = added.map_err(Refusal::Room)?;
+    let kind = file.kind();
+    let Attachment { id, name, size_bytes, .. } = file;
+    Ok((StatusCode::CREATED, Json(UploadedAnswer { id, name, kind, size_bytes })))
+}
+
+/// `GET /api/files/{id}`.
+pub async fn download(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Path<String>, PathRejection>,
+    query: Result<Query<FileQuery>, QueryRejection>,
+) -> Result<Response, ApiProblem> {
+    let (Ok(Path(id)), Ok(Query(query))) = (id, query) else {
+        return Err(Refusal::NoFile.into());
+    };
+    let (channel, message) = (ChannelId::new(query.channel), MessageId::new(query.message));
+    let stored = web.archive.message(&workspace_id(), &channel, &message).await?;
+    let stored = stored.filter(|stored| !stored.is_deleted).ok_or(Refusal::NoFile)?;
+    if !visitor.access.may_read_message(&stored) {
+        return Err(workspaces::withheld(&visitor.access));
+    }
+    let file = stored.message.attachments.iter().find(|file| *file.id == *id);
+    let file = file.ok_or(Refusal::NoFile)?;
+    let content = web.room.file_content(&channel, &message, &id).await?;
+    Ok(answer(&file.name, content.ok_or(Refusal::NoFile)?))
+}
+
+/// A picture is shown, by what it is and not by what its sender says; everything else is saved.
+fn answer(name: &str, content: Vec<u8>) -> Response {
+    let (media_type, disposition) = match picture_type(&content) {
+        Some(media_type) => (media_type, "inline"),
+        None => (UNKNOWN_TYPE, "attachment"),
+    };
+    let name = if name.is_empty() { "file" } else { name };
+    let disposition = format!("{disposition}; filename*=UTF-8''{}", encode(name));
+    let headers = [
+        (header::CONTENT_TYPE, media_type.to_owned()),
+        (header::CONTENT_DISPOSITION, disposition),
+        (header::CONTENT_SECURITY_POLICY, FILE_POLICY.to_owned()),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+    ];
+    (headers, content).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pictures_are_shown() {
+        for (name, content, media_type, disposition) in [
+            (
+                "計画.png",
+                &b"\x89PNG\r\n\x1a\n"[..],
+                "image/png",
+                "inline; filename*=UTF-8''%E8%A8%88%E7%94%BB.png",
+            ),
+            ("a.png", b"<script>", UNKNOWN_TYPE, "attachment; filename*=UTF-8''a.png"),
+            (
+                "a.svg",
+                b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+                UNKNOWN_TYPE,
+                "attachment; filename*=UTF-8''a.svg",
+            ),
+            (
+                "a\"; x=\r\n",
+                b"x",
+                UNKNOWN_TYPE,
+                "attachment; filename*=UTF-8''a%22%3B%20x%3D%0D%0A",
+            ),
+            ("", b"x", UNKNOWN_TYPE, "attachment; filename*=UTF-8''file"),
+        ] {
+            let response = answer(name, content.to_vec());
+            let headers = response.headers();
+            assert_eq!(headers[header::CONTENT_TYPE], media_type, "{name}");
+            assert_eq!(headers[header::CONTENT_DISPOSITION], disposition, "{name}");
+            assert_eq!(headers[header::CONTENT_SECURITY_POLICY], FILE_POLICY, "{name}");
+        }
+    }
+}

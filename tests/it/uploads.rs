@@ -1,0 +1,170 @@
+//! A file's day in the local room: sent, shown, described, deleted. And what is not taken, and to whom it is not shown.
+
+use reqwest::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::console::client;
+use crate::program::{Home, Program};
+use aizuchi_harness::providers::{Server, ServerLimits};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\nboat";
+
+async fn uploads(program: &Program, name: &str, kind: &str, bytes: &[u8]) -> Response {
+    let address = format!("{}/api/files?name={name}", program.address);
+    let request = client().post(address).header(CONTENT_TYPE, kind).body(bytes.to_vec());
+    request.send().await.unwrap()
+}
+
+/// Uploads a file, and returns its id.
+async fn uploaded(program: &Program, name: &str, kind: &str, bytes: &[u8]) -> String {
+    let answer = uploads(program, name, kind, bytes).await;
+    assert_eq!(answer.status(), StatusCode::CREATED);
+    let answer: Value = answer.json().await.unwrap();
+    answer["id"].as_str().unwrap().to_owned()
+}
+
+async fn sends(program: &Program, id: &str, text: &str, files: &[&str]) -> Response {
+    let body =
+        json!({ "id": id, "channel": "general", "user": "mio", "text": text, "files": files });
+    client().post(format!("{}/api/messages", program.address)).json(&body).send().await.unwrap()
+}
+
+async fn refusal(answer: Response) -> (u16, String) {
+    let name = answer.headers()["aizuchi-refusal"].to_str().unwrap().to_owned();
+    (answer.status().as_u16(), name)
+}
+
+/// The files of the newest message of mio's.
+async fn newest_files(program: &Program) -> Vec<Value> {
+    let address = format!("{}/api/messages?channel=general", program.address);
+    let answer: Value = client().get(address).send().await.unwrap().json().await.unwrap();
+    let messages = answer["messages"].as_array().unwrap().clone();
+    let newest = messages.into_iter().rfind(|message| message["user"] == "mio").unwrap();
+    newest["files"].as_array().cloned().unwrap_or_default()
+}
+
+/// A picture's day as a story: it is sent with a mention, described by the model that sees, kept with its message, shown to
+/// those who may see the channel, and gone with it.
+#[tokio::test]
+async fn a_picture_is_described_and_shown_and_goes_with_its_message() {
+    let model = Server::start(ServerLimits::default()).await;
+    let home = Home::new(1000.0);
+    home.add(&format!(
+        "agents:\n  response:\n    model_id: openai/large-1\n    client_args: {{api_key: sk-test, api_base: '{}/v1'}}\n  vision: {{}}\n",
+        model.base
+    ));
+    let program = home.start();
+    let id = uploaded(&program, "plan.png", "image/png", PNG).await;
+    model.will_say(&["A boat with red sails.", "A fine boat."]);
+    let sent = sends(&program, "first-message", "@Aizuchi what is this?", &[&id]).await;
+    assert_eq!(sent.status(), StatusCode::CREATED);
+    // A lost answer is asked for again.
+    let again = sends(&program, "first-message", "@Aizuchi what is this?", &[&id]).await;
+    assert_eq!(again.status(), StatusCode::CREATED);
+    let kept = "SELECT count(*) FROM messages WHERE attachments LIKE '%red sails%'";
+    home.until_kept(kept, 1).await;
+    assert!(model.prompt().contains("[picture “plan.png”: A boat with red sails.]"));
+    let [file] = &newest_files(&program).await[..] else { panic!() };
+    assert_eq!((&file["name"], &file["kind"]), (&json!("plan.png"), &json!("picture")));
+    let address = format!("{}{}", program.address, file["url"].as_str().unwrap());
+    let shown = client().get(&address).send().await.unwrap();
+    assert_eq!(shown.status(), StatusCode::OK);
+    let headers = shown.headers().clone();
+    assert_eq!(headers[CONTENT_TYPE], "image/png");
+    assert_eq!(headers[CONTENT_DISPOSITION], "inline; filename*=UTF-8''plan.png");
+    assert_eq!(headers[CONTENT_SECURITY_POLICY], "default-src 'none'; sandbox");
+    assert_eq!(headers["x-content-type-options"], "nosniff");
+    assert_eq!(headers["cache-control"], "no-store");
+    assert_eq!(shown.bytes().await.unwrap(), PNG);
+    // Pages of other sites neither see nor send any.
+    let foreign = client().get(&address).header("sec-fetch-site", "cross-site").send().await;
+    assert_eq!(foreign.unwrap().status(), StatusCode::FORBIDDEN);
+    let post = client().post(format!("{}/api/files?name=a.png", program.address));
+    let foreign = post.header("origin", "https://evil.example").body(PNG).send().await.unwrap();
+    assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
+    // Nobody sends what somebody else has sent.
+    let stolen = sends(&program, "other-message", "mine", &[&id]).await;
+    assert_eq!(refusal(stolen).await, (422, "unknown_file".to_owned()));
+    let delete = format!("{}/api/messages/first-message?channel=general&user=mio", program.address);
+    assert_eq!(client().delete(delete).send().await.unwrap().status(), StatusCode::OK);
+    let gone = client().get(&address).send().await.unwrap();
+    assert_eq!(refusal(gone).await, (404, "no_file".to_owned()));
+    home.until_kept("SELECT count(*) FROM uploads", 0).await;
+    home.until_kept("SELECT count(*) FROM upload_parts", 0).await;
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// What a browser could run is saved and never shown, whatever it is called, and a restart loses nothing.
+#[tokio::test]
+async fn what_a_browser_could_run_is_only_saved() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let page = b"<html><script>alert(1)</script>";
+    let mut ids = Vec::new();
+    for (name, kind) in
+        [("a.png", "image/png"), ("a.svg", "image/svg+xml"), ("a.html", "text/html")]
+    {
+        ids.push(uploaded(&program, name, kind, page).await);
+    }
+    // More than a row holds.
+    let large: Vec<u8> = (0..700_000_u32).map(|number| number.to_le_bytes()[0]).collect();
+    ids.push(uploaded(&program, "large.csv", "text/csv", &large).await);
+    assert_eq!(program.stop(), Some(0));
+    let program = home.start();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    assert_eq!(sends(&program, "with-files", "", &ids).await.status(), StatusCode::CREATED);
+    let files = newest_files(&program).await;
+    assert_eq!(files.len(), 4);
+    for file in &files {
+        let address = format!("{}{}", program.address, file["url"].as_str().unwrap());
+        let saved = client().get(address).send().await.unwrap();
+        assert_eq!(saved.headers()[CONTENT_TYPE], "application/octet-stream", "{file}");
+        let disposition = saved.headers()[CONTENT_DISPOSITION].to_str().unwrap();
+        assert!(disposition.starts_with("attachment; "), "{disposition}");
+        if file["name"] == "large.csv" {
+            assert_eq!(saved.bytes().await.unwrap(), large);
+        }
+    }
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn what_is_too_large_or_nothing_to_see_is_not_taken() {
+    let home = Home::new(1000.0);
+    home.replace("http:\n", "http:\n  max_upload_kilobytes: 1\n");
+    let program = home.start();
+    for (name, kind, bytes, expected) in [
+        ("a.txt", "text/plain", vec![b'x'; 1001], (413, "file_too_large")),
+        ("a.txt", "text/plain", Vec::new(), (422, "empty_file")),
+        ("a.exe", "application/x-msdownload", vec![b'x'], (415, "untaken_file")),
+        ("a.zip", "application/octet-stream", vec![b'x'], (415, "untaken_file")),
+    ] {
+        let answer = uploads(&program, name, kind, &bytes).await;
+        assert_eq!(refusal(answer).await, (expected.0, expected.1.to_owned()), "{name}");
+    }
+    for _ in 0..50 {
+        uploaded(&program, "a.txt", "text/plain", b"x").await;
+    }
+    let answer = uploads(&program, "a.txt", "text/plain", b"x").await;
+    assert_eq!(refusal(answer).await, (429, "too_many_uploads".to_owned()));
+    let missing = sends(&program, "some-message", "hi", &["0"]).await;
+    assert_eq!(refusal(missing).await, (422, "unknown_file".to_owned()));
+    let many = ["0"; 11];
+    let many = sends(&program, "some-message", "hi", &many).await;
+    assert_eq!(refusal(many).await, (422, "too_many_files".to_owned()));
+    let address = format!("{}/api/files/0?channel=general&message=x", program.address);
+    let nothing = client().get(address).send().await.unwrap();
+    assert_eq!(refusal(nothing).await, (404, "no_file".to_owned()));
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_room_can_take_no_files() {
+    let home = Home::new(1000.0);
+    home.replace("http:\n", "http:\n  max_upload_kilobytes: 0\n");
+    let program = home.start();
+    let answer = uploads(&program, "a.txt", "text/plain", b"x").await;
+    assert_eq!(refusal(answer).await, (403, "no_uploads".to_owned()));
+    assert_eq!(program.stop(), Some(0));
+}
