@@ -85,11 +85,22 @@ export async function fetchRevision() {
 }
 
 /**
- * @param {{id: string, channel: string, thread?: string, user: string, text: string}} line
+ * @param {{id: string, channel: string, thread?: string, user: string, text: string, files: string[], shown: Object[]}} line
+ *   `shown` stays here: the files as the page shows them
  * @returns {Promise<{id: string, ts: number}>}
  */
-export function postMessage(line) {
+export function postMessage({ shown, ...line }) {
   return send("POST", "/api/messages", line);
+}
+
+/**
+ * @param {File} file
+ * @returns {Promise<{id: string, name: string, kind: string, size_bytes: number}>}
+ */
+export function uploadFile(file) {
+  const headers = { "Content-Type": file.type || "application/octet-stream" };
+  const query = new URLSearchParams({ name: file.name });
+  return ask(`/api/files?${query}`, { method: "POST", headers, body: file }, LONG_PATIENCE_MS);
 }
 
 /**

@@ -1,9 +1,11 @@
 /** Where one writes: sending, mentioning, and a draft for every conversation. */
 
 import { Refusal, postMessage } from "./api.js";
+import { Attached } from "./attached.js";
 import { Completion } from "./completion.js";
 import { Draft } from "./draft.js";
 import { fitHeight } from "./fit.js";
+import { say } from "./i18n.js";
 import { isImeKey } from "./ime.js";
 
 /** The form below a conversation. */
@@ -12,6 +14,7 @@ export class Composer {
   #field;
   #error;
   #completion;
+  #attached;
   #doings;
   /** By conversation. */
   #drafts = new Map();
@@ -28,6 +31,10 @@ export class Composer {
     this.#error = form.querySelector(".error");
     this.#doings = doings;
     this.#completion = new Completion(this.#field, doings.cast);
+    this.#attached = new Attached(form, {
+      draft: () => this.#draft,
+      onChange: (draft) => this.#draft === draft && this.#showDraft(),
+    });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#send();
@@ -76,7 +83,11 @@ export class Composer {
 
   #send() {
     const draft = this.#draft;
-    if (draft.typed.trim() === "") return;
+    if (draft.typed.trim() === "" && draft.files.length === 0 && draft.uploads === 0) return;
+    if (draft.uploads > 0) {
+      draft.problem = say("files_uploading");
+      return this.#showDraft();
+    }
     this.#completion.close();
     draft.begin(this.#doings.cast().me);
     // Lines are sent one after another, so that they keep their order.
@@ -99,7 +110,7 @@ export class Composer {
     try {
       const { id, ts } = await postMessage(line);
       draft.arrive();
-      this.#doings.onSent({ ...line, thread: line.thread ?? null, id, ts });
+      this.#doings.onSent({ ...line, files: line.shown, thread: line.thread ?? null, id, ts });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       draft.refuse(error.kept);
@@ -120,6 +131,7 @@ export class Composer {
     this.#form.setAttribute("aria-busy", String(isSending));
     this.#error.textContent = problem;
     this.#error.hidden = problem === "";
+    this.#attached.draw();
     this.fit();
   }
 }

@@ -3,7 +3,14 @@
 /** Lines under way, and what was typed since. */
 export class Draft {
   typed;
-  /** @type {{id: string, channel: string, thread?: string, user: string, text: string}[]} in the order of sending */
+  /** The files that go along, as the server told of them. They do not outlive the page. */
+  files = [];
+  /** How many are on their way. */
+  uploads = 0;
+  /**
+   * @type {{id: string, channel: string, thread?: string, user: string, text: string, files: string[], shown: Object[]}[]}
+   *   in the order of sending
+   */
   sending = [];
   isSending = false;
   /** Why the last line did not arrive, as a sentence. */
@@ -35,9 +42,13 @@ export class Draft {
    */
   begin(user) {
     const text = this.typed;
+    const shown = this.files;
+    const files = shown.map((file) => file.id);
     // The same text is sent again under the same id, so that a lost answer does not double the line.
-    const id = this.#refused?.text === text ? this.#refused.id : randomId();
-    this.sending.push({ id, ...this.#where, user, text });
+    const isSame = this.#refused?.text === text && String(this.#refused.files) === String(files);
+    const id = isSame ? this.#refused.id : randomId();
+    this.sending.push({ id, ...this.#where, user, text, files, shown });
+    this.files = [];
     this.problem = "";
     this.type("");
   }
@@ -57,6 +68,7 @@ export class Draft {
     this.#refused = this.sending[0];
     this.problem = problem;
     const text = this.#text();
+    this.files = [...this.sending.flatMap((line) => line.shown), ...this.files];
     this.sending = [];
     this.type(text);
   }

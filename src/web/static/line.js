@@ -5,7 +5,7 @@ import { build, buildButton, icon, initial } from "./elements.js";
 import { say } from "./i18n.js";
 import { buildNote } from "./note.js";
 import { palette, reactionChips, reactionsLabel } from "./reactions.js";
-import { fileNames, plainText, showText } from "./text.js";
+import { fileElement, plainText, showText } from "./text.js";
 import { clock, isoMoment, moment } from "./time.js";
 
 let count = 0;
@@ -135,7 +135,7 @@ function text(message, doings) {
   const element = build("div", "text");
   if (message.deleted) element.append(build("em", "gone", say("deleted")));
   else showText(element, message, doings.cast());
-  if (!message.deleted) for (const name of fileNames(message)) element.append(build("span", "file", name));
+  if (!message.deleted) for (const file of message.files ?? []) element.append(fileElement(file));
   if (!isEdited(message)) return element;
   // Beside the last words, whatever they stand in.
   const last = element.classList.contains("rich") ? element.lastElementChild : null;

@@ -31,12 +31,43 @@ function words({ text, html }) {
 
 const FILE_WORDS = { picture: "file_picture", audio: "file_audio", video: "file_video" };
 
-/**
- * What the files of a message are called. The page shows no more of them.
- * @param {{files: ?Object[]}} message
- */
+/** @param {{files: ?Object[]}} message */
 export function fileNames({ files = [] }) {
-  return files.map(({ kind, name }) => say(FILE_WORDS[kind] ?? "file_other", { name: name || "?" }));
+  return files.map(fileLabel);
+}
+
+/**
+ * What a file is called.
+ * @param {{kind: string, name: string}} file
+ */
+export function fileLabel({ kind, name }) {
+  return say(FILE_WORDS[kind] ?? "file_other", { name: name || "?" });
+}
+
+/**
+ * A file of a message: a picture as such, and another one to be saved. Those of other workspaces are only named.
+ * @param {{kind: string, name: string, url: ?string}} file
+ */
+export function fileElement(file) {
+  const label = fileLabel(file);
+  if (!file.url) {
+    const element = document.createElement("span");
+    element.className = "file";
+    element.textContent = label;
+    return element;
+  }
+  const element = link(file.url);
+  element.className = "file";
+  element.textContent = label;
+  if (file.kind !== "picture") return element;
+  const picture = document.createElement("img");
+  picture.alt = label;
+  picture.loading = "lazy";
+  // It may be called a picture and be none, or one that browsers do not know.
+  picture.addEventListener("error", () => element.replaceChildren(label));
+  picture.src = file.url;
+  element.replaceChildren(picture);
+  return element;
 }
 
 /**

@@ -32,7 +32,7 @@ async fn uploads(harness: &Harness, id: &str, second: i64) -> Attachment {
 }
 
 async fn sends(harness: &Harness, id: &str, files: Vec<Attachment>) {
-    let sent = message(room(), id, at(10), "alice", "look");
+    let sent = message(room(), id, at(10), id, "look");
     let sent = Message { attachments: files, ..sent };
     harness.inbox.hear(Heard::Message(sent, Arrival::Live)).await.unwrap();
 }
@@ -112,7 +112,7 @@ async fn a_file_goes_with_its_message() {
                     harness.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
                 }
                 "forgotten" => {
-                    let (workspace, user) = (room().workspace, UserId::new("u-alice"));
+                    let (workspace, user) = (room().workspace, UserId::new("u-forgotten"));
                     let order = Order::Forget { workspace, user, asked: at(30) };
                     harness.store.store.order(order, at(30)).await.unwrap();
                     harness.store.finish_forgetting(at(30)).await;

@@ -1,0 +1,106 @@
+/** The files that go along with what is being written: chosen, dropped or pasted. They are uploaded at once. */
+
+import { announce } from "./announcer.js";
+import { Refusal, uploadFile } from "./api.js";
+import { build, buildButton } from "./elements.js";
+import { say, settings } from "./i18n.js";
+import { fileLabel } from "./text.js";
+
+/** As many as one message may be sent with. */
+const MOST_FILES = 10;
+
+/** The list above the field of a composer. The files themselves stand in its draft. */
+export class Attached {
+  #list;
+  #draft;
+  #onChange;
+
+  /**
+   * @param {HTMLFormElement} form
+   * @param {{draft: () => import("./draft.js").Draft, onChange: (draft: import("./draft.js").Draft) => void}} doings
+   */
+  constructor(form, { draft, onChange }) {
+    this.#list = form.querySelector(".attached");
+    this.#draft = draft;
+    this.#onChange = onChange;
+    const button = form.querySelector(".attach-button");
+    const input = form.querySelector(".attach-files");
+    button.hidden = settings.max_upload_bytes === 0;
+    if (button.hidden) return;
+    button.addEventListener("click", () => input.click());
+    input.addEventListener("change", () => {
+      this.#addAll([...input.files]);
+      // The same file can be chosen again.
+      input.value = "";
+      form.querySelector("textarea").focus();
+    });
+    form.querySelector("textarea").addEventListener("paste", (event) => {
+      const files = [...(event.clipboardData?.files ?? [])];
+      if (files.length === 0) return;
+      event.preventDefault();
+      this.#addAll(files);
+    });
+    const pane = form.closest(".pane");
+    pane.addEventListener("dragover", (event) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+    });
+    pane.addEventListener("drop", (event) => {
+      const files = [...(event.dataTransfer?.files ?? [])];
+      if (files.length === 0) return;
+      event.preventDefault();
+      this.#addAll(files);
+    });
+  }
+
+  draw() {
+    const draft = this.#draft();
+    const items = draft.files.map((file) => this.#item(draft, file));
+    if (draft.uploads > 0) items.push(build("li", "file", say("file_uploading", { count: draft.uploads })));
+    this.#list.replaceChildren(...items);
+    this.#list.hidden = items.length === 0;
+  }
+
+  #item(draft, file) {
+    const item = build("li", "file", fileLabel(file));
+    const remove = buildButton("quiet", "attached-remove", "", "close");
+    remove.setAttribute("aria-label", say("file_remove", { name: file.name }));
+    remove.addEventListener("click", () => {
+      draft.files = draft.files.filter((other) => other !== file);
+      announce(say("file_removed", { name: file.name }));
+      this.#onChange(draft);
+      this.#list.closest("form").querySelector("textarea").focus();
+    });
+    item.append(" ", remove);
+    return item;
+  }
+
+  #addAll(files) {
+    const draft = this.#draft();
+    for (const file of files) this.#add(draft, file);
+  }
+
+  async #add(draft, file) {
+    draft.problem = problemOf(draft, file);
+    if (draft.problem !== "") return this.#onChange(draft);
+    draft.uploads += 1;
+    this.#onChange(draft);
+    try {
+      draft.files.push(await uploadFile(file));
+      announce(say("file_attached", { name: file.name }));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      draft.problem = `${file.name}: ${error.message}`;
+    } finally {
+      draft.uploads -= 1;
+      this.#onChange(draft);
+    }
+  }
+}
+
+/** Why a file is not even uploaded. */
+function problemOf(draft, file) {
+  if (draft.files.length + draft.uploads >= MOST_FILES) return say("files_too_many", { most: MOST_FILES });
+  if (file.size <= settings.max_upload_bytes) return "";
+  const megabytes = Math.floor(settings.max_upload_bytes / 10_000) / 100;
+  return say("file_too_large", { name: file.name, megabytes });
+}
