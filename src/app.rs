@@ -27,6 +27,7 @@ use crate::demo::Demo;
 use crate::mcp_servers::McpServers;
 use crate::models::prompts::load_prompts_in;
 use crate::models::{ModelsInUse, build_minds};
+use crate::pdf_text::PdfProcesses;
 use crate::shadow::chat_trial::ChatTrial;
 use crate::web::auth::Authenticator;
 use crate::web::computations::{ComputingThread, computations};
@@ -51,6 +52,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::command::order_trial::OrderTrial;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::current::Current;
+use aizuchi_core::documents::DocumentReader;
 use aizuchi_core::external_tools::ExternalTools;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -601,6 +603,7 @@ pub fn build_agent(
             ..config.agent_settings()
         },
         seed,
+        documents: pdf_reader(),
         translation: None,
         demo: None,
     };
@@ -611,6 +614,17 @@ pub fn build_agent(
     }
     agent.demo = Some(Box::new(agent.for_demo(load_prompts_in(config, persona.language)?)));
     Ok(agent)
+}
+
+/// What reads PDFs, if the program can start itself again.
+fn pdf_reader() -> Option<Arc<dyn DocumentReader>> {
+    match PdfProcesses::of_this_program() {
+        Ok(processes) => Some(Arc::new(processes)),
+        Err(error) => {
+            warn!(%error, "PDFs are known by their names only, since the program cannot start itself");
+            None
+        }
+    }
 }
 
 fn other_language(language: Language) -> Language {

@@ -64,6 +64,7 @@ use crate::config::exposure;
 use crate::config::http::page_address;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::pdf_text;
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
@@ -142,6 +143,9 @@ enum CliCommand {
 
 /// Runs the command line, and prints an error as one line.
 pub fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == pdf_text::COMMAND) {
+        return pdf_text::main();
+    }
     let parsed = Cli::from_arg_matches(&help::command().get_matches());
     let cli = parsed.unwrap_or_else(|error| error.exit());
     match cli.run() {

@@ -12,6 +12,9 @@ pub mod models;
 // The operator's MCP servers, whose tools replies may use.
 pub mod mcp_servers;
 
+// PDFs that people send, read in processes of their own.
+pub mod pdf_text;
+
 // What could be known when a decision was made.
 pub mod past_moment;
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use crate::config::values::BoundedInteger;
 use aizuchi_core::agent::files::FileSettings;
 
-/// What it opens of the pictures and text files that people send, when it is about to answer. Pictures are described by
-/// the model `agents.vision`; without one, nobody sees them.
+/// What it opens of the pictures, text files and PDFs that people send, when it is about to answer. Pictures are
+/// described by the model `agents.vision`; without one, nobody sees them.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VisionConfig {
@@ -20,6 +20,8 @@ pub struct VisionConfig {
     /// The largest text file that is opened, in kilobytes. The beginning of it is read by the model that answers. 0 opens
     /// none.
     pub max_text_kilobytes: BoundedInteger<0, 10_000>,
+    /// The same for PDFs. 0 opens none.
+    pub max_pdf_kilobytes: BoundedInteger<0, 50_000>,
 }
 
 impl Default for VisionConfig {
@@ -29,6 +31,7 @@ impl Default for VisionConfig {
             max_pictures: BoundedInteger(3),
             max_picture_kilobytes: BoundedInteger(5_000),
             max_text_kilobytes: BoundedInteger(1_000),
+            max_pdf_kilobytes: BoundedInteger(10_000),
         }
     }
 }
@@ -42,6 +45,7 @@ impl VisionConfig {
             max_pictures: count(self.max_pictures.0),
             max_picture_bytes: count(self.max_picture_kilobytes.0 * 1_000),
             max_text_bytes: count(self.max_text_kilobytes.0 * 1_000),
+            max_pdf_bytes: count(self.max_pdf_kilobytes.0 * 1_000),
             ..FileSettings::default()
         }
     }

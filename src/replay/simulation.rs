@@ -239,6 +239,7 @@ fn build_instance(
             ..policy.config.agent_settings()
         },
         seed: settings.seed,
+        documents: None,
         translation: None,
         demo: None,
     };

@@ -136,20 +136,20 @@ mod tests {
                 "image/png",
                 "inline; filename*=UTF-8''%E8%A8%88%E7%94%BB.png",
             ),
-            ("a.png", b"<script>", UNKNOWN_TYPE, "attachment; filename*=UTF-8''a.png"),
+            ("a.png", &b"<script>"[..], UNKNOWN_TYPE, "attachment; filename*=UTF-8''a.png"),
             (
                 "a.svg",
-                b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+                &b"<svg xmlns='http://www.w3.org/2000/svg'/>"[..],
                 UNKNOWN_TYPE,
                 "attachment; filename*=UTF-8''a.svg",
             ),
             (
                 "a\"; x=\r\n",
-                b"x",
+                &b"x"[..],
                 UNKNOWN_TYPE,
                 "attachment; filename*=UTF-8''a%22%3B%20x%3D%0D%0A",
             ),
-            ("", b"x", UNKNOWN_TYPE, "attachment; filename*=UTF-8''file"),
+            ("", &b"x"[..], UNKNOWN_TYPE, "attachment; filename*=UTF-8''file"),
         ] {
             let response = answer(name, content.to_vec());
             let headers = response.headers();

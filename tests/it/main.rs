@@ -44,6 +44,7 @@ mod persistence;
 mod model_settings;
 mod models;
 mod openapi;
+mod pdf;
 mod orders;
 mod order_trial;
 mod program;

@@ -15,6 +15,7 @@ mod preview;
 pub mod remember;
 mod file_content;
 mod listen;
+mod read_pdf;
 pub mod files;
 mod follow_up;
 mod reply;
@@ -49,6 +50,7 @@ use crate::decision::learned::LearnedGates;
 use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
 use crate::decision::{Attempt, DecisionResult, Evaluation};
+use crate::documents::DocumentReader;
 use crate::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
 use crate::llm::fallback::Models;
 use crate::llm::price::Prices;
@@ -198,6 +200,8 @@ pub struct Agent {
     pub settings: AgentSettings,
     /// The seed of this installation's random draws.
     pub seed: u64,
+    /// Reads the PDFs that people send. Without it they are known by their names.
+    pub documents: Option<Arc<dyn DocumentReader>>,
     /// The same agent in the other language, if conversations may have either.
     pub translation: Option<Box<Agent>>,
     /// The agent of the demo in the local room, if there is one.

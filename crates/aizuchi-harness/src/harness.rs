@@ -26,6 +26,7 @@ use aizuchi_core::context::message_window::MessageWindow;
 use aizuchi_core::context::{ContextLimits, ContextWindow};
 use aizuchi_core::current::Current;
 use aizuchi_core::decision::learned::LearnedGates;
+use aizuchi_core::documents::DocumentReader;
 use aizuchi_core::event::step::Step;
 use aizuchi_core::event::{Debounce, OnNewMessage, OutboxItem, PostedMessage};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -626,6 +627,8 @@ pub struct HarnessOptions {
     pub vision: Option<Arc<dyn Llm>>,
     /// The model that hears recordings.
     pub transcription: Option<Arc<dyn Llm>>,
+    /// What reads PDFs.
+    pub documents: Option<Arc<dyn DocumentReader>>,
     pub tools: Option<ToolSettings>,
     /// The gates that were learned.
     pub learned_gates: Arc<LearnedGates>,
@@ -653,6 +656,7 @@ impl Default for HarnessOptions {
             state: None,
             vision: None,
             transcription: None,
+            documents: None,
             tools: None,
             learned_gates: Arc::default(),
             memory: None,
@@ -769,6 +773,7 @@ pub fn build_parts_with(
         tools: options.tools,
         settings: AgentSettings { wait: options.wait_settings.wait, ..options.settings },
         seed: 7,
+        documents: options.documents,
         translation: None,
         demo: None,
     };

@@ -10,6 +10,9 @@ use crate::chat::Message;
 use crate::chat::attachment::Attachment;
 use crate::decision::model_problem::ModelProblem;
 
+/// How much of a text is kept, in letters.
+pub(super) const MAX_EXCERPT_CHARS: usize = 3_000;
+
 impl Agent {
     /// The content of a file. `None` if it cannot be had now.
     pub(super) async fn fetch_file(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::file_content::{is_about_file, shorten};
+use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, shorten};
 use crate::agent::listen::has_paid;
 use crate::agent::reply::messages_to_answer;
 use crate::agent::reserve::Calls;
@@ -22,11 +22,10 @@ use crate::web_access::charset;
 
 /// How many of the target's newest messages are looked through, besides those that are answered.
 const LOOKBACK: usize = 10;
-/// How many text files are opened for one reply.
+/// How many text files and PDFs are opened for one reply.
 const MAX_TEXT_FILES: usize = 3;
 /// In letters.
 const MAX_DESCRIPTION_CHARS: usize = 1_500;
-const MAX_EXCERPT_CHARS: usize = 3_000;
 
 /// What is opened of the files that people send.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +43,8 @@ pub struct FileSettings {
     pub max_recording_seconds: u32,
     /// Text files that are larger are not opened.
     pub max_text_bytes: usize,
+    /// PDFs that are larger are not opened.
+    pub max_pdf_bytes: usize,
     /// How long all of this may delay a reply.
     pub time_limit: SignedDuration,
 }
@@ -59,6 +60,7 @@ impl Default for FileSettings {
             max_recording_bytes: 10_000_000,
             max_recording_seconds: 300,
             max_text_bytes: 1_000_000,
+            max_pdf_bytes: 10_000_000,
             time_limit: SignedDuration::from_secs(30),
         }
     }
@@ -149,6 +151,10 @@ impl Agent {
                         texts += 1;
                         texts <= MAX_TEXT_FILES
                     }
+                    AttachmentKind::Other if self.may_read_pdf(attachment) => {
+                        texts += 1;
+                        texts <= MAX_TEXT_FILES
+                    }
                     AttachmentKind::Picture
                     | AttachmentKind::Text
                     | AttachmentKind::Audio
@@ -161,9 +167,9 @@ impl Agent {
             }
         }
         files.sort_by_key(|(_, file)| match file.kind() {
-            AttachmentKind::Text => 0,
+            AttachmentKind::Text | AttachmentKind::Other => 0,
             AttachmentKind::Audio => 1,
-            AttachmentKind::Picture | AttachmentKind::Video | AttachmentKind::Other => 2,
+            AttachmentKind::Picture | AttachmentKind::Video => 2,
         });
         files
     }
@@ -189,6 +195,9 @@ impl Agent {
         let kind = attachment.kind();
         if kind == AttachmentKind::Audio {
             return self.listen(context, message, attachment, deadline, calls).await;
+        }
+        if kind == AttachmentKind::Other {
+            return self.read_pdf(message, attachment, deadline, calls).await;
         }
         let is_picture = kind == AttachmentKind::Picture;
         let max_bytes =

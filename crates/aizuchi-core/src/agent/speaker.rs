@@ -99,6 +99,7 @@ impl Agent {
             tools: self.tools.clone(),
             settings: self.settings.clone(),
             seed: self.seed,
+            documents: self.documents.clone(),
             translation: None,
             demo: None,
         }

@@ -184,6 +184,13 @@ impl Attachment {
         known.map_or(AttachmentKind::Other, |(kind, _)| *kind)
     }
 
+    /// Whether it is a PDF, as far as its type or, without one, its name tells.
+    pub fn is_pdf(&self) -> bool {
+        let has_ending = || self.name.to_lowercase().ends_with(".pdf");
+        let is_untold = ["", "application/octet-stream"].contains(&&*self.media_type);
+        *self.media_type == *"application/pdf" || is_untold && has_ending()
+    }
+
     /// Whether nobody has looked into it yet.
     pub fn is_unread(&self) -> bool {
         self.content.is_none()

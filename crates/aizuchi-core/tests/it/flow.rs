@@ -222,6 +222,7 @@ async fn a_lease_shorter_than_the_longest_step_is_refused_at_start() {
             tools: None,
             settings: Default::default(),
             seed: 1,
+            documents: None,
             translation: None,
             demo: None,
         };

@@ -40,6 +40,7 @@ mod model_problems;
 mod orders;
 mod own_models;
 mod outgoing;
+mod pdfs;
 mod postgres;
 mod promises;
 mod proposals;

@@ -1,0 +1,94 @@
+//! Read a PDF: its beginning becomes an excerpt, like that of a text file.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tracing::debug;
+
+use crate::agent::file_content::{MAX_EXCERPT_CHARS, shorten};
+use crate::agent::model_call::unless_superseded;
+use crate::agent::reserve::Calls;
+use crate::agent::{Agent, StepError};
+use crate::chat::attachment::{Attachment, AttachmentContent};
+use crate::chat::{Message, is_blank, to_visible_text};
+use crate::documents::DocumentError;
+
+/// It stands at the beginning, perhaps behind some other bytes.
+const PDF_MARK: &[u8] = b"%PDF-";
+const MAX_BYTES_BEFORE_MARK: usize = 1024;
+
+impl Agent {
+    /// Whether there is somebody who reads such a file.
+    pub(super) fn may_read_pdf(&self, attachment: &Attachment) -> bool {
+        let max_bytes = self.settings.files.max_pdf_bytes as u64;
+        let fits = max_bytes > 0 && attachment.size_bytes <= max_bytes;
+        fits && self.documents.is_some() && attachment.is_pdf()
+    }
+
+    /// The beginning of a PDF. `None` if that cannot be found out now.
+    pub(super) async fn read_pdf(
+        &self,
+        message: &Arc<Message>,
+        attachment: &Attachment,
+        deadline: Timestamp,
+        calls: &Calls<'_>,
+    ) -> Result<Option<AttachmentContent>, StepError> {
+        let Some(documents) = &self.documents else { return Ok(None) };
+        let max_bytes = self.settings.files.max_pdf_bytes;
+        let fetched = self.fetch_file(message, attachment, max_bytes, deadline, calls).await?;
+        let Some(bytes) = fetched else { return Ok(None) };
+        if !is_pdf(&bytes) {
+            return Ok(Some(AttachmentContent::Unreadable));
+        }
+        let left = deadline.duration_since(self.now());
+        if !left.is_positive() {
+            return Ok(None);
+        }
+        // Others may be read at the same time, and this one waits for them.
+        let reading = self.clock.timeout(left, documents.pdf_text(bytes));
+        let Ok(read) = unless_superseded(calls.superseded, reading).await? else {
+            return Ok(None);
+        };
+        match read {
+            Ok(text) => {
+                let text = to_visible_text(&text);
+                Ok(Some(match is_blank(&text) {
+                    true => AttachmentContent::Unreadable,
+                    false => {
+                        let excerpt = shorten(text.trim(), MAX_EXCERPT_CHARS);
+                        AttachmentContent::Excerpt(excerpt.into())
+                    }
+                }))
+            }
+            Err(DocumentError::Unreadable) => Ok(Some(AttachmentContent::Unreadable)),
+            Err(error @ DocumentError::Unavailable(_)) => {
+                debug!(%error, "a PDF could not be read");
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn is_pdf(bytes: &[u8]) -> bool {
+    let beginning = &bytes[..bytes.len().min(MAX_BYTES_BEFORE_MARK)];
+    beginning.windows(PDF_MARK.len()).any(|part| part == PDF_MARK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pdf_is_known_by_its_mark() {
+        let behind = |bytes: usize| [vec![b'x'; bytes], b"%PDF-1.7".to_vec()].concat();
+        for (bytes, expected) in [
+            (behind(0), true),
+            (behind(900), true),
+            (behind(1100), false),
+            (b"<html>".to_vec(), false),
+            (Vec::new(), false),
+        ] {
+            assert_eq!(is_pdf(&bytes), expected, "{} bytes", bytes.len());
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The text of PDFs, read in a process of its own: this program, started again with [`COMMAND`]. Parsers of PDFs panic, loop
+//! and fill the memory on documents that are made for that. There, that ends the process and nothing else: it has limits on
+//! memory and time that it sets for itself before it reads a byte, it inherits no variable, it cannot write a file or start
+//! another process, and whoever started it ends it.
+
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pdf_extract::{Document, PlainTextOutput, output_doc_page};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+use tokio::sync::Semaphore;
+use tracing::debug;
+
+use aizuchi_core::documents::{DocumentError, DocumentReader};
+
+/// The verb of the command line, which no help lists: nobody but this program uses it.
+pub const COMMAND: &str = "__pdf-text";
+
+/// For the program itself and the document.
+const MAX_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
+const MAX_CPU_SECONDS: u64 = 5;
+/// By the clock on the wall.
+const TIME_LIMIT: Duration = Duration::from_secs(8);
+/// Far more than an excerpt takes.
+const MAX_TEXT_BYTES: usize = 64 * 1024;
+const MAX_PAGES: usize = 20;
+/// Each takes a core and some memory.
+const MAX_PROCESSES: usize = 2;
+
+/// Starts a process for each document.
+pub struct PdfProcesses {
+    program: PathBuf,
+    turns: Semaphore,
+}
+
+impl PdfProcesses {
+    /// Fails if the program cannot tell where it is.
+    pub fn of_this_program() -> std::io::Result<Self> {
+        // Also there after the file was replaced by a newer version.
+        let program = match cfg!(target_os = "linux") {
+            true => PathBuf::from("/proc/self/exe"),
+            false => std::env::current_exe()?,
+        };
+        Ok(Self::new(program))
+    }
+
+    pub fn new(program: PathBuf) -> Self {
+        Self { program, turns: Semaphore::new(MAX_PROCESSES) }
+    }
+}
+
+#[async_trait]
+impl DocumentReader for PdfProcesses {
+    async fn pdf_text(&self, bytes: Vec<u8>) -> Result<String, DocumentError> {
+        let unavailable = |why: String| DocumentError::Unavailable(why);
+        let turn = self.turns.acquire().await;
+        let _turn = turn.map_err(|error| unavailable(error.to_string()))?;
+        let child = Command::new(&self.program)
+            .arg(COMMAND)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // What a parser complains of may be words of the document.
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn();
+        let mut child = child.map_err(|error| unavailable(error.to_string()))?;
+        let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(unavailable("the process has no pipes".to_owned()));
+        };
+        let mut text = Vec::new();
+        // It may end before it has read everything. Its input ends when this does.
+        let write = async move {
+            let _ = stdin.write_all(&bytes).await;
+        };
+        let mut output = stdout.take(MAX_TEXT_BYTES as u64);
+        let exchange = async { tokio::join!(write, output.read_to_end(&mut text)) };
+        let is_in_time = tokio::time::timeout(TIME_LIMIT, exchange).await.is_ok();
+        if let Err(error) = child.kill().await {
+            debug!(%error, "a process for a PDF could not be ended");
+        }
+        debug!(is_in_time, bytes = text.len(), "a PDF was read");
+        // Pages before the one that it stumbled over count.
+        let text = String::from_utf8_lossy(&text).into_owned();
+        if text.trim().is_empty() { Err(DocumentError::Unreadable) } else { Ok(text) }
+    }
+}
+
+/// What the process does: reads a PDF, and prints its text page by page.
+pub fn main() -> ExitCode {
+    // What a parser says of its panic may be words of the document.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut bytes = Vec::new();
+    let is_ready = limit_itself().is_ok() && std::io::stdin().read_to_end(&mut bytes).is_ok();
+    match is_ready.then(|| print_pages(&bytes)) {
+        Some(Some(())) => ExitCode::SUCCESS,
+        Some(None) | None => ExitCode::FAILURE,
+    }
+}
+
+/// From here on, a document that asks for too much ends the process.
+fn limit_itself() -> rustix::io::Result<()> {
+    for (resource, most) in [
+        (Resource::As, MAX_MEMORY_BYTES),
+        (Resource::Cpu, MAX_CPU_SECONDS),
+        (Resource::Fsize, 0),
+        (Resource::Core, 0),
+        (Resource::Nproc, 0),
+    ] {
+        // It may have less already, and nobody gives it more.
+        let most = Some(getrlimit(resource).maximum.map_or(most, |had| had.min(most)));
+        setrlimit(resource, Rlimit { current: most, maximum: most })?;
+    }
+    Ok(())
+}
+
+/// `None` if it could not go on.
+fn print_pages(bytes: &[u8]) -> Option<()> {
+    let mut document = Document::load_mem(bytes).ok()?;
+    if document.is_encrypted() {
+        // Many are, with no password to read them.
+        document.decrypt("").ok()?;
+    }
+    let mut stdout = std::io::stdout();
+    let mut printed = 0;
+    for page in document.get_pages().into_keys().take(MAX_PAGES) {
+        let mut text = String::new();
+        output_doc_page(&document, &mut PlainTextOutput::new(&mut text), page).ok()?;
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).ok()?;
+        printed += text.len();
+        if printed >= MAX_TEXT_BYTES {
+            break;
+        }
+    }
+    Some(())
+}
