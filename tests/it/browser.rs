@@ -6,6 +6,7 @@ mod chat;
 mod composition;
 mod console;
 mod demo;
+mod files;
 mod history;
 mod hostile;
 mod keyboard;

@@ -1,0 +1,42 @@
+//! Sending files from the page.
+
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::program::Home;
+
+/// Drops a picture of one dot on the channel.
+const DROP: &str = "
+    const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const bytes = Uint8Array.from(atob(dot), (letter) => letter.charCodeAt(0));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([bytes], 'dot.png', { type: 'image/png' }));
+    const drop = new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true });
+    document.getElementById('channel-pane').dispatchEvent(drop);";
+/// What stands above the field.
+const ATTACHED: &str = "
+    return [...document.querySelectorAll('[data-testid=attached] li')].map((item) => item.firstChild.textContent)";
+const PICTURES: &str = "
+    return [...document.querySelectorAll('[data-testid=message] a.file img')].map((image) => [image.alt, image.naturalWidth])";
+
+#[tokio::test]
+async fn a_picture_is_dropped_taken_off_and_sent() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let browser = Browser::start().await;
+    let alice = browser.tab(&program, "alice").await;
+    let bob = browser.tab(&program, "bob").await;
+    alice.evaluate(DROP).await;
+    alice.expect_result(ATTACHED, json!(["Picture: dot.png"])).await;
+    alice.click("attached-remove").await;
+    alice.expect_result(ATTACHED, json!([])).await;
+    alice.expect_focus("composer").await;
+    alice.evaluate(DROP).await;
+    alice.expect_result(ATTACHED, json!(["Picture: dot.png"])).await;
+    alice.click("send").await;
+    for tab in [&alice, &bob] {
+        tab.expect_result(PICTURES, json!([["Picture: dot.png", 1]])).await;
+    }
+    alice.expect_result(ATTACHED, json!([])).await;
+    browser.close().await;
+}
