@@ -85,7 +85,9 @@ export class Attached {
     draft.uploads += 1;
     this.#onChange(draft);
     try {
-      draft.files.push(await uploadFile(file));
+      // The list may be another one by then.
+      const uploaded = await uploadFile(file);
+      draft.files.push(uploaded);
       announce(say("file_attached", { name: file.name }));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

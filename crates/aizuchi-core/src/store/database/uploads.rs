@@ -25,7 +25,7 @@ impl Uploads for DatabaseStore {
 
     async fn unsent_uploads(&self) -> Result<Vec<Attachment>, StoreError> {
         let found = query(sql::UNSENT_UPLOADS).fetch_all(&self.readers).await?;
-        let attachment = |row: &Row| {
+        let attachment = |row: &Row| -> Result<Attachment, StoreError> {
             let (id, name): (String, String) =
                 (rows::column(row, "id")?, rows::column(row, "name")?);
             let media_type: String = rows::column(row, "media_type")?;
