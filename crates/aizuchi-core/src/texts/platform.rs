@@ -44,9 +44,9 @@ texts! {
         / "発言は {longest} 文字までです（現在 {length} 文字）";
     no_uploads: "no files are taken here" / "ここではファイルを送れません";
     empty_file: "the file is empty" / "ファイルが空です";
-    file_too_large(megabytes: f64):
-        "the file is too large; at most {megabytes} MB are allowed"
-        / "ファイルは {megabytes} MB までです";
+    file_too_large(most: &str):
+        "the file is too large; at most {most} are allowed"
+        / "ファイルは {most} までです";
     untaken_file:
         "only pictures, sound, video, text and PDFs can be sent"
         / "送れるのは画像、音声、動画、テキスト、PDF だけです";

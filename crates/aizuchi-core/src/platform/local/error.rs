@@ -70,8 +70,7 @@ impl LocalRoomError {
             Self::NoUploads => texts::platform::no_uploads(language).to_owned(),
             Self::EmptyFile => texts::platform::empty_file(language).to_owned(),
             Self::FileTooLarge(most) => {
-                let megabytes = (most / 10_000) as f64 / 100.0;
-                texts::platform::file_too_large(language, megabytes)
+                texts::platform::file_too_large(language, &size_text(*most))
             }
             Self::UntakenFile => texts::platform::untaken_file(language).to_owned(),
             Self::TooManyUploads => texts::platform::too_many_uploads(language).to_owned(),
@@ -85,5 +84,27 @@ impl LocalRoomError {
 impl From<StoreError> for LocalRoomError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+/// A number of bytes, as people say it.
+fn size_text(bytes: usize) -> String {
+    match bytes {
+        1_000_000.. => format!("{} MB", (bytes / 10_000) as f64 / 100.0),
+        _ => format!("{} KB", bytes / 1_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_has_a_fitting_unit() {
+        for (bytes, expected) in
+            [(1_000, "1 KB"), (999_999, "999 KB"), (10_000_000, "10 MB"), (2_550_000, "2.55 MB")]
+        {
+            assert_eq!(size_text(bytes), expected);
+        }
     }
 }
