@@ -119,7 +119,7 @@ impl TranscriptionMind {
             request = request.bearer_auth(key.expose_secret());
         }
         for (name, value) in &self.settings.headers {
-            request = request.header(name, value.expose_secret());
+            request = request.header(name.as_str(), value.expose_secret());
         }
         let broken = |error| from_transfer(TransferError::Broken(error));
         let response = request.body(form.end()).send().await.map_err(broken)?;
