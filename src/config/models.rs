@@ -30,6 +30,10 @@ pub struct ModelsConfig {
     /// common models, if `currency` is USD.
     #[schemars(with = "BTreeMap<String, PriceConfig>")]
     pub prices: BTreeMap<ModelId, PriceConfig>,
+    /// Prices by model, for a minute of sound: of models for `agents.transcription` that are paid by the time. If omitted:
+    /// the list price of `openai/whisper-1`, if `currency` is USD.
+    #[schemars(with = "BTreeMap<String, Money>")]
+    pub minute_prices: BTreeMap<ModelId, Money>,
     /// Models that channels and workspaces may have of their own, by a name of your choice.
     pub named: BTreeMap<String, NamedModelConfig>,
     /// The model that thinks in a workspace, by the id of the workspace as the console shows it, or in all workspaces of
@@ -51,10 +55,6 @@ pub struct NamedModelConfig {
     /// How the model is reached.
     #[serde(default)]
     pub client_args: ClientArgs,
-    /// Prices by model, for a minute of sound: of models for `agents.transcription` that are paid by the time. If omitted:
-    /// the list price of `openai/whisper-1`, if `currency` is USD.
-    #[schemars(with = "BTreeMap<String, Money>")]
-    pub minute_prices: BTreeMap<ModelId, Money>,
 }
 
 /// What a million tokens cost.

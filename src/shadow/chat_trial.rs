@@ -20,7 +20,6 @@ use aizuchi_core::chat::{Channel, ConversationId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::order_trial::{OrderTrial, OrderTrialOutcome};
 use aizuchi_core::decision::Usage;
-use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::standing_order::StandingOrder;
 use aizuchi_core::store::{Archive, Store, StoreError};

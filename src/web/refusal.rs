@@ -488,7 +488,7 @@ mod tests {
         ]
     }
 
-    fn order_reasons() -> [RefusalReason; 15] {
+    fn order_reasons() -> [RefusalReason; 16] {
         [
             RefusalReason::DeadLetterGone,
             RefusalReason::DeadLetterBlocked,

@@ -9,7 +9,8 @@ use aizuchi_core::memory::asker;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
-    Click, KeeperButton, KeeperChat, Keepers, Question, QuestionPlace, QuestionRecords, QuestionSubject, ClickAnswer, KeeperLengths,
+    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, Keepers, Question, QuestionPlace,
+    QuestionRecords, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};

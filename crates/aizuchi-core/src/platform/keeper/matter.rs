@@ -163,12 +163,8 @@ impl Keepers {
         ];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         let place = self.place_name(workspace, &proposal.conversation.channel);
-        let buttons = [
-            KeeperButton::Say,
-            KeeperButton::Edit,
-            KeeperButton::NotNow,
-            KeeperButton::Never,
-        ];
+        let buttons =
+            [KeeperButton::Say, KeeperButton::Edit, KeeperButton::NotNow, KeeperButton::Never];
         Question {
             workspace: workspace.clone(),
             subject: QuestionSubject::Proposal(proposal.id),

@@ -101,9 +101,7 @@ fn questions() -> Vec<(Value, String)> {
                     PromptVerb::State
                     | PromptVerb::Remember
                     | PromptVerb::Describe
-                    | PromptVerb::Transcribe => {
-                        prompts.state(&persona, &context, &scene)
-                    }
+                    | PromptVerb::Transcribe => prompts.state(&persona, &context, &scene),
                 };
                 let view = context_view(verb, language, &persona, &context, &scene);
                 let values = serde_json::to_string(&view).unwrap();
