@@ -62,8 +62,20 @@ pub struct AssistantMessage {
     pub call_fields: CallFields,
 }
 
-/// What the provider put beside its calls, by their ids, and wants back with them.
-pub type CallFields = BTreeMap<String, Map<String, Value>>;
+/// What the provider put beside its calls and wants back with them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallFields {
+    /// In a call, by its id.
+    pub of_calls: BTreeMap<String, Map<String, Value>>,
+    /// In the message that has the calls, by the id of its first one.
+    pub of_messages: BTreeMap<String, Map<String, Value>>,
+}
+
+impl CallFields {
+    pub fn is_empty(&self) -> bool {
+        self.of_calls.is_empty() && self.of_messages.is_empty()
+    }
+}
 
 impl Prompt {
     /// The same prompt with these tools on offer.

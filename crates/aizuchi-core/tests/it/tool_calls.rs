@@ -139,7 +139,10 @@ async fn signed_thoughts_are_returned_to_their_provider_only() {
     for (provider, signatures) in [
         (Provider::Anthropic, &["signed-by-anthropic", "hidden-by-anthropic"][..]),
         (Provider::Gemini, &["signed-by-gemini"][..]),
-        (Provider::OpenRouter, &["signed-by-openrouter", "signed-beside-the-call"][..]),
+        (
+            Provider::OpenRouter,
+            &["signed-by-openrouter", "signed-beside-the-call", "hidden-behind-litellm"][..],
+        ),
     ] {
         let tea = written("toolu_1", "get_memo", r#"{"name": "tea"}"#);
         for calls in [

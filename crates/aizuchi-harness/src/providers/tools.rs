@@ -134,9 +134,11 @@ pub fn message(api: ProviderApi, text: &str, calls: &[Written]) -> Value {
             let content = if text.is_empty() { Value::Null } else { json!(text) };
             // As OpenRouter does.
             let thought = json!({ "type": "reasoning.encrypted", "data": "signed-by-openrouter", "index": 0 });
+            // As LiteLLM does for Anthropic.
+            let hidden = json!({ "type": "redacted_thinking", "data": "hidden-behind-litellm" });
             json!({
                 "role": "assistant", "content": content, "tool_calls": calls.collect::<Vec<_>>(),
-                "reasoning_details": [thought],
+                "reasoning_details": [thought], "thinking_blocks": [hidden],
             })
         }
         ProviderApi::Anthropic => {

@@ -160,15 +160,23 @@ impl RequestChanges {
 
     fn add_call_fields(&self, request: &mut Value) {
         let messages = request.get_mut("messages").and_then(Value::as_array_mut);
-        let messages = messages.into_iter().flatten();
-        let calls = messages.filter_map(|message| message.get_mut("tool_calls")?.as_array_mut());
-        for call in calls.flatten() {
-            let id = call.get("id").and_then(Value::as_str);
-            let fields = id.and_then(|id| self.call_fields.get(id));
-            if let (Some(fields), Some(call)) = (fields, call.as_object_mut()) {
-                call.extend(fields.clone());
+        for message in messages.into_iter().flatten() {
+            let first = message.pointer("/tool_calls/0/id").and_then(Value::as_str);
+            let fields = first.and_then(|id| self.call_fields.of_messages.get(id));
+            add_fields(message, fields);
+            let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+            for call in calls.into_iter().flatten() {
+                let id = call.get("id").and_then(Value::as_str);
+                let fields = id.and_then(|id| self.call_fields.of_calls.get(id));
+                add_fields(call, fields);
             }
         }
+    }
+}
+
+fn add_fields(object: &mut Value, fields: Option<&Map<String, Value>>) {
+    if let (Some(object), Some(fields)) = (object.as_object_mut(), fields) {
+        object.extend(fields.clone());
     }
 }
 
@@ -257,7 +265,7 @@ mod tests {
 
     fn applied(parameters: &Parameters, remedies: &[Remedy], body: &Value) -> Value {
         let remedies = remedies.iter().cloned().collect();
-        let changes = parameters.changes(remedies, CallFields::new());
+        let changes = parameters.changes(remedies, CallFields::default());
         serde_json::from_slice(&changes.apply(body.to_string().into())).unwrap()
     }
 

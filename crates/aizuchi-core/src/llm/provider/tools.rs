@@ -17,6 +17,8 @@ use crate::prompt::tool::{AssistantMessage, CallFields, ToolCall, ToolRound, Too
 /// What `genai` does not keep of a call: where Gemini behind OpenAI's API has its signature, by its own server and by
 /// LiteLLM.
 const CALL_FIELDS: [&str; 2] = ["extra_content", "provider_specific_fields"];
+/// The same of the message that has the calls: LiteLLM has there what a model of Anthropic's has thought, signed.
+const MESSAGE_FIELDS: [&str; 1] = ["thinking_blocks"];
 /// Replaces a name that no tool can have.
 const UNKNOWN_TOOL_NAME: &str = "unknown";
 
@@ -44,16 +46,32 @@ pub fn assistant_message(response: &ChatResponse, model: &str) -> Option<Arc<Ass
     let message = response.clone().into_assistant_message_for_tool_use()?;
     let message = serde_json::to_value(without_model_names(message)).ok()?;
     let body = response.captured_raw_body.as_ref();
-    let calls = body.and_then(|body| body.pointer("/choices/0/message/tool_calls")?.as_array());
-    let fields = calls.into_iter().flatten().filter_map(|call| {
-        let fields = CALL_FIELDS.iter().filter_map(|name| Some((*name, call.get(name)?)));
-        let fields: Map<String, Value> =
-            fields.map(|(name, value)| (name.to_owned(), value.clone())).collect();
-        let id = call.get("id")?.as_str()?.to_owned();
-        (!fields.is_empty()).then_some((id, fields))
-    });
-    let call_fields = fields.collect();
+    let call_fields =
+        body.and_then(|body| body.pointer("/choices/0/message")).map(fields_beside_calls);
+    let call_fields = call_fields.unwrap_or_default();
     Some(Arc::new(AssistantMessage { model: model.to_owned(), message, call_fields }))
+}
+
+/// What is to go back with the calls of a message of OpenAI's API.
+fn fields_beside_calls(message: &Value) -> CallFields {
+    let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+    let calls = calls.filter_map(|call| Some((call.get("id")?.as_str()?, call)));
+    let calls: Vec<(&str, &Value)> = calls.collect();
+    let of_calls = calls.iter().filter_map(|(id, call)| {
+        let fields = fields_of(call, &CALL_FIELDS);
+        (!fields.is_empty()).then(|| ((*id).to_owned(), fields))
+    });
+    let of_message = fields_of(message, &MESSAGE_FIELDS);
+    let first = calls.first().filter(|_| !of_message.is_empty());
+    let of_messages = first.map(|(id, _)| ((*id).to_owned(), of_message.clone()));
+    CallFields { of_calls: of_calls.collect(), of_messages: of_messages.into_iter().collect() }
+}
+
+/// The fields with these names that an object has.
+fn fields_of(object: &Value, names: &[&str]) -> Map<String, Value> {
+    let fields = names.iter().filter_map(|name| Some(((*name).to_owned(), object.get(*name)?)));
+    let fields = fields.filter(|(_, value)| !value.is_null());
+    fields.map(|(name, value)| (name, value.clone())).collect()
 }
 
 /// `genai` cannot read back the name of the model that it notes beside hidden thoughts, and needs none.
@@ -78,8 +96,13 @@ pub fn to_chat_messages(rounds: &[ToolRound], model: &str) -> Vec<ChatMessage> {
 
 /// What goes back beside the calls of [`to_chat_messages`].
 pub fn call_fields(rounds: &[ToolRound], model: &str) -> CallFields {
-    let originals = rounds.iter().filter_map(|round| original(round, model));
-    originals.flat_map(|original| original.call_fields.clone()).collect()
+    let mut fields = CallFields::default();
+    for original in rounds.iter().filter_map(|round| original(round, model)) {
+        let CallFields { of_calls, of_messages } = original.call_fields.clone();
+        fields.of_calls.extend(of_calls);
+        fields.of_messages.extend(of_messages);
+    }
+    fields
 }
 
 /// The response as it came, if this model made it.
