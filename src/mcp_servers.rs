@@ -1,5 +1,6 @@
 //! The operator's servers of the Model Context Protocol, whose tools replies may use. Each is connected in the background, and
-//! again after it has gone. No reply waits for a server longer than that server's time limit.
+//! again after it has gone; after a call that fails it is looked whether it has. No reply waits for a server longer than that
+//! server's time limit.
 
 pub mod tool_list;
 mod answer;
@@ -55,7 +56,7 @@ struct McpServer {
     connector: Connector,
     clock: Clock,
     metrics: Arc<Metrics>,
-    /// Rings when the server says that its tools have changed.
+    /// Rings when the server says that its tools have changed, and when a call shows that it may not know us any more.
     changed: Arc<Notify>,
     current: RwLock<Connected>,
 }
@@ -168,6 +169,7 @@ impl McpServer {
         let most = usize::try_from(self.config.max_output_chars.0).unwrap_or(usize::MAX);
         let request = CallToolRequestParams::new(tool.clone()).with_arguments(arguments);
         let called = self.clock.timeout(self.config.time_limit(), peer.call_tool(request)).await;
+        let is_refused = matches!(called, Ok(Err(_)));
         let answer = match called {
             Ok(Ok(result)) => Ok(answer::read(result, most)),
             Ok(Err(ServiceError::McpError(ErrorData { message, .. }))) => {
@@ -183,6 +185,10 @@ impl McpServer {
             Err(ExternalToolError::Unavailable) => ExternalCallEnd::Unavailable,
         };
         self.metrics.record_external_call(&self.name, end);
+        // One that was started anew may have forgotten the session, and never say so. Then it does not list its tools either.
+        if answer.is_err() || is_refused {
+            self.changed.notify_one();
+        }
         // What a server says in an error may repeat what it was asked.
         if end != ExternalCallEnd::Answered {
             warn!(server = %self.name, tool, end = end.name(), "a tool of an MCP server did not do its work");

@@ -1,6 +1,8 @@
 //! The operator's servers of the Model Context Protocol, on loopback and as programs: what of them is offered, and what becomes
 //! of calls when they hang, flood and die.
 
+mod restart;
+
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -171,6 +173,8 @@ async fn a_server_over_http_is_used_within_its_limits() {
     assert_eq!(running.call("nursery__fail").await, Ok(refused));
     // What writes and is not named, nobody calls.
     assert_eq!(running.call("nursery__plant").await, Err(ExternalToolError::Unavailable));
+    // What comes is found when a call has failed …
+    nursery.has_more.store(true, Ordering::SeqCst);
     let (hung, ()) = futures_util::future::join(running.call("nursery__hang"), async {
         nursery.hangs.notified().await;
         running.pass(30);
@@ -179,11 +183,12 @@ async fn a_server_over_http_is_used_within_its_limits() {
     assert_eq!(hung, Err(ExternalToolError::TimedOut));
     // The others answer as before.
     assert!(running.call("nursery__find").await.is_ok());
-
-    // A tool that comes later is found later.
-    nursery.has_more.store(true, Ordering::SeqCst);
-    running.pass(300);
     running.until_offered(&[&tools[..], &["nursery__prune"]].concat()).await;
+
+    // … and what goes, after a while.
+    nursery.has_more.store(false, Ordering::SeqCst);
+    running.pass(300);
+    running.until_offered(&tools).await;
     let figures = running.metrics.to_openmetrics(None);
     for figure in [
         r#"aizuchi_external_tool_calls_total{server="nursery",end="answered"} 3"#,
