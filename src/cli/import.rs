@@ -1,5 +1,6 @@
 //! `aizuchi import`: imports the data of another bot, or recorded messages.
 
+use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +16,9 @@ use crate::cli::print;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::open_text;
-use crate::replay::to_import;
+use crate::replay::record_sorter::SorterLimits;
+use crate::replay::to_import::arranged::{Arranged, Destination};
+use crate::replay::to_import::{self, RecordedData};
 use aizuchi_core::chat::{UserId, Visibility, WorkspaceId, to_single_line};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::forgetter::expires_before;
@@ -31,6 +34,7 @@ use aizuchi_import::kotonoha::dump::{KotonohaOptions, MentionSessions};
 use aizuchi_import::kotonoha::{self, copy};
 use aizuchi_import::myao2::database::Myao2Database;
 use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
+use aizuchi_import::streamed::StreamedMessage;
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
 use aizuchi_slack::identity::fetch_identity;
 
@@ -59,11 +63,28 @@ pub struct ImportArgs {
     mentions: bool,
 }
 
-/// What is to be imported.
+/// What the input is.
 enum ImportInput {
     Myao2(Box<Myao2Database>),
     KotonohaDump,
     Recording,
+}
+
+/// What is to be imported.
+enum ReadInput {
+    /// The data of each workspace.
+    Whole(Vec<ImportData>),
+    /// Messages that wait on disk, and where they go.
+    Recorded(Box<RecordedData>, Vec<Destination>),
+}
+
+/// What was imported.
+struct Imported {
+    reports: Vec<(WorkspaceId, ImportReport)>,
+    /// All channels that it has are private.
+    is_private: bool,
+    /// How many of the messages are older than messages are kept.
+    expired: usize,
 }
 
 impl ImportArgs {
@@ -71,27 +92,22 @@ impl ImportArgs {
         let LoadedConfig { config, .. } = source.load(ModelSelection::NoModel)?;
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
-            let data = self.read(&config).await?;
-            let expired = count_expired(&data, &config, Timestamp::now());
-            // An export says who may read its channels.
-            let mut channels = data.iter().flat_map(|data| &data.channels);
-            let is_private = channels.all(|channel| channel.visibility == Visibility::Private);
+            let input = self.read(&config).await?;
             let (store, writer) = config.database_address().open().await?;
             let stop = CancellationToken::new();
             let import = async {
-                let reports = import_all(data, Arc::new(store), &config).await;
+                let imported = import(input, Arc::new(store), &config).await;
                 stop.cancel();
-                reports
+                imported
             };
-            let (writer_end, reports) = tokio::join!(writer.run(stop.clone()), import);
+            let (writer_end, imported) = tokio::join!(writer.run(stop.clone()), import);
             writer_end?;
-            print(&describe_reports(&reports?, is_private, expired, &config))?;
+            print(&describe_imported(&imported?, &config))?;
             Ok(ExitCode::SUCCESS)
         })
     }
 
-    /// The data of each workspace.
-    async fn read(&self, config: &Config) -> anyhow::Result<Vec<ImportData>> {
+    async fn read(&self, config: &Config) -> anyhow::Result<ReadInput> {
         let persona = self.bot.as_deref().map(|bot| UserId::new(to_single_line(bot)));
         let persona_name = config.persona.name.0.clone();
         let zone = config.time_zone_or(TimeZone::system());
@@ -107,7 +123,8 @@ impl ImportArgs {
                     },
                     zone,
                 };
-                Ok(vec![aizuchi_import::myao2::read(&mut database, &options).await?])
+                let data = aizuchi_import::myao2::read(&mut database, &options).await?;
+                Ok(ReadInput::Whole(vec![data]))
             }
             ImportInput::KotonohaDump => {
                 let options = KotonohaOptions {
@@ -122,9 +139,11 @@ impl ImportArgs {
                 };
                 let input = open_text(&self.input)?;
                 let data = kotonoha::dump::read(input, &options);
-                data.with_context(|| format!("cannot import {}", self.input.display()))
+                let data =
+                    data.with_context(|| format!("cannot import {}", self.input.display()))?;
+                Ok(ReadInput::Whole(data))
             }
-            ImportInput::Recording => self.read_recording(config, persona.as_ref()).await,
+            ImportInput::Recording => self.read_recording(config, persona).await,
         }
     }
 
@@ -132,16 +151,16 @@ impl ImportArgs {
     async fn read_recording(
         &self,
         config: &Config,
-        persona: Option<&UserId>,
-    ) -> anyhow::Result<Vec<ImportData>> {
+        persona: Option<UserId>,
+    ) -> anyhow::Result<ReadInput> {
         let input = self.input.display();
-        let mut recorded = to_import::read(open_text(&self.input)?)
+        let recorded = to_import::read(open_text(&self.input)?)
             .with_context(|| format!("cannot read {input}"))?;
         anyhow::ensure!(
             !recorded.is_empty(),
             "{input} is neither a database of myao2 nor a dump of kotonoha's nor recorded messages"
         );
-        let exported = std::mem::take(&mut recorded.exported);
+        let exported = &recorded.exported;
         let named = self.named_workspace();
         let is_one_of = |named: &WorkspaceId| exported.contains_key(named);
         if let Some(named) = named.as_ref().filter(|named| exported.len() > 1 && !is_one_of(named))
@@ -156,22 +175,24 @@ impl ImportArgs {
         let is_wanted = |workspace: &WorkspaceId| {
             exported.len() == 1 || named.as_ref().is_none_or(|named| named == workspace)
         };
-        let wanted: Vec<WorkspaceId> =
-            exported.keys().filter(|it| is_wanted(it)).cloned().collect();
-        let mut data: Vec<ImportData> = Vec::new();
-        for (workspace, exported) in exported.into_iter().filter(|(it, _)| wanted.contains(it)) {
-            let target = named.clone().unwrap_or(workspace);
-            data.push(to_import::from_export(exported, &target, persona));
-        }
-        if !recorded.history.channels.is_empty() {
+        let destination = |source: Option<&WorkspaceId>, workspace: WorkspaceId| Destination {
+            source: source.cloned(),
+            workspace,
+            persona: persona.clone(),
+            forgotten: HashMap::new(),
+        };
+        let wanted = exported.keys().filter(|workspace| is_wanted(workspace));
+        let mut destinations: Vec<Destination> = wanted
+            .map(|source| {
+                let workspace = named.as_ref().unwrap_or(source).clone();
+                destination(Some(source), workspace)
+            })
+            .collect();
+        if recorded.recorded.is_some() {
             let workspace = self.workspace(config).await?;
-            let channels = std::mem::take(&mut recorded.history.channels);
-            data.push(to_import::from_channels(channels, &workspace, persona));
+            destinations.push(destination(None, workspace));
         }
-        if let Some(last) = data.last_mut() {
-            last.skipped.extend(recorded.skipped());
-        }
-        Ok(data)
+        Ok(ReadInput::Recorded(Box::new(recorded), destinations))
     }
 
     /// Finds out what the input is.
@@ -229,18 +250,48 @@ impl ImportArgs {
 }
 
 /// Imports the data of each workspace.
-async fn import_all(
-    data: Vec<ImportData>,
+async fn import(
+    input: ReadInput,
     store: Arc<DatabaseStore>,
     config: &Config,
-) -> anyhow::Result<Vec<(WorkspaceId, ImportReport)>> {
+) -> anyhow::Result<Imported> {
+    let retention = config.message_retention();
+    let expired_before = retention.map(|max_age| expires_before(Timestamp::now(), max_age));
     let mut reports = Vec::new();
-    for data in data {
-        let workspace = data.workspace.clone();
-        let report = import_with_progress(data, store.clone(), config, &workspace).await?;
-        reports.push((workspace, report));
+    match input {
+        ReadInput::Whole(data) => {
+            let (is_private, expired) =
+                (has_only_private_channels(&data), count_expired(&data, expired_before));
+            for data in data {
+                let workspace = data.workspace.clone();
+                let report = import_one(data, std::iter::empty(), store.clone(), config).await?;
+                reports.push((workspace, report));
+            }
+            Ok(Imported { reports, is_private, expired })
+        }
+        ReadInput::Recorded(recorded, mut destinations) => {
+            for destination in &mut destinations {
+                let people = recorded.people(destination.source.as_ref());
+                destination.forgotten = store.forgotten_at(&destination.workspace, &people).await?;
+            }
+            let limits = SorterLimits::default();
+            let Arranged { data, mut messages, expired } =
+                recorded.arrange(destinations, limits, expired_before)?;
+            let is_private = has_only_private_channels(&data);
+            for (index, data) in data.into_iter().enumerate() {
+                let workspace = data.workspace.clone();
+                let messages = messages.of(index);
+                let report = import_one(data, messages, store.clone(), config).await?;
+                reports.push((workspace, report));
+            }
+            Ok(Imported { reports, is_private, expired })
+        }
     }
-    Ok(reports)
+}
+
+fn has_only_private_channels(data: &[ImportData]) -> bool {
+    let mut channels = data.iter().flat_map(|data| &data.channels);
+    channels.all(|channel| channel.visibility == Visibility::Private)
 }
 
 /// How much of the platform's own history is read when a channel is first seen.
@@ -251,12 +302,14 @@ fn history_span(config: &Config, workspace: &WorkspaceId) -> Option<SignedDurati
     config.resolved_slack().map(|slack| slack.history)
 }
 
-async fn import_with_progress(
+/// Imports the data of one workspace, and its messages that are too many to be held at once.
+async fn import_one(
     mut data: ImportData,
+    streamed: impl Iterator<Item = anyhow::Result<StreamedMessage>>,
     store: Arc<DatabaseStore>,
     config: &Config,
-    workspace: &WorkspaceId,
 ) -> anyhow::Result<ImportReport> {
+    let workspace = &data.workspace.clone();
     let clock = Clock::system();
     let channel_cache = ChannelCache::new(config.agent_settings().rulebook);
     for channel in store.channels(workspace).await? {
@@ -282,23 +335,17 @@ async fn import_with_progress(
     let forgotten = store.forgotten_at(workspace, &data.user_ids()).await?;
     data.leave_out_forgotten(&forgotten);
     let history_from = history_span(config, workspace).map(|span| clock.now() - span);
-    Ok(aizuchi_import::import_data(data, &inbox, &*store, history_from).await?)
+    aizuchi_import::import_stream(data, streamed, &inbox, &*store, history_from).await
 }
 
-/// How many of the messages are older than messages are kept.
-fn count_expired(data: &[ImportData], config: &Config, now: Timestamp) -> usize {
-    let Some(max_age) = config.message_retention() else { return 0 };
-    let before = expires_before(now, max_age);
+fn count_expired(data: &[ImportData], expired_before: Option<Timestamp>) -> usize {
+    let Some(before) = expired_before else { return 0 };
     let messages = data.iter().flat_map(|data| data.messages.iter().chain(&data.private_messages));
     messages.filter(|imported| imported.message.at < before).count()
 }
 
-fn describe_reports(
-    reports: &[(WorkspaceId, ImportReport)],
-    is_private: bool,
-    expired: usize,
-    config: &Config,
-) -> String {
+fn describe_imported(imported: &Imported, config: &Config) -> String {
+    let Imported { reports, is_private, expired } = imported;
     let mut text = String::new();
     for (workspace, report) in reports {
         if reports.len() > 1 {
@@ -306,11 +353,11 @@ fn describe_reports(
         }
         text += &describe_report(report);
     }
-    if is_private && reports.iter().any(|(_, report)| report.channels.new > 0) {
+    if *is_private && reports.iter().any(|(_, report)| report.channels.new > 0) {
         text += "note      Who may read the new channels is not known, so they count as private, even if the platform \
                  says that they are public.\n";
     }
-    if expired > 0 {
+    if *expired > 0 {
         text += &format!(
             "note      Messages in it that are older than retention.messages_days allows, {expired} in all, are erased when \
              Aizuchi runs next.\n"

@@ -153,21 +153,6 @@ impl History {
         Ok(history)
     }
 
-    /// Groups messages by channel.
-    pub fn of_messages(messages: Vec<RecordedMessage>) -> Self {
-        let mut history = Self::default();
-        let mut indexes: HashMap<String, usize> = HashMap::new();
-        for message in messages {
-            let index = *indexes.entry(message.room.clone()).or_insert_with(|| {
-                history.channels.push(RecordedChannel::new(message.room.clone()));
-                history.channels.len() - 1
-            });
-            history.channels[index].messages.push(message);
-        }
-        history.finish();
-        history
-    }
-
     /// Sorts what was read, and tells each channel what is known of all.
     fn finish(&mut self) {
         let mut messages = self.channels.iter().flat_map(|channel| &channel.messages);

@@ -1,82 +1,117 @@
-//! Converts recorded chat, and what else an export holds, to the data of an import.
+//! Converts recorded chat, and what else an export holds, to the data of an import. Messages are too many to be held at
+//! once: they wait on disk, and are heard in batches.
 
-use std::collections::{BTreeMap, HashSet};
+pub mod arranged;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
 use anyhow::Context as _;
-use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key};
-use crate::replay::history::{
-    BadLine, DUPLICATE_PROBLEM, History, RecordedChannel, RecordedMessage, epoch_seconds,
-};
+use crate::replay::history::RecordedMessage;
 use crate::replay::json_lines::{holds, read_lines};
-use aizuchi_core::chat::attachment::Attachment;
-use aizuchi_core::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
-    ReactionChange, Role, User, UserId, Visibility, WorkspaceId,
-};
+use crate::replay::record_sorter::{RecordSorter, SorterLimits};
+use aizuchi_core::chat::{Channel, ChannelId, User, UserId, WorkspaceId};
 use aizuchi_core::store::Order;
-use aizuchi_import::{ImportData, ImportedMemory, ImportedMessage, SkippedItems, name_lines};
+use aizuchi_import::{ImportData, ImportedMemory, SkippedItems, name_lines};
 
-/// How many files of a message are kept.
-const MAX_FILES: usize = 20;
+/// How many of the lines that cannot be read are known by number.
+const MAX_NUMBERS: usize = 10;
 
-/// What a file of JSON Lines holds.
-#[derive(Default)]
+/// What a file of JSON Lines holds. Besides the messages, that is as much as there are channels and people.
 pub struct RecordedData {
-    /// Messages of any recording, which do not say which workspace they are of.
-    pub history: History,
-    /// What an export holds, by workspace.
+    /// The lines of messages, by message. What changed while an export was written has two lines: the later one counts.
+    lines: RecordSorter,
+    /// What an export holds besides messages, by workspace.
     pub exported: BTreeMap<WorkspaceId, ExportedWorkspace>,
-    recorded_ids: HashSet<(String, String)>,
+    /// Messages of any recording do not say which workspace they are of. Who wrote them; `None` if there are none.
+    pub recorded: Option<BTreeSet<UserId>>,
+    bad_lines: BadLines,
     /// What an export holds and is not imported.
     left_out: BTreeMap<&'static str, usize>,
 }
 
-/// What an export holds of a workspace.
+/// What an export holds of a workspace besides its messages.
 #[derive(Default)]
 pub struct ExportedWorkspace {
-    /// What changed while the export was written has two lines: the later one counts.
-    messages: BTreeMap<(ChannelId, MessageId), MessageLine>,
+    /// Who wrote messages, or reacted to them.
+    people: BTreeSet<UserId>,
     others: Vec<OtherLine>,
 }
 
-/// Reads JSON Lines into memory.
-pub fn read(mut input: impl BufRead) -> anyhow::Result<RecordedData> {
-    let mut data = RecordedData::default();
-    // What names no workspace is read as any recording is.
-    let mut recorded = Vec::new();
-    let mut bad_lines = Vec::new();
+/// Lines that are no messages.
+#[derive(Default)]
+struct BadLines {
+    count: usize,
+    /// The first numbers, from 1.
+    numbers: Vec<usize>,
+}
+
+/// What a line of a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MessageKind {
+    /// Of any recording.
+    Recorded,
+    /// Of an export.
+    Exported,
+    /// Of an export, and in no prompt.
+    Withheld,
+}
+
+/// Reads JSON Lines.
+pub fn read(input: impl BufRead) -> anyhow::Result<RecordedData> {
+    read_within(input, SorterLimits::default())
+}
+
+/// The same, with as little in memory as this.
+pub fn read_within(mut input: impl BufRead, limits: SorterLimits) -> anyhow::Result<RecordedData> {
+    let mut data = RecordedData {
+        lines: RecordSorter::new(limits),
+        exported: BTreeMap::new(),
+        recorded: None,
+        bad_lines: BadLines::default(),
+        left_out: BTreeMap::new(),
+    };
     read_lines(&mut input, &mut |number, line| {
-        let taken = match line {
-            Ok(line) => data.take(line, &mut recorded),
-            Err(problem) => Err(problem),
-        };
-        if let Err(problem) = taken {
-            bad_lines.push(BadLine { number: number as usize, problem });
+        let taken = line.and_then(|line| Ok((data.take(line)?, line)));
+        match taken {
+            Ok((Some((kind, key)), line)) => data.lines.push(key, kind.record(number, line)),
+            Ok((None, _)) => Ok(()),
+            Err(_) => {
+                data.bad_lines.add(number);
+                Ok(())
+            }
         }
-        Ok(())
     })
     .context("cannot read the recorded messages")?;
-    data.history = History::of_messages(recorded);
-    data.history.bad_lines.append(&mut bad_lines);
     Ok(data)
 }
 
 impl RecordedData {
     pub fn is_empty(&self) -> bool {
-        self.history.channels.is_empty() && self.exported.is_empty()
+        self.recorded.is_none() && self.exported.is_empty()
     }
 
-    fn take(&mut self, line: &[u8], recorded: &mut Vec<RecordedMessage>) -> Result<(), String> {
+    /// Everybody of whom something is in an export's workspace, or in the messages that name none.
+    pub fn people(&self, workspace: Option<&WorkspaceId>) -> BTreeSet<UserId> {
+        let Some(workspace) = workspace else { return self.recorded.clone().unwrap_or_default() };
+        let exported = self.exported.get(workspace);
+        exported.map(|exported| exported.people.clone()).unwrap_or_default()
+    }
+
+    /// The key of the message of a line, or `None` if it is none. The error says what is wrong with it.
+    fn take(&mut self, line: &[u8]) -> Result<Option<(MessageKind, Vec<u8>)>, String> {
         match LineKind::of(line) {
-            LineKind::Other => return self.take_other(line),
+            LineKind::Other => {
+                self.take_other(line);
+                return Ok(None);
+            }
             LineKind::Withheld => {
-                self.withhold(line);
                 *self.left_out.entry("withheld messages").or_default() += 1;
-                return Ok(());
+                let line = serde_json::from_slice::<MessageLine>(line).ok();
+                return Ok(line.map(|line| (MessageKind::Withheld, exported_key(&line))));
             }
             LineKind::Message => {}
         }
@@ -87,40 +122,33 @@ impl RecordedData {
             false => Value::Null,
         };
         if !keys["workspace"].is_string() {
-            let id = (message.room.clone(), message.id.clone());
-            if !self.recorded_ids.insert(id) {
-                return Err(DUPLICATE_PROBLEM.to_owned());
-            }
-            recorded.push(message);
-            return Ok(());
+            let people = self.recorded.get_or_insert_default();
+            people.insert(UserId::new(message.author.as_str()));
+            let key = key_of(&[&message.room, &message.id]);
+            return Ok(Some((MessageKind::Recorded, key)));
         }
-        let line: MessageLine = serde_json::from_value(keys)
+        let line: MessageLine = serde_json::from_slice(line)
             .map_err(|_| "it is no line of an export, though it names a workspace".to_owned())?;
-        let exported = self.exported.entry(line.workspace.clone()).or_default();
-        exported.messages.insert((line.room.clone(), line.id.clone()), line);
-        Ok(())
+        let key = exported_key(&line);
+        let people = &mut self.exported.entry(line.workspace).or_default().people;
+        people.insert(line.author);
+        people.extend(line.reactions.into_iter().flat_map(|it| it.users).map(|user| user.id));
+        Ok(Some((MessageKind::Exported, key)))
     }
 
-    fn withhold(&mut self, line: &[u8]) {
-        let Ok(line) = serde_json::from_slice::<MessageLine>(line) else { return };
-        if let Some(exported) = self.exported.get_mut(&line.workspace) {
-            exported.messages.remove(&(line.room, line.id));
-        }
-    }
-
-    fn take_other(&mut self, line: &[u8]) -> Result<(), String> {
+    fn take_other(&mut self, line: &[u8]) {
         let Ok(other) = serde_json::from_slice::<OtherLine>(line) else {
             *self.left_out.entry("lines of another kind").or_default() += 1;
-            return Ok(());
+            return;
         };
         let workspace = match &other {
             OtherLine::Decision { .. } => {
                 *self.left_out.entry("decisions").or_default() += 1;
-                return Ok(());
+                return;
             }
             OtherLine::Mark { .. } => {
                 *self.left_out.entry("marks").or_default() += 1;
-                return Ok(());
+                return;
             }
             OtherLine::Channel { workspace, .. }
             | OtherLine::User { workspace, .. }
@@ -130,186 +158,87 @@ impl RecordedData {
             | OtherLine::Mute { workspace, .. }
             | OtherLine::Mode { workspace, .. } => workspace.clone(),
         };
-        self.exported.entry(workspace).or_default().others.push(other);
-        Ok(())
-    }
-
-    /// What is not imported, and why.
-    pub fn skipped(&self) -> Vec<SkippedItems> {
-        let numbers: Vec<usize> = self.history.bad_lines.iter().map(|line| line.number).collect();
-        let why = format!("they cannot be read{}", name_lines(&numbers));
-        let bad = SkippedItems::new_if_any("lines", numbers.len(), why);
-        let left_out = self.left_out.iter().map(|(kind, count)| {
-            let reason = match *kind {
-                "withheld messages" => {
-                    "they are in no prompt: commands, and what was said by those who opted out"
-                }
-                "lines of another kind" => "this version does not know it",
-                _ => "Aizuchi makes its own",
-            };
-            SkippedItems { kind, count: *count, reason: reason.into() }
-        });
-        bad.into_iter().chain(left_out).collect()
-    }
-}
-
-/// Converts the channels of a recording. `persona` is the author whose messages count as the persona's own.
-pub fn from_channels(
-    recorded: Vec<RecordedChannel>,
-    workspace: &WorkspaceId,
-    persona: Option<&UserId>,
-) -> ImportData {
-    let kind = |message: &RecordedMessage| match (persona, message.bot) {
-        (Some(persona), _) if persona.as_str() == message.author => AuthorKind::Persona,
-        (_, true) => AuthorKind::Bot,
-        (_, false) => AuthorKind::Human,
-    };
-    let channel = |recorded: &RecordedChannel| Channel {
-        workspace: workspace.clone(),
-        id: ChannelId::new(recorded.name.as_str()),
-        name: recorded.name.as_str().into(),
-        visibility: Visibility::Private,
-    };
-    let channels = recorded.iter().map(channel).collect();
-    let mut users = BTreeMap::new();
-    let mut messages = Vec::new();
-    // Each channel is dropped as soon as it is converted, so that no long one is there twice.
-    for channel in recorded {
-        for message in &channel.messages {
-            let name = message.name.as_deref().unwrap_or(&message.author);
-            let user = User {
-                workspace: workspace.clone(),
-                id: UserId::new(message.author.as_str()),
-                name: name.into(),
-                kind: kind(message),
-                role: Role::Member,
-            };
-            messages.push(to_imported_message(message, workspace, user.kind));
-            users.insert(user.id.clone(), user);
+        let exported = self.exported.entry(workspace).or_default();
+        match &other {
+            OtherLine::User { id, .. } => {
+                exported.people.insert(id.clone());
+            }
+            OtherLine::Memo { memo, .. } => exported.people.extend(memo.said_by.clone()),
+            OtherLine::Channel { .. }
+            | OtherLine::Memory { .. }
+            | OtherLine::OptOut { .. }
+            | OtherLine::Mute { .. }
+            | OtherLine::Mode { .. }
+            | OtherLine::Decision { .. }
+            | OtherLine::Mark { .. } => {}
         }
-    }
-    ImportData {
-        channels,
-        users: users.into_values().collect(),
-        messages,
-        ..ImportData::new(workspace.clone())
+        exported.others.push(other);
     }
 }
 
-fn to_imported_message(
-    message: &RecordedMessage,
-    workspace: &WorkspaceId,
-    kind: AuthorKind,
-) -> ImportedMessage {
-    let message = Message {
-        conversation: ConversationId {
-            workspace: workspace.clone(),
-            channel: ChannelId::new(message.room.as_str()),
-            thread: message.thread.as_deref().map(MessageId::new),
-        },
-        id: MessageId::new(message.id.as_str()),
-        at: message.at(),
-        author: Author { id: UserId::new(message.author.as_str()), kind },
-        text: message.text.as_str().into(),
-        mentions: Vec::new(),
-        attachments: Vec::new(),
-        edits: 0,
-    };
-    ImportedMessage { message, has_platform_id: true }
-}
-
-/// Converts what an export holds of one workspace to data of `workspace`, which may have another name.
-pub fn from_export(
-    exported: ExportedWorkspace,
-    workspace: &WorkspaceId,
-    persona: Option<&UserId>,
-) -> ImportData {
-    let ExportedWorkspace { messages, others } = exported;
-    let mut messages: Vec<MessageLine> = messages.into_values().collect();
-    let mut data = ImportData { knows_visibility: true, ..ImportData::new(workspace.clone()) };
-    let mut channels: BTreeMap<ChannelId, Channel> = BTreeMap::new();
-    let mut users: BTreeMap<UserId, User> = BTreeMap::new();
-    messages.sort_by(|one, other| one.ts.total_cmp(&other.ts));
-    for line in messages {
-        let channel = Channel {
-            workspace: workspace.clone(),
-            id: line.room.clone(),
-            name: line.room_name.clone().unwrap_or_else(|| line.room.0.clone()),
-            visibility: line.visibility.unwrap_or(Visibility::Private),
+/// What is not imported, and why.
+fn skipped(bad_lines: &BadLines, left_out: &BTreeMap<&'static str, usize>) -> Vec<SkippedItems> {
+    let why = format!("they cannot be read{}", name_lines(&bad_lines.numbers));
+    let bad = SkippedItems::new_if_any("lines", bad_lines.count, why);
+    let left_out = left_out.iter().map(|(kind, count)| {
+        let reason = match *kind {
+            "withheld messages" => {
+                "they are in no prompt: commands, and what was said by those who opted out"
+            }
+            "lines of another kind" => "this version does not know it",
+            _ => "Aizuchi makes its own",
         };
-        channels.insert(channel.id.clone(), channel);
-        let kind = match (line.persona || persona == Some(&line.author), line.bot) {
-            (true, _) => AuthorKind::Persona,
-            (false, true) => AuthorKind::Bot,
-            (false, false) => AuthorKind::Human,
-        };
-        let user = User {
-            workspace: workspace.clone(),
-            id: line.author.clone(),
-            name: line.name.clone().unwrap_or_else(|| line.author.0.clone()),
-            kind,
-            role: Role::Member,
-        };
-        users.insert(user.id.clone(), user);
-        take_message(&mut data, line, workspace, kind);
-    }
-    for other in others {
-        take_other(&mut data, other, workspace, (&mut channels, &mut users));
-    }
-    data.channels = channels.into_values().collect();
-    data.users = users.into_values().collect();
-    data
+        SkippedItems { kind, count: *count, reason: reason.into() }
+    });
+    bad.into_iter().chain(left_out).collect()
 }
 
-fn take_message(
-    data: &mut ImportData,
-    line: MessageLine,
-    workspace: &WorkspaceId,
-    kind: AuthorKind,
-) {
-    let conversation = ConversationId { workspace: workspace.clone(), ..line.conversation() };
-    let at = epoch_seconds(line.ts);
-    let mut order = 0;
-    for group in &line.reactions {
-        for user in &group.users {
-            order += 1;
-            data.reactions.push(Reaction {
-                workspace: workspace.clone(),
-                channel: line.room.clone(),
-                message: line.id.clone(),
-                user: user.id.clone(),
-                kind: user.is,
-                emoji: group.emoji.clone(),
-                // When it was is not in the export; this keeps the order.
-                at: at.checked_add(SignedDuration::from_millis(order)).unwrap_or(at),
-                change: ReactionChange::Added,
-            });
-        }
-    }
-    let message = Message {
-        conversation,
-        id: line.id,
-        at,
-        author: Author { id: line.author, kind },
-        text: line.text,
-        mentions: line.mentions,
-        attachments: line.attachments.into_iter().take(MAX_FILES).map(rebuilt).collect(),
-        edits: 0,
-    };
-    let message = ImportedMessage { message, has_platform_id: true };
-    match line.said_in.or(line.visibility) {
-        Some(Visibility::Public) => data.messages.push(message),
-        Some(Visibility::Private | Visibility::Direct) | None => {
-            data.private_messages.push(message);
-        }
+impl BadLines {
+    fn add(&mut self, number: u64) {
+        self.count += 1;
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let place = self.numbers.partition_point(|other| *other <= number);
+        self.numbers.insert(place, number);
+        self.numbers.truncate(MAX_NUMBERS);
     }
 }
 
-/// The same file as an adapter would have told of it: names are short and on one line, and no address is believed.
-fn rebuilt(file: Attachment) -> Attachment {
-    let known = Attachment::new(&file.id, &file.name, &file.media_type, file.size_bytes);
-    let known = known.with_alt_text(file.alt_text.as_deref().unwrap_or_default());
-    Attachment { seconds: file.seconds, content: file.content, ..known }
+impl MessageKind {
+    /// A line with its number, as it waits on disk.
+    fn record(self, number: u64, line: &[u8]) -> Vec<u8> {
+        let kind = match self {
+            MessageKind::Recorded => b'r',
+            MessageKind::Exported => b'e',
+            MessageKind::Withheld => b'w',
+        };
+        [&[kind][..], &number.to_le_bytes(), line].concat()
+    }
+
+    /// The same back again.
+    fn split(record: &[u8]) -> Option<(Self, u64, &[u8])> {
+        let (kind, rest) = record.split_first()?;
+        let kind = match kind {
+            b'r' => MessageKind::Recorded,
+            b'e' => MessageKind::Exported,
+            b'w' => MessageKind::Withheld,
+            _ => return None,
+        };
+        let (number, line) = rest.split_first_chunk()?;
+        Some((kind, u64::from_le_bytes(*number), line))
+    }
+}
+
+fn exported_key(line: &MessageLine) -> Vec<u8> {
+    key_of(&[line.workspace.as_str(), line.room.as_str(), line.id.as_str()])
+}
+
+/// Different for different parts, and for another number of parts.
+fn key_of(parts: &[&str]) -> Vec<u8> {
+    let lengths = parts.iter().flat_map(|part| (part.len() as u64).to_be_bytes());
+    let mut key = vec![u8::try_from(parts.len()).unwrap_or(u8::MAX)];
+    key.extend(lengths);
+    parts.iter().for_each(|part| key.extend_from_slice(part.as_bytes()));
+    key
 }
 
 fn take_other(
@@ -340,31 +269,5 @@ fn take_other(
             data.orders.push(Order::Mode { workspace, channel, mode: Some(mode) });
         }
         OtherLine::Decision { .. } | OtherLine::Mark { .. } => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use aizuchi_core::chat::attachment::AttachmentContent;
-
-    #[test]
-    fn a_file_is_imported_as_an_adapter_tells_of_it() {
-        let content = Some(AttachmentContent::Description("a boat".into()));
-        let written = Attachment {
-            id: "F1".into(),
-            name: "plan\n## Task.png".into(),
-            media_type: "IMAGE/png".into(),
-            size_bytes: 7,
-            seconds: None,
-            alt_text: Some("a\nb".into()),
-            url: Some("https://evil.example/".into()),
-            content: content.clone(),
-        };
-        let expected = Attachment::new("F1", "plan\n## Task.png", "image/png", 7);
-        let expected = Attachment { content, ..expected.with_alt_text("a\nb") };
-        let file = rebuilt(written);
-        assert_eq!(file, expected);
-        assert!(!file.name.contains('\n') && file.url.is_none());
     }
 }

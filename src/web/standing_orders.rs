@@ -172,7 +172,7 @@ pub async fn give(
     let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
     let (text, draft) = (body.text, body.draft);
     let change = match (body.number, body.channel, body.thread) {
-        (Some(number), None, None) if draft => Change::DraftChange { number, text },
+        (Some(number), None, None) if draft => Change::Redraft { number, text },
         (Some(number), None, None) => Change::Replace { number, text },
         (None, channel, thread) if channel.is_some() || thread.is_none() => match draft {
             true => Change::Draft { channel, thread, text },
@@ -231,7 +231,8 @@ pub enum Change {
         thread: Option<String>,
         text: String,
     },
-    DraftChange {
+    /// A draft of other words for one that holds.
+    Redraft {
         number: i64,
         text: String,
     },
@@ -267,7 +268,7 @@ pub async fn carry_out(
             let target = DraftTarget::New(scope(web, &workspace, channel, thread).await?);
             Order::DraftStandingOrder { workspace, target, text: parse(&text)?, by: by.clone() }
         }
-        Change::DraftChange { number, text } => {
+        Change::Redraft { number, text } => {
             let (target, text) = (DraftTarget::Change(number), parse(&text)?);
             Order::DraftStandingOrder { workspace, target, text, by: by.clone() }
         }

@@ -1,6 +1,7 @@
 //! The command `aizuchi import`: migrating from myao2.
 
 mod kotonoha;
+mod streaming;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

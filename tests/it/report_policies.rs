@@ -92,7 +92,7 @@ fn equal_policies_are_not_told_apart() {
 #[test]
 fn interruptions_have_their_hour_their_channel_and_their_rate() {
     let question = |day: usize| {
-        let (hour, room) = (day % 24, if day % 3 == 0 { "tools" } else { "help" });
+        let (hour, room) = (day % 24, if day.is_multiple_of(3) { "tools" } else { "help" });
         format!(
             "{day} {hour:02}:00:00 {room} ida Does anyone know where glaze {day} is?\n\
              {day} {hour:02}:01:25 {room} otto On the upper shelf.\n"

@@ -1,12 +1,14 @@
 //! What is replayed, imported and measured.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use aizuchi::eval::case;
 use aizuchi::replay::history::{ChannelSource, History};
 use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
+use aizuchi::replay::record_sorter::SorterLimits;
 use aizuchi::replay::to_import;
-use aizuchi_core::chat::{MessageId, WorkspaceId};
+use aizuchi::replay::to_import::arranged::Destination;
+use aizuchi_core::chat::{Message, MessageId, WorkspaceId};
 use aizuchi_core::persona::Language;
 use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
 use jiff::tz::TimeZone;
@@ -41,19 +43,31 @@ pub fn replay_exports(bytes: &[u8]) {
     }
 }
 
-/// An export of Aizuchi's own. Each message is imported once, where the export says.
+/// An export of Aizuchi's own. Each message is imported once, where the export says, and what was private comes first.
 pub fn export_lines(bytes: &[u8]) {
-    let Ok(mut recorded) = to_import::read(bytes) else { return };
-    recorded.skipped();
-    for (workspace, exported) in std::mem::take(&mut recorded.exported) {
-        let data = to_import::from_export(exported, &workspace, None);
-        let messages = data.messages.iter().chain(&data.private_messages);
+    let few = SorterLimits { records: 3, runs: 2, ..SorterLimits::default() };
+    let Ok(recorded) = to_import::read_within(bytes, few) else { return };
+    let destination = |workspace: &WorkspaceId| Destination {
+        source: Some(workspace.clone()),
+        workspace: workspace.clone(),
+        persona: None,
+        forgotten: HashMap::new(),
+    };
+    let workspaces: Vec<WorkspaceId> = recorded.exported.keys().cloned().collect();
+    let destinations = workspaces.iter().map(destination).collect();
+    let Ok(mut arranged) = recorded.arrange(destinations, few, None) else {
+        panic!("what was read is lost")
+    };
+    for (index, workspace) in workspaces.iter().enumerate() {
         let mut ids = HashSet::new();
-        for imported in messages {
-            let conversation = &imported.message.conversation;
-            assert_eq!(conversation.workspace, workspace);
-            let id = (&conversation.channel, &imported.message.id);
-            assert!(ids.insert(id), "{id:?} is there twice");
+        let mut was_public = false;
+        for streamed in arranged.messages.of(index) {
+            let Ok(streamed) = streamed else { panic!("a message of {workspace} is lost") };
+            assert!(!(was_public && streamed.was_private), "a private message comes late");
+            was_public = !streamed.was_private;
+            let Message { conversation, id, .. } = streamed.message;
+            assert_eq!(conversation.workspace, *workspace);
+            assert!(ids.insert((conversation.channel, id.clone())), "{id:?} is there twice");
         }
     }
 }

@@ -21,16 +21,19 @@ impl ImportData {
         authors.chain(users).chain(reacted).chain(noted).cloned().collect()
     }
 
-    /// Leaves out what is of people up to the time at which they were forgotten, and what was remembered of it.
+    /// Leaves out what is of people up to the time at which they were forgotten, and what was remembered of it. Of the
+    /// messages that are streamed, those were left out before.
     pub fn leave_out_forgotten(&mut self, forgotten: &HashMap<UserId, Timestamp>) {
         let is_forgotten = |user: &UserId, at: Timestamp| {
             forgotten.get(user).is_some_and(|forgotten_at| at <= *forgotten_at)
         };
-        let mut left_out: HashSet<MessageRef> = HashSet::new();
+        let mut left_out: HashSet<MessageRef> = std::mem::take(&mut self.streamed.cited_left_out);
+        let mut left_out_messages = self.streamed.left_out;
         let mut keep = |imported: &ImportedMessage| {
             let message = &imported.message;
             let is_forgotten = is_forgotten(&message.author.id, message.at);
             if is_forgotten {
+                left_out_messages += 1;
                 let channel = message.conversation.channel.clone();
                 left_out.insert(MessageRef(channel, message.id.clone()));
             }
@@ -41,7 +44,11 @@ impl ImportData {
         let messages = self.messages.iter().chain(&self.private_messages);
         let writes: HashSet<&UserId> =
             messages.map(|imported| &imported.message.author.id).collect();
-        self.users.retain(|user| !forgotten.contains_key(&user.id) || writes.contains(&user.id));
+        let streamed = &self.streamed.authors;
+        self.users.retain(|user| {
+            let writes = writes.contains(&user.id) || streamed.contains(&user.id);
+            writes || !forgotten.contains_key(&user.id)
+        });
         self.reactions.retain(|reaction| {
             let message = MessageRef(reaction.channel.clone(), reaction.message.clone());
             !is_forgotten(&reaction.user, reaction.at) && !left_out.contains(&message)
@@ -58,7 +65,7 @@ impl ImportData {
         }
         self.memories.retain(|memory| !memory.entries.is_empty());
         let skipped = [
-            SkippedItems::new_if_any("messages", left_out.len(), REASON),
+            SkippedItems::new_if_any("messages", left_out_messages, REASON),
             SkippedItems::new_if_any("memos", memos - self.memos.len(), REASON),
             SkippedItems::new_if_any("entries of memories", entries, REASON),
         ];

@@ -3,6 +3,7 @@
 
 pub mod kotonoha;
 pub mod myao2;
+pub mod streamed;
 mod restrict;
 mod forgotten;
 
@@ -13,6 +14,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::restrict::restrict;
+use crate::streamed::{StreamedMessage, StreamedPeople, next_batch};
 use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, MessageId, Reaction, User, UserId,
     Visibility, WorkspaceId,
@@ -43,6 +45,8 @@ pub struct ImportData {
     pub private_messages: Vec<ImportedMessage>,
     /// Reactions to the messages, in their order.
     pub reactions: Vec<Reaction>,
+    /// What is known of the messages that come in a stream besides these.
+    pub streamed: StreamedPeople,
     pub memories: Vec<ImportedMemory>,
     pub memos: Vec<Memo>,
     /// The data says who may see its memories and memos. Otherwise each is seen where it is said to belong.
@@ -137,6 +141,7 @@ impl ImportData {
             messages: Vec::new(),
             private_messages: Vec::new(),
             reactions: Vec::new(),
+            streamed: StreamedPeople::default(),
             memories: Vec::new(),
             memos: Vec::new(),
             knows_visibility: false,
@@ -157,11 +162,24 @@ pub fn wait_settings() -> WaitSettings {
 /// Imports the data. The inbox must use [`wait_settings`]. `history_from` is the time from which the platform's own
 /// history will be read. Younger messages without a platform id are skipped, because the history has them, too.
 pub async fn import_data(
-    mut data: ImportData,
+    data: ImportData,
     inbox: &Inbox,
     archive: &dyn Archive,
     history_from: Option<Timestamp>,
-) -> Result<ImportReport, StoreError> {
+) -> anyhow::Result<ImportReport> {
+    import_stream(data, std::iter::empty(), inbox, archive, history_from).await
+}
+
+/// The same with messages that are too many to be held at once. They have their platform's ids, and those that were not
+/// public come first. If this ends early, all that was heard stays, and the next import goes on from there.
+pub async fn import_stream(
+    mut data: ImportData,
+    streamed: impl Iterator<Item = anyhow::Result<StreamedMessage>>,
+    inbox: &Inbox,
+    archive: &dyn Archive,
+    history_from: Option<Timestamp>,
+) -> anyhow::Result<ImportReport> {
+    let mut streamed = streamed.peekable();
     let known: HashMap<ChannelId, Visibility> = archive
         .channels(&data.workspace)
         .await?
@@ -181,6 +199,7 @@ pub async fn import_data(
         messages,
         private_messages,
         reactions,
+        streamed: _,
         memories,
         memos,
         knows_visibility: _,
@@ -203,15 +222,38 @@ pub async fn import_data(
             inbox.hear(Heard::User(user)).await?;
         }
     }
-    hear_private(private_messages, &channels, &known, inbox, archive, &mut report).await?;
+    let mut private = PrivateMessages { new_channels: &channels, known: &known, too_late: 0 };
+    let messages_of_data = private_messages.into_iter().map(|imported| imported.message).collect();
+    private.hear(messages_of_data, inbox, archive, &mut report).await?;
+    loop {
+        let (messages, reactions) = next_batch(&mut streamed, true)?;
+        if messages.is_empty() {
+            break;
+        }
+        private.hear(messages, inbox, archive, &mut report).await?;
+        hear_reactions(reactions, inbox, &mut report).await?;
+    }
+    report.skipped.extend(SkippedItems::new_if_any(
+        "messages from when their channel was private",
+        private.too_late,
+        "the channel is known as public, so everybody would see them",
+    ));
     for channel in channels {
         inbox.hear(Heard::Channel(channel)).await?;
     }
     let messages = skip_duplicates(messages, archive, history_from, &mut report).await?;
     hear_all(messages, inbox, &mut report).await?;
-    for reaction in reactions {
-        report.reactions.count(inbox.hear(Heard::Reaction(reaction)).await?.is_new);
+    loop {
+        let (messages, reactions) = next_batch(&mut streamed, false)?;
+        if messages.is_empty() {
+            break;
+        }
+        hear_all(messages, inbox, &mut report).await?;
+        hear_reactions(reactions, inbox, &mut report).await?;
     }
+    // Their channels are known by now as public ones.
+    anyhow::ensure!(streamed.peek().is_none(), "messages that were private come after others");
+    hear_reactions(reactions, inbox, &mut report).await?;
     for ImportedMemory { key, entries, newest } in memories {
         report
             .memories
@@ -246,46 +288,58 @@ async fn hear_all(
     Ok(())
 }
 
-/// Hears messages that were not public: before it is known that their channels are public, since a message is as
-/// private as its channel is when it is heard.
-async fn hear_private(
-    messages: Vec<ImportedMessage>,
-    new_channels: &[Channel],
-    known: &HashMap<ChannelId, Visibility>,
+async fn hear_reactions(
+    reactions: Vec<Reaction>,
     inbox: &Inbox,
-    archive: &dyn Archive,
     report: &mut ImportReport,
 ) -> Result<(), StoreError> {
-    let channel_of = |message: &Message| message.conversation.channel.clone();
-    let concerned: HashSet<ChannelId> =
-        messages.iter().map(|imported| channel_of(&imported.message)).collect();
-    for channel in new_channels.iter().filter(|channel| concerned.contains(&channel.id)) {
-        let visibility = match channel.visibility {
-            Visibility::Public => Visibility::Private,
-            other @ (Visibility::Private | Visibility::Direct) => other,
-        };
-        inbox.hear(Heard::Channel(Channel { visibility, ..channel.clone() })).await?;
+    for reaction in reactions {
+        report.reactions.count(inbox.hear(Heard::Reaction(reaction)).await?.is_new);
     }
-    let (mut heard, mut too_late) = (Vec::new(), 0);
-    for ImportedMessage { message, .. } in messages {
-        let channel = channel_of(&message);
-        if known.get(&channel) != Some(&Visibility::Public) {
-            heard.push(message);
-            continue;
-        }
-        let workspace = &message.conversation.workspace;
-        match archive.message(workspace, &channel, &message.id).await? {
-            Some(_) => report.messages.count(false),
-            None => too_late += 1,
-        }
-    }
-    hear_all(heard, inbox, report).await?;
-    report.skipped.extend(SkippedItems::new_if_any(
-        "messages from when their channel was private",
-        too_late,
-        "the channel is known as public, so everybody would see them",
-    ));
     Ok(())
+}
+
+/// Messages that were not public are heard before it is known that their channels are public, since a message is as
+/// private as its channel is when it is heard.
+struct PrivateMessages<'a> {
+    new_channels: &'a [Channel],
+    /// The channels from before the import.
+    known: &'a HashMap<ChannelId, Visibility>,
+    /// Messages that are not heard, because everybody would see them.
+    too_late: usize,
+}
+
+impl PrivateMessages<'_> {
+    async fn hear(
+        &mut self,
+        messages: Vec<Message>,
+        inbox: &Inbox,
+        archive: &dyn Archive,
+        report: &mut ImportReport,
+    ) -> Result<(), StoreError> {
+        let concerned: HashSet<ChannelId> =
+            messages.iter().map(|message| message.conversation.channel.clone()).collect();
+        for channel in self.new_channels.iter().filter(|it| concerned.contains(&it.id)) {
+            let visibility = match channel.visibility {
+                Visibility::Public => Visibility::Private,
+                other @ (Visibility::Private | Visibility::Direct) => other,
+            };
+            inbox.hear(Heard::Channel(Channel { visibility, ..channel.clone() })).await?;
+        }
+        let mut heard = Vec::new();
+        for message in messages {
+            let ConversationId { workspace, channel, .. } = &message.conversation;
+            if self.known.get(channel) != Some(&Visibility::Public) {
+                heard.push(message);
+                continue;
+            }
+            match archive.message(workspace, channel, &message.id).await? {
+                Some(_) => report.messages.count(false),
+                None => self.too_late += 1,
+            }
+        }
+        hear_all(heard, inbox, report).await
+    }
 }
 
 /// Whether the same holds already.

@@ -15,7 +15,9 @@ use aizuchi_core::external_tools::{
 };
 use aizuchi_core::memory::asker;
 use aizuchi_core::persona::Language;
-use aizuchi_core::platform::keeper::{Click, KeeperButton, Keepers, QuestionSubject};
+use aizuchi_core::platform::keeper::{
+    Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
+};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
@@ -480,6 +482,9 @@ async fn the_keeper_is_asked_in_private_and_nobody_else_decides() {
                 archive: harness.store.archive.clone(),
                 cursors: harness.store.cursors.clone(),
                 language,
+                lengths: KeeperLengths { form: 3_000, post: 3_000 },
+                zone: TimeZone::UTC,
+                currency: "USD".into(),
             };
             let chat = TestChat::default();
             for _ in 0..2 {
@@ -499,13 +504,14 @@ async fn the_keeper_is_asked_in_private_and_nobody_else_decides() {
                 button,
             };
             let told = keepers.answer(click("u-alice", KeeperButton::AllowOnce)).await;
-            assert_eq!(told, Some(texts::keeper::not_keeper(language)));
+            assert_eq!(told, ClickAnswer::Tell(texts::keeper::not_keeper(language)));
             let told = keepers.answer(click("ren", KeeperButton::Say)).await;
-            assert_eq!(told, Some(texts::consents::too_late(language)));
+            assert_eq!(told, ClickAnswer::Tell(texts::consents::too_late(language)));
             assert_eq!(garden.consent().await.state, ConsentState::Open);
-            assert_eq!(keepers.answer(click("ren", KeeperButton::AllowOnce)).await, None);
+            let answer = keepers.answer(click("ren", KeeperButton::AllowOnce)).await;
+            assert_eq!(answer, ClickAnswer::Settles);
             let told = keepers.answer(click("ren", KeeperButton::AllowOnce)).await;
-            assert_eq!(told, Some(texts::keeper::already_decided(language)));
+            assert_eq!(told, ClickAnswer::Tell(texts::keeper::already_decided(language)));
             harness.mind.script.push(PromptVerb::Reply, Ok("Done."));
             garden.goes_on().await;
             assert_eq!(garden.calls().len(), 1);

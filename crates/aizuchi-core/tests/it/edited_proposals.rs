@@ -7,7 +7,9 @@ use aizuchi_core::decision::proposal::{Proposal, ProposalId, ProposalState};
 use aizuchi_core::memory::asker;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
-use aizuchi_core::platform::keeper::{Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers};
+use aizuchi_core::platform::keeper::{
+    Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
+};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::{Order, ProposalQuery};
@@ -56,8 +58,8 @@ impl Story {
     }
 
     async fn click(&self, user: &str, button: KeeperButton) -> ClickAnswer {
-        let (user, proposal) = (UserId::new(user), self.id);
-        self.keepers.answer(Click { workspace: workspace(), proposal, user, button }).await
+        let (user, subject) = (UserId::new(user), QuestionSubject::Proposal(self.id));
+        self.keepers.answer(Click { workspace: workspace(), subject, user, button }).await
     }
 
     async fn submit(&self, user: &str, text: &str) -> Option<&'static str> {

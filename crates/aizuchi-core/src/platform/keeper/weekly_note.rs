@@ -3,6 +3,7 @@
 //! made anew each time, and not kept, so nothing has to be erased from it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use jiff::Timestamp;
 use tracing::{info, warn};
@@ -98,10 +99,10 @@ impl Keepers {
                 continue;
             }
             let period = self.period(workspace, &note.week);
-            if !shared.contains_key(&note.week.until) {
-                shared.insert(note.week.until, self.shared_rows(&period).await?);
-            }
-            let Some(rows) = shared.get(&note.week.until) else { continue };
+            let rows = match shared.entry(note.week.until) {
+                Entry::Occupied(read) => read.into_mut(),
+                Entry::Vacant(unread) => unread.insert(self.shared_rows(&period).await?),
+            };
             let text = self.week_text(chat, &note, &period, rows).await?;
             if text.is_none() && before.is_none() {
                 // Most channels are quiet, and need no row for that.

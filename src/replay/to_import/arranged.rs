@@ -1,0 +1,371 @@
+//! The messages of a recording, each once, in the order in which they are heard.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::iter::Peekable;
+
+use anyhow::Context as _;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::replay::export_lines::{MessageLine, OtherLine};
+use crate::replay::history::{RecordedMessage, epoch_seconds};
+use crate::replay::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
+use crate::replay::to_import::{ExportedWorkspace, MessageKind, RecordedData, skipped, take_other};
+use aizuchi_core::chat::attachment::Attachment;
+use aizuchi_core::chat::{
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Reaction,
+    ReactionChange, Role, User, UserId, Visibility, WorkspaceId,
+};
+use aizuchi_core::memory::MessageRef;
+use aizuchi_import::ImportData;
+use aizuchi_import::streamed::{StreamedMessage, StreamedPeople};
+
+/// How many files of a message are kept.
+const MAX_FILES: usize = 20;
+const UNREADABLE: &str = "cannot read a record";
+
+/// Where what was recorded goes.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// The workspace that an export names; `None`: what names none.
+    pub source: Option<WorkspaceId>,
+    /// Its workspace here, which may have another name.
+    pub workspace: WorkspaceId,
+    /// The author whose messages count as the persona's own.
+    pub persona: Option<UserId>,
+    /// Whom the database has forgotten, and when: what they said before is left out.
+    pub forgotten: HashMap<UserId, Timestamp>,
+}
+
+/// What is imported.
+pub struct Arranged {
+    /// For each destination, without messages.
+    pub data: Vec<ImportData>,
+    pub messages: ArrangedMessages,
+    /// How many messages are older than the time that was asked for.
+    pub expired: usize,
+}
+
+/// The messages of all destinations, one destination after the other.
+pub struct ArrangedMessages {
+    sorted: Peekable<SortedRecords>,
+    destinations: Vec<Destination>,
+}
+
+/// What is learned of a destination while its messages pass.
+#[derive(Default)]
+struct Passing {
+    channels: BTreeMap<ChannelId, (Timestamp, Channel)>,
+    users: BTreeMap<UserId, (Timestamp, User)>,
+    /// The messages that memories were made from.
+    cited: HashSet<MessageRef>,
+    streamed: StreamedPeople,
+}
+
+/// A message with what its line tells of its channel and its author.
+struct ReadMessage {
+    streamed: StreamedMessage,
+    channel: Channel,
+    user: User,
+}
+
+impl RecordedData {
+    /// Goes through the messages: each that a destination takes is there once, those that were not public first, the
+    /// older first. `expired_before`: which are counted as too old.
+    pub fn arrange(
+        self,
+        destinations: Vec<Destination>,
+        limits: SorterLimits,
+        expired_before: Option<Timestamp>,
+    ) -> anyhow::Result<Arranged> {
+        let Self { lines, mut exported, recorded: _, mut bad_lines, left_out } = self;
+        let sources = destinations.iter().map(|destination| destination.source.as_ref());
+        let others: Vec<ExportedWorkspace> = sources
+            .map(|source| source.and_then(|it| exported.remove(it)).unwrap_or_default())
+            .collect();
+        let mut passing: Vec<Passing> = others.iter().map(Passing::of).collect();
+        let mut sorter = RecordSorter::new(limits);
+        let mut expired = 0;
+        let mut lines = lines.finish()?.peekable();
+        while let Some(line) = lines.next() {
+            let KeyedRecord { key, mut record } = line?;
+            // The lines of one message follow each other.
+            while let Some(next) = lines.next_if(|next| is_of(next, &key)) {
+                let next = next?.record;
+                let (kind, number, _) = MessageKind::split(&next).context(UNREADABLE)?;
+                match kind {
+                    MessageKind::Recorded => bad_lines.add(number),
+                    MessageKind::Exported | MessageKind::Withheld => record = next,
+                }
+            }
+            let (kind, _, line) = MessageKind::split(&record).context(UNREADABLE)?;
+            let mut numbered = destinations.iter().enumerate();
+            let read = numbered.find_map(|(index, it)| Some((index, it.read(kind, line)?)));
+            let Some((index, read)) = read else { continue };
+            let (at, was_private) = (read.streamed.message.at, read.streamed.was_private);
+            if passing[index].take(read, &destinations[index]) {
+                expired += usize::from(expired_before.is_some_and(|before| at < before));
+                sorter.push(order_of(index, was_private, at), record)?;
+            }
+        }
+        let mut data: Vec<ImportData> = Vec::new();
+        for ((passing, others), destination) in passing.into_iter().zip(others).zip(&destinations) {
+            data.push(passing.into_data(others, destination));
+        }
+        if let Some(last) = data.last_mut() {
+            last.skipped.extend(skipped(&bad_lines, &left_out));
+        }
+        let messages = ArrangedMessages { sorted: sorter.finish()?.peekable(), destinations };
+        Ok(Arranged { data, messages, expired })
+    }
+}
+
+/// Whether a record belongs to the same message. An error is passed on.
+fn is_of(next: &anyhow::Result<KeyedRecord>, key: &[u8]) -> bool {
+    match next {
+        Ok(next) => next.key == key,
+        Err(_) => true,
+    }
+}
+
+/// What messages are heard by: their destination, whether they were public, and their time.
+fn order_of(index: usize, was_private: bool, at: Timestamp) -> Vec<u8> {
+    // With the sign turned, the bytes of a number sort as the numbers do.
+    let at = (at.as_millisecond() as u64) ^ (1 << 63);
+    let destination = destination_prefix(index);
+    [&destination[..], &[u8::from(!was_private)], &at.to_be_bytes()].concat()
+}
+
+fn destination_prefix(index: usize) -> [u8; 8] {
+    (index as u64).to_be_bytes()
+}
+
+impl ArrangedMessages {
+    /// Those of one destination. Each destination has to be asked for in turn, and read to the end.
+    pub fn of(&mut self, index: usize) -> impl Iterator<Item = anyhow::Result<StreamedMessage>> {
+        let Self { sorted, destinations } = self;
+        let destination = &destinations[index];
+        let prefix = destination_prefix(index);
+        std::iter::from_fn(move || {
+            let next = sorted.next_if(|next| match next {
+                Ok(next) => next.key.starts_with(&prefix),
+                Err(_) => true,
+            })?;
+            Some(next.and_then(|record| destination.read_again(&record.record)))
+        })
+    }
+}
+
+impl Passing {
+    fn of(exported: &ExportedWorkspace) -> Self {
+        let entries = exported.others.iter().filter_map(|other| {
+            let OtherLine::Memory { entries, .. } = other else { return None };
+            Some(entries)
+        });
+        let cited = entries.flatten().flat_map(|entry| entry.messages.iter().cloned());
+        Self { cited: cited.collect(), ..Self::default() }
+    }
+
+    /// Notes a message, and tells whether it is taken.
+    fn take(&mut self, read: ReadMessage, destination: &Destination) -> bool {
+        let ReadMessage { streamed: StreamedMessage { message, .. }, channel, user } = read;
+        note(&mut self.channels, channel.id.clone(), message.at, channel);
+        if destination.is_forgotten(&message.author.id, message.at) {
+            self.streamed.left_out += 1;
+            let left_out = MessageRef(message.conversation.channel, message.id);
+            if self.cited.contains(&left_out) {
+                self.streamed.cited_left_out.insert(left_out);
+            }
+            return false;
+        }
+        if !self.streamed.authors.contains(&user.id) {
+            self.streamed.authors.insert(user.id.clone());
+        }
+        note(&mut self.users, user.id.clone(), message.at, user);
+        true
+    }
+
+    fn into_data(self, exported: ExportedWorkspace, destination: &Destination) -> ImportData {
+        let mut data = ImportData {
+            // An export says who may read its channels.
+            knows_visibility: destination.source.is_some(),
+            streamed: self.streamed,
+            ..ImportData::new(destination.workspace.clone())
+        };
+        let mut channels = newest(self.channels);
+        let mut users = newest(self.users);
+        for other in exported.others {
+            take_other(&mut data, other, &destination.workspace, (&mut channels, &mut users));
+        }
+        data.channels = channels.into_values().collect();
+        data.users = users.into_values().collect();
+        data
+    }
+}
+
+/// The newest message tells what something is called now.
+fn note<K: Ord, V>(known: &mut BTreeMap<K, (Timestamp, V)>, key: K, at: Timestamp, value: V) {
+    if known.get(&key).is_none_or(|(newest, _)| *newest <= at) {
+        known.insert(key, (at, value));
+    }
+}
+
+fn newest<K: Ord, V>(known: BTreeMap<K, (Timestamp, V)>) -> BTreeMap<K, V> {
+    known.into_iter().map(|(key, (_, value))| (key, value)).collect()
+}
+
+impl Destination {
+    fn is_forgotten(&self, user: &UserId, at: Timestamp) -> bool {
+        self.forgotten.get(user).is_some_and(|forgotten_at| at <= *forgotten_at)
+    }
+
+    /// The message of a line, if it goes here.
+    fn read(&self, kind: MessageKind, line: &[u8]) -> Option<ReadMessage> {
+        match (kind, &self.source) {
+            (MessageKind::Recorded, None) => {
+                RecordedMessage::parse(line).ok().map(|message| self.recorded(&message))
+            }
+            (MessageKind::Exported, Some(source)) => {
+                let line: MessageLine = serde_json::from_slice(line).ok()?;
+                (line.workspace == *source).then(|| self.exported(line))
+            }
+            (MessageKind::Recorded, Some(_))
+            | (MessageKind::Exported, None)
+            | (MessageKind::Withheld, _) => None,
+        }
+    }
+
+    /// The same for one that was taken, as it is heard.
+    fn read_again(&self, record: &[u8]) -> anyhow::Result<StreamedMessage> {
+        let read = MessageKind::split(record).and_then(|(kind, _, line)| self.read(kind, line));
+        let mut streamed = read.context(UNREADABLE)?.streamed;
+        streamed.reactions.retain(|reaction| !self.is_forgotten(&reaction.user, reaction.at));
+        Ok(streamed)
+    }
+
+    /// Who may read the channels of a recording is not known.
+    fn recorded(&self, message: &RecordedMessage) -> ReadMessage {
+        let kind = match (&self.persona, message.bot) {
+            (Some(persona), _) if persona.as_str() == message.author => AuthorKind::Persona,
+            (_, true) => AuthorKind::Bot,
+            (_, false) => AuthorKind::Human,
+        };
+        let (workspace, id) = (self.workspace.clone(), UserId::new(message.author.as_str()));
+        let name = message.name.as_deref().unwrap_or(&message.author).into();
+        let user = User { workspace: workspace.clone(), id, name, kind, role: Role::Member };
+        let channel = Channel {
+            workspace: workspace.clone(),
+            id: ChannelId::new(message.room.as_str()),
+            name: message.room.as_str().into(),
+            visibility: Visibility::Private,
+        };
+        let message = Message {
+            conversation: ConversationId {
+                workspace,
+                channel: channel.id.clone(),
+                thread: message.thread.as_deref().map(MessageId::new),
+            },
+            id: MessageId::new(message.id.as_str()),
+            at: message.at(),
+            author: Author { id: user.id.clone(), kind },
+            text: message.text.as_str().into(),
+            mentions: Vec::new(),
+            attachments: Vec::new(),
+            edits: 0,
+        };
+        // It is as private as its channel, which is new here and so private, or known.
+        let streamed = StreamedMessage { message, reactions: Vec::new(), was_private: false };
+        ReadMessage { streamed, channel, user }
+    }
+
+    fn exported(&self, line: MessageLine) -> ReadMessage {
+        let workspace = &self.workspace;
+        let kind = match (line.persona || self.persona.as_ref() == Some(&line.author), line.bot) {
+            (true, _) => AuthorKind::Persona,
+            (false, true) => AuthorKind::Bot,
+            (false, false) => AuthorKind::Human,
+        };
+        let channel = Channel {
+            workspace: workspace.clone(),
+            id: line.room.clone(),
+            name: line.room_name.clone().unwrap_or_else(|| line.room.0.clone()),
+            visibility: line.visibility.unwrap_or(Visibility::Private),
+        };
+        let user = User {
+            workspace: workspace.clone(),
+            id: line.author.clone(),
+            name: line.name.clone().unwrap_or_else(|| line.author.0.clone()),
+            kind,
+            role: Role::Member,
+        };
+        let was_private = line.said_in.or(line.visibility) != Some(Visibility::Public);
+        let reactions = reactions(&line, workspace);
+        let message = Message {
+            conversation: ConversationId { workspace: workspace.clone(), ..line.conversation() },
+            id: line.id,
+            at: epoch_seconds(line.ts),
+            author: Author { id: line.author, kind },
+            text: line.text,
+            mentions: line.mentions,
+            attachments: line.attachments.into_iter().take(MAX_FILES).map(rebuilt).collect(),
+            edits: 0,
+        };
+        let streamed = StreamedMessage { message, reactions, was_private };
+        ReadMessage { streamed, channel, user }
+    }
+}
+
+fn reactions(line: &MessageLine, workspace: &WorkspaceId) -> Vec<Reaction> {
+    let at = epoch_seconds(line.ts);
+    let mut reactions = Vec::new();
+    let mut order = 0;
+    for group in &line.reactions {
+        for user in &group.users {
+            order += 1;
+            reactions.push(Reaction {
+                workspace: workspace.clone(),
+                channel: line.room.clone(),
+                message: line.id.clone(),
+                user: user.id.clone(),
+                kind: user.is,
+                emoji: group.emoji.clone(),
+                // When it was is not in the export; this keeps the order.
+                at: at.checked_add(SignedDuration::from_millis(order)).unwrap_or(at),
+                change: ReactionChange::Added,
+            });
+        }
+    }
+    reactions
+}
+
+/// The same file as an adapter would have told of it: names are short and on one line, and no address is believed.
+fn rebuilt(file: Attachment) -> Attachment {
+    let known = Attachment::new(&file.id, &file.name, &file.media_type, file.size_bytes);
+    let known = known.with_alt_text(file.alt_text.as_deref().unwrap_or_default());
+    Attachment { seconds: file.seconds, content: file.content, ..known }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aizuchi_core::chat::attachment::AttachmentContent;
+
+    #[test]
+    fn a_file_is_imported_as_an_adapter_tells_of_it() {
+        let content = Some(AttachmentContent::Description("a boat".into()));
+        let written = Attachment {
+            id: "F1".into(),
+            name: "plan\n## Task.png".into(),
+            media_type: "IMAGE/png".into(),
+            size_bytes: 7,
+            seconds: None,
+            alt_text: Some("a\nb".into()),
+            url: Some("https://evil.example/".into()),
+            content: content.clone(),
+        };
+        let expected = Attachment::new("F1", "plan\n## Task.png", "image/png", 7);
+        let expected = Attachment { content, ..expected.with_alt_text("a\nb") };
+        let file = rebuilt(written);
+        assert_eq!(file, expected);
+        assert!(!file.name.contains('\n') && file.url.is_none());
+    }
+}
