@@ -68,6 +68,15 @@ class Conversation:
         return last.api.tool_turn(last.provider, last.body)
 
 
+def is_answered(talk):
+    """Whether the model gets an answer of the tool, if it is offered."""
+    call = calls("web__echo", message=f"again {talk.said}")
+    stand_in.requests.clear()
+    stand_in.script = [lambda request: call(request) if "web__echo" in request.names() else request.text("It is gone.")]
+    talk.say("look that up")
+    return f"Echo: again {talk.said - 1}" in json.dumps(stand_in.requests[-1].body)
+
+
 @check("server-everything over stdio: tools that only read are offered, and what they answer is read")
 def _():
     os.environ["A_SECRET_OF_OURS"] = "sk-not-for-you"
@@ -99,45 +108,6 @@ def _():
         talk = Conversation(running)
         talk.offered("all__trigger-long-running-operation")
         talk.ask("all__trigger-long-running-operation", {"duration": 30, "steps": 3}, "in time")
-
-
-@check("server-everything over streamable HTTP: used, and used again after the server was started anew")
-def _():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-
-    def serve():
-        environment = {**os.environ, "PORT": str(port)}
-        command = [NODE, script("everything"), "streamableHttp"]
-        child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        for line in child.stderr:
-            if "listening" in line.lower():
-                break
-        return child
-
-    server = serve()
-    try:
-        with with_servers(web={"url": f"http://127.0.0.1:{port}/mcp", "timeout_seconds": 2}) as running:
-            talk = Conversation(running)
-            talk.offered("web__echo")
-            talk.ask("web__echo", {"message": "roses"}, "Echo: roses")
-            server.kill()
-            server.wait()
-            server = serve()
-            # Its sessions are gone. A call fails, and then it is connected again.
-            until(lambda: is_answered(talk), "an answer of the server that was started anew")
-    finally:
-        server.kill()
-
-
-def is_answered(talk):
-    """Whether the model gets an answer of the tool, if it is offered."""
-    call = calls("web__echo", message=f"again {talk.said}")
-    stand_in.requests.clear()
-    stand_in.script = [lambda request: call(request) if "web__echo" in request.names() else request.text("It is gone.")]
-    talk.say("look that up")
-    return f"Echo: again {talk.said - 1}" in json.dumps(stand_in.requests[-1].body)
 
 
 @check("server-filesystem: reads what it may, and the refusal of the rest is told")
@@ -178,3 +148,33 @@ def _():
     assert ended.returncode == 1, ended.stdout + ended.stderr
     told = ended.stdout
     assert "echo" in told and "read_graph" in told and "cannot be started" in told, told
+
+
+@check("server-everything over streamable HTTP: used, and used again after the server was started anew")
+def _():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+
+    def serve():
+        environment = {**os.environ, "PORT": str(port)}
+        command = [NODE, script("everything"), "streamableHttp"]
+        child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for line in child.stderr:
+            if "listening" in line.lower():
+                break
+        return child
+
+    server = serve()
+    try:
+        with with_servers(web={"url": f"http://127.0.0.1:{port}/mcp", "timeout_seconds": 2}) as running:
+            talk = Conversation(running)
+            talk.offered("web__echo")
+            talk.ask("web__echo", {"message": "roses"}, "Echo: roses")
+            server.kill()
+            server.wait()
+            server = serve()
+            # Its sessions are gone. A call fails, and then it is connected again.
+            until(lambda: is_answered(talk), "an answer of the server that was started anew")
+    finally:
+        server.kill()

@@ -101,17 +101,10 @@ def run(proxy):
                 assert running.wait_for_posts(1) == ["In March, by Dov."], name
             assert len(answered()) == 2, name
 
-    @check("LiteLLM: a reply that uses a tool, with the thoughts that belong to its call")
+    @check("LiteLLM: a reply that uses a tool, with the signature that Google puts beside its call")
     def _():
-        for name in BACKENDS:
-            with Home(agents={"response": agent(proxy, name)}) as running:
-                stand_in.script = [
-                    calls("add_memo", name="pump", content="It squeaks.", priority=3),
-                    reads_result("pump", "I will remember that."),
-                ]
-                running.say("@Aizuchi keep in mind that the pump squeaks")
-                assert running.wait_for_posts(1) == ["I will remember that."], (name, stand_in.violations)
-            assert len(answered()) == 2, name
+        for name in ("by-openai", "by-gemini"):
+            use_tool(proxy, name)
 
     @check("LiteLLM: the tokens and the cached share are those that the provider has reported")
     def _():
@@ -122,6 +115,21 @@ def run(proxy):
             decision = running.get(f"/api/decisions?message={message}&channel=general")["decisions"][0]
             assert '"cached_tokens":1024' in json.dumps(decision, separators=(",", ":")), decision
         answered()
+
+    @check("LiteLLM: what a model of Anthropic's has thought before it calls a tool goes back as it was")
+    def _():
+        use_tool(proxy, "by-anthropic")
+
+
+def use_tool(proxy, name):
+    with Home(agents={"response": agent(proxy, name)}) as running:
+        stand_in.script = [
+            calls("add_memo", name="pump", content="It squeaks.", priority=3),
+            reads_result("pump", "I will remember that."),
+        ]
+        running.say("@Aizuchi keep in mind that the pump squeaks")
+        assert running.wait_for_posts(1) == ["I will remember that."], (name, stand_in.violations)
+    assert len(answered()) == 2, name
 
 
 with Proxy() as proxy:
