@@ -4,34 +4,32 @@
 pub mod kotonoha;
 pub mod myao2;
 pub mod streamed;
+mod existing;
 mod restrict;
 mod forgotten;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
+use crate::existing::ExistingMessages;
 use crate::restrict::restrict;
 use crate::streamed::{StreamedMessage, StreamedPeople, next_batch};
 use aizuchi_core::chat::{
-    Arrival, Channel, ChannelId, ConversationId, Heard, Message, MessageId, Reaction, User, UserId,
+    Arrival, Channel, ChannelId, ConversationId, Heard, Message, Reaction, User, UserId,
     Visibility, WorkspaceId,
 };
 use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey};
-use aizuchi_core::store::{
-    Archive, MessageQuery, MessageRange, Mute, Order, OrdersInForce, StoreError,
-};
+use aizuchi_core::store::{Archive, Mute, Order, OrdersInForce, StoreError};
 
 /// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
 const MAX_CONCURRENT_HEARS: usize = 256;
 /// How many lines that cannot be read are named.
 const MAX_NAMED_LINES: usize = 5;
-/// The maximum difference between two programs' timestamps of the same post.
-const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(2);
 
 /// The data of another bot, or of another installation. Where it is not known who may read a channel, it is private.
 #[derive(Clone, Debug, PartialEq)]
@@ -395,58 +393,4 @@ async fn skip_duplicates(
         "the platform's own history has them, and it is read when Aizuchi connects",
     ));
     Ok(kept)
-}
-
-/// The stored messages of the time range in which imported ones may exist under another id.
-#[derive(Default)]
-struct ExistingMessages {
-    /// The start of the range, by channel.
-    since: BTreeMap<(WorkspaceId, ChannelId), Timestamp>,
-    ids: HashSet<(ChannelId, MessageId)>,
-    texts: BTreeMap<(ConversationId, String), Vec<Timestamp>>,
-}
-
-impl ExistingMessages {
-    fn extend_range_to(&mut self, message: &Message) {
-        let conversation = &message.conversation;
-        let key = (conversation.workspace.clone(), conversation.channel.clone());
-        let from = self.since.entry(key).or_insert(message.at);
-        *from = message.at.min(*from);
-    }
-
-    async fn load(&mut self, archive: &dyn Archive) -> Result<(), StoreError> {
-        for ((workspace, channel), from) in &self.since {
-            let query = MessageQuery {
-                workspace: workspace.clone(),
-                channel: channel.clone(),
-                thread: None,
-                range: MessageRange::AfterTime(*from - CLOCK_TOLERANCE),
-                limit: i32::MAX as usize,
-            };
-            for stored in archive.messages(query).await? {
-                let message = &stored.message;
-                self.ids.insert((channel.clone(), message.id.clone()));
-                let key = (message.conversation.clone(), normalize_whitespace(&message.text));
-                self.texts.entry(key).or_default().push(message.at);
-            }
-        }
-        Ok(())
-    }
-
-    fn has_id(&self, message: &Message) -> bool {
-        self.ids.contains(&(message.conversation.channel.clone(), message.id.clone()))
-    }
-
-    fn has_text(&self, message: &Message) -> bool {
-        let key = (message.conversation.clone(), normalize_whitespace(&message.text));
-        let times = self.texts.get(&key);
-        times.is_some_and(|times| {
-            times.iter().any(|at| at.duration_since(message.at).abs() <= CLOCK_TOLERANCE)
-        })
-    }
-}
-
-/// Collapses whitespace, which the platforms may change.
-fn normalize_whitespace(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
