@@ -80,7 +80,7 @@ async fn no_more_than_a_batch_of_messages_is_held() {
         // Those that a conversation remembers come on top of a batch.
         assert!(messages.most_held < 2 * MAX_BATCH_MESSAGES, "{}", messages.most_held);
         let private = "SELECT count(*) AS n FROM messages WHERE visibility = 'private'";
-        assert_eq!(harness.store.count(private).await, PRIVATE as i64);
+        assert_eq!(harness.store.database.as_ref().unwrap().count(private).await, PRIVATE as i64);
     })
     .await;
 }
