@@ -59,7 +59,8 @@ pub struct ResponseConfig {
     /// about those. If omitted: the judge is always asked.
     pub learned_gate: Option<LearnedGateConfig>,
     /// The ids of other bots that speak unasked in the same channels, as another Aizuchi does: of these and Aizuchi itself
-    /// only one speaks about a message. If omitted: the bots that are heard to do so. With an empty list there are none.
+    /// only one speaks about a message. All of them need the same list, in which
+    /// Aizuchi may stand, too. If omitted: there are none.
     pub companions: Option<Vec<ConfiguredUserId>>,
     /// How much longer each companion waits than the one before it, in the order that they have for a message.
     pub companion_window_seconds: Seconds,

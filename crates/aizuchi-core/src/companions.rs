@@ -1,96 +1,15 @@
-//! Other bots that speak unasked in a channel, as the persona does: which of the bots there they are, by what was heard
-//! of them, and which of all companions speaks first about a message. Each installation finds the same order by itself.
+//! Other bots that speak unasked in a channel, as the persona does: which of all companions speaks first at a moment. Each
+//! installation finds the same order by itself, if its settings name the same companions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::chat::{ChannelId, MessageId, UserId};
 
-/// What a bot's message was to the others. One that somebody asked the bot for is none of these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BotPost {
-    /// It replied to a person's message, in its thread or by a mark.
-    Replied,
-    /// People had written lately, and the bot had not spoken since.
-    JoinedIn,
-    /// Nobody had written lately, or the bot had had its turn: as bots do that report something.
-    Began,
-}
-
-/// What is known of the bots of a channel: whether they join in what people say, or report something.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct BotHabits(BTreeMap<UserId, BotHabit>);
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct BotHabit {
-    /// How often it joined in. A reply counts twice, since it is surely one.
-    joined_in: u32,
-    began: u32,
-    /// When it last joined in.
-    joined_ms: i64,
-}
-
-/// A bot that joined in no more than once may have reported something while people happened to talk.
-const MIN_JOINED_IN: u32 = 2;
-/// Of what a companion says unasked, at least so many times as much joins in as begins something.
-const MIN_RATIO: u32 = 2;
-/// From this many messages on the counts are halved, so that a bot may change.
-const MAX_COUNT: u32 = 40;
-/// What joined in longer ago is history.
-const RECENT: SignedDuration = SignedDuration::from_hours(14 * 24);
-/// More are forgotten, so that nobody can make a channel wait for ever by inventing bots.
-const MAX_BOTS: usize = 8;
-
-impl BotHabits {
-    /// Learns from a message that nobody had asked the bot for.
-    pub fn record(&mut self, bot: &UserId, post: BotPost, at: Timestamp) {
-        let habit = self.0.entry(bot.clone()).or_default();
-        match post {
-            BotPost::Replied => habit.joined_in += 2,
-            BotPost::JoinedIn => habit.joined_in += 1,
-            BotPost::Began => habit.began += 1,
-        }
-        if post != BotPost::Began {
-            habit.joined_ms = habit.joined_ms.max(at.as_millisecond());
-        }
-        if habit.joined_in + habit.began > MAX_COUNT {
-            habit.joined_in = habit.joined_in.div_ceil(2);
-            habit.began /= 2;
-        }
-        if self.0.len() > MAX_BOTS {
-            let rank = |(bot, habit): (&UserId, &BotHabit)| {
-                (habit.joined_in, habit.joined_ms, bot.clone())
-            };
-            let least = self.0.iter().map(rank).min();
-            if let Some((.., bot)) = least {
-                self.0.remove(&bot);
-            }
-        }
-    }
-
-    /// The bots that speak unasked in what people say, at `now`.
-    pub fn companions(&self, now: Timestamp) -> BTreeSet<UserId> {
-        let is_companion = |habit: &BotHabit| {
-            let age_ms = now.as_millisecond().saturating_sub(habit.joined_ms);
-            habit.joined_in >= MIN_JOINED_IN
-                && habit.joined_in >= MIN_RATIO * habit.began
-                && i128::from(age_ms) <= RECENT.as_millis()
-        };
-        let companions = self.0.iter().filter(|(_, habit)| is_companion(habit));
-        companions.map(|(bot, _)| bot.clone()).collect()
-    }
-
-    pub fn knows(&self, user: &UserId) -> bool {
-        self.0.contains_key(user)
-    }
-}
-
-/// How many of the other companions speak before this one about a message: 0 for exactly one of them. The order depends
-/// on nothing but the ids that all installations get from the platform, and is another one for each message.
+/// How many of the other companions speak before this one when this message is the newest of a person: 0 for exactly one of
+/// them. The order depends on nothing but the companions and on ids that all installations get from the platform, and is
+/// another one for each message.
 pub fn rank(
     channel: &ChannelId,
     message: &MessageId,
@@ -121,64 +40,8 @@ mod tests {
     /// Found with another program.
     const RANKS: [[usize; 4]; 2] = [[2, 0, 1, 3], [2, 3, 0, 1]];
 
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
     fn user(number: usize) -> UserId {
         UserId::new(format!("U{number}"))
-    }
-
-    /// Whether a bot is a companion that has said this.
-    fn is_companion(posts: &[BotPost]) -> bool {
-        let mut bots = BotHabits::default();
-        for (post, second) in posts.iter().zip(0..) {
-            bots.record(&user(1), *post, at(second));
-        }
-        bots.companions(at(1000)) == BTreeSet::from([user(1)])
-    }
-
-    #[test]
-    fn who_joins_in_is_a_companion_and_who_reports_is_none() {
-        use BotPost::{Began, JoinedIn, Replied};
-        for (posts, expected) in [
-            (&[][..], false),
-            (&[JoinedIn], false),
-            (&[Replied], true),
-            (&[JoinedIn, JoinedIn], true),
-            // It said that it joined.
-            (&[Began, JoinedIn, JoinedIn], true),
-            (&[JoinedIn, Began, JoinedIn, Began], false),
-            (&[Began, Began, Began], false),
-            (&[Replied, Began, Began], false),
-        ] {
-            assert_eq!(is_companion(posts), expected, "{posts:?}");
-        }
-        let changed = [[Began; 60], [JoinedIn; 60]].concat();
-        assert!(is_companion(&changed));
-    }
-
-    #[test]
-    fn who_has_long_been_silent_is_no_companion_any_more() {
-        let mut bots = BotHabits::default();
-        bots.record(&user(1), BotPost::Replied, at(0));
-        assert!(bots.companions(at(13 * 86_400)).contains(&user(1)));
-        assert!(bots.companions(at(15 * 86_400)).is_empty());
-    }
-
-    #[test]
-    fn invented_bots_do_not_push_out_a_companion() {
-        let mut bots = BotHabits::default();
-        for second in 0..3 {
-            bots.record(&user(0), BotPost::Replied, at(second));
-        }
-        for number in 1..100 {
-            bots.record(&user(number), BotPost::JoinedIn, at(10 + number as i64));
-        }
-        assert_eq!(bots.companions(at(200)), BTreeSet::from([user(0)]));
-        assert!(bots.0.len() <= MAX_BOTS);
-        let kept = serde_json::to_string(&bots).unwrap();
-        assert_eq!(serde_json::from_str::<BotHabits>(&kept).unwrap(), bots);
     }
 
     /// Installations of different versions must agree on the order.

@@ -19,9 +19,8 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::attachment::ReadAttachment;
 use crate::chat::{
-    AuthorKind, ChannelId, ConversationId, Message, MessageId, Role, UserId, Visibility,
+    AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId, Visibility,
 };
-use crate::companions::BotHabits;
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::MessageLinks;
 use crate::context::message_window::MessageWindow;
@@ -79,8 +78,6 @@ pub struct ChannelStatus {
     pub workspace_usage: BudgetUsage,
     /// How long users of the channel take to answer.
     pub reply_delays: ReplyDelays,
-    /// What the channel's bots do unasked.
-    pub bots: BotHabits,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -476,7 +473,8 @@ impl Context {
         self.target_messages().iter().find(|message| message.id == *id)
     }
 
-    /// What another companion has said since this message of the target, there or in the message's thread.
+    /// What another companion has said since this message of the target, there or in the message's thread. What a person
+    /// has asked it for by a mention is left out.
     pub fn companion_since(&self, message: &MessageId) -> Option<&Arc<Message>> {
         if self.companions.is_empty() {
             return None;
@@ -489,16 +487,27 @@ impl Context {
             Some(_) => &[][..],
             None => self.conversation_history.thread(message),
         };
-        let is_companion = |message: &&Arc<Message>| {
-            message.author.kind == AuthorKind::Bot && self.companions.contains(&message.author.id)
-        };
-        since.iter().chain(thread).find(is_companion)
+        since.iter().chain(thread).find(|said| {
+            said.author.kind == AuthorKind::Bot
+                && self.companions.contains(&said.author.id)
+                && !was_asked(said, since)
+        })
     }
 
     /// The name that users see, or the id if unknown.
     pub fn display_name<'a>(&'a self, user: &'a UserId) -> &'a str {
         self.names.get(user).map_or(user.as_str(), |name| name)
     }
+}
+
+/// Whether a person has mentioned the author of a message before it.
+fn was_asked(said: &Message, messages: &[Arc<Message>]) -> bool {
+    let asks = |other: &Arc<Message>| {
+        other.is_human()
+            && other.at <= said.at
+            && other.mentions.contains(&Mention::User(said.author.id.clone()))
+    };
+    messages.iter().any(asks)
 }
 
 impl fmt::Display for StateHash {

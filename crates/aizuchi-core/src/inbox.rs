@@ -180,7 +180,6 @@ impl Inbox {
         };
         let given_links = Self::given_links(&heard, reply_to);
         let answers_persona = links.as_ref().is_some_and(|links| links.answers_persona);
-        let bot_post = links.as_ref().and_then(|links| links.bot_post);
         let heard = self.address_if(heard, |_, _| answers_persona);
         let disposition = match command {
             Some(_) => Disposition::Command { due: self.clock.now() },
@@ -214,7 +213,6 @@ impl Inbox {
                 Some(links) => std::mem::take(&mut links.links),
                 None => given_links,
             },
-            bot_post,
             remember_at: remember,
             now,
         };

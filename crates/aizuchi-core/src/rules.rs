@@ -164,7 +164,7 @@ pub struct ChannelRules {
     pub timing: TimingRules,
     /// Whether the persona says there that it has joined. `None`: as everywhere.
     pub announces: Option<bool>,
-    /// The other bots that speak unasked there, as the persona does. `None`: those that are heard to.
+    /// The other bots that speak unasked there, as the persona does. `None`: there are none.
     pub companions: Option<Vec<UserId>>,
     /// How much longer than the companion before it each one waits, in the order that they have for a message.
     pub companion_window: SignedDuration,

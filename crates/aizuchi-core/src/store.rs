@@ -30,7 +30,6 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, Role, User, UserId,
     Visibility, WorkspaceId,
 };
-use crate::companions::BotPost;
 use crate::context::links::MessageLinks;
 use crate::context::{BudgetUsage, Context, ContextWindow};
 use crate::decision::consent::{Consent, ConsentId, ConsentStep};
@@ -522,8 +521,6 @@ pub struct InboxEntry {
     pub disposition: Disposition,
     /// What messages of its conversation reply to, where that was found since the last message.
     pub links: Vec<(MessageId, MessageLinks)>,
-    /// What it is to the others, if a bot wrote it that nobody had asked.
-    pub bot_post: Option<BotPost>,
     /// When the message is due to be remembered, if it is.
     pub remember_at: Option<Timestamp>,
     pub now: Timestamp,
@@ -538,7 +535,6 @@ impl InboxEntry {
             cursor: None,
             disposition,
             links: Vec::new(),
-            bot_post: None,
             remember_at: None,
             now,
         }

@@ -5,7 +5,7 @@ use aizuchi_fakes::discord::message::NewFakeMessage;
 
 use crate::discord::harness::{DiscordHarness, Setting};
 
-/// Its first reply to a person shows what kind of bot it is. The wait leaves time for it to be heard.
+/// The settings name it. The wait leaves time for its words to be heard.
 #[tokio::test]
 async fn what_another_companion_has_answered_is_left_to_it() {
     for (more, question, answer, why) in [
@@ -21,6 +21,7 @@ async fn what_another_companion_has_answered_is_left_to_it() {
         let companion =
             harness.discord.add_user_with(NewUser { name: "Momo".to_owned(), is_bot: true });
         harness.discord.add_member(harness.guild, companion).unwrap();
+        harness.add(&format!("channels: {{'#tea': {{companions: [{companion}]}}}}\n"));
         let program = harness.start().await;
         let asked = harness.says(harness.tea, harness.mio, question);
         harness.says_so(NewFakeMessage {

@@ -4,7 +4,7 @@ use aizuchi_fakes::slack::user::NewUser;
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
-/// Its first reply in a person's thread shows what kind of bot it is. The wait leaves time for it to be heard.
+/// The settings name it. The wait leaves time for its words to be heard.
 #[tokio::test]
 async fn what_another_companion_has_answered_is_left_to_it() {
     for (more, question, answer, why) in [
@@ -24,6 +24,7 @@ async fn what_another_companion_has_answered_is_left_to_it() {
             ..NewUser::default()
         });
         harness.slack.join_channel(&harness.tea, &companion).unwrap();
+        harness.home.add(&format!("channels: {{'#tea': {{companions: [{companion}]}}}}\n"));
         let program = harness.start().await;
         let asked = harness.post_message(&harness.tea, &harness.mio, question);
         harness.post_in_thread(&harness.tea, asked, &companion, answer);

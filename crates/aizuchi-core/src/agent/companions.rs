@@ -16,36 +16,37 @@ use crate::rules::Mode;
 use crate::texts::{self, Name};
 
 impl Agent {
-    /// The other companions of a context's channel: those of the settings, or else those that are heard to be.
+    /// The other companions of a context's channel, which the settings name.
     pub(super) fn companions_in(&self, context: &Context) -> BTreeSet<UserId> {
         let rulebook = self.rulebook();
         let rules = self.gate_input(context, &rulebook).rules;
-        let mut companions = match &rules.companions {
-            Some(configured) => configured.iter().cloned().collect(),
-            None => context.channel_status.bots.companions(self.now()),
-        };
+        let mut companions: BTreeSet<UserId> = rules.companions.iter().flatten().cloned().collect();
         if let Some(own) = self.own_user(context) {
             companions.remove(&own);
         }
         companions
     }
 
-    /// How much longer than in its own time it waits before it speaks about a message.
-    pub(super) fn companion_wait(&self, about: &MessageId, context: &Context) -> SignedDuration {
+    /// How much longer than in its own time it waits before it speaks. The order is that of the newest message of a person
+    /// and not of the one that it speaks about: at one moment the others may want to speak about another one.
+    pub(super) fn companion_wait(&self, context: &Context) -> SignedDuration {
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(context, &rulebook);
         // Whoever approves it sees what was said meanwhile.
         if context.companions.is_empty() || gate_input.mode() == Mode::Propose {
             return SignedDuration::ZERO;
         }
-        let Some(own) = self.own_user(context) else { return SignedDuration::ZERO };
+        let (Some(own), Some(newest)) = (self.own_user(context), context.newest_human_message())
+        else {
+            return SignedDuration::ZERO;
+        };
         let channel = &context.conversation.channel;
-        let rank = companions::rank(channel, about, &own, &context.companions);
+        let rank = companions::rank(channel, &newest.id, &own, &context.companions);
         gate_input.rules.companion_window * i32::try_from(rank).unwrap_or(i32::MAX)
     }
 
-    /// Withdraws what it would say unasked about a message, if another companion has spoken since, or if bots have had
-    /// their turns.
+    /// Withdraws what it would say unasked about a message, if another companion has spoken since, or if companions have
+    /// had their turns.
     pub(super) fn check_other_bots(
         &self,
         context: &Context,

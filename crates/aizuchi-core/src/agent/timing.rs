@@ -40,9 +40,7 @@ impl Agent {
                 Some(from + self.human_delay(&judgment, context, max_delay, from))
             }
         };
-        let about = judgment.about.as_ref();
-        let about = about.or_else(|| context.newest_human_message().map(|message| &message.id));
-        let wait = about.map_or(SignedDuration::ZERO, |about| self.companion_wait(about, context));
+        let wait = self.companion_wait(context);
         let post_at = post_at.map(|post_at| post_at + wait);
         let due = match (judgment.delay_seconds, post_at) {
             (Some(delay), _) => now + duration_from_seconds(f64::from(delay)).min(max_delay) + wait,

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock, Weak};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::chat::{AuthorKind, ConversationId, Mention, Message, MessageId, UserId};
-use crate::companions::BotPost;
 use crate::context::Context;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::readings::Readings;
@@ -20,9 +19,6 @@ use aizuchi_structure::{ConversationStructure, Models};
 /// How many messages are kept. The oldest of them only give context.
 pub const MAX_MESSAGES: usize = 2 * WINDOW;
 
-/// A bot that speaks longer after people than this does not join in what they say.
-const TALK_TIMEOUT: SignedDuration = SignedDuration::from_hours(2);
-
 const MAX_KNOWN_TALKS: usize = 64;
 /// Users who have left keep their numbers, up to this many for each user who is present.
 const MAX_USERS_KEPT: usize = 8;
@@ -33,14 +29,6 @@ pub fn passes_question_on(text: &str) -> bool {
     const ANSWERS: Cues = Cues::ADVICE.union(Cues::CODE).union(Cues::ADDRESS).union(Cues::NUMBER);
     let cues = Cues::of(&without_quotations(text));
     cues.contains(Cues::ASKS | Cues::TO_ALL) && !cues.intersects(ANSWERS)
-}
-
-/// Whether a text looks like a command to a bot: a mark, and right behind it a letter.
-fn is_bot_command(text: &str) -> bool {
-    const MARKS: &str = "!/.?$%&~;>-+=";
-    let mut letters = text.trim_start().chars();
-    letters.next().is_some_and(|mark| MARKS.contains(mark))
-        && letters.next().is_some_and(char::is_alphabetic)
 }
 
 fn without_quotations(text: &str) -> String {
@@ -88,8 +76,6 @@ struct TalkMessage {
     id: MessageId,
     at: Timestamp,
     is_own: bool,
-    /// It may tell a bot what to do, like `!help`.
-    is_bot_command: bool,
     /// Its links, if the platform gave them.
     given_links: Option<MessageLinks>,
     /// Its links are in the store, or on their way there.
@@ -366,7 +352,6 @@ impl Talk {
             id: message.id.clone(),
             at: message.at,
             is_own,
-            is_bot_command: is_bot_command(&message.text),
             given_links: links.filter(|links| links.source == LinkSource::Platform).cloned(),
             is_stored: false,
         });
@@ -419,30 +404,6 @@ impl Talk {
                 && self.structure.utterances()[*parent].cues.contains(cues)
         });
         parents.map(|(_, probability)| probability).sum()
-    }
-
-    /// What a bot's message is to the others: `None` if somebody had asked the bot since its last one, by its name, a
-    /// mention or a command. `replied_to` is the message that it is marked as a reply to.
-    pub fn bot_post(&self, index: usize, replied_to: Option<&MessageId>) -> Option<BotPost> {
-        let utterances = self.structure.utterances();
-        let bot = utterances[index].author;
-        let last = utterances[..index].iter().rposition(|earlier| earlier.author == bot);
-        let since = last.map_or(0, |last| last + 1);
-        let is_recent = |other: &usize| {
-            let pause = self.messages[index].at.duration_since(self.messages[*other].at);
-            pause <= TALK_TIMEOUT && !utterances[*other].is_bot && !self.messages[*other].is_own
-        };
-        let people: Vec<usize> = (since..index).filter(is_recent).collect();
-        let asks = |other: &usize| {
-            utterances[*other].named.contains(&bot) || self.messages[*other].is_bot_command
-        };
-        let is_replied_to = |other: &usize| Some(&self.messages[*other].id) == replied_to;
-        match () {
-            () if people.iter().any(asks) => None,
-            () if people.iter().any(is_replied_to) => Some(BotPost::Replied),
-            () if people.is_empty() => Some(BotPost::Began),
-            () => Some(BotPost::JoinedIn),
-        }
     }
 
     pub fn user(&self, number: u32) -> &UserId {

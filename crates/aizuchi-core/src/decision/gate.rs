@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{AuthorKind, Mention, Message, MessageId, UserId};
+use crate::chat::{Author, AuthorKind, Mention, Message, MessageId};
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::{BudgetUsage, Context};
 use crate::decision::limit::Limit;
@@ -48,7 +48,7 @@ pub enum Gate {
     Muted,
     /// It is within the channel's quiet hours.
     QuietHours,
-    /// Bots have had their turns since the last human message, the persona among them, even if hours have passed.
+    /// The persona and other companions have had their turns since the last human message, even if hours have passed.
     Loop,
     /// There are too few messages to facilitate.
     TooFew,
@@ -150,8 +150,8 @@ const BEFORE_POSTING: [Gate; 4] = [Gate::ChannelMode, Gate::Muted, Gate::QuietHo
 /// Checked before a mention is answered.
 const BEFORE_ANSWERING: [Gate; 3] = [Gate::ChannelMode, Gate::Muted, Gate::Budget];
 
-/// How many turns of bots may follow one another without a human message, those of the persona among them.
-const MAX_BOT_TURNS: usize = 2;
+/// How many turns of the persona and other companions may follow one another without a human message.
+const MAX_COMPANION_TURNS: usize = 2;
 /// Its share is measured over this many of the newest messages, and over no fewer than four.
 const SHARE_WINDOW: usize = 10;
 const MIN_SHARE_WINDOW: usize = 4;
@@ -247,7 +247,7 @@ impl GateInput<'_> {
             Gate::ChannelMode => matches!(self.mode(), Mode::MentionOnly | Mode::Off),
             Gate::Muted => self.is_muted(),
             Gate::QuietHours => self.is_quiet_hours(),
-            Gate::Loop => self.bot_turns_since_human() >= MAX_BOT_TURNS,
+            Gate::Loop => self.companion_turns_since_human() >= MAX_COMPANION_TURNS,
             Gate::TooFew => self.has_too_few_messages(),
             Gate::Directed => self.is_directed(),
             Gate::SpokeLast => has_spoken_last(self.context) && !self.has_unseen_messages(),
@@ -285,7 +285,7 @@ impl GateInput<'_> {
         self.rules.quiet_hours.is_some_and(|hours| hours.contains(time()))
     }
 
-    /// Which gate keeps it from saying something unasked about a message, because of what other bots have said since it
+    /// Which gate keeps it from saying something unasked about a message, because of what other companions have said since it
     /// wanted to.
     pub fn check_other_bots(&self, about: &MessageId) -> Option<Gate> {
         match self.context.companion_since(about) {
@@ -294,14 +294,19 @@ impl GateInput<'_> {
         }
     }
 
-    /// Of the persona and of all other bots. Consecutive messages of one author are one turn.
-    fn bot_turns_since_human(&self) -> usize {
+    /// Of the persona and of other companions. Consecutive messages of one author are one turn. Bots that only report
+    /// something have no part in it: in many channels two of them have always just written.
+    fn companion_turns_since_human(&self) -> usize {
         let messages = self.context.target_messages().iter().rev();
-        let since: Vec<&UserId> = messages
-            .take_while(|message| !message.is_human())
-            .map(|message| &message.author.id)
+        let since: Vec<&Author> = messages
+            .map(|message| &message.author)
+            .take_while(|author| author.kind != AuthorKind::Human)
             .collect();
-        since.chunk_by(|one, other| one == other).count()
+        let is_companion = |author: &Author| {
+            author.kind == AuthorKind::Persona || self.context.companions.contains(&author.id)
+        };
+        let turns = since.chunk_by(|one, other| one == other);
+        turns.filter(|turn| is_companion(turn[0])).count()
     }
 
     fn has_too_few_messages(&self) -> bool {
@@ -426,7 +431,7 @@ fn is_directed_elsewhere(message: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::{Author, ChannelId, ConversationId, WorkspaceId};
+    use crate::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
     use crate::context::channel_messages::ChannelMessages;
 
     /// Every message is new.

@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-use crate::chat::{AuthorKind, ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
-use crate::companions::BotPost;
+use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
 use crate::context::message_window::MessageWindow;
 use crate::context::readings::Readings;
@@ -70,8 +69,6 @@ pub struct HeardLinks {
     drops: u64,
     /// Whether it surely answers a question of the persona's.
     pub answers_persona: bool,
-    /// What it is to the others, if a bot wrote it that nobody had asked.
-    pub bot_post: Option<BotPost>,
 }
 
 /// The window in which a conversation is read back at `now`.
@@ -168,16 +165,9 @@ impl ConversationCache {
         let is_to_another = talk.structure().utterances()[index].addressee.is_some();
         let answers_persona =
             !is_to_another && talk.replied_to_persona(index, Cues::ASKS) >= SURELY_ANSWERS;
-        let bot_post = match message.author.kind {
-            AuthorKind::Bot => {
-                // A thread is there to reply to what opened it.
-                talk.bot_post(index, reply_to.or(message.conversation.thread.as_ref()))
-            }
-            AuthorKind::Human | AuthorKind::Persona => None,
-        };
         let links = talk.take_unstored_links();
         let drops = cached.drops;
-        Some(HeardLinks { links, is_new, is_newest, drops, answers_persona, bot_post })
+        Some(HeardLinks { links, is_new, is_newest, drops, answers_persona })
     }
 
     /// Whether a message that was pushed here stands in its conversation as it does in the store. `is_stored`: it is
@@ -397,7 +387,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::chat::{Author, Role, User};
+    use crate::chat::{Author, AuthorKind, Role, User};
     use crate::context::channel_messages::ChannelMessages;
     use crate::inbox::channel_cache::ChannelCache;
 

@@ -16,7 +16,6 @@ pub mod writer;
 mod hear;
 mod pending_states;
 mod reply_delays;
-mod bots;
 mod attachments;
 mod outbox;
 mod proposals;

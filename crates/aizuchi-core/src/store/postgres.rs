@@ -55,7 +55,6 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (35, "consents", include_str!("../../migrations/postgres/0035_consents.sql")),
     (36, "order drafts", include_str!("../../migrations/postgres/0036_order_drafts.sql")),
     (37, "weekly notes", include_str!("../../migrations/postgres/0037_weekly_notes.sql")),
-    (38, "companions", include_str!("../../migrations/postgres/0038_companions.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -67,7 +67,6 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (46, "consents", include_str!("../../migrations/sqlite/0046_consents.sql")),
     (47, "order drafts", include_str!("../../migrations/sqlite/0047_order_drafts.sql")),
     (48, "weekly notes", include_str!("../../migrations/sqlite/0048_weekly_notes.sql")),
-    (49, "companions", include_str!("../../migrations/sqlite/0049_companions.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

@@ -36,7 +36,6 @@ use crate::chat::{
     AuthorKind, Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User,
     UserId, Visibility, WorkspaceId,
 };
-use crate::companions::BotHabits;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::{Context, ContextWindow, StateHash};
 use crate::decision::consent::ConsentId;
@@ -150,10 +149,8 @@ impl Store for VolatileStore {
                 Heard::Message(message, _) => {
                     let conversation = message.conversation.clone();
                     let client_message_id = entry.client_message_id;
-                    let (disposition, bot_post) = (entry.disposition, entry.bot_post);
                     let sent = (!message.attachments.is_empty()).then(|| message.clone());
-                    let receipt =
-                        state.hear_message(message, client_message_id, disposition, bot_post);
+                    let receipt = state.hear_message(message, client_message_id, entry.disposition);
                     if receipt.is_new {
                         sent.iter().for_each(|sent| state.note_sent_uploads(sent));
                         state.put_links(&conversation, entry.links);
@@ -422,8 +419,6 @@ struct VolatileState {
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
     /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
-    /// What the bots of a channel do unasked.
-    bots: HashMap<(WorkspaceId, ChannelId), BotHabits>,
     /// Without the standing orders.
     orders: HashMap<WorkspaceId, OrdersInForce>,
     /// In all versions, by number and version.

@@ -81,8 +81,8 @@ pub fn gate_reason(language: Language, gate: Gate) -> &'static str {
         Gate::QuietHours => pick(language, "it was during quiet hours", "静かにする時間帯でした"),
         Gate::Loop => pick(
             language,
-            "bots had spoken twice in a row, and no person had written since",
-            "ボットの発言がすでに続いていて、その後に人の発言がありませんでした",
+            "I had spoken several times in a row, or other companions and I, and nobody else had written since",
+            "自分か会話ボットの発言がすでに続いていて、その後に人の発言がありませんでした",
         ),
         Gate::OtherCompanion => pick(
             language,

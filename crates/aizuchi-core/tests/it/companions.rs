@@ -1,5 +1,5 @@
 //! Several companions in one channel: another bot speaks unasked there, too, and about each message only one of them does.
-//! The bots are `momobot`, which talks with people, and others.
+//! `momobot` is one that the settings name.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,10 @@ use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::ChannelRules;
-use aizuchi_core::store::Order;
 
 use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, JOIN_IN_60, PERSONA_USER_ID, TestStore, at, on_every_database,
-    on_every_store, thread, top_level, window, workspace,
+    Harness, HarnessOptions, JOIN, JOIN_IN_60, PERSONA_USER_ID, TestStore, at, on_every_store,
+    thread,
 };
 
 /// The settings name these companions. The wait is fixed at 60 s, and so is the window.
@@ -30,26 +29,6 @@ async fn with_momobot(store: TestStore) -> Harness {
 
 async fn last(harness: &Harness) -> Decision {
     harness.decisions("garden").await.pop().unwrap()
-}
-
-/// The companions that were heard in `garden`.
-async fn heard(harness: &Harness) -> BTreeSet<UserId> {
-    let store = &harness.store.store;
-    let context = store.context(&top_level("garden"), &window(50)).await.unwrap();
-    context.channel_status.bots.companions(harness.clock.now())
-}
-
-/// Two questions of people that momobot answers at once, unasked.
-async fn talk_with_momobot(harness: &Harness) {
-    for (question, answer) in [
-        ("when do I cut the roses?", "in spring, before they sprout"),
-        ("and how far?", "to three or four buds"),
-    ] {
-        harness.says("alice", question).await;
-        harness.pass(5).await;
-        harness.says("momobot", answer).await;
-        harness.pass(300).await;
-    }
 }
 
 fn place(message: &MessageId) -> usize {
@@ -169,90 +148,65 @@ async fn an_answer_in_the_thread_counts_as_well() {
     .await;
 }
 
+/// In many channels bots report builds and unfurl links while people talk.
 #[tokio::test]
-async fn a_bot_that_joins_in_is_recognized_and_one_that_reports_is_not() {
+async fn bots_that_are_not_named_count_for_nothing() {
     on_every_store(async |store| {
-        let options = HarnessOptions::fixed_wait();
-        let harness = Harness::new(store).await.with_options(options);
-        for number in 0..4 {
-            // Reports come day and night.
-            harness.pass(4 * 3600).await;
-            harness.says("buildbot", &format!("build {number} is green")).await;
-        }
-        harness.says("bob", "nice").await;
-        harness.pass(5).await;
-        harness.says("buildbot", "build 4 is green").await;
-        assert!(heard(&harness).await.is_empty());
-        talk_with_momobot(&harness).await;
-        assert_eq!(heard(&harness).await, BTreeSet::from([UserId::new("u-momobot")]));
-        // Whoever is asked has joined in nothing.
-        for _ in 0..3 {
-            harness.says("bob", "@rainbot how much today?").await;
-            harness.pass(5).await;
-            harness.says("rainbot", "3 mm").await;
-            harness.says("bob", "!rain tomorrow").await;
-            harness.says("rainbot", "none").await;
-            harness.pass(300).await;
-        }
-        assert_eq!(heard(&harness).await, BTreeSet::from([UserId::new("u-momobot")]));
-        // Now it yields to the one that it knows.
-        harness.mind.calls();
-        harness.says("alice", "who has a ladder?").await;
-        harness.pass(5).await;
-        harness.says("momobot", "there is one in the shed").await;
-        harness.pass(1000).await;
-        assert_eq!(harness.mind.verbs(), "");
-        assert_eq!(last(&harness).await.gate, Some(Gate::OtherCompanion));
-        // And forgets it, if it has to.
-        let (workspace, user) = (workspace(), UserId::new("u-momobot"));
-        harness.order(Order::Forget { workspace, user, asked: harness.clock.now() }).await;
-        assert!(heard(&harness).await.is_empty());
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_companion_is_known_after_a_restart() {
-    on_every_database(async |store| {
-        let harness = Harness::new(store).await.with_options(HarnessOptions::fixed_wait());
-        talk_with_momobot(&harness).await;
-        let harness = harness.restart().await;
-        assert_eq!(heard(&harness).await, BTreeSet::from([UserId::new("u-momobot")]));
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn bots_have_two_turns_without_a_person() {
-    on_every_store(async |store| {
-        // They are no companions, but turns of bots all the same.
-        let harness = Harness::new(store).await.with_options(named(&[]));
+        let harness = with_momobot(store).await;
         harness.says("alice", "is the build red?").await;
-        harness.says("buildbot", "build 7 is red").await;
-        harness.says("newsbot", "@Aizuchi what do you say?").await;
+        harness.pass(5).await;
+        harness.says("buildbot", "build 1 is green").await;
+        harness.says("alice", "nice").await;
+        harness.pass(300).await;
+        harness.mind.calls();
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        let asked = harness.says("alice", "does anyone know how to rotate the certificate?").await;
+        harness.pass(5).await;
+        harness.says("buildbot", "build 2 is green").await;
+        harness.says("newsbot", "two new issues").await;
+        harness.says_in(thread("garden", asked.as_str()), "linkbot", "Certificates: how to").await;
         harness.pass(1000).await;
-        assert_eq!(harness.mind.verbs(), "");
-        assert_eq!(last(&harness).await.gate, Some(Gate::Loop));
-        // After its verdict as well, and whoever they speak to.
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+    })
+    .await;
+}
+
+/// What a companion was asked for by somebody else takes up nothing.
+#[tokio::test]
+async fn what_another_companion_was_asked_for_is_no_answer() {
+    on_every_store(async |store| {
+        let harness = with_momobot(store).await;
+        harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(5).await;
+        harness.says("bob", "@momobot how much did it rain?").await;
+        harness.says("momobot", "3 mm").await;
+        harness.pass(1000).await;
+        assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn companions_have_two_turns_without_a_person() {
+    on_every_store(async |store| {
+        let options = named(&["u-momobot", "u-pipbot"]);
+        let harness = Harness::new(store).await.with_options(options);
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
         harness.says("alice", "does anyone know how to repair it?").await;
         harness.pass(70).await;
-        harness.says("buildbot", "@Aizuchi build 8 is red").await;
-        harness.says("newsbot", "@buildbot noted").await;
+        harness.says("momobot", "@Aizuchi do you?").await;
+        harness.says("pipbot", "@momobot or you?").await;
         harness.pass(1000).await;
         assert_eq!(harness.mind.verbs(), "judge");
-        let decision = last(&harness).await;
-        assert_eq!(
-            (decision.ended, decision.gate),
-            (Some(DecisionResult::Dropped), Some(Gate::Loop))
-        );
+        assert_eq!(last(&harness).await.ended, Some(DecisionResult::Dropped));
         assert!(harness.platform.posted_texts().is_empty());
         // Nobody owes a bot an answer, and a person has one all the same.
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.pass(10).await;
         assert_eq!(harness.platform.posted_texts(), ["Here I am."]);
-        harness.says("newsbot", "@Aizuchi are you, really?").await;
-        harness.says("buildbot", "@Aizuchi hello?").await;
+        harness.says("momobot", "@Aizuchi are you, really?").await;
+        harness.says("pipbot", "@Aizuchi hello?").await;
         harness.pass(1000).await;
         assert_eq!(harness.platform.posted_texts().len(), 1);
     })

@@ -9,7 +9,6 @@ use aizuchi_core::chat::{
     Arrival, AuthorKind, Deletion, Edit, Heard, Mention, Message, MessageId, Reaction,
     ReactionChange, Role, UserId, Visibility,
 };
-use aizuchi_core::companions::BotPost;
 use aizuchi_core::context::links::{LinkSource, MessageLinks};
 use aizuchi_core::context::state::ConversationState;
 use aizuchi_core::context::{ContextLimits, ContextWindow, StateHash};
@@ -378,11 +377,8 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
                 (AuthorKind::Bot | AuthorKind::Persona, _) => Disposition::Settled(Gate::OtherBot),
             };
             let links = vec![(message.id.clone(), links(number, &message.id))];
-            let posts = [BotPost::Replied, BotPost::JoinedIn, BotPost::Began];
-            let is_bot = message.author.kind == AuthorKind::Bot;
-            let bot_post = is_bot.then(|| posts[usize::from(number % 3)]);
             let heard = Heard::Message(message, Arrival::Live);
-            InboxEntry { links, bot_post, ..InboxEntry::new(heard, follows, at(0)) }
+            InboxEntry { links, ..InboxEntry::new(heard, follows, at(0)) }
         }
         Operation::Edit { id, mention } => {
             let edit = Edit {

@@ -10,7 +10,6 @@ use crate::chat::{
     Author, AuthorKind, ChannelId, ConversationId, Mention, Message, MessageId, Role, UserId,
     Visibility,
 };
-use crate::companions::BotHabits;
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::state::ConversationState;
@@ -188,7 +187,6 @@ struct ChannelStatusRow {
     spent: BudgetUsage,
     spent_anywhere: BudgetUsage,
     delays: Option<ReplyDelays>,
-    bots: Option<BotHabits>,
 }
 
 impl ChannelStatusRow {
@@ -210,7 +208,6 @@ impl ChannelStatusRow {
             channel_usage: self.spent,
             workspace_usage: self.spent_anywhere,
             reply_delays: self.delays.unwrap_or_default(),
-            bots: self.bots.unwrap_or_default(),
         })
     }
 }

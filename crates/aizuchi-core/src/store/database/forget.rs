@@ -175,8 +175,6 @@ pub async fn begin(
         let replace = query(statement).bind(workspace).bind(user).bind(FORGOTTEN_USER_ID);
         replace.execute(&mut *connection).await?;
     }
-    let bots = query(sql::FORGET_BOTS).bind(workspace).bind(json!(user).to_string());
-    bots.execute(&mut *connection).await?;
     standing_orders::withdraw_all_of(connection, &order.workspace, &order.user, now).await?;
     let record = OrderRecord::new(OrderKind::Forget);
     order_journal::put(connection, &order.workspace, &record, order.by.signature(), now).await?;

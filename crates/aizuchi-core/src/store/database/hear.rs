@@ -10,7 +10,6 @@ use crate::chat::{
     Channel, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction, ReactionChange,
     User, Visibility,
 };
-use crate::companions::BotPost;
 use crate::context::links::MessageLinks;
 use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionId};
@@ -20,7 +19,7 @@ use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::pending_states::PendingStates;
 use crate::store::database::reply_delays::LearnedDelays;
-use crate::store::database::{Counters, bots, memory, rows, sql};
+use crate::store::database::{Counters, memory, rows, sql};
 use crate::store::{HearReceipt, InboxEntry, StoreError};
 
 /// The effects of new messages besides moved steps, collected for one statement per table.
@@ -130,7 +129,6 @@ pub struct IncomingMessage<'a> {
     pub client_message_id: Option<&'a str>,
     pub disposition: Disposition,
     pub links: &'a [(MessageId, MessageLinks)],
-    pub bot_post: Option<BotPost>,
     pub remember_at: Option<Timestamp>,
 }
 
@@ -141,7 +139,6 @@ impl<'a> IncomingMessage<'a> {
             client_message_id: entry.client_message_id.as_deref(),
             disposition: entry.disposition,
             links: &entry.links,
-            bot_post: entry.bot_post,
             remember_at: entry.remember_at,
         }
     }
@@ -169,10 +166,9 @@ pub async fn hear_messages(
     let (mut seen_ids, mut seen_client_ids) = (HashSet::new(), HashSet::new());
     let mut new_messages = Vec::new();
     let mut links = Vec::new();
-    let mut bot_posts = Vec::new();
-    for (index, incoming) in messages.iter().enumerate() {
-        let IncomingMessage { message, client_message_id, disposition, links: found, .. } =
-            incoming;
+    for (index, IncomingMessage { message, client_message_id, disposition, links: found, .. }) in
+        messages.iter().enumerate()
+    {
         let channel = (&message.conversation.workspace, &message.conversation.channel);
         let is_known = known.contains(&index)
             || !seen_ids.insert((channel, message.id.as_str()))
@@ -198,7 +194,6 @@ pub async fn hear_messages(
         if !disposition.is_redacted() {
             learned.hear(message);
             new_messages.push(*message);
-            bot_posts.extend(incoming.bot_post.map(|post| (*message, post)));
         }
         new_rows.push(message_values(
             message,
@@ -221,7 +216,6 @@ pub async fn hear_messages(
     }
     effects.write(connection).await?;
     learned.write(connection).await?;
-    bots::record(connection, &bot_posts).await?;
     if let Some(due) = messages.iter().filter_map(|incoming| incoming.remember_at).min() {
         memory::schedule_for_messages(connection, new_messages.into_iter(), due).await?;
     }

@@ -335,9 +335,6 @@ statements! {
         UPDATE channels SET delays = j.value ->> 2 FROM json_each(?1) AS j
         WHERE channels.workspace = j.value ->> 0 AND channels.id = j.value ->> 1";
 
-    CHANNEL_BOTS = "SELECT bots FROM channels WHERE workspace = ?1 AND id = ?2";
-    PUT_CHANNEL_BOTS = "UPDATE channels SET bots = ?3 WHERE workspace = ?1 AND id = ?2";
-
     // Hearing. ?1 is a JSON array with one array per row.
 
     /// Usually no reaction waits for a message, so the outer EXISTS answers for the whole list.

@@ -117,7 +117,6 @@ impl VolatileState {
                 .get(&(workspace.clone(), channel.clone()))
                 .cloned()
                 .unwrap_or_default(),
-            bots: self.bots.get(&(workspace.clone(), channel.clone())).cloned().unwrap_or_default(),
         }
     }
 

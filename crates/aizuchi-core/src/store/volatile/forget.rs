@@ -18,7 +18,6 @@ impl VolatileState {
             |conversation_id: &&ConversationId| conversation_id.workspace == *workspace;
         let conversations: Vec<ConversationId> =
             self.conversations.keys().filter(is_in_workspace).cloned().collect();
-        self.bots.retain(|(other, _), bots| other != workspace || !bots.knows(user));
         for (conversation, message) in self.answers_from(workspace, user) {
             self.delete_message(&Deletion { conversation, message, at: now });
         }

@@ -8,7 +8,6 @@ use crate::chat::{
     Channel, ChannelId, ConversationId, Cursor, Deletion, Edit, Message, MessageId, Reaction,
     ReactionChange, User, Visibility, WorkspaceId,
 };
-use crate::companions::BotPost;
 use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionId};
 use crate::event::Disposition;
@@ -23,7 +22,6 @@ impl VolatileState {
         message: Message,
         client_message_id: Option<Arc<str>>,
         disposition: Disposition,
-        bot_post: Option<BotPost>,
     ) -> HearReceipt {
         let conversation = message.conversation.clone();
         let key =
@@ -47,9 +45,6 @@ impl VolatileState {
         let at = message.at;
         if !disposition.is_redacted() {
             self.learn_delay(&message);
-            if let Some(post) = bot_post {
-                self.learn_bot(&message, post);
-            }
         }
         self.insert_message(message, disposition.gate(), effect.map(|effect| effect.decision));
         if let Some(effect) = effect {
@@ -76,15 +71,6 @@ impl VolatileState {
             newest.into_iter().find_map(|record| PreviousMessage::from_message(&record.message))
         {
             self.delays.entry(channel).or_default().record(&previous, message);
-        }
-    }
-
-    fn learn_bot(&mut self, message: &Message, post: BotPost) {
-        let ConversationId { workspace, channel, .. } = &message.conversation;
-        let channel = (workspace.clone(), channel.clone());
-        if self.channels.contains_key(&channel) {
-            let bots = self.bots.entry(channel).or_default();
-            bots.record(&message.author.id, post, message.at);
         }
     }
 

@@ -293,8 +293,6 @@ statements! {
         WHERE workspace = ?1 AND substr(marked_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
     /// And of what was ordered about them.
     REPLACE_CONCERNED = "UPDATE given_orders SET user_id = ?3 WHERE workspace = ?1 AND user_id = ?2";
-    /// What is known of the bots of channels in which one is of the id ?2, a JSON text.
-    FORGET_BOTS = "UPDATE channels SET bots = '{}' WHERE workspace = ?1 AND instr(bots, ?2) > 0";
     REPLACE_ONLY_FOR = "
         UPDATE outbox SET notes = json_set(notes, '$.only_for', ?2)
         WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
