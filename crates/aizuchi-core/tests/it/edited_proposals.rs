@@ -219,7 +219,7 @@ async fn what_was_proposed_is_kept_no_longer_than_what_it_rests_on() {
             match erasure {
                 Erasure::Deletion => harness.deletes(&about.about.unwrap()).await,
                 Erasure::Forgetting => {
-                    let (user, asked) = (UserId::new("alice"), harness.clock.now());
+                    let (user, asked) = (UserId::new("u-alice"), harness.clock.now());
                     harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
                 }
                 Erasure::Retention => {

@@ -405,7 +405,7 @@ async fn nothing_private_deleted_or_opted_out_is_quoted() {
         harness.pass(4000).await;
         harness.deletes(&deleted).await;
         pass_until(&harness, next_monday(&harness, &TimeZone::UTC)).await;
-        let (workspace, user) = (workspace(), UserId::new("carol"));
+        let (workspace, user) = (workspace(), UserId::new("u-carol"));
         harness.order(Order::OptOut { workspace, user }).await;
         harness.pass(1).await;
         look(&keepers, &chat).await;
