@@ -113,7 +113,7 @@ impl KeeperChat for DiscordPlatform {
         self.backfill_state(conversation) == BackfillState::Complete
     }
 
-    async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
+    fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
         let (_, guild) = conversation.workspace.as_str().split_once(':')?;
         let channel = discord_channel(conversation, conversation.thread.as_ref());
         Some(format!("https://discord.com/channels/{guild}/{channel}/{message}"))

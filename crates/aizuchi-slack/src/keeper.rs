@@ -87,12 +87,8 @@ impl KeeperChat for SlackPlatform {
         self.backfill_state(conversation) == BackfillState::Complete
     }
 
-    async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
-        let channel = conversation.channel.to_string();
-        let arguments = [("channel", channel), ("message_ts", message.to_string())];
-        let answer = self.call("chat.getPermalink", &arguments).await.ok()?;
-        let link = non_empty_str(&answer["permalink"])?;
-        link.starts_with("https://").then(|| link.to_owned())
+    fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String> {
+        self.identity.message_link(conversation, message)
     }
 }
 

@@ -59,8 +59,8 @@ pub trait KeeperChat: Send + Sync {
     /// Whether what was missed of a conversation has been read.
     fn has_caught_up(&self, conversation: &ConversationId) -> bool;
 
-    /// Where a message is read on the platform, if that can be found out.
-    async fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String>;
+    /// Where a message is read on the platform, if that is known. No call is made for it.
+    fn link(&self, conversation: &ConversationId, message: &MessageId) -> Option<String>;
 }
 
 /// What a keeper is asked.

@@ -70,7 +70,7 @@ impl KeeperChat for TestChat {
         true
     }
 
-    async fn link(&self, _conversation: &ConversationId, _message: &MessageId) -> Option<String> {
+    fn link(&self, _conversation: &ConversationId, _message: &MessageId) -> Option<String> {
         None
     }
 }

@@ -214,6 +214,7 @@ impl Keepers {
         let mut shown = Vec::new();
         for moment in listed(moments) {
             let stored = self.archive.message(workspace, channel, &moment.message).await?;
+            let is_deleted = stored.as_ref().is_some_and(|stored| stored.is_deleted);
             let text = stored.filter(|stored| self.may_quote(note.channel, stored));
             let conversation = ConversationId {
                 workspace: workspace.clone(),
@@ -221,7 +222,7 @@ impl Keepers {
                 thread: moment.thread.clone(),
             };
             shown.push(ShownMoment {
-                link: chat.link(&conversation, &moment.message).await,
+                link: (!is_deleted).then(|| chat.link(&conversation, &moment.message)).flatten(),
                 text: text.map(|stored| stored.message.text.to_string()),
                 moment: moment.clone(),
             });
