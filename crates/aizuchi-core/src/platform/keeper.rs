@@ -265,7 +265,8 @@ impl Keepers {
                 }
                 continue;
             }
-            let check_at = clock.now() + CHECK_INTERVAL;
+            let wait = if records.weeks.has_more { PAUSE } else { CHECK_INTERVAL };
+            let check_at = clock.now() + wait;
             tokio::select! {
                 changed = revisions.changed() => match changed {
                     Ok(()) => clock.sleep_until(clock.now() + PAUSE).await,

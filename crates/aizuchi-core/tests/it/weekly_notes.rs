@@ -362,6 +362,35 @@ async fn a_note_arrives_once_whatever_the_platform_says() {
 }
 
 #[tokio::test]
+async fn a_look_sends_a_few_notes_and_the_next_ones_the_others() {
+    on_every_store(async |store| {
+        let harness = kept(store).await;
+        let keepers = keepers(&harness, Language::En, TimeZone::UTC);
+        let chat = TestChat::default();
+        harness.pass(2 * 3600).await;
+        for channel in ["barn", "cellar", "garden", "kitchen", "pond"] {
+            let known = Heard::Channel(new_channel(channel, Visibility::Public));
+            harness.inbox.hear(known).await.unwrap();
+            harness.says_in(top_level(channel), "carol", "who has the rake?").await;
+            harness.pass(4000).await;
+        }
+        pass_until(&harness, next_monday(&harness, &TimeZone::UTC)).await;
+        harness.pass(1).await;
+        let mut records = QuestionRecords::default();
+        for expected in [3, 5, 5] {
+            assert!(keepers.look(&chat, &mut records).await);
+            assert_eq!(chat.texts().len(), expected, "{:?}", chat.texts());
+        }
+        for channel in ["barn", "cellar", "garden", "kitchen", "pond"] {
+            let place = format!("#{channel}**");
+            let told = chat.texts().iter().filter(|text| text.contains(&place)).count();
+            assert_eq!(told, 1, "{channel}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn of_two_who_would_tell_one_does() {
     on_every_store(async |store| {
         let harness = kept(store).await;

@@ -17,18 +17,26 @@ use crate::store::figures::{ANSWER_WINDOW, CallSum, ChoiceAftermath, OpenQuestio
 use crate::store::weekly_notes::{NoteChange, NoteKey, NoteState, StoredNote};
 use crate::store::{DecisionQuery, StoreError, StoredMessage};
 
-/// The newest week of each channel of which its keeper need not be told any more, as far as it was looked up.
+/// How many notes are sent in a look, so that questions to keepers, and what became of them, do not wait for all notes.
+const NOTES_AT_ONCE: usize = 3;
+
+/// What is known of the weeks that keepers are told of.
 #[derive(Debug, Default)]
-pub(super) struct ToldWeeks(HashMap<(WorkspaceId, ChannelId), i64>);
+pub(super) struct ToldWeeks {
+    /// The newest week of each channel of which its keeper need not be told any more, as far as it was looked up.
+    told: HashMap<(WorkspaceId, ChannelId), i64>,
+    /// More notes may be due than were sent in the last look.
+    pub(super) has_more: bool,
+}
 
 impl ToldWeeks {
     fn has(&self, key: &NoteKey) -> bool {
         let channel = (key.workspace.clone(), key.channel.clone());
-        self.0.get(&channel) == Some(&key.week)
+        self.told.get(&channel) == Some(&key.week)
     }
 
     fn put(&mut self, key: NoteKey) {
-        self.0.insert((key.workspace, key.channel), key.week);
+        self.told.insert((key.workspace, key.channel), key.week);
     }
 }
 
@@ -53,32 +61,40 @@ fn top_level(key: &NoteKey) -> ConversationId {
 }
 
 impl Keepers {
-    /// Tells keepers of the weeks that are over.
+    /// Tells keepers of the weeks that are over: of a few channels in a look.
     pub(super) async fn tell_of_weeks(
         &self,
         chat: &dyn KeeperChat,
         weeks: &mut ToldWeeks,
     ) -> Result<(), StoreError> {
+        weeks.has_more = false;
         if !self.inbox.channel_cache.rulebook().has_weekly_note() {
             return Ok(());
         }
+        let mut left = NOTES_AT_ONCE;
         for workspace in chat.workspaces() {
-            self.tell_of_weeks_in(chat, &workspace, weeks).await?;
+            left = self.tell_of_weeks_in(chat, &workspace, weeks, left).await?;
         }
         Ok(())
     }
 
+    /// Sends at most `left` notes. Returns how many more may be sent.
     async fn tell_of_weeks_in(
         &self,
         chat: &dyn KeeperChat,
         workspace: &WorkspaceId,
         weeks: &mut ToldWeeks,
-    ) -> Result<(), StoreError> {
+        mut left: usize,
+    ) -> Result<usize, StoreError> {
         let now = self.inbox.clock.now();
         let channels = self.archive.channels(workspace).await?;
         let due = channels.iter().filter_map(|channel| self.due_note(channel, now));
         let mut shared: HashMap<Timestamp, SharedRows> = HashMap::new();
         for note in due.filter(|note| !weeks.has(&note.key)).collect::<Vec<_>>() {
+            if left == 0 {
+                weeks.has_more = true;
+                break;
+            }
             let stored = self.cursors.weekly_note(&note.key).await?;
             let before = match stored {
                 // It may be under way.
@@ -114,7 +130,10 @@ impl Keepers {
                 continue;
             }
             let state = match text {
-                Some(text) => self.send_note(chat, &note, &text).await,
+                Some(text) => {
+                    left -= 1;
+                    self.send_note(chat, &note, &text).await
+                }
                 None => NoteState::Nothing,
             };
             if state == NoteState::Sending {
@@ -123,7 +142,7 @@ impl Keepers {
             self.cursors.change_weekly_note(note.key.clone(), NoteChange::End(state)).await?;
             weeks.put(note.key);
         }
-        Ok(())
+        Ok(left)
     }
 
     /// The last week of a channel, if somebody is to be told of it. What is said between two is nobody else's.
