@@ -322,12 +322,12 @@ mod tests {
 
     #[test]
     fn a_note_is_found_again_and_no_message_of_a_conversation() {
-        let blocks = keyed_blocks("aizuchi-week-T1-C1-202648", "**The week in #tea**");
+        let blocks = keyed_blocks("aizuchi-week-T1-C1-20261123", "**The week in #tea**");
         let message = json!({ "type": "message", "channel": "D1", "channel_type": "im",
             "ts": "1700000000.000100", "bot_id": "B1", "user": "U0", "text": "The week",
             "blocks": blocks });
-        assert!(has_key(&message, "aizuchi-week-T1-C1-202648"));
-        assert!(!has_key(&message, "aizuchi-week-T1-C1-202647") && !has_key(&json!({}), "a"));
+        assert!(has_key(&message, "aizuchi-week-T1-C1-20261123"));
+        assert!(!has_key(&message, "aizuchi-week-T1-C1-20261116") && !has_key(&json!({}), "a"));
         let event = json!({ "type": "event_callback", "event": message });
         assert_eq!(parse_event(&event), SlackEvent::Ignored);
     }

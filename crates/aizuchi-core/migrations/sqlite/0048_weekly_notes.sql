@@ -1,5 +1,5 @@
 -- What a week's note told of a channel, once: who begins the row sends it. Nothing of it is kept but that.
--- week: the ISO year and week in which it was due, as 202648. state: sending, sent, nothing (any more), refused.
+-- week: the date of its end, as 20261123. state: sending, sent, nothing (any more), refused.
 CREATE TABLE weekly_notes (
     workspace TEXT NOT NULL,
     channel TEXT NOT NULL,

@@ -16,7 +16,7 @@ pub struct WeeklyTime {
 pub struct Week {
     pub since: Timestamp,
     pub until: Timestamp,
-    /// The ISO year and week of its end, as 202648.
+    /// The date of its end, as 20261123: where the day of the notes changes, the next week has another number.
     pub number: i64,
 }
 
@@ -28,11 +28,10 @@ impl WeeklyTime {
         let this_week = days_before(today, i64::from(today.weekday().since(self.day)))?;
         let is_over = self.at(this_week, zone)? <= now;
         let end = if is_over { this_week } else { days_before(this_week, 7)? };
-        let iso = end.iso_week_date();
         Some(Week {
             since: self.at(days_before(end, 7)?, zone)?,
             until: self.at(end, zone)?,
-            number: i64::from(iso.year()) * 100 + i64::from(iso.week()),
+            number: date_number(end),
         })
     }
 
@@ -40,6 +39,11 @@ impl WeeklyTime {
         let zoned = date.to_datetime(self.time).to_zoned(zone.clone());
         zoned.ok().map(|zoned| zoned.timestamp())
     }
+}
+
+fn date_number(date: Date) -> i64 {
+    let (month, day) = (i64::from(date.month()), i64::from(date.day()));
+    i64::from(date.year()) * 10_000 + month * 100 + day
 }
 
 fn days_before(date: Date, days: i64) -> Option<Date> {
@@ -66,10 +70,10 @@ mod tests {
     #[test]
     fn a_week_is_over_at_its_time() {
         for (now, since, until, number) in [
-            ("2026-11-23T08:59:59Z", "2026-11-09T09:00:00Z", "2026-11-16T09:00:00Z", 202_647),
-            ("2026-11-23T09:00:00Z", "2026-11-16T09:00:00Z", "2026-11-23T09:00:00Z", 202_648),
-            ("2026-11-29T23:00:00Z", "2026-11-16T09:00:00Z", "2026-11-23T09:00:00Z", 202_648),
-            ("2027-01-04T10:00:00Z", "2026-12-28T09:00:00Z", "2027-01-04T09:00:00Z", 202_701),
+            ("2026-11-23T08:59:59Z", "2026-11-09T09:00:00Z", "2026-11-16T09:00:00Z", 20_261_116),
+            ("2026-11-23T09:00:00Z", "2026-11-16T09:00:00Z", "2026-11-23T09:00:00Z", 20_261_123),
+            ("2026-11-29T23:00:00Z", "2026-11-16T09:00:00Z", "2026-11-23T09:00:00Z", 20_261_123),
+            ("2027-01-04T10:00:00Z", "2026-12-28T09:00:00Z", "2027-01-04T09:00:00Z", 20_270_104),
         ] {
             let expected = (since.to_owned(), until.to_owned(), number);
             assert_eq!(found(MONDAY, now, "UTC"), expected, "{now}");
@@ -77,6 +81,15 @@ mod tests {
         // It is Monday in Tokyo already.
         let (_, until, _) = found(MONDAY, "2026-11-23T00:00:00Z", "Asia/Tokyo");
         assert_eq!(until, "2026-11-23T00:00:00Z");
+    }
+
+    #[test]
+    fn another_day_is_another_week() {
+        let friday = WeeklyTime { day: Weekday::Friday, ..MONDAY };
+        let now = "2026-11-27T10:00:00Z";
+        let (monday, friday) = (found(MONDAY, now, "UTC"), found(friday, now, "UTC"));
+        assert_eq!((monday.2, friday.2), (20_261_123, 20_261_127));
+        assert!(friday.0 < monday.1, "no day is left out between the two");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub const RETENTION: SignedDuration = SignedDuration::from_hours(60 * 24);
 pub struct NoteKey {
     pub workspace: WorkspaceId,
     pub channel: ChannelId,
-    /// The ISO year and week, as 202648.
+    /// The date of its end, as 20261123.
     pub week: i64,
 }
 

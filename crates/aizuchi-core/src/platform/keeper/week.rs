@@ -389,7 +389,7 @@ mod tests {
             text: Some("who has *the*\nkey?".to_owned()),
             moment: moment.clone(),
         };
-        let week = Week { since: at(1_794_787_200), until: at(1_795_392_000), number: 202_648 };
+        let week = Week { since: at(1_794_787_200), until: at(1_795_392_000), number: 20_261_123 };
         let note = Note {
             language,
             zone: &TimeZone::UTC,
