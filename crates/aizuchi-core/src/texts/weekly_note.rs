@@ -16,4 +16,7 @@ texts! {
         "Model calls: {calls}, tokens: {tokens}" / "モデルの呼び出し：{calls} 回、トークン：{tokens}";
     /// `amount` with its currency.
     price(amount: &str): "price: {amount}" / "料金：{amount}";
+    price_partly_unknown(amount: &str, unpriced: u64):
+        "price: {amount} and {unpriced} tokens without a known price"
+        / "料金：{amount}（ほかに料金がわからないトークン {unpriced}）";
 }

@@ -43,6 +43,8 @@ pub struct ChannelWeek {
     pub tokens: u64,
     /// In millionths of the price table's currency, of the calls whose price is known.
     pub price_micros: u64,
+    /// Of the calls whose price is not known.
+    pub unpriced_tokens: u64,
 }
 
 /// A message that a note links to.
@@ -77,6 +79,7 @@ impl ChannelWeek {
             week.calls += sum.calls;
             week.tokens += sum.usage.input_tokens + sum.usage.output_tokens;
             week.price_micros += sum.price.micros;
+            week.unpriced_tokens += sum.unpriced_tokens;
         }
         week
     }
@@ -216,10 +219,13 @@ impl Note<'_> {
     }
 
     fn cost(&self) -> Option<String> {
-        let ChannelWeek { calls, tokens, price_micros, .. } = *self.counted;
+        let ChannelWeek { calls, tokens, price_micros, unpriced_tokens, .. } = *self.counted;
         let cost = texts::weekly_note::cost(self.language, calls, tokens);
         let amount = format!("{:.2} {}", price_micros as f64 / 1e6, self.currency);
-        let price = texts::weekly_note::price(self.language, &amount);
+        let price = match unpriced_tokens {
+            0 => texts::weekly_note::price(self.language, &amount),
+            unpriced => texts::weekly_note::price_partly_unknown(self.language, &amount, unpriced),
+        };
         let parts = [Some(cost), (price_micros > 0).then_some(price)];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         (calls > 0).then(|| parts.join(", "))
@@ -365,6 +371,23 @@ mod tests {
         assert!(ChannelWeek::collect(&ChannelId::new("tea"), &quiet).is_empty());
     }
 
+    static UTC: TimeZone = TimeZone::UTC;
+
+    /// A note that lists nothing.
+    fn note(language: Language, counted: &ChannelWeek) -> Note<'_> {
+        Note {
+            language,
+            zone: &UTC,
+            currency: "USD",
+            place: "#tea",
+            week: Week { since: at(1_794_787_200), until: at(1_795_392_000), number: 20_261_123 },
+            taken_up: Vec::new(),
+            answered: Vec::new(),
+            unanswered: Vec::new(),
+            counted,
+        }
+    }
+
     /// A note of a week in which this many questions stayed open.
     fn told(language: Language, open: usize, longest: usize) -> String {
         let moment = |number: usize| Moment {
@@ -389,21 +412,14 @@ mod tests {
             text: Some("who has *the*\nkey?".to_owned()),
             moment: moment.clone(),
         };
-        let week = Week { since: at(1_794_787_200), until: at(1_795_392_000), number: 20_261_123 };
         let note = Note {
-            language,
-            zone: &TimeZone::UTC,
-            currency: "USD",
-            place: "#tea",
-            week,
-            taken_up: Vec::new(),
             answered: counted
                 .answered
                 .iter()
                 .map(|moment| ShownMoment { link: None, text: None, ..shown(moment) })
                 .collect(),
             unanswered: listed(&counted.unanswered).iter().map(shown).collect(),
-            counted: &counted,
+            ..note(language, &counted)
         };
         note.render(longest)
     }
@@ -441,6 +457,22 @@ mod tests {
             assert!(short.contains("What nobody answered: 40"), "{short}");
         }
         assert_eq!(told(Language::En, 40, 0).matches("- ").count(), 0);
+    }
+
+    #[test]
+    fn a_price_that_is_too_low_says_so() {
+        let unpriced =
+            CallSum { price: Price::default(), unpriced_tokens: 1000, ..calls(Some("tea")) };
+        let priced = CallSum { price: Price { micros: 420_000 }, ..calls(Some("tea")) };
+        let calls = [priced, unpriced];
+        let rows = WeekRows { decisions: &[], aftermaths: &[], questions: &[], calls: &calls };
+        let counted = ChannelWeek::collect(&ChannelId::new("tea"), &rows);
+        let cost = |language| note(language, &counted).cost().unwrap();
+        assert_eq!(
+            cost(Language::En),
+            "Model calls: 4, tokens: 2000, price: 0.42 USD and 1000 tokens without a known price"
+        );
+        assert!(cost(Language::Ja).ends_with("料金がわからないトークン 1000）"));
     }
 
     #[test]
