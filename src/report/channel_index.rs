@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::score::open_questions;
+use aizuchi_core::store::open_questions::{asks, names_somebody, says_again};
 
 /// Without annotation, a message of another person at the same place counts as an answer within this time.
 const ANSWER_WINDOW: SignedDuration = SignedDuration::from_hours(1);
@@ -15,8 +16,6 @@ const NEAR: SignedDuration = SignedDuration::from_secs(60);
 const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
 /// … and one of them goes on within this time.
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
-/// Questions of one person in a row are one question.
-pub const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
 
 pub struct ChannelIndex<'a> {
     channel: &'a RecordedChannel,
@@ -158,10 +157,7 @@ impl<'a> ChannelIndex<'a> {
         let mut found: Vec<&RecordedMessage> = Vec::new();
         for message in self.in_place(None).iter().filter(|message| is_question(message)) {
             let is_known = end.duration_since(message.at()) > ANSWER_WINDOW;
-            let is_again = found.iter().rev().take(3).any(|asked| {
-                asked.author == message.author
-                    && message.at().duration_since(asked.at()) <= SAME_QUESTION
-            });
+            let is_again = says_again(asked(message), found.iter().copied().map(asked));
             let is_open = !names_somebody(&message.text) && self.first_answer(message).is_none();
             if is_known && !is_again && is_open {
                 found.push(message);
@@ -208,23 +204,12 @@ impl<'a> ChannelIndex<'a> {
     }
 }
 
-/// Whether a text names somebody. It often asks back, or suggests something, and waits for that person alone.
-pub fn names_somebody(text: &str) -> bool {
-    text.split_whitespace().any(|word| word.trim_start_matches('<').starts_with('@'))
-}
-
 pub fn is_question(message: &RecordedMessage) -> bool {
     asks(&message.text)
 }
 
-/// Whether a word of a text ends with a question mark. One inside an address or a name of code asks nothing.
-pub fn asks(text: &str) -> bool {
-    text.split_whitespace().any(|word| {
-        let bare = word.trim_end_matches([
-            '"', '\'', '”', '’', '」', ')', '）', '!', '！', '.', '*', '_', '>',
-        ]);
-        !word.contains("://") && (word.contains('？') || bare.ends_with('?'))
-    })
+fn asked(message: &RecordedMessage) -> (&str, Timestamp) {
+    (&*message.author, message.at())
 }
 
 /// The key of a thread, or of the top level, which no thread has: ids are not empty.

@@ -5,6 +5,7 @@
 //! Every committed change carries an increasing *revision*.
 
 pub mod figures;
+pub mod open_questions;
 pub mod order_journal;
 pub mod expiry;
 pub mod refusal_reason;

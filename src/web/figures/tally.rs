@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use crate::report::channel_index::{SAME_QUESTION, asks, names_somebody};
 use aizuchi_core::chat::ChannelId;
 use aizuchi_core::decision::welcome::RatedChoice;
 use aizuchi_core::decision::{DecisionResult, Usage};
 use aizuchi_core::store::figures::{
     AnswerDelay, CallKind, CallSum, MessageCount, OpenQuestion, OutcomeCount, ReactionCount,
 };
+use aizuchi_core::store::open_questions;
 
 /// How a decision is named that has not ended.
 pub const OPEN: &str = "open";
@@ -126,17 +126,7 @@ impl Figures {
     /// Adds a day's questions, by channel and time: those that are one, are asked of everybody, and do not only say again
     /// what their author has just asked, as in a report.
     pub fn add_questions(&mut self, questions: &[OpenQuestion]) {
-        let mut counted: Vec<&OpenQuestion> = Vec::new();
-        for question in questions {
-            let is_again = counted.iter().rev().take(3).any(|asked| {
-                asked.channel == question.channel
-                    && asked.author == question.author
-                    && question.at.duration_since(asked.at) <= SAME_QUESTION
-            });
-            if is_again || !asks(&question.text) || names_somebody(&question.text) {
-                continue;
-            }
-            counted.push(question);
+        for question in open_questions::of_everybody(questions) {
             for sums in self.of(Some(question.channel.clone())) {
                 sums.questions += 1;
                 sums.taken_up += u64::from(question.is_taken_up);

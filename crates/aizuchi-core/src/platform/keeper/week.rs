@@ -4,20 +4,19 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, MessageId, to_single_line};
-use crate::decision::welcome::{self, Aftermath};
+use crate::decision::welcome::Aftermath;
 use crate::decision::{Decision, DecisionResult};
 use crate::persona::Language;
 use crate::platform::split::utf16_length;
 use crate::rules::weekly_time::Week;
 use crate::store::figures::{CallSum, ChoiceAftermath, OpenQuestion};
+use crate::store::open_questions;
 use crate::texts;
 
 /// The most moments of a kind that are listed.
 pub const MAX_LISTED: usize = 5;
 /// How much of a message is quoted, in characters.
 const MAX_QUOTE: usize = 80;
-/// Whoever asks again within this time asks the same.
-const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
 /// From so many minutes on, hours are told.
 const MAX_MINUTES: i64 = 120;
 
@@ -111,17 +110,8 @@ fn answered(rows: &WeekRows<'_>) -> Vec<Moment> {
 
 /// The questions to everybody that are still open, each once if its author asked again.
 fn unanswered(channel: &ChannelId, questions: &[OpenQuestion]) -> Vec<Moment> {
-    let mut counted: Vec<&OpenQuestion> = Vec::new();
-    for question in questions.iter().filter(|it| it.channel == *channel) {
-        let is_again = counted.iter().rev().take(3).any(|asked| {
-            asked.author == question.author && question.at.duration_since(asked.at) <= SAME_QUESTION
-        });
-        let asks = welcome::ask([(question.author.as_str(), &*question.text)]);
-        let names_somebody = question.text.split_whitespace().any(|word| word.starts_with('@'));
-        if !is_again && asks && !names_somebody {
-            counted.push(question);
-        }
-    }
+    let of_channel = questions.iter().filter(|question| question.channel == *channel);
+    let counted = open_questions::of_everybody(of_channel);
     let open = counted.into_iter().filter(|question| !question.is_taken_up);
     let moment = |question: &OpenQuestion| Moment {
         at: question.at,

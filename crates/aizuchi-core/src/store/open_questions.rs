@@ -1,0 +1,91 @@
+//! Which messages with a question mark ask something of everybody, and each question once: for figures, notes and reports.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::chat::{ChannelId, UserId};
+use crate::store::figures::OpenQuestion;
+
+/// Questions of one person in a row are one question.
+const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
+/// Among so many of the newest questions the same one is looked for.
+const LOOKBACK: usize = 3;
+
+/// Those of a period's questions, by channel and time, that are one, are asked of everybody, and do not only say again what
+/// their author has just asked.
+pub fn of_everybody<'q>(
+    questions: impl IntoIterator<Item = &'q OpenQuestion>,
+) -> Vec<&'q OpenQuestion> {
+    let mut found: Vec<&OpenQuestion> = Vec::new();
+    for question in questions {
+        let is_again = says_again(asked(question), found.iter().copied().map(asked));
+        if !is_again && asks(&question.text) && !names_somebody(&question.text) {
+            found.push(question);
+        }
+    }
+    found
+}
+
+fn asked(question: &OpenQuestion) -> ((&ChannelId, &UserId), Timestamp) {
+    ((&question.channel, &question.author), question.at)
+}
+
+/// Whether a question only says again what somebody has just asked. `before`: who asked, and when, oldest first.
+pub fn says_again<A: PartialEq>(
+    (asker, at): (A, Timestamp),
+    before: impl DoubleEndedIterator<Item = (A, Timestamp)>,
+) -> bool {
+    let is_same = |(by, asked_at): (A, Timestamp)| {
+        by == asker && at.duration_since(asked_at) <= SAME_QUESTION
+    };
+    before.rev().take(LOOKBACK).any(is_same)
+}
+
+/// Whether a text names somebody. It often asks back, or suggests something, and waits for that person alone.
+pub fn names_somebody(text: &str) -> bool {
+    text.split_whitespace().any(|word| word.trim_start_matches('<').starts_with('@'))
+}
+
+/// Whether a word of a text ends with a question mark. One inside an address or a name of code asks nothing.
+pub fn asks(text: &str) -> bool {
+    text.split_whitespace().any(|word| {
+        let bare = word.trim_end_matches([
+            '"', '\'', '”', '’', '」', ')', '）', '!', '！', '.', '*', '_', '>',
+        ]);
+        !word.contains("://") && (word.contains('？') || bare.ends_with('?'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::MessageId;
+    use crate::store::figures::Day;
+
+    fn question(channel: &str, second: i64, author: &str, text: &str) -> OpenQuestion {
+        OpenQuestion {
+            day: Day(1),
+            channel: ChannelId::new(channel),
+            message: MessageId::new(format!("{channel}-{second}")),
+            at: Timestamp::from_second(second).unwrap(),
+            author: UserId::new(author),
+            text: text.into(),
+            is_taken_up: false,
+        }
+    }
+
+    #[test]
+    fn each_question_to_everybody_counts_once() {
+        let questions = [
+            question("garden", 0, "ann", "who has the key?"),
+            question("garden", 60, "ann", "nobody?"),
+            question("garden", 90, "ben", "how deep do they go?"),
+            question("garden", 5000, "ben", "<@cat> is it you?"),
+            question("garden", 9000, "ben", "see https://a.example/?q"),
+            question("garden", 9001, "ann", "どこですか？教えて"),
+            question("tea", 9002, "ann", "is there any left?"),
+        ];
+        let found: Vec<&str> =
+            of_everybody(&questions).iter().map(|found| found.message.as_str()).collect();
+        assert_eq!(found, ["garden-0", "garden-90", "garden-9001", "tea-9002"]);
+    }
+}
