@@ -233,6 +233,11 @@ impl ChannelCache {
         })
     }
 
+    /// The other companions that the settings name in a channel.
+    pub fn named_companions(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Vec<UserId> {
+        self.with_rules(workspace, channel, |rules| rules.companions.clone().unwrap_or_default())
+    }
+
     /// Looks at the rules of a channel.
     fn with_rules<T>(
         &self,

@@ -391,6 +391,32 @@ async fn a_look_sends_a_few_notes_and_the_next_ones_the_others() {
 }
 
 #[tokio::test]
+async fn what_a_named_companion_answered_is_not_open() {
+    on_every_store(async |store| {
+        let companions = Some(vec![UserId::new("u-helpbot")]);
+        let default_rules = ChannelRules { companions, ..rules() };
+        let book = Rulebook { default_rules, ..Rulebook::default() };
+        let harness = with_book(store, book).await;
+        let keepers = keepers(&harness, Language::En, TimeZone::UTC);
+        let chat = TestChat::default();
+        harness.pass(2 * 3600).await;
+        for (question, bot) in [("who has the hose?", "helpbot"), ("who has the spade?", "newsbot")]
+        {
+            harness.says("carol", question).await;
+            harness.pass(10).await;
+            harness.says(bot, "It is in the shed.").await;
+            harness.pass(4000).await;
+        }
+        pass_until(&harness, next_monday(&harness, &TimeZone::UTC)).await;
+        look(&keepers, &chat).await;
+        let texts = chat.texts();
+        assert!(texts.len() == 1 && texts[0].contains("What nobody answered: 1"), "{texts:?}");
+        assert!(texts[0].contains("spade") && !texts[0].contains("hose"), "{texts:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn of_two_who_would_tell_one_does() {
     on_every_store(async |store| {
         let harness = kept(store).await;

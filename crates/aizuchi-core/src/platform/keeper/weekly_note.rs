@@ -15,7 +15,7 @@ use crate::platform::keeper::{KeeperChat, Keepers};
 use crate::rules::weekly_time::Week;
 use crate::store::figures::{ANSWER_WINDOW, CallSum, ChoiceAftermath, OpenQuestion, Period};
 use crate::store::weekly_notes::{NoteChange, NoteKey, NoteState, StoredNote};
-use crate::store::{DecisionQuery, StoreError, StoredMessage};
+use crate::store::{DecisionQuery, MessageQuery, MessageRange, StoreError, StoredMessage};
 
 /// How many notes are sent in a look, so that questions to keepers, and what became of them, do not wait for all notes.
 const NOTES_AT_ONCE: usize = 3;
@@ -201,7 +201,8 @@ impl Keepers {
             questions: &rows.questions,
             calls: &rows.calls,
         };
-        let counted = ChannelWeek::collect(channel, &rows);
+        let mut counted = ChannelWeek::collect(channel, &rows);
+        counted.unanswered = self.unanswered_by_companions(&note.key, counted.unanswered).await?;
         if counted.is_empty() {
             return Ok(None);
         }
@@ -220,6 +221,42 @@ impl Keepers {
             counted: &counted,
         };
         Ok(Some(note.render(self.lengths.post)))
+    }
+
+    /// Those of the open questions that no other companion of the channel has a message directly below.
+    async fn unanswered_by_companions(
+        &self,
+        key: &NoteKey,
+        questions: Vec<Moment>,
+    ) -> Result<Vec<Moment>, StoreError> {
+        let rules = &self.inbox.channel_cache;
+        let companions = rules.named_companions(&key.workspace, &key.channel);
+        if companions.is_empty() {
+            return Ok(questions);
+        }
+        let mut open = Vec::new();
+        for question in questions {
+            let query = MessageQuery {
+                workspace: key.workspace.clone(),
+                channel: key.channel.clone(),
+                thread: None,
+                range: MessageRange::After(question.message.clone()),
+                limit: 1,
+            };
+            let below = self.archive.messages(query).await?.pop();
+            let is_answer = |below: &StoredMessage| {
+                let message = &below.message;
+                let is_below = match &message.conversation.thread {
+                    Some(thread) => *thread == question.message,
+                    None => message.at.duration_since(question.at) <= ANSWER_WINDOW,
+                };
+                is_below && !below.is_deleted && companions.contains(&message.author.id)
+            };
+            if !below.as_ref().is_some_and(is_answer) {
+                open.push(question);
+            }
+        }
+        Ok(open)
     }
 
     /// The moments that are listed, with their links and what may be quoted of them.
