@@ -483,6 +483,7 @@ impl Context {
         // Of a message that has scrolled out of sight, all that is seen is later.
         let index = target.iter().position(|other| other.id == *message);
         let since = &target[index.map_or(0, |index| index + 1)..];
+        let from_it = &target[index.unwrap_or(0)..];
         let thread = match &self.conversation.thread {
             Some(_) => &[][..],
             None => self.conversation_history.thread(message),
@@ -490,7 +491,7 @@ impl Context {
         since.iter().chain(thread).find(|said| {
             said.author.kind == AuthorKind::Bot
                 && self.companions.contains(&said.author.id)
-                && !was_asked(said, since)
+                && !was_asked(said, from_it)
         })
     }
 
