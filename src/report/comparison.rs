@@ -8,7 +8,7 @@ use crate::report::noise;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     pub measures: Vec<MeasureComparison>,
-    /// `None` if it is not known how often they would have spoken.
+    /// `None` if it is not known how often each of them would have spoken.
     pub advice: Option<Advice>,
 }
 

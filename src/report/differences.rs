@@ -120,10 +120,13 @@ pub fn find(decided: &[Decided], candidates: &[Vec<Candidate>]) -> Option<Differ
 }
 
 /// Which policy is ahead in what. Of the questions that nobody answered it is known which ones each reaches, so those that
-/// both reach say nothing.
+/// both reach say nothing. Nothing is compared while a verdict is not known: a policy that nobody judged would look quiet.
 pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Comparison> {
     if policies.len() < 2 {
         return None;
+    }
+    if policies.iter().any(|policy| policy.unknown_verdicts > 0) {
+        return Some(Comparison { measures: Vec::new(), advice: None });
     }
     let counts = |measure: Measure, count: &dyn Fn(&PolicyFigures) -> Option<usize>| {
         let values: Option<Vec<usize>> = policies.iter().map(count).collect();

@@ -20,6 +20,8 @@ const MAX_CHANNELS: usize = 8;
 
 pub struct PoliciesView {
     pub names: Vec<String>,
+    /// Why nothing is compared.
+    pub not_compared: Vec<String>,
     /// What each policy is, where it is not the default.
     pub settings: Vec<SettingRow>,
     /// The name of each row and its value for each policy.
@@ -42,6 +44,7 @@ impl PoliciesView {
         let policies = &report.policies;
         Some(Self {
             names: policies.iter().map(|one| one.name.clone()).collect(),
+            not_compared: policy_sentences::not_compared(report, l),
             settings: rows(policies, l),
             rows: figure_rows(report, l),
             channels: channel_rows(policies, l),

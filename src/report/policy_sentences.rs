@@ -12,6 +12,19 @@ use aizuchi_core::texts::policies as texts;
 /// sample of cases, so the rule of chance does not fit them.
 const NOTABLE_FACTOR: f64 = 1.25;
 
+/// Why nothing is compared, for each policy whose judge did not always answer.
+pub fn not_compared(report: &Report, language: Language) -> Vec<String> {
+    if report.comparison.is_none() {
+        return Vec::new();
+    }
+    let unknown = report.policies.iter().filter(|policy| policy.unknown_verdicts > 0);
+    let sentence = |policy: &PolicyFigures| {
+        let times = words::times(policy.unknown_verdicts, language);
+        texts::not_compared(language, &policy.name, &times)
+    };
+    unknown.map(sentence).collect()
+}
+
 /// Which policy is ahead in what, or that they hardly differ.
 pub fn findings(report: &Report, language: Language) -> Vec<String> {
     let measures = report.comparison.iter().flat_map(|comparison| &comparison.measures);

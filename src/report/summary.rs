@@ -42,13 +42,15 @@ pub fn summary(report: &Report, zone: &TimeZone, language: Language, has_page: b
     text.trim_end().to_owned()
 }
 
-/// Which policy is ahead in what, and which to take.
+/// Which policy is ahead in what, and which to take, or why nothing is compared.
 fn add_comparison(text: &mut String, report: &Report, language: Language) {
-    let findings = policy_sentences::findings(report, language);
-    if findings.is_empty() {
+    let mut sentences = policy_sentences::not_compared(report, language);
+    sentences.extend(policy_sentences::findings(report, language));
+    sentences.extend(policy_sentences::advice(report, language));
+    if sentences.is_empty() {
         return;
     }
-    for sentence in findings.into_iter().chain(policy_sentences::advice(report, language)) {
+    for sentence in sentences {
         let _ = writeln!(text, "{}", shown(&sentence));
     }
     text.push('\n');

@@ -141,3 +141,36 @@ fn what_a_period_costs_and_says_of_nothing_is_told() {
     assert_eq!(json["report"]["policies"][0]["only_asked_again"], Value::Null);
     assert!(!seen(&page).contains("would only have said"));
 }
+
+/// A judge that answered only what one of the policies asked.
+#[test]
+fn a_policy_that_nobody_judged_is_not_a_quiet_one() {
+    let (_folder, history) = pottery();
+    let events = history.with_file_name("events.jsonl");
+    let silent = ["--policy", BOTH[1], "--judge", "silent", "--events", events.to_str().unwrap()];
+    page_and_json(&history, &silent);
+    let lines = fs::read_to_string(&events).unwrap();
+    let asked = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let asked = asked.filter(|event| event["kind"] == "judge_called");
+    let answers = asked.map(|event| {
+        let answer = json!({
+            "room": event["room"], "message": event["message"], "should_respond": true, "confidence": 0.9,
+        });
+        format!("{answer}\n")
+    });
+    let file = history.with_file_name("answers.jsonl");
+    fs::write(&file, answers.take(2).collect::<String>()).unwrap();
+    let judge = [&BOTH[..], &["--judge", file.to_str().unwrap()]].concat();
+    let (page, json) = page_and_json(&history, &judge);
+    let unknown =
+        |policy: usize| json["report"]["policies"][policy]["unknown_verdicts"].as_u64().unwrap();
+    assert!(unknown(0) + unknown(1) > 0, "{:#}", json["report"]["policies"]);
+    assert_eq!(json["report"]["comparison"], json!({ "measures": [], "advice": null }));
+    let text = seen(&page);
+    assert!(!text.contains("Which one to take") && !text.contains("clearly"), "{text}");
+    for (policy, name) in ["adaptive", "quiet-300"].into_iter().enumerate() {
+        let sentence =
+            format!("{name} is not compared: what its judge would have said is not known");
+        assert_eq!(text.contains(&sentence), unknown(policy) > 0, "{text}");
+    }
+}

@@ -57,6 +57,11 @@ texts! {
         / "邪魔になりそうな回数が多いチャンネルと、そこでの発言 100 回あたりの回数";
     in_100(count: &str, rate: &str): "{count} ({rate} in 100)" / "{count} 回（100 回あたり {rate} 回）";
 
+    /// Of each policy whose judge did not always answer.
+    not_compared(policy: &str, times: &str):
+        "{policy} is not compared: what its judge would have said is not known {times}."
+        / "{policy} は比べていません。判断役の答えがわからない場面が {times}あるためです。";
+
     // Which is ahead in what.
     findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";
     measure_wrong: "Interruptions" / "邪魔になりそうな回数";
