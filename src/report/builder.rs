@@ -85,6 +85,7 @@ struct PolicySums {
     hours: [HourFigures; 24],
     days: BTreeMap<Date, usize>,
     it_first: Delays,
+    it_first_undisturbed: usize,
     person_first: Delays,
     nobody_else: usize,
     is_annotated: bool,
@@ -237,6 +238,7 @@ impl PolicySums {
             hours: [HourFigures::default(); 24],
             days: BTreeMap::new(),
             it_first: Delays::default(),
+            it_first_undisturbed: 0,
             person_first: Delays::default(),
             nobody_else: 0,
             is_annotated: false,
@@ -274,6 +276,7 @@ impl PolicySums {
             *self.days.entry(day).or_default() += spoke;
         }
         self.it_first.merge(&channel.first.it_first);
+        self.it_first_undisturbed += channel.first.it_first_undisturbed;
         self.person_first.merge(&channel.first.person_first);
         self.nobody_else += channel.first.nobody_else;
         self.is_annotated |= channel.first.is_annotated;
@@ -325,6 +328,7 @@ impl PolicySums {
             first_answers: FirstAnswers {
                 taken_up: it_first as usize + person_first as usize + self.nobody_else,
                 it_first: it_first as usize,
+                it_first_undisturbed: self.it_first_undisturbed,
                 its_lead: self.it_first.median(),
                 person_first: person_first as usize,
                 persons_lead: self.person_first.median(),

@@ -92,6 +92,8 @@ impl Verdicts {
 #[derive(Default)]
 pub struct FirstAnswerDelays {
     pub it_first: Delays,
+    /// How many of these would not have disturbed.
+    pub it_first_undisturbed: usize,
     pub person_first: Delays,
     pub nobody_else: usize,
     pub is_annotated: bool,
@@ -241,19 +243,20 @@ impl<'a> ChannelAnalysis<'a> {
             report.own_delays.add(moment.at.duration_since(newest.at()));
         }
         let answer = about.and_then(|about| self.index.first_answer(about));
+        let disturbance = self.index.disturbance(thread, about, moment.at);
         if let Some(about) = about {
             report.taken_up.push((MessageId::new(&*about.id), moment.at));
             match answer {
                 None => report.first.nobody_else += 1,
                 Some(answer) if answer.at() > moment.at => {
                     report.first.it_first.add(answer.at().duration_since(moment.at));
+                    report.first.it_first_undisturbed += usize::from(disturbance.is_none());
                 }
                 Some(answer) => {
                     report.first.person_first.add(moment.at.duration_since(answer.at()));
                 }
             }
         }
-        let disturbance = self.index.disturbance(thread, about, moment.at);
         report.figures.wrong += usize::from(disturbance.is_some());
         let (kind, note, rank) = match disturbance {
             Some(Disturbance::NearAnswer(message, gap)) => {

@@ -22,7 +22,7 @@ pub enum Measure {
     Wrong,
     /// Questions that nobody answered and that they reach: the more, the better.
     PickedUp,
-    /// How often they are ahead of people: the more, the better.
+    /// How often they are ahead of people and would not interrupt: the more, the better.
     ItFirst,
 }
 

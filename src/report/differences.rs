@@ -142,7 +142,8 @@ pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Compar
         let apart = |one, other| (only(one, other), only(other, one));
         MeasureComparison::new(Measure::PickedUp, values, apart)
     });
-    let first = |policy: &PolicyFigures| policy.spoke.map(|_| policy.first_answers.it_first);
+    let first =
+        |policy: &PolicyFigures| policy.spoke.map(|_| policy.first_answers.it_first_undisturbed);
     let measures = [
         counts(Measure::Spoke, &|policy| policy.spoke),
         counts(Measure::Wrong, &|policy| policy.wrong),

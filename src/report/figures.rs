@@ -144,6 +144,8 @@ pub struct HourFigures {
 pub struct FirstAnswers {
     pub taken_up: usize,
     pub it_first: usize,
+    /// How many of these would not have disturbed: to be early is no gain where it interrupts.
+    pub it_first_undisturbed: usize,
     pub its_lead: Option<f64>,
     pub person_first: usize,
     pub persons_lead: Option<f64>,

@@ -87,7 +87,7 @@ fn figure_rows(report: &Report, language: Language) -> Vec<(String, Vec<String>)
             Some(texts::of_total(l, &part, &whole))
         }),
         row(texts::policy_first(l).to_owned(), &|one| {
-            one.spoke.map(|_| words::count(one.first_answers.it_first))
+            one.spoke.map(|_| words::count(one.first_answers.it_first_undisturbed))
         }),
         (texts::policy_delay(l).to_owned(), words::rough_durations(&delays, l)),
         row(texts::policy_calls(l).to_owned(), &|one| {

@@ -104,6 +104,11 @@ fn interruptions_have_their_hour_their_channel_and_their_rate() {
     let policy = &json["report"]["policies"][0];
     let (spoke, wrong) = (policy["spoke"].as_u64().unwrap(), policy["wrong"].as_u64().unwrap());
     assert!(spoke >= 30 && wrong >= 10, "{spoke} {wrong}");
+    // To be early is no gain where it interrupts.
+    let first = &policy["first_answers"];
+    let [all, undisturbed] =
+        ["it_first", "it_first_undisturbed"].map(|key| first[key].as_u64().unwrap());
+    assert!(undisturbed < all && undisturbed <= spoke - wrong, "{first}");
     for rows in [&policy["by_hour"], &policy["by_channel"]] {
         assert_eq!((sum(rows, "spoke"), sum(rows, "wrong")), (spoke, wrong), "{rows:#}");
         for row in rows.as_array().unwrap() {

@@ -66,7 +66,7 @@ texts! {
     findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";
     measure_wrong: "Interruptions" / "邪魔になりそうな回数";
     measure_picked_up: "Questions that nobody answered" / "誰も答えなかった質問";
-    measure_first: "Ahead of people" / "人より先に話す回数";
+    measure_first: "Ahead of people without interrupting" / "邪魔せずに人より先に話す回数";
     measure_spoke: "How much it speaks" / "話す回数";
     /// A policy and its number.
     policy_value(policy: &str, value: &str): "{policy} {value}" / "{policy} {value}";
@@ -80,7 +80,8 @@ texts! {
         "{policies} would reach clearly more of the questions that nobody answered: {values}."
         / "誰も答えなかった質問に明らかに多く触れるのは {policies} です（{values}）。";
     finding_first(policies: &str, values: &str):
-        "{policies} would be ahead of people clearly more often: {values}." / "人より先に話す回数が明らかに多いのは {policies} です（{values}）。";
+        "{policies} would clearly more often be ahead of people without interrupting: {values}."
+        / "邪魔せずに人より先に話す回数が明らかに多いのは {policies} です（{values}）。";
     finding_spoke(policies: &str, values: &str):
         "{policies} would speak clearly less: {values}." / "話す回数が明らかに少ないのは {policies} です（{values}）。";
     noise_rule:
@@ -98,7 +99,8 @@ texts! {
     part_picked_up(own: &str, best: &str):
         "open questions (it reaches {own} instead of {best})" / "触れる「誰も答えなかった質問」が {best} 件から {own} 件に減る";
     part_first(own: &str, best: &str):
-        "being early ({own} times ahead of people instead of {best})" / "人より先に話す回数が {best} 回から {own} 回に減る";
+        "being early ({own} times ahead of people without interrupting, instead of {best})"
+        / "邪魔せずに人より先に話す回数が {best} 回から {own} 回に減る";
     part_delay(own: &str, best: &str):
         "speed (it usually waits {own} instead of {best})" / "間隔の中央値が {best}から {own}に延びる";
     part_cost(own: &str, best: &str): "money ({own} a month instead of {best})" / "1 か月の費用が {best} から {own} に増える";
