@@ -75,12 +75,12 @@ fn value_text(key: SettingKey, value: &SettingValue, language: Language) -> Stri
         SettingValue::Seconds(seconds) => match *seconds {
             ..=0.0 => texts::nothing(l).to_owned(),
             NO_LIMIT_SECONDS.. => texts::no_limit(l).to_owned(),
-            seconds => words::duration(seconds, l),
+            seconds => exact_length(seconds, l),
         },
         SettingValue::Share(share) if key == SettingKey::Jitter => {
-            texts::plus_minus(l, &words::percent(*share))
+            texts::plus_minus(l, &exact_percent(*share))
         }
-        SettingValue::Share(share) => words::percent(*share),
+        SettingValue::Share(share) => exact_percent(*share),
         SettingValue::Count(count) => words::count(usize::try_from(*count).unwrap_or(usize::MAX)),
         SettingValue::Off if key == SettingKey::LearnedGate => texts::off(l).to_owned(),
         SettingValue::Off if key == SettingKey::QuietHours => texts::nothing(l).to_owned(),
@@ -96,6 +96,39 @@ fn value_text(key: SettingKey, value: &SettingValue, language: Language) -> Stri
         SettingValue::Hours(hours) => hours_text(*hours),
         SettingValue::Parts(parts) => list(parts.clone()),
     }
+}
+
+/// A length of time with all its units, so that two that differ never read the same.
+fn exact_length(seconds: f64, language: Language) -> String {
+    let l = language;
+    let days = (86_400.0, names::days(l));
+    let (hours, minutes) = ((3600.0, names::hours(l)), (60.0, names::minutes(l)));
+    let larger = match seconds {
+        ..120.0 => vec![],
+        ..7200.0 => vec![minutes],
+        ..172_800.0 => vec![hours, minutes],
+        _ => vec![days, hours, minutes],
+    };
+    let mut rest = seconds;
+    let mut parts = Vec::new();
+    for (size, unit) in larger {
+        let count = (rest / size).floor();
+        rest -= count * size;
+        if count > 0.0 {
+            parts.push(format!("{count} {unit}"));
+        }
+    }
+    let rest = (rest * 1000.0).round() / 1000.0;
+    if rest > 0.0 || parts.is_empty() {
+        parts.push(format!("{rest} {}", names::seconds(l)));
+    }
+    parts.join(" ")
+}
+
+/// A share with the decimals that it has.
+fn exact_percent(share: f64) -> String {
+    let percent = (share * 1e8).round() / 1e6;
+    format!("{percent} %")
 }
 
 fn label(key: SettingKey, language: Language) -> &'static str {
@@ -154,5 +187,25 @@ mod tests {
             told_of("response: {cooldown_seconds: 900}", Language::Ja),
             "この再生は既定の設定で行いました。ただし、次の設定は既定値と違います：自分から話した後、控える時間（response.cooldown_seconds）：15 分（既定はなし）。"
         );
+    }
+
+    #[test]
+    fn settings_that_differ_never_read_the_same() {
+        for (seconds, shown) in [
+            (0.5, "0.5 s"),
+            (90.0, "90 s"),
+            (300.0, "5 min"),
+            (330.0, "5 min 30 s"),
+            (1830.0, "30 min 30 s"),
+            (3600.25, "60 min 0.25 s"),
+            (7260.0, "2 h 1 min"),
+            (176_405.0, "2 days 1 h 5 s"),
+        ] {
+            assert_eq!(exact_length(seconds, Language::En), shown);
+        }
+        assert_eq!(exact_length(330.0, Language::Ja), "5 分 30 秒");
+        for (share, shown) in [(0.7, "70 %"), (0.704, "70.4 %"), (0.005, "0.5 %"), (1.0, "100 %")] {
+            assert_eq!(exact_percent(share), shown);
+        }
     }
 }
