@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::replay::moments::Reason;
 use crate::report::comparison::Comparison;
 use crate::report::delays::Timing;
+use crate::report::interruptions::worst_place;
 use crate::report::settings::PolicySetting;
 use crate::report::story::Story;
 
@@ -263,6 +264,19 @@ impl PolicyFigures {
     pub fn used_no_tokens(&self) -> bool {
         let calls = self.calls;
         calls.judge_calls + calls.reply_calls > 0 && calls.judge_tokens + calls.reply_tokens == 0
+    }
+
+    /// The channel with clearly the most interruptions, if there is one.
+    pub fn worst_channel(&self) -> Option<&ChannelFigures> {
+        let places = self.by_channel.iter().map(|one| (one.spoke, one.wrong));
+        self.by_channel.get(worst_place(&places.collect::<Vec<_>>())?)
+    }
+
+    /// The hour of the day with clearly the most interruptions, if there is one.
+    pub fn worst_hour(&self) -> Option<(usize, &HourFigures)> {
+        let places = self.by_hour.iter().map(|one| (one.spoke, one.wrong));
+        let hour = worst_place(&places.collect::<Vec<_>>())?;
+        self.by_hour.get(hour).map(|figures| (hour, figures))
     }
 
     /// The first model with a known cost.

@@ -2,7 +2,7 @@
 //! interrupted.
 
 use crate::report::charts::{Chart, HourBar};
-use crate::report::figures::{ChannelFigures, HourFigures, PolicyFigures, Report};
+use crate::report::figures::{HourFigures, PolicyFigures, Report};
 use crate::report::interruptions::MIN_POSTS;
 use crate::report::words;
 use aizuchi_core::persona::Language;
@@ -89,20 +89,13 @@ fn note(report: &Report, hours: &[HourFigures], language: Language) -> String {
     }
 }
 
-/// The channel and the hour with the most interruptions, where there are enough of them for that to say something.
+/// The channel and the hour with the most interruptions, where chance does not explain that it is these.
 fn worst(policy: &PolicyFigures, language: Language) -> Vec<String> {
-    if policy.wrong.unwrap_or(0) < MIN_POSTS {
-        return Vec::new();
-    }
-    let rank = |channel: &&ChannelFigures| (channel.wrong, std::cmp::Reverse(channel.name.clone()));
-    let channel = policy.by_channel.iter().max_by_key(rank);
-    let channel = channel.filter(|_| policy.by_channel.len() > 1).map(|one| {
+    let channel = policy.worst_channel().map(|one| {
         let (wrong, spoke) = (words::count(one.wrong), words::count(one.spoke));
         texts::worst_channel(language, &words::channel(&one.name), &wrong, &spoke)
     });
-    let hours = policy.by_hour.iter().enumerate();
-    let hour = hours.max_by_key(|(hour, one)| (one.wrong, std::cmp::Reverse(*hour)));
-    let hour = hour.map(|(hour, one)| {
+    let hour = policy.worst_hour().map(|(hour, one)| {
         let (wrong, spoke) = (words::count(one.wrong), words::count(one.spoke));
         texts::worst_hour(language, &clock(hour), &wrong, &spoke)
     });

@@ -1,7 +1,7 @@
 //! What a reader can do after the report: settings and commands, with their names.
 
 use crate::report::code::{TextPart, parts};
-use crate::report::figures::{ChannelFigures, PolicyFigures, Report, ReportSource};
+use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
@@ -15,9 +15,9 @@ impl NextSteps {
     pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
         let l = language;
         let quieter = texts::next_quieter(l).to_owned();
-        let disturbed = most_disturbed(report, policy);
+        let worst = policy.worst_channel();
         let in_channel =
-            disturbed.map(|one| texts::next_quieter_channel(l, &words::channel(&one.name)));
+            worst.map(|one| texts::next_quieter_channel(l, &words::channel(&one.name)));
         let quieter = [quieter].into_iter().chain(in_channel);
         let (begin, steps): (_, Vec<String>) = match report.source {
             ReportSource::Ledger => (texts::next_begin_ledger(l), after_ledger(policy, quieter, l)),
@@ -51,11 +51,4 @@ fn after_ledger(
     let speak = speak.map(|one| texts::next_speak(language, &words::channel(&one.name)));
     let why = texts::next_why(language).to_owned();
     speak.into_iter().chain(quieter).chain([why]).collect()
-}
-
-/// The channel in which it would have disturbed most often, where there are others.
-fn most_disturbed<'a>(report: &Report, policy: &'a PolicyFigures) -> Option<&'a ChannelFigures> {
-    let is_known = report.channels > 1 && report.source != ReportSource::AlwaysSilent;
-    let most = policy.by_channel.iter().filter(|one| is_known && one.wrong > 0);
-    most.max_by_key(|one| (one.wrong, std::cmp::Reverse(&one.name)))
 }

@@ -88,11 +88,12 @@ fn equal_policies_are_not_told_apart() {
     assert!(!seen(&page).contains("Which one to take"), "{}", seen(&page));
 }
 
-/// A question a day, each an hour later than the one before, and an answer while the post is on its way.
+/// A question a day, most of them at nine and in one channel, and an answer while the post is on its way.
 #[test]
 fn interruptions_have_their_hour_their_channel_and_their_rate() {
     let question = |day: usize| {
-        let (hour, room) = (day % 24, if day.is_multiple_of(3) { "tools" } else { "help" });
+        let hour = if day < 16 { 9 } else { day % 24 };
+        let room = if day.is_multiple_of(6) { "tools" } else { "help" };
         format!(
             "{day} {hour:02}:00:00 {room} ida Does anyone know where glaze {day} is?\n\
              {day} {hour:02}:01:25 {room} otto On the upper shelf.\n"
