@@ -11,7 +11,7 @@ use crate::config::http::{AccessRole, ReaderName};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use crate::web::holder::Holder;
-use crate::web::sign_in_link::{LINK_AGE, LINK_KEY_STREAM, LinkKey};
+use crate::web::sign_in_link::{LINK_AGE, LINK_KEY_STREAM, LinkKey, Purpose};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::platform::local;
 use aizuchi_core::store::Cursors as _;
@@ -72,7 +72,8 @@ impl ConsoleArgs {
         };
         let holder = Holder { name: name.0.into(), role };
         let key = LinkKey::new(&secret, &config.http);
-        let code = key.mint(&holder, Clock::system().now()).context("cannot make the link")?;
+        let now = Clock::system().now();
+        let code = key.mint(Purpose::SignIn, &holder, now).context("cannot make the link")?;
         let page = url.unwrap_or(page);
         print(&format!("{}/login?link={code}", page.trim_end_matches('/')))?;
         eprintln!("\nIt works once, within {} minutes, as {}.", LINK_AGE.as_mins(), role.name());

@@ -21,11 +21,12 @@ use crate::web::peer::{Client, Peer};
 use crate::web::problem_page::Asked;
 use crate::web::refusal::Refusal;
 use crate::web::sessions::{Session, Sessions};
-use crate::web::sign_in_link::{LinkKey, SignInLinks};
+use crate::web::sign_in_link::{LinkKey, Purpose, SignInLinks, is_code};
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::current::Current;
 
 const STATIC_PATH: &str = "/static/";
+const STATUS_PATH: &str = "/api/status";
 /// The cookie with a session's id.
 pub const SESSION_COOKIE: &str = "aizuchi_session";
 
@@ -100,25 +101,34 @@ impl Authenticator {
         Some(proxy.header.0.as_str())
     }
 
-    /// Whom a token lets in. The code of a sign-in link counts as one, once: the command line asks with it, and so sends
-    /// no token to whatever answers in place of this program.
+    /// Whom a token lets in.
     pub fn check(&self, offered: &str, client: Peer, now: Timestamp) -> TokenCheck {
         if let Some(wait) = self.attempts.wait(client, now) {
             return TokenCheck::TooSoon(wait);
         }
-        if let Some(holder) = self.links.redeem(offered.trim(), now) {
-            return TokenCheck::Right(holder);
-        }
-        let offered: [u8; 32] = Sha256::digest(offered.trim()).into();
+        let offered = offered.trim();
+        let digest: [u8; 32] = Sha256::digest(offered).into();
         let credentials = self.credentials.read();
-        if let Some(known) = credentials.iter().find(|known| known.digest == offered) {
+        if let Some(known) = credentials.iter().find(|known| known.digest == digest) {
             self.attempts.succeed(client);
             return TokenCheck::Right(known.holder.clone());
+        }
+        // A code that is worth nothing, as that of a command line with other tokens, is no guess of a token.
+        if is_code(offered) {
+            return TokenCheck::Wrong;
         }
         let (failures, wait) = self.attempts.fail(client, now);
         let wait_seconds = wait.as_secs();
         tracing::warn!(%client, failures, wait_seconds, "a client offered a wrong token");
         TokenCheck::Wrong
+    }
+
+    /// Whom the code of `aizuchi status` lets in, once and to read the status only: the command line sends no token to whatever
+    /// answers in place of this program.
+    fn status_reader(&self, request: &Request, bearer: &str, now: Timestamp) -> Option<Holder> {
+        let is_status = request.method() == Method::GET && request.uri().path() == STATUS_PATH;
+        let code = Some(bearer.trim()).filter(|_| is_status)?;
+        self.links.redeem(Purpose::Status, code, now)
     }
 
     /// Who has signed in at a trusted proxy, as it says. `None` if it says nothing, `Err` if they have no access.
@@ -235,6 +245,10 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     // The scheme's name has no case (RFC 9110, 11.1).
     let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
     let bearer = bearer.map(|(_, token)| token);
+    if let Some(holder) = bearer.and_then(|code| authenticator.status_reader(request, code, now)) {
+        let access = Access::SignedIn(holder);
+        return permit(request, Visitor { access, is_trusted: true, session: None, revision });
+    }
     let client = request.extensions().get::<Client>();
     let check =
         bearer.zip(client).map(|(bearer, client)| authenticator.check(bearer, client.peer, now));
@@ -428,14 +442,27 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_a_link_lets_in_once_in_place_of_a_token() {
+    fn a_code_for_asking_reads_the_status_and_nothing_else() {
         let (http, now) = (closed(), Timestamp::UNIX_EPOCH);
         let authenticator = authenticator(&http);
         let viewer = Holder { name: "aizuchi-status".into(), role: AccessRole::Viewer };
-        let code = LinkKey::new("part", &http).mint(&viewer, now).unwrap();
+        let mint = |purpose| LinkKey::new("part", &http).mint(purpose, &viewer, now).unwrap();
+        let reader = |method: Method, path: &str, code: &str| {
+            let request = axum::http::Request::builder().method(method).uri(path);
+            authenticator.status_reader(&request.body(Body::empty()).unwrap(), code, now)
+        };
+        let code = mint(Purpose::Status);
+        assert_eq!(reader(Method::GET, "/api/decisions", &code), None);
+        assert_eq!(reader(Method::POST, "/api/status", &code), None);
+        assert_eq!(reader(Method::GET, "/api/status", &mint(Purpose::SignIn)), None);
+        assert_eq!(reader(Method::GET, "/api/status", &code), Some(viewer.clone()));
+        assert_eq!(reader(Method::GET, "/api/status", &code), None);
+        // No code is a token, nor counts as a wrong one.
         let peer = Peer::new([192, 0, 2, 1].into());
-        assert_eq!(authenticator.check(&code, peer, now), TokenCheck::Right(viewer));
-        assert_eq!(authenticator.check(&code, peer, now), TokenCheck::Wrong);
+        for purpose in [Purpose::Status, Purpose::SignIn].into_iter().cycle().take(10) {
+            assert_eq!(authenticator.check(&mint(purpose), peer, now), TokenCheck::Wrong);
+        }
+        assert_eq!(authenticator.check("0123456789abcdef", peer, now), TokenCheck::Right(admin()));
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::web::own_page::{self, OwnPage};
 use crate::web::peer::Client;
 use crate::web::refusal::Refusal;
 use crate::web::sessions::SESSION_AGE;
+use crate::web::sign_in_link::Purpose;
 use crate::web::{ApiProblem, REFUSAL_HEADER, Web};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
@@ -78,7 +79,7 @@ pub async fn sign_in(
     let next = next.as_ref();
     let now = web.clock.now();
     let (holder, start) = if let Some(link) = link {
-        let Some(holder) = authenticator.links.redeem(&link, now) else {
+        let Some(holder) = authenticator.links.redeem(Purpose::SignIn, &link, now) else {
             return again(&web, language, next, &Refusal::WrongLink);
         };
         (holder, "/console")

@@ -1,5 +1,6 @@
-//! Links that sign in once. The command line makes them with a key that the running program keeps in its database, and
-//! that changes with every start, so a link works at one process, once, and for a short time.
+//! Codes that let in once: those of links that sign in, and those with which `aizuchi status` asks. The command line makes them
+//! with a key that the running program keeps in its database, and that changes with every start, so a code works at one
+//! process, once, and for a short time.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -17,9 +18,20 @@ use crate::web::holder::Holder;
 pub const LINK_KEY_STREAM: &str = "console key";
 /// How long a link works.
 pub const LINK_AGE: SignedDuration = SignedDuration::from_mins(10);
+/// How long a code for asking works: it is sent as soon as it is made.
+const ASKING_AGE: SignedDuration = SignedDuration::from_secs(10);
 /// A clock may be set while a link is on its way.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 const RANDOM_BYTES: usize = 16;
+
+/// What a code is good for. It is signed with it, so a code for the one is none for the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Signs somebody in, with a session.
+    SignIn,
+    /// Reads the status, without a session. Another program may answer in place of ours and get the code.
+    Status,
+}
 
 /// What signs links: it is made of the process's own part and of the tokens in the config.
 #[derive(Clone)]
@@ -30,6 +42,22 @@ pub struct SignInLinks {
     /// `None`: no link signs anybody in.
     key: RwLock<Option<LinkKey>>,
     used: Mutex<HashMap<String, Timestamp>>,
+}
+
+impl Purpose {
+    fn name(self) -> &'static str {
+        match self {
+            Purpose::SignIn => "link",
+            Purpose::Status => "status",
+        }
+    }
+
+    fn most_age(self) -> SignedDuration {
+        match self {
+            Purpose::SignIn => LINK_AGE,
+            Purpose::Status => ASKING_AGE,
+        }
+    }
 }
 
 impl LinkKey {
@@ -43,11 +71,16 @@ impl LinkKey {
         Self(digest.finalize().into())
     }
 
-    /// A code that signs this holder in once. Fails if the system has no random bytes.
-    pub fn mint(&self, holder: &Holder, now: Timestamp) -> Result<String, getrandom::Error> {
+    /// A code that lets this holder in once, for this purpose. Fails if the system has no random bytes.
+    pub fn mint(
+        &self,
+        purpose: Purpose,
+        holder: &Holder,
+        now: Timestamp,
+    ) -> Result<String, getrandom::Error> {
         let nonce = random_hex()?;
-        let (role, at) = (holder.role.name(), now.as_millisecond());
-        let claims = format!("{role}.{at}.{nonce}.{}", hex(holder.name.as_bytes()));
+        let (purpose, role, at) = (purpose.name(), holder.role.name(), now.as_millisecond());
+        let claims = format!("{purpose}.{role}.{at}.{nonce}.{}", hex(holder.name.as_bytes()));
         Ok(format!("{claims}.{}", hex(&self.signature(&claims).finalize().into_bytes())))
     }
 
@@ -69,15 +102,19 @@ impl SignInLinks {
         *self.key.write() = key;
     }
 
-    /// Whom a code signs in. A code works once.
-    pub fn redeem(&self, code: &str, now: Timestamp) -> Option<Holder> {
+    /// Whom a code lets in for this purpose. A code works once.
+    pub fn redeem(&self, purpose: Purpose, code: &str, now: Timestamp) -> Option<Holder> {
         let key = self.key.read().clone()?;
         let (claims, signature) = code.rsplit_once('.')?;
         key.signature(claims).verify_slice(&parse_hex(signature)?).ok()?;
-        let [role, at, nonce, name] = claims.split('.').collect::<Vec<_>>().try_into().ok()?;
+        let [signed, role, at, nonce, name] =
+            claims.split('.').collect::<Vec<_>>().try_into().ok()?;
+        if signed != purpose.name() {
+            return None;
+        }
         let at = Timestamp::from_millisecond(at.parse().ok()?).ok()?;
         let age = now.duration_since(at);
-        if age < -CLOCK_TOLERANCE || age > LINK_AGE {
+        if age < -CLOCK_TOLERANCE || age > purpose.most_age() {
             return None;
         }
         let name = String::from_utf8(parse_hex(name)?).ok()?;
@@ -88,6 +125,13 @@ impl SignInLinks {
         let is_new = used.insert(nonce.to_owned(), at + LINK_AGE + CLOCK_TOLERANCE * 2).is_none();
         is_new.then_some(Holder { name, role })
     }
+}
+
+/// Whether a text looks like a code, whatever it is worth. No token that people choose does.
+pub fn is_code(text: &str) -> bool {
+    let Some((claims, signature)) = text.rsplit_once('.') else { return false };
+    let is_signature = |text: &str| text.len() == 64 && parse_hex(text).is_some();
+    claims.split('.').count() == 5 && is_signature(signature)
 }
 
 /// Random bytes as text.
@@ -133,15 +177,18 @@ mod tests {
         let links = SignInLinks::new(Some(key.clone()));
         let now = Timestamp::UNIX_EPOCH;
         let mia = holder(AccessRole::Operator);
-        let code = key.mint(&mia, now).unwrap();
-        assert_eq!(links.redeem(&code, now + LINK_AGE + SignedDuration::from_secs(1)), None);
-        assert_eq!(links.redeem(&code, now), Some(mia.clone()));
-        assert_eq!(links.redeem(&code, now), None);
-        let other = key.mint(&mia, now).unwrap();
+        let code = key.mint(Purpose::SignIn, &mia, now).unwrap();
+        assert_eq!(
+            links.redeem(Purpose::SignIn, &code, now + LINK_AGE + SignedDuration::from_secs(1)),
+            None
+        );
+        assert_eq!(links.redeem(Purpose::SignIn, &code, now), Some(mia.clone()));
+        assert_eq!(links.redeem(Purpose::SignIn, &code, now), None);
+        let other = key.mint(Purpose::SignIn, &mia, now).unwrap();
         assert_ne!(code, other);
         // It is remembered for as long as it could be redeemed.
-        assert_eq!(links.redeem(&other, now + LINK_AGE), Some(mia));
-        assert_eq!(links.redeem(&code, now + LINK_AGE), None);
+        assert_eq!(links.redeem(Purpose::SignIn, &other, now + LINK_AGE), Some(mia));
+        assert_eq!(links.redeem(Purpose::SignIn, &code, now + LINK_AGE), None);
     }
 
     #[test]
@@ -150,7 +197,7 @@ mod tests {
         let links = SignInLinks::new(Some(LinkKey::new("part", &http)));
         let now = Timestamp::UNIX_EPOCH;
         let viewer = holder(AccessRole::Viewer);
-        let code = LinkKey::new("part", &http).mint(&viewer, now).unwrap();
+        let code = LinkKey::new("part", &http).mint(Purpose::SignIn, &viewer, now).unwrap();
         let token = HttpToken(Secret::new("0123456789abcdef"));
         let closed = HttpConfig { token: Some(token), ..HttpConfig::default() };
         for forged in [
@@ -158,13 +205,35 @@ mod tests {
             code.replace("viewer.0.", "viewer.1.").to_owned(),
             code[..code.len() - 2].to_owned(),
             format!("{code}0"),
-            LinkKey::new("other", &http).mint(&viewer, now).unwrap(),
-            LinkKey::new("part", &closed).mint(&viewer, now).unwrap(),
+            LinkKey::new("other", &http).mint(Purpose::SignIn, &viewer, now).unwrap(),
+            LinkKey::new("part", &closed).mint(Purpose::SignIn, &viewer, now).unwrap(),
+            LinkKey::new("part", &http).mint(Purpose::Status, &viewer, now).unwrap(),
             String::new(),
             "....".to_owned(),
         ] {
-            assert_eq!(links.redeem(&forged, now), None, "{forged}");
+            assert_eq!(links.redeem(Purpose::SignIn, &forged, now), None, "{forged}");
         }
-        assert_eq!(links.redeem(&code, now), Some(viewer));
+        assert_eq!(links.redeem(Purpose::SignIn, &code, now), Some(viewer));
+    }
+
+    #[test]
+    fn a_code_for_asking_signs_nobody_in() {
+        let http = HttpConfig::default();
+        let key = LinkKey::new("part", &http);
+        let links = SignInLinks::new(Some(key.clone()));
+        let (now, viewer) = (Timestamp::UNIX_EPOCH, holder(AccessRole::Viewer));
+        let code = key.mint(Purpose::Status, &viewer, now).unwrap();
+        assert_eq!(links.redeem(Purpose::SignIn, &code, now), None);
+        assert_eq!(links.redeem(Purpose::SignIn, &code.replace("status", "link"), now), None);
+        let late = now + ASKING_AGE + SignedDuration::from_secs(1);
+        assert_eq!(links.redeem(Purpose::Status, &code, late), None);
+        assert_eq!(links.redeem(Purpose::Status, &code, now), Some(viewer.clone()));
+        assert_eq!(links.redeem(Purpose::Status, &code, now), None);
+        let link = key.mint(Purpose::SignIn, &viewer, now).unwrap();
+        assert_eq!(links.redeem(Purpose::Status, &link, now), None);
+        assert!(is_code(&code) && is_code(&link));
+        for token in ["0123456789abcdef", "a.b.c.d.e.f", "", &code[1..code.len() - 1]] {
+            assert!(!is_code(token), "{token}");
+        }
     }
 }

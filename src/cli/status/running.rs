@@ -14,7 +14,7 @@ use crate::config::http::{AccessRole, HttpConfig};
 use crate::status::ConnectionStatus;
 use crate::web::REFUSAL_HEADER;
 use crate::web::holder::Holder;
-use crate::web::sign_in_link::{LINK_KEY_STREAM, LinkKey};
+use crate::web::sign_in_link::{LINK_KEY_STREAM, LinkKey, Purpose};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::llm::provider::loopback_client;
 use aizuchi_core::platform::local;
@@ -147,13 +147,14 @@ fn is_on_loopback(address: &str) -> bool {
     socket.is_some_and(|socket| socket.ip().is_loopback())
 }
 
-/// What lets a viewer in once, where people have to sign in. Of no use to anybody else, unlike a token.
+/// What reads the status once, where people have to sign in. Another program that answers gets it, and can do no more with
+/// it, and that for some seconds only.
 fn code(http: &HttpConfig, secret: &str, now: Timestamp) -> anyhow::Result<Option<String>> {
     if !http.is_closed() {
         return Ok(None);
     }
     let holder = Holder { name: NAME.into(), role: AccessRole::Viewer };
-    let code = LinkKey::new(secret, http).mint(&holder, now);
+    let code = LinkKey::new(secret, http).mint(Purpose::Status, &holder, now);
     code.map(Some).context("cannot make the code with which the running program is asked")
 }
 
