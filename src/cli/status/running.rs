@@ -64,6 +64,8 @@ pub enum UnknownReason {
     StandingBy,
     /// Its tokens are not those of this config.
     Refused,
+    /// It looks at no token from this machine for a while.
+    TooManyTokens,
     /// Something else answers.
     OtherServer,
     /// It runs on another database.
@@ -85,6 +87,9 @@ impl UnknownReason {
             }
             Self::Refused => format!(
                 "the Aizuchi at {address} refuses this config; it may have been started with other tokens"
+            ),
+            Self::TooManyTokens => format!(
+                "the Aizuchi at {address} was offered too many wrong tokens from here and looks at none for a while"
             ),
             Self::OtherServer => format!("what answers at {address} is no Aizuchi of this version"),
             Self::OtherInstallation => {
@@ -189,7 +194,8 @@ fn why_not(status: u16, refusal: Option<&str>) -> Option<UnknownReason> {
     match (status, refusal) {
         (200, None) => None,
         (_, Some("standing_by")) => Some(UnknownReason::StandingBy),
-        (401 | 403 | 429, Some(_)) => Some(UnknownReason::Refused),
+        (401 | 403, Some(_)) => Some(UnknownReason::Refused),
+        (429, Some(_)) => Some(UnknownReason::TooManyTokens),
         (500.., Some(_)) => Some(UnknownReason::NoAnswer),
         _ => Some(UnknownReason::OtherServer),
     }
@@ -233,7 +239,7 @@ mod tests {
             (200, Some("wrong_token"), Some(UnknownReason::OtherServer)),
             (401, Some("wrong_token"), Some(UnknownReason::Refused)),
             (403, Some("other_site_or_machine"), Some(UnknownReason::Refused)),
-            (429, Some("too_many_tokens"), Some(UnknownReason::Refused)),
+            (429, Some("too_many_tokens"), Some(UnknownReason::TooManyTokens)),
             (503, Some("standing_by"), Some(UnknownReason::StandingBy)),
             (503, Some("store_unusable"), Some(UnknownReason::NoAnswer)),
             (503, None, Some(UnknownReason::OtherServer)),
