@@ -317,7 +317,7 @@ impl App {
         let page_limits = ServerLimits::pages(max_files, &proxies);
         let revisions = store.revisions();
         let newest = *revisions.borrow();
-        let kept_reports = Arc::<KeptReports>::default();
+        let kept_reports = Arc::new(KeptReports::new(clock.clone()));
         let (computations, computing) = computations(shutdown.clone());
         let web = Arc::new(Web {
             computations,
