@@ -52,11 +52,11 @@ pub struct MeasureComparison {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Advice {
-    /// They hardly differ in anything.
+    /// There is no clear difference in anything.
     Alike,
     /// The data do not settle it.
     Unclear,
-    /// These are clearly ahead in something, and behind in nothing.
+    /// These are clearly ahead in something, and clearly behind in nothing.
     Take { policies: Vec<usize> },
     /// Some interrupt less, and others are ahead in this.
     Choose { quiet: Vec<usize>, other: Vec<usize>, ahead_in: Measure },

@@ -7,6 +7,7 @@ use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::policies as texts;
+use aizuchi_core::texts::report as report_texts;
 
 /// A delay or a cost that is larger by more than a quarter is something to give up. Both follow from the calls of this history and are no
 /// sample of cases, so the rule of chance does not fit them.
@@ -25,7 +26,7 @@ pub fn not_compared(report: &Report, language: Language) -> Vec<String> {
     unknown.map(sentence).collect()
 }
 
-/// Which policy is ahead in what, or that they hardly differ.
+/// Which policy is ahead in what, or that there is no clear difference.
 pub fn findings(report: &Report, language: Language) -> Vec<String> {
     let measures = report.comparison.iter().flat_map(|comparison| &comparison.measures);
     measures.map(|measure| finding(report, measure, language)).collect()
@@ -36,7 +37,7 @@ fn finding(report: &Report, compared: &MeasureComparison, language: Language) ->
     let pairs = report.policies.iter().zip(&compared.values);
     let values = pairs.map(|(one, value)| texts::policy_value(l, &one.name, &words::count(*value)));
     let values = values.collect::<Vec<_>>().join(list_separator(l));
-    let ahead = names(report, &compared.ahead, l);
+    let ahead = all_of(&names(report, &compared.ahead), l);
     let is_equal = compared.values.windows(2).all(|pair| pair[0] == pair[1]);
     match (compared.is_clear, compared.measure) {
         (false, measure) if is_equal => texts::finding_equal(l, label(measure, l), &values),
@@ -57,25 +58,56 @@ fn label(measure: Measure, language: Language) -> &'static str {
     }
 }
 
-fn names(report: &Report, places: &[usize], language: Language) -> String {
-    let names = places.iter().filter_map(|place| report.policies.get(*place));
-    names.map(|policy| &*policy.name).collect::<Vec<_>>().join(list_separator(language))
+fn names<'a>(report: &'a Report, places: &[usize]) -> Vec<&'a str> {
+    let policies = places.iter().filter_map(|place| report.policies.get(*place));
+    policies.map(|policy| &*policy.name).collect()
+}
+
+/// Joins two names, or some with the last one.
+type Joining = fn(Language, &str, &str) -> String;
+
+fn joined(names: &[&str], language: Language, of_two: Joining, of_many: Joining) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [one, other] => of_two(language, one, other),
+        [several @ .., last] => {
+            of_many(language, &several.join(texts::name_separator(language)), last)
+        }
+    }
+}
+
+/// All of these policies, as the subject of a sentence.
+fn all_of(names: &[&str], language: Language) -> String {
+    joined(names, language, texts::all_of_two, texts::all_of_many)
+}
+
+/// Any one of these policies, to be taken.
+fn one_of(names: &[&str], language: Language) -> String {
+    joined(names, language, texts::one_of_two, texts::one_of_many)
 }
 
 /// What a reader gives up with each policy.
 pub fn gives_up(report: &Report, language: Language) -> Vec<String> {
     let Some(comparison) = known(report) else { return Vec::new() };
     let sentence = |(place, policy): (usize, &PolicyFigures)| {
-        let parts = parts_given_up(report, comparison, place, language);
-        match parts.is_empty() {
-            true => texts::gives_up_nothing(language, &policy.name),
-            false => {
-                let parts = parts.join(texts::part_separator(language));
-                texts::gives_up(language, &policy.name, &parts)
-            }
-        }
+        let given_up = given_up_with(report, comparison, place, language);
+        given_up.unwrap_or_else(|| texts::gives_up_nothing(language, &policy.name))
     };
     report.policies.iter().enumerate().map(sentence).collect()
+}
+
+/// What a reader gives up with this policy, if it is anything.
+fn given_up_with(
+    report: &Report,
+    comparison: &Comparison,
+    place: usize,
+    language: Language,
+) -> Option<String> {
+    let policy = report.policies.get(place)?;
+    let parts = parts_given_up(report, comparison, place, language);
+    let told = parts.join(texts::part_separator(language));
+    (!parts.is_empty()).then(|| texts::gives_up(language, &policy.name, &told))
 }
 
 /// The comparison, if anything is known of how the policies speak.
@@ -133,12 +165,19 @@ fn notably_more(values: &[Option<f64>], place: usize) -> Option<(f64, f64)> {
 /// Which policy to take, as far as the history can tell.
 pub fn advice(report: &Report, language: Language) -> Option<String> {
     let l = language;
-    Some(match known(report)?.advice.as_ref()? {
+    let comparison = known(report)?;
+    Some(match comparison.advice.as_ref()? {
         Advice::Alike => texts::advice_alike(l).to_owned(),
         Advice::Unclear => texts::advice_unclear(l).to_owned(),
-        Advice::Take { policies } => texts::advice_take(l, &names(report, policies, l)),
+        Advice::Take { policies } => {
+            let taken = texts::advice_take(l, &one_of(&names(report, policies), l));
+            // A delay and a cost are not weighed, so they are named.
+            let given_up =
+                policies.iter().filter_map(|at| given_up_with(report, comparison, *at, l));
+            given_up.fold(taken, |told, more| report_texts::two_sentences(l, &told, &more))
+        }
         Advice::Choose { quiet, other, ahead_in } => {
-            let (quiet, other) = (names(report, quiet, l), names(report, other, l));
+            let [quiet, other] = [quiet, other].map(|places| one_of(&names(report, places), l));
             match ahead_in {
                 Measure::PickedUp => texts::advice_choose_answers(l, &quiet, &other),
                 Measure::Spoke | Measure::Wrong | Measure::ItFirst => {

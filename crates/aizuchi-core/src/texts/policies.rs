@@ -22,7 +22,7 @@ texts! {
 
     setting_mode: "What it does in a channel" / "チャンネルでの役割";
     setting_wait: "How it waits before it judges" / "判断までの待ち方";
-    setting_min_wait: "How long a conversation rests before it is judged; at most, if the wait adapts" / "会話が止まってから判断するまで（待ち方が「ペースに合わせる」なら最長）";
+    setting_min_wait: "How long a conversation rests before it is judged (at most, if the wait adapts)" / "会話が止まってから判断するまで（待ち方が「ペースに合わせる」なら最長）";
     setting_min_wait_floor: "The shortest rest, if the wait adapts" / "会話が止まってから判断するまでの最短（ペースに合わせる場合）";
     setting_jitter: "By how much a fixed wait varies" / "一定の待ち時間のばらつき";
     setting_max_wait: "The longest that messages wait while people go on talking" / "会話が続いている間の最長の待ち時間";
@@ -62,6 +62,13 @@ texts! {
         "{policy} is not compared: what its judge would have said is not known {times}."
         / "{policy} は比べていません。判断役の答えがわからない場面が {times}あるためです。";
 
+    // Several policies in a sentence: all of them, or one of them.
+    all_of_two(one: &str, other: &str): "{one} and {other}" / "{one} と {other}";
+    all_of_many(names: &str, last: &str): "{names} and {last}" / "{names}・{last}";
+    one_of_two(one: &str, other: &str): "either {one} or {other}" / "{one} と {other} のどちらか";
+    one_of_many(names: &str, last: &str): "any of {names} and {last}" / "{names}・{last} のどれか";
+    name_separator: ", " / "・";
+
     // Which is ahead in what.
     findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";
     measure_wrong: "Interruptions" / "邪魔になりそうな回数";
@@ -72,8 +79,8 @@ texts! {
     policy_value(policy: &str, value: &str): "{policy} {value}" / "{policy} {value}";
     finding_equal(measure: &str, values: &str): "{measure}: no difference ({values})." / "{measure}：差はありません（{values}）。";
     finding_alike(measure: &str, values: &str):
-        "{measure}: they hardly differ ({values}). Chance alone can make such a difference."
-        / "{measure}：ほとんど差がありません（{values}）。偶然でも出る程度の差です。";
+        "{measure}: no clear difference ({values}). Chance alone can make such a difference."
+        / "{measure}：はっきりした差はありません（{values}）。偶然でも出る程度の差です。";
     finding_wrong(policies: &str, values: &str):
         "{policies} would interrupt clearly less often: {values}." / "邪魔になりそうな回数が明らかに少ないのは {policies} です（{values}）。";
     finding_picked_up(policies: &str, values: &str):
@@ -99,7 +106,7 @@ texts! {
     part_picked_up(own: &str, best: &str):
         "open questions (it reaches {own} instead of {best})" / "触れる「誰も答えなかった質問」が {best} 件から {own} 件に減る";
     part_first(own: &str, best: &str):
-        "being early ({own} times ahead of people without interrupting, instead of {best})"
+        "being early ({own} times ahead of people without interrupting instead of {best})"
         / "邪魔せずに人より先に話す回数が {best} 回から {own} 回に減る";
     part_delay(own: &str, best: &str):
         "speed (it usually waits {own} instead of {best})" / "間隔の中央値が {best}から {own}に延びる";
@@ -107,17 +114,17 @@ texts! {
 
     // Which to take.
     advice_alike:
-        "Which one to take: this history does not tell. In interruptions, in the questions that they reach and in how often they are ahead of people they hardly differ."
-        / "どれを選ぶか：この履歴からは決められません。邪魔になりそうな回数にも、触れる質問にも、人より先に話す回数にも、ほとんど差がありません。";
+        "Which one to take: this history does not tell. There is no clear difference in interruptions, in the questions that they reach and in how often they are ahead of people without interrupting."
+        / "どれを選ぶか：この履歴からは決められません。邪魔になりそうな回数にも、触れる質問にも、邪魔せずに人より先に話す回数にも、はっきりした差はありません。";
     advice_unclear:
         "Which one to take: this history does not settle it. What differs may be chance, or what one is ahead in costs something else."
         / "どれを選ぶか：この履歴からは決められません。差が偶然かもしれないか、優れた点があっても別の点で失うものがあるためです。";
     advice_take(policies: &str):
-        "Which one to take: {policies}. It is clearly ahead in something, and behind in nothing of what is compared here."
-        / "どれを選ぶか：{policies} です。明らかに優れた点があり、ここで比べたどの点でも劣りません。";
+        "Which one to take: {policies}. Of interruptions, the questions reached and being ahead of people without interrupting, at least one is clearly better there, and none is clearly worse."
+        / "どれを選ぶか：{policies} です。邪魔になりそうな回数、触れる質問、邪魔せずに人より先に話す回数のうち、少なくとも一つが明らかに優れ、明らかに劣るものはありません。";
     advice_choose_answers(quiet: &str, other: &str):
-        "Which one to take: if you dislike interruptions, take {quiet}. If you want no question left alone, take {other}."
-        / "どれを選ぶか：邪魔をされたくないなら {quiet}、質問を放っておきたくないなら {other} です。";
+        "Which one to take: if you dislike interruptions, take {quiet}. If you want fewer questions left alone, take {other}."
+        / "どれを選ぶか：邪魔をされたくないなら {quiet}、放っておかれる質問を減らしたいなら {other} です。";
     advice_choose_speed(quiet: &str, other: &str):
         "Which one to take: if you dislike interruptions, take {quiet}. If it should be there before people are, take {other}."
         / "どれを選ぶか：邪魔をされたくないなら {quiet}、人より先に応じてほしいなら {other} です。";
