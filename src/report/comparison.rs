@@ -70,10 +70,12 @@ impl MeasureComparison {
         apart: impl Fn(usize, usize) -> (usize, usize),
     ) -> Self {
         let places = 0..values.len();
+        // Any two could have been the best and another one.
+        let pairs = values.len() * values.len().saturating_sub(1) / 2;
         let best = places.clone().min_by_key(|place| measure.rank(values[*place])).unwrap_or(0);
         let is_ahead = |place: &usize| {
             let (own, others) = apart(*place, best);
-            !noise::differ(own, others)
+            !noise::differ_among(own, others, pairs)
         };
         let ahead: Vec<usize> = places.filter(is_ahead).collect();
         let is_clear = ahead.len() < values.len();
@@ -94,11 +96,12 @@ impl MeasureComparison {
         self.ahead.contains(&policy)
     }
 
-    /// Whether a policy is ahead and its count within a tenth of the best: that chance may explain a difference does not make
-    /// two counts the same.
+    /// Whether a policy is ahead and its count within a tenth of the best, or so few cases apart that they could never tell:
+    /// that chance may explain a difference does not make two counts the same.
     fn is_level(&self, policy: usize) -> bool {
         let Some((own, best)) = self.values.get(policy).zip(self.best()) else { return false };
-        self.is_ahead(policy) && own.abs_diff(best) * 10 <= best
+        let apart = own.abs_diff(best);
+        self.is_ahead(policy) && (apart * 10 <= best || apart < noise::FEWEST_CASES)
     }
 
     fn is_everybody_level(&self) -> bool {
@@ -153,6 +156,13 @@ mod tests {
     }
 
     #[test]
+    fn with_more_policies_a_difference_must_be_larger() {
+        assert!(counts(Measure::Wrong, &[6, 0]).is_clear);
+        assert!(!counts(Measure::Wrong, &[6, 0, 0, 0]).is_clear);
+        assert!(counts(Measure::Wrong, &[60, 0, 0, 0]).is_clear);
+    }
+
+    #[test]
     fn a_policy_is_advised_only_where_the_data_support_it() {
         let advice = |wrong: &[usize], picked_up: &[usize], first: &[usize]| {
             advise(&[
@@ -163,16 +173,18 @@ mod tests {
         };
         let choose = |ahead_in| Advice::Choose { quiet: vec![1], other: vec![0], ahead_in };
         assert_eq!(advice(&[270, 270], &[279, 273], &[900, 900]), Some(Advice::Alike));
-        // Too few cases to tell, though one has twice as many.
-        assert_eq!(advice(&[2, 1], &[3, 3], &[4, 4]), Some(Advice::Unclear));
+        // So few cases settle nothing, whichever way they fall.
+        assert_eq!(advice(&[2, 1], &[3, 3], &[4, 4]), Some(Advice::Alike));
+        assert_eq!(advice(&[20, 10], &[3, 3], &[4, 4]), Some(Advice::Unclear));
         assert_eq!(
             advice(&[270, 96], &[279, 273], &[900, 890]),
             Some(Advice::Take { policies: vec![1] })
         );
         assert_eq!(advice(&[270, 96], &[279, 120], &[900, 300]), Some(choose(Measure::PickedUp)));
         assert_eq!(advice(&[270, 96], &[279, 273], &[900, 300]), Some(choose(Measure::ItFirst)));
-        // Nothing is said for a policy that reaches nothing in too few questions to tell.
-        assert_eq!(advice(&[270, 0], &[3, 0], &[4, 0]), Some(Advice::Unclear));
+        // … nor do they stand against a clear difference. More of them do.
+        assert_eq!(advice(&[78, 0], &[5, 5], &[2, 0]), Some(Advice::Take { policies: vec![1] }));
+        assert_eq!(advice(&[270, 0], &[30, 22], &[40, 40]), Some(Advice::Unclear));
         assert_eq!(advise(&[counts(Measure::Spoke, &[3, 4])]), None);
         assert_eq!(
             advise(&[counts(Measure::Wrong, &[270, 96])]),

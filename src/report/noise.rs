@@ -3,6 +3,9 @@
 /// The value that chi-squared with one degree of freedom exceeds in 5 of 100 cases if nothing but chance is at work.
 const CHI_SQUARED_95: f64 = 3.841;
 
+/// The fewest cases against none that chance does not explain.
+pub const FEWEST_CASES: usize = 6;
+
 /// Whether chance does not explain that the one has so many cases that the other does not have, and the other so many that
 /// the one does not have.
 ///
@@ -11,9 +14,30 @@ const CHI_SQUARED_95: f64 = 3.841;
 /// which six cases against none are the fewest that count. Where it is not known which cases both have, whole counts may be given: then the
 /// difference must be larger, since what both have is taken for noise as well. Cases are taken as independent.
 pub fn differ(one: usize, other: usize) -> bool {
+    differ_among(one, other, 1)
+}
+
+/// The same where so many pairs are looked at for differences. Each pair may differ by chance, so each is tested at the level
+/// divided by their number: Bonferroni's correction (O. J. Dunn, *Multiple comparisons among means*, Journal of the American
+/// Statistical Association 56, 1961).
+pub fn differ_among(one: usize, other: usize, pairs: usize) -> bool {
     let (difference, cases) = (one.abs_diff(other) as f64, (one + other) as f64);
     let corrected = (difference - 1.0).max(0.0);
-    corrected * corrected > CHI_SQUARED_95 * cases
+    corrected * corrected > limit(pairs) * cases
+}
+
+/// What chi-squared with one degree of freedom exceeds by chance in 5 of 100 cases, divided by the number of pairs. It is the
+/// square of a quantile of the normal distribution, which is approximated to 0.0005 (M. Abramowitz and I. A. Stegun,
+/// *Handbook of Mathematical Functions*, 1964, 26.2.23).
+fn limit(pairs: usize) -> f64 {
+    if pairs <= 1 {
+        return CHI_SQUARED_95;
+    }
+    let tail = 0.05 / pairs as f64 / 2.0;
+    let t = (-2.0 * tail.ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    (t - above / below).powi(2)
 }
 
 #[cfg(test)]
@@ -37,5 +61,15 @@ mod tests {
             assert_eq!(differ(one, other), expected, "{one} {other}");
             assert_eq!(differ(other, one), expected, "{other} {one}");
         }
+    }
+
+    #[test]
+    fn more_pairs_ask_for_a_larger_difference() {
+        // The squares of the quantiles of the normal distribution for 0.05 / 6 and 0.05 / 28, on both sides.
+        for (pairs, expected) in [(1, 3.841), (6, 6.960), (28, 9.758)] {
+            assert!((limit(pairs) - expected).abs() < 0.02, "{pairs} {}", limit(pairs));
+        }
+        assert!(differ_among(6, 0, 1) && !differ_among(6, 0, 6) && differ_among(9, 0, 6));
+        assert!(differ(FEWEST_CASES, 0) && !differ(FEWEST_CASES - 1, 0));
     }
 }

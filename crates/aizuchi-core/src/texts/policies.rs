@@ -93,8 +93,10 @@ texts! {
         "{policies} would speak clearly less: {values}." / "話す回数が明らかに少ないのは {policies} です（{values}）。";
     noise_rule:
         "The rule: a difference counts only if it is larger than chance explains in 95 of 100 cases (McNemar’s test, with a correction for small numbers). "
+        "With more than two policies it must be larger still, since more pairs are compared (Bonferroni’s correction). "
         "It takes each case as independent of the others, so a difference close to that limit deserves little trust."
-        / "差があるとみなすルール：偶然では 100 回に 95 回まで起こらない大きさのときだけです（マクネマー検定、少数の場合の補正つき）。"
+        / "差があるとみなすルール：偶然だけなら 100 回中 95 回はこれより小さくなる、という大きさを超えたときだけです（マクネマー検定、少数の場合の補正つき）。"
+          "方針が 3 つ以上なら、比べる組が増える分、基準を厳しくしています（ボンフェローニ補正）。"
           "一つ一つの場面が互いに無関係だとして計算しているので、境目に近い差はあまり当てになりません。";
 
     // What one gives up.
