@@ -255,14 +255,18 @@ impl<'a> View<'a> {
             note: rate.unwrap_or_else(|| unknown_rate.to_owned()),
             is_warning: false,
         };
-        let share = policy.wrong.zip(policy.spoke).filter(|(_, spoke)| *spoke > 0);
+        let judged = policy.wrong.zip(policy.spoke).filter(|(_, spoke)| *spoke > 0);
         let wrong = Tile {
             value: policy.wrong.map_or(words::UNKNOWN.to_owned(), words::count),
             label: texts::figure_wrong(l).to_owned(),
-            note: share
-                .map(|(wrong, spoke)| words::percent(wrong as f64 / spoke as f64))
-                .map(|share| texts::two_notes(l, &share, texts::figure_wrong_rule(l)))
-                .unwrap_or_default(),
+            note: match judged.map(|(wrong, spoke)| per_100(wrong, spoke)) {
+                None => String::new(),
+                Some(None) => texts::figure_wrong_rule(l).to_owned(),
+                Some(Some(rate)) => {
+                    let share = words::percent(rate / 100.0);
+                    texts::two_notes(l, &share, texts::figure_wrong_rule(l))
+                }
+            },
             is_warning: policy.wrong.is_some_and(|wrong| wrong > 0),
         };
         let done = sentences::at_open_question(source, l);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 
 use crate::report::figures::{Difference, PolicyFigures, Report};
+use crate::report::interruptions::per_100;
 use crate::report::policy_sentences;
 use crate::report::sentences;
 use crate::report::setting_words::{SettingRow, rows};
@@ -78,8 +79,11 @@ fn figure_rows(report: &Report, language: Language) -> Vec<(String, Vec<String>)
         row(texts::policy_rate(l).to_owned(), &|one| one.per_day.map(|rate| words::rate(rate, l))),
         row(texts::policy_wrong(l).to_owned(), &|one| {
             let (wrong, spoke) = one.wrong.zip(one.spoke)?;
-            let share = words::percent(wrong as f64 / spoke.max(1) as f64);
-            Some(texts::with_share(l, &words::count(wrong), &share))
+            let count = words::count(wrong);
+            Some(match per_100(wrong, spoke) {
+                Some(rate) => texts::with_share(l, &count, &words::percent(rate / 100.0)),
+                None => count,
+            })
         }),
         row(texts::policy_picked_up(l, done), &|one| {
             let found = one.unanswered?;
@@ -120,8 +124,11 @@ fn channel_rows(policies: &[PolicyFigures], language: Language) -> Vec<(String, 
     let cell = |policy: &PolicyFigures, name: &str| {
         let found = policy.by_channel.iter().find(|channel| channel.name == name);
         found.map_or(words::UNKNOWN.to_owned(), |channel| {
-            let (count, rate) = (words::count(channel.wrong), words::of_100(channel.wrong_per_100));
-            policy_texts::in_100(language, &count, &rate)
+            let (count, rate) = (words::count(channel.wrong), channel.wrong_per_100);
+            match rate {
+                Some(_) => policy_texts::in_100(language, &count, &words::of_100(rate)),
+                None => count,
+            }
         })
     };
     let row = |(name, _): (&str, usize)| {

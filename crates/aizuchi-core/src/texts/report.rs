@@ -170,7 +170,7 @@ texts! {
     hour: "Hour" / "時間帯";
     hour_of(hour: usize): "{hour}:00" / "{hour} 時台";
     /// How often it would have interrupted, of a hundred times that it would have spoken.
-    wrong_per_100: "Interruptions in 100 of its posts" / "発言 100 回あたりの邪魔";
+    wrong_per_100: "Interruptions in 100 of its posts" / "発言 100 回あたりの邪魔になりそうな回数";
     per_100_rule(least: &str):
         "Interruptions in 100 of its posts are given from {least} posts on: with fewer, one more or less would change them too much."
         / "発言 100 回あたりの回数は、発言が {least} 回以上のところだけ示します。それより少ないと、1 回の違いで大きく変わるためです。";
@@ -345,7 +345,7 @@ texts! {
     policies_caption: "The same history under each policy" / "同じ履歴での各方針";
     policy: "Policy" / "方針";
     policy_rate: "How often" / "頻度";
-    policy_wrong: "Would probably have interrupted" / "邪魔になりそうな割合";
+    policy_wrong: "Would probably have interrupted" / "邪魔になりそうな回数（割合）";
     policy_picked_up(done: &str):
         "Questions nobody answered, about which it would have {done}" / "誰も答えなかった質問のうち、{done}はずの件数";
     policy_delay: "Usual delay" / "間隔の中央値";
