@@ -29,7 +29,7 @@ pub mod to_import;
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,6 +68,19 @@ impl Policy {
             name: name.with_context(|| format!("{} names no file of settings", path.display()))?,
             config,
         })
+    }
+
+    /// Opens several. Those whose files have the same name are called by their paths, so that they can be told apart.
+    pub fn open_all(files: &[PathBuf]) -> anyhow::Result<Vec<Self>> {
+        let mut policies: Vec<Self> =
+            files.iter().map(|file| Self::open(file)).collect::<anyhow::Result<_>>()?;
+        let names: Vec<String> = policies.iter().map(|policy| policy.name.clone()).collect();
+        for (policy, file) in policies.iter_mut().zip(files) {
+            if names.iter().filter(|name| **name == policy.name).count() > 1 {
+                policy.name = file.display().to_string();
+            }
+        }
+        Ok(policies)
     }
 
     /// Lets the judge read what the config adds to its prompts, as a model would.

@@ -94,8 +94,7 @@ impl ReplayArgs {
                 "--config and --policy cannot be used together: each policy is a config of its own"
             ),
         };
-        let mut policies: Vec<Policy> =
-            files.iter().map(|file| Policy::open(file)).collect::<anyhow::Result<_>>()?;
+        let mut policies = Policy::open_all(&files)?;
         if policies.is_empty() {
             policies.push(self.report.default_policy());
         }

@@ -180,3 +180,24 @@ fn a_policy_that_nobody_judged_is_not_a_quiet_one() {
         assert_eq!(text.contains(&sentence), unknown(policy) > 0, "{text}");
     }
 }
+
+#[test]
+fn policies_in_files_of_one_name_are_called_by_their_paths() {
+    let (folder, history) = pottery();
+    let policy = |name: &str, config: &str| {
+        let file = folder.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, config).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let files = [
+        policy("mild/team.yaml", "response: {min_confidence: 0.6}"),
+        policy("strict/team.yaml", "response: {min_confidence: 0.9}"),
+        policy("other.yaml", ""),
+    ];
+    let arguments: Vec<&str> = files.iter().flat_map(|file| ["--policy", file.as_str()]).collect();
+    let (_, json) = page_and_json(&history, &arguments);
+    let names = json["report"]["policies"].as_array().unwrap().iter();
+    let names: Vec<&str> = names.map(|policy| policy["name"].as_str().unwrap()).collect();
+    assert_eq!(names, [&*files[0], &*files[1], "other"]);
+}
