@@ -16,7 +16,8 @@ const NO_LIMIT_SECONDS: f64 = 31_536_000.0;
 /// A setting that differs, and what each policy has there.
 pub struct SettingRow {
     pub label: &'static str,
-    pub key: &'static str,
+    /// Its name in the config.
+    pub key: Option<&'static str>,
     pub values: Vec<String>,
 }
 
@@ -32,7 +33,7 @@ pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     let is_shown = |key: &SettingKey| is_changed(*key) || key.comes_with().is_some_and(is_changed);
     let row = |key: SettingKey| SettingRow {
         label: label(key, language),
-        key: key.path(),
+        key: key.told_path(),
         values: all.iter().map(|settings| told(settings, key, language)).collect(),
     };
     let shown = SettingKey::ALL.into_iter().filter(is_shown).map(row);
@@ -47,7 +48,10 @@ pub fn of_one(settings: &[PolicySetting], language: Language) -> Vec<TextPart> {
         let value = setting.value.as_ref().filter(|value| **value != setting.default)?;
         let key = setting.key;
         let (own, default) = (value_text(key, value, l), value_text(key, &setting.default, l));
-        Some(texts::setting_changed(l, label(key, l), key.path(), &own, &default))
+        Some(match key.told_path() {
+            Some(path) => texts::setting_changed(l, label(key, l), path, &own, &default),
+            None => texts::others_changed(l, label(key, l), &own),
+        })
     });
     let changed: Vec<String> = changed.collect();
     match changed.is_empty() {

@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::config::Config;
 use crate::config::budget::{BudgetConfig, ModelCosts};
+use crate::config::facilitator::FacilitatorConfig;
 use crate::config::response::{JudgeGate, ResponseConfig};
 use crate::replay::Policy;
 use aizuchi_core::decision::gate::Gate;
@@ -136,6 +137,11 @@ impl SettingKey {
         }
     }
 
+    /// Its name in the config, where it is one setting of it.
+    pub fn told_path(self) -> Option<&'static str> {
+        Some(self.path()).filter(|_| self != SettingKey::Others)
+    }
+
     /// What tells nothing without this one beside it, though it has its default.
     pub fn comes_with(self) -> Option<SettingKey> {
         match self {
@@ -257,18 +263,35 @@ fn other_parts(config: &Config) -> Vec<&'static str> {
         calls_per_decision: default.budget.calls_per_decision,
         ..config.budget.clone()
     };
+    let facilitator = if rules(config).mode == Mode::Facilitator {
+        // These two are told on their own.
+        FacilitatorConfig {
+            rest_seconds: None,
+            cooldown_minutes: None,
+            ..config.facilitator.clone()
+        }
+    } else if has_facilitated_channel(config) {
+        config.facilitator.clone()
+    } else {
+        // It has no part.
+        FacilitatorConfig::default()
+    };
     let parts = [
         ("persona", config.persona != default.persona),
         ("agents", config.agents != default.agents),
         ("prompts_dir", config.prompts_dir.is_some()),
         ("context", config.context != default.context),
         ("decision", config.decision != default.decision),
-        ("facilitator", config.facilitator != default.facilitator),
+        ("facilitator", facilitator != FacilitatorConfig::default()),
         ("response", response != default.response),
         ("budget", budget != default.budget),
         ("opted_out", !config.opted_out.is_empty()),
     ];
     parts.into_iter().filter(|(_, is_other)| *is_other).map(|(name, _)| name).collect()
+}
+
+fn has_facilitated_channel(config: &Config) -> bool {
+    config.channels.values().any(|channel| channel.mode == Some(Mode::Facilitator))
 }
 
 impl Serialize for SettingKey {
@@ -355,6 +378,30 @@ mod tests {
         assert_eq!(
             changed(config),
             [("channels", json!(1)), ("others", json!(["persona", "response", "budget"]))]
+        );
+    }
+
+    #[test]
+    fn what_is_told_of_facilitation_is_told_once_and_where_it_has_a_part() {
+        let facilitator = "facilitator: {rest_seconds: 9, cooldown_minutes: 20}\n";
+        let with = |more: &str| format!("{facilitator}{more}");
+        assert!(changed(facilitator).is_empty());
+        assert_eq!(
+            changed(&with("response: {mode: facilitator}")),
+            [
+                ("response.mode", json!("facilitator")),
+                ("facilitator.rest_seconds", json!(9.0)),
+                ("facilitator.cooldown_minutes", json!(1200.0)),
+            ]
+        );
+        assert_eq!(
+            changed(&with("channels: {\"#team\": {mode: facilitator}}")),
+            [("channels", json!(1)), ("others", json!(["facilitator"]))]
+        );
+        let buffer = "response: {mode: facilitator}\nfacilitator: {buffer_size: 40}";
+        assert_eq!(
+            changed(buffer),
+            [("response.mode", json!("facilitator")), ("others", json!(["facilitator"]))]
         );
     }
 }

@@ -18,6 +18,7 @@ texts! {
     setting_changed(label: &str, key: &str, value: &str, default: &str):
         "{label} (`{key}`): {value} instead of {default}"
         / "{label}（`{key}`）：{value}（既定は {default}）";
+    others_changed(label: &str, parts: &str): "{label}: {parts}" / "{label}：{parts}";
     setting_separator: "; " / "、";
 
     setting_mode: "What it does in a channel" / "チャンネルでの役割";
