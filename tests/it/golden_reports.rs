@@ -15,7 +15,7 @@ use crate::golden_reports::exports::{WRITERS, Writer};
 use crate::replay_inputs::zipped;
 
 /// What is said in the private channel, and the one who writes only there.
-const PRIVATE: [&str; 4] = ["budget", "crane", "tell nobody", "Viktor"];
+const PRIVATE: [&str; 4] = ["bursary", "crane", "tell nobody", "Viktor"];
 /// Tags that begin no new line.
 const INLINE: [&str; 11] =
     ["b", "i", "span", "small", "strong", "time", "td", "th", "dt", "dd", "svg"];

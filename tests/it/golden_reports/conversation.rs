@@ -19,7 +19,7 @@ pub const PEOPLE: [(&str, &str); 7] = [
 ];
 pub const BOT: (&str, &str) = ("Tidewatch", "tidewatch");
 pub const CHANNELS: [&str; 4] = ["boatyard", "harbour-desk", "港の雑談", PRIVATE_CHANNEL];
-pub const PRIVATE_CHANNEL: &str = "budget";
+pub const PRIVATE_CHANNEL: &str = "bursary";
 /// When the channels were made, before anybody wrote.
 pub const BEGIN: i64 = 1_715_580_000;
 pub const FIRST_DAY: &str = "2024-05-13";
