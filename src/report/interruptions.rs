@@ -34,16 +34,16 @@ mod tests {
 
     #[test]
     fn the_worst_place_is_clearly_ahead_of_the_next() {
+        assert_eq!(worst_place(&[]), None);
         for (places, expected) in [
-            (&[][..], None),
-            (&[(40, 30)], None),
-            (&[(10, 9), (10, 9)], None),
-            (&[(12, 9), (12, 5)], None),
+            (&[(40, 30)][..], None),
+            (&[(10, 9), (10, 9)][..], None),
+            (&[(12, 9), (12, 5)][..], None),
             // One post on each, ten times.
-            (&[(2, 2), (2, 2), (2, 2)], None),
+            (&[(2, 2), (2, 2), (2, 2)][..], None),
             // Too few posts.
-            (&[(9, 9), (40, 0)], None),
-            (&[(12, 0), (30, 25), (40, 3)], Some(1)),
+            (&[(9, 9), (40, 0)][..], None),
+            (&[(12, 0), (30, 25), (40, 3)][..], Some(1)),
         ] {
             assert_eq!(worst_place(places), expected, "{places:?}");
         }

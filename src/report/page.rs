@@ -488,6 +488,10 @@ impl<'a> View<'a> {
     /// How the cost of the period and that of a month go together, with the first model whose cost is known.
     fn cost_period(&self) -> Option<String> {
         let l = self.language;
+        // A judge that never wants to speak chooses no moments.
+        if self.report.source == ReportSource::AlwaysSilent {
+            return None;
+        }
         if self.is_ledger() && self.policy.spent.is_some_and(|spent| spent.total > 0.0) {
             return None;
         }

@@ -191,6 +191,169 @@ pub fn advice(report: &Report, language: Language) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::comparison::advise;
+    use crate::report::delays::Timing;
+    use crate::report::figures::{
+        CallFigures, FirstAnswers, LeftOut, MomentCounts, Period, Privacy, ReportSource,
+    };
+
+    /// A policy whose posts usually come this long after a message.
+    fn policy(name: &str, own_median: f64) -> PolicyFigures {
+        let (own, people) = ([0.0; 8], [0.0; 8]);
+        PolicyFigures {
+            name: name.to_owned(),
+            settings: None,
+            spoke: Some(0),
+            unknown_verdicts: 0,
+            observed: 0,
+            per_day: None,
+            busiest_day: None,
+            wrong: Some(0),
+            only_asked_again: None,
+            answered_mentions: 0,
+            reacted: 0,
+            by_channel: Vec::new(),
+            by_hour: Vec::new(),
+            first_answers: FirstAnswers::default(),
+            unanswered: None,
+            timing: Some(Timing { own_median, people_median: 60.0, own, people }),
+            calls: CallFigures::default(),
+            costs: Vec::new(),
+            spent: None,
+            moments: MomentCounts::default(),
+            stories: Vec::new(),
+        }
+    }
+
+    /// A report on policies with these counts.
+    fn report(policies: &[(&str, f64)], counts: &[(Measure, &[usize])]) -> Report {
+        let of_measure = |(measure, values): &(Measure, &[usize])| {
+            MeasureComparison::of_counts(*measure, values.to_vec())
+        };
+        let measures: Vec<MeasureComparison> = counts.iter().map(of_measure).collect();
+        let advice = advise(&measures);
+        Report {
+            source: ReportSource::Model,
+            persona: "Aizuchi".to_owned(),
+            period: Period { from: None, to: None, days: 9.0 },
+            zone: "UTC".to_owned(),
+            channels: 1,
+            people: 3,
+            messages: 900,
+            policies: policies.iter().map(|(name, delay)| policy(name, *delay)).collect(),
+            differences: None,
+            comparison: Some(Comparison { measures, advice }),
+            left_out: LeftOut {
+                bad_records: 0,
+                private_channels: None,
+                privacy: Privacy::LeftOut,
+                records: None,
+            },
+            is_anonymous: false,
+            currency: "USD".to_owned(),
+            prices_of: "2026-01-01",
+            latency_ms: None,
+        }
+    }
+
+    const EAGER: (&str, f64) = ("eager", 40.0);
+    const CALM: (&str, f64) = ("calm", 300.0);
+
+    #[test]
+    fn a_policy_is_advised_with_what_it_takes() {
+        let counts = [
+            (Measure::Spoke, &[900, 300][..]),
+            (Measure::Wrong, &[90, 10][..]),
+            (Measure::PickedUp, &[40, 40][..]),
+            (Measure::ItFirst, &[30, 31][..]),
+        ];
+        let report = report(&[EAGER, CALM], &counts);
+        assert_eq!(
+            findings(&report, Language::En),
+            [
+                "calm would speak clearly less: eager 900, calm 300.",
+                "calm would interrupt clearly less often: eager 90, calm 10.",
+                "Questions that nobody answered: no difference (eager 40, calm 40).",
+                "Ahead of people without interrupting: no clear difference (eager 30, calm 31). Chance alone can make such a \
+                 difference.",
+            ]
+        );
+        assert_eq!(
+            advice(&report, Language::En).unwrap(),
+            "Which one to take: calm. It is clearly better in at least one of interruptions, questions reached and being ahead of \
+             people without interrupting, and clearly worse in none. With calm you give up: speed (it usually waits 5 min \
+             instead of 40 s)."
+        );
+        assert_eq!(
+            gives_up(&report, Language::En)[0],
+            "With eager you give up: quiet (90 interruptions instead of 10)."
+        );
+        let japanese = advice(&report, Language::Ja).unwrap();
+        assert!(japanese.starts_with("どれを選ぶか：calm です。"), "{japanese}");
+        assert!(
+            japanese.ends_with("calm にすると：間隔の中央値が 40 秒から 5 分に延びる。"),
+            "{japanese}"
+        );
+        let japanese = findings(&report, Language::Ja);
+        assert_eq!(
+            japanese[1],
+            "邪魔になりそうな回数が明らかに少ないのは calm です（eager 90、calm 10）。"
+        );
+        assert!(japanese[3].contains("はっきりした差はありません"), "{japanese:?}");
+    }
+
+    #[test]
+    fn quiet_and_answers_or_speed_are_a_choice() {
+        let wrong = (Measure::Wrong, &[90, 10][..]);
+        let answers = report(&[EAGER, CALM], &[wrong, (Measure::PickedUp, &[80, 20][..])]);
+        assert_eq!(
+            advice(&answers, Language::En).unwrap(),
+            "Which one to take: if you dislike interruptions, take calm. If you want fewer questions left alone, take eager."
+        );
+        assert_eq!(
+            advice(&answers, Language::Ja).unwrap(),
+            "どれを選ぶか：邪魔をされたくないなら calm、放っておかれる質問を減らしたいなら eager です。"
+        );
+        let speed = report(&[EAGER, CALM], &[wrong, (Measure::ItFirst, &[80, 20][..])]);
+        assert_eq!(
+            advice(&speed, Language::En).unwrap(),
+            "Which one to take: if you dislike interruptions, take calm. If it should be there before people are, take eager."
+        );
+        let japanese = advice(&speed, Language::Ja).unwrap();
+        assert!(japanese.ends_with("calm、人より先に応じてほしいなら eager です。"), "{japanese}");
+        for (report, given_up) in [
+            (
+                &answers,
+                "With calm you give up: open questions (it reaches 20 instead of 80); speed",
+            ),
+            (
+                &speed,
+                "With calm you give up: being early (20 times ahead of people without interrupting instead of 80); speed",
+            ),
+        ] {
+            let told = gives_up(report, Language::En);
+            assert!(told[1].starts_with(given_up), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn several_policies_stand_in_a_sentence() {
+        let wrong = (Measure::Wrong, &[900, 10, 10][..]);
+        let three = report(&[EAGER, CALM, ("calmer", 300.0)], &[wrong]);
+        assert_eq!(
+            findings(&three, Language::En),
+            ["calm and calmer would interrupt clearly less often: eager 900, calm 10, calmer 10."]
+        );
+        let told = advice(&three, Language::En).unwrap();
+        assert!(told.starts_with("Which one to take: either calm or calmer. It is "), "{told}");
+        let told = advice(&three, Language::Ja).unwrap();
+        assert!(told.starts_with("どれを選ぶか：calm と calmer のどちらかです。"), "{told}");
+        let names = ["a", "b", "c"];
+        assert_eq!(one_of(&names, Language::En), "any of a, b and c");
+        assert_eq!(one_of(&names, Language::Ja), "a・b・c のどれか");
+        assert_eq!(all_of(&names, Language::En), "a, b and c");
+        assert_eq!(all_of(&names, Language::Ja), "a・b・c");
+    }
 
     #[test]
     fn only_a_notable_difference_is_given_up() {

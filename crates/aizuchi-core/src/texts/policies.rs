@@ -123,7 +123,7 @@ texts! {
         "Which one to take: this history does not settle it. What differs may be chance, or what one is ahead in costs something else."
         / "どれを選ぶか：この履歴からは決められません。差が偶然かもしれないか、優れた点があっても別の点で失うものがあるためです。";
     advice_take(policies: &str):
-        "Which one to take: {policies}. Of interruptions, the questions reached and being ahead of people without interrupting, at least one is clearly better there, and none is clearly worse."
+        "Which one to take: {policies}. It is clearly better in at least one of interruptions, questions reached and being ahead of people without interrupting, and clearly worse in none."
         / "どれを選ぶか：{policies} です。邪魔になりそうな回数、触れる質問、邪魔せずに人より先に話す回数のうち、少なくとも一つが明らかに優れ、明らかに劣るものはありません。";
     advice_choose_answers(quiet: &str, other: &str):
         "Which one to take: if you dislike interruptions, take {quiet}. If you want fewer questions left alone, take {other}."
