@@ -6,6 +6,8 @@ use sqlx::raw_sql;
 use crate::console::{ADMIN, OPERATOR, VIEWER, get, json_of, set_tokens, slack_workspace};
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts;
 use aizuchi_fakes::slack::ts::Ts;
 
 /// What is said in private.
@@ -132,4 +134,27 @@ async fn nobody_sees_the_report_of_somebody_who_may_see_more() {
         assert_eq!(kinds, ["decisions", "messages"], "{reader}: {reads:?}");
     }
     assert_eq!(team.program.stop(), Some(0));
+}
+
+/// Who gives orders there reads everything of it.
+#[tokio::test]
+async fn operators_read_the_report_of_the_local_room() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let team = slack_workspace(&program, Some(ADMIN)).await;
+    let withheld = texts::console::report_withheld(Language::En);
+    for (workspace, token, expected) in [
+        ("local", ADMIN, false),
+        ("local", OPERATOR, false),
+        ("local", VIEWER, true),
+        (&*team, ADMIN, false),
+        (&*team, OPERATOR, true),
+        (&*team, VIEWER, true),
+    ] {
+        let page = format!("/console/report?workspace={workspace}");
+        let shown = get(&program, Some(token), &page).await.text().await.unwrap();
+        assert_eq!(shown.contains(withheld), expected, "{workspace} {token}: {shown}");
+    }
+    assert_eq!(program.stop(), Some(0));
 }

@@ -236,7 +236,7 @@ mod tests {
     use aizuchi_core::event::Disposition;
     use aizuchi_core::store::InboxEntry;
     use aizuchi_harness::harness::{
-        TestStore, at, message, new_channel, on_every_store, top_level, until, workspace,
+        Harness, TestStore, at, message, new_channel, on_every_store, top_level, until, workspace,
     };
     use jiff::tz::TimeZone;
 
@@ -316,6 +316,36 @@ mod tests {
             assert_eq!(heard(&whole), [1, 1, 0, 0]);
             let choices = kept.read_choices(&reader, &place, &days[..2]).await.unwrap();
             assert_eq!(heard(&choices), [1, 1]);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn kept_choices_are_counted_anew_when_something_of_their_day_changes() {
+        const DAY: i64 = 24 * 3600;
+        on_every_store(async |store| {
+            let harness = Harness::new(store).await;
+            harness.says("alice", "does anybody have a ladder?").await;
+            harness.pass(7200).await;
+            let (store, kept, place) = (&harness.store, KeptDays::default(), workspace());
+            let calendar = Calendar { zone: &TimeZone::UTC };
+            let days = calendar.last_days(at(3 * DAY), 4);
+            let read = async || {
+                let reader = DayReader {
+                    archive: &*store.archive,
+                    calendar,
+                    now: at(3 * DAY),
+                    revision: *store.store.revisions().borrow(),
+                };
+                kept.read_choices(&reader, &place, &days[..1]).await.unwrap().remove(0).1
+            };
+            let (first, again) = (read().await, read().await);
+            assert!(!first.choices.is_empty());
+            assert!(Arc::ptr_eq(&first, &again), "they are kept");
+            harness.says("bob", "is the gate open?").await;
+            harness.pass(7200).await;
+            let changed = read().await;
+            assert!(changed.choices.len() > first.choices.len(), "{:?}", changed.choices);
         })
         .await;
     }
