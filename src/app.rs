@@ -74,7 +74,7 @@ use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::database::location::OpenedDatabase;
-use aizuchi_core::store::{Archive, Cursors, Store};
+use aizuchi_core::store::{Archive, Cursors, Store, StoreError};
 
 /// The assembled application, ready to run.
 pub struct App {
@@ -108,8 +108,8 @@ pub struct App {
     shutdown: CancellationToken,
 }
 
-/// The cursor of the local room that holds the address of the pages, for `aizuchi why`.
-pub const PAGE_STREAM: &str = "page";
+/// The cursor of the local room that holds the address of the pages, for the command line.
+const PAGE_STREAM: &str = "page";
 
 fn page_cursor(address: SocketAddr) -> Cursor {
     let value = page_address(address).into();
@@ -120,6 +120,25 @@ fn page_cursor(address: SocketAddr) -> Cursor {
 fn link_key_cursor(secret: String) -> Cursor {
     let value = secret.into();
     Cursor { workspace: local::workspace_id(), stream: LINK_KEY_STREAM.into(), value }
+}
+
+/// What the last program that ran on a database has left in it for the command line.
+pub struct LeftByProgram {
+    /// The address of its pages.
+    pub page: Option<String>,
+    /// Its part of the key that signs links.
+    pub link_key: Option<String>,
+}
+
+impl LeftByProgram {
+    pub async fn read(store: &dyn Cursors) -> Result<Self, StoreError> {
+        let cursors = store.cursors(&local::workspace_id()).await?;
+        let value = |stream: &str| {
+            let found = cursors.iter().find(|cursor| &*cursor.stream == stream);
+            found.map(|cursor| cursor.value.to_string())
+        };
+        Ok(Self { page: value(PAGE_STREAM), link_key: value(LINK_KEY_STREAM) })
+    }
 }
 
 /// The settings that can be replaced while the program runs.

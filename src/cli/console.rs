@@ -5,16 +5,14 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::app::PAGE_STREAM;
+use crate::app::LeftByProgram;
 use crate::cli::print;
 use crate::config::http::{AccessRole, ReaderName};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use crate::web::holder::Holder;
-use crate::web::sign_in_link::{LINK_AGE, LINK_KEY_STREAM, LinkKey, Purpose};
+use crate::web::sign_in_link::{LINK_AGE, LinkKey, Purpose};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::platform::local;
-use aizuchi_core::store::Cursors as _;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
 /// Print a link for signing in to the console.
@@ -84,11 +82,8 @@ impl ConsoleArgs {
 /// Where the program on this database serves its pages, and its part of the key.
 async fn read(config: &Config) -> anyhow::Result<(String, String)> {
     let store = ReadOnlyDatabase::open(&config.database_address()).await?.into_store();
-    let cursors = store.cursors(&local::workspace_id()).await?;
-    let value = |stream: &str| {
-        let found = cursors.iter().find(|cursor| &*cursor.stream == stream);
-        found.map(|cursor| cursor.value.to_string())
-    };
-    let found = value(PAGE_STREAM).zip(value(LINK_KEY_STREAM));
-    found.context("no Aizuchi has run on this database yet; start it, and try again")
+    let left = LeftByProgram::read(&store).await?;
+    left.page
+        .zip(left.link_key)
+        .context("no Aizuchi has run on this database yet; start it, and try again")
 }

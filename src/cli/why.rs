@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
-use crate::app::PAGE_STREAM;
+use crate::app::LeftByProgram;
 use crate::cli::locale::environment_language;
 use crate::cli::run::LanguageArg;
 use crate::cli::{excerpt, print, strip_control_characters};
@@ -22,11 +22,10 @@ use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Attempt, DecisionId};
 use aizuchi_core::persona::Language;
-use aizuchi_core::platform::local;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{Archive, Cursors, DecisionQuery, StoredMessage};
+use aizuchi_core::store::{Archive, DecisionQuery, StoredMessage};
 use aizuchi_core::texts;
 
 /// How long the running program may take to answer.
@@ -204,12 +203,11 @@ fn language(asked: Option<LanguageArg>, loaded: &LoadedConfig) -> Language {
 /// Where the program that uses this database serves its pages, if one answers there.
 async fn running_pages(database: &DatabaseLocation) -> Option<String> {
     let store = ReadOnlyDatabase::open(database).await.ok()?.into_store();
-    let cursors = store.cursors(&local::workspace_id()).await.ok()?;
-    let page = cursors.into_iter().find(|cursor| &*cursor.stream == PAGE_STREAM)?.value;
+    let page = LeftByProgram::read(&store).await.ok()?.page?;
     let host = page.strip_prefix("http://")?;
     let connection = tokio::net::TcpStream::connect(host);
     tokio::time::timeout(LOOK_TIMEOUT, connection).await.ok()?.ok()?;
-    Some(page.to_string())
+    Some(page)
 }
 
 async fn find_decision(

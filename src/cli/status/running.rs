@@ -8,17 +8,15 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::app::PAGE_STREAM;
+use crate::app::LeftByProgram;
 use crate::config::Config;
 use crate::config::http::{AccessRole, HttpConfig};
 use crate::status::ConnectionStatus;
 use crate::web::REFUSAL_HEADER;
 use crate::web::holder::Holder;
-use crate::web::sign_in_link::{LINK_KEY_STREAM, LinkKey, Purpose};
+use crate::web::sign_in_link::{LinkKey, Purpose};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::llm::provider::loopback_client;
-use aizuchi_core::platform::local;
-use aizuchi_core::store::Cursors as _;
 use aizuchi_core::store::database::DatabaseStore;
 
 /// It answers at once if it is well.
@@ -120,12 +118,8 @@ pub async fn ask(
     store: &DatabaseStore,
     now: Timestamp,
 ) -> anyhow::Result<Result<RunningProgram, Unknown>> {
-    let cursors = store.cursors(&local::workspace_id()).await?;
-    let value = |stream: &str| {
-        let found = cursors.iter().find(|cursor| &*cursor.stream == stream);
-        found.map(|cursor| cursor.value.to_string())
-    };
-    let Some(address) = value(PAGE_STREAM) else {
+    let left = LeftByProgram::read(store).await?;
+    let Some(address) = left.page else {
         return Ok(Err(UnknownReason::NeverStarted.at("")));
     };
     if !is_on_loopback(&address) {
@@ -134,7 +128,7 @@ pub async fn ask(
     if !config.http.has_sign_in_links() {
         return Ok(Err(UnknownReason::OnlyProxy.at(&address)));
     }
-    let secret = value(LINK_KEY_STREAM).unwrap_or_default();
+    let secret = left.link_key.unwrap_or_default();
     let code = code(&config.http, &secret, now)?;
     let running = match request(&address, code.as_deref()).await? {
         Ok(running) => running,
