@@ -116,6 +116,7 @@ fn shadow_model(
 
 async fn outcome(run: &OrderTrialRun, budgeted: &BudgetedModel) -> OrderTrialOutcome {
     let result = run.run(&CancellationToken::new()).await;
+    // A model that is too slow is none that is too dear.
     let is_over = budgeted.reached_limit().is_some() || result.counts.is_cap_reached;
     match result.is_unknown() {
         true if is_over => OrderTrialOutcome::OverBudget,

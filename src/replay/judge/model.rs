@@ -75,9 +75,12 @@ struct CallState {
 pub struct CallCounts {
     pub calls: u64,
     pub from_cache: u64,
-    /// Judgments that were not made: the cap was reached, or the model failed.
+    /// Judgments that were not made: the cap was reached, it was too late, or the model failed.
     pub unknown: u64,
     pub is_cap_reached: bool,
+    /// Whether something was not asked because the time for it was over. A replay of the command line takes its time.
+    #[serde(skip)]
+    pub is_late: bool,
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cost_micros: u64,
@@ -166,7 +169,7 @@ impl ModelJudge {
         self.limits.prices.cost(self.llm.model(), usage).map_or(0, |price| price.micros)
     }
 
-    /// Reserves what a call may cost at most. Fails if that is more than is left.
+    /// Reserves what a call may cost at most. Fails if that is more than is left, or if there is no time left for it.
     fn reserve(&self, prompt: &Prompt) -> Result<u64, LlmError> {
         let most = Usage {
             input_tokens: prompt.total_tokens() * 2,
@@ -179,11 +182,17 @@ impl ModelJudge {
         let spent = state.counts.cost_micros + state.reserved_micros + micros;
         let has_called = self.limits.max_calls.is_some_and(|most| state.counts.calls >= most);
         let is_late = self.stop.is_cancelled() || self.clock.now() > self.asks_until;
-        let is_over = has_called || is_late || spent > self.limits.max_cost_micros;
-        state.counts.is_cap_reached |= is_over && !is_broken;
-        if is_broken || is_over {
+        let is_over = has_called || spent > self.limits.max_cost_micros;
+        let why = match (is_broken, is_late, is_over) {
+            (true, ..) => Some("it failed too often"),
+            (false, true, _) => Some("it is too late"),
+            (false, false, true) => Some("the cap is reached"),
+            (false, false, false) => None,
+        };
+        if let Some(why) = why {
             state.counts.unknown += 1;
-            let why = if is_broken { "it failed too often" } else { "the cap is reached" };
+            state.counts.is_late |= is_late && !is_broken;
+            state.counts.is_cap_reached |= is_over && !is_late && !is_broken;
             return Err(LlmError::Refused(format!("the model is not asked: {why}")));
         }
         state.reserved_micros += micros;

@@ -210,10 +210,11 @@ impl Asking<'_> {
         let (language, cost) = (self.money.language, self.money.told(calls.cost_micros));
         let name = self.model.llm.model();
         let told = texts::what_if::asked(language, name, calls.calls, &cost, calls.unknown);
-        let more = match (calls.is_cap_reached, &calls.failure) {
-            (true, _) => texts::shadow::cap_reached(language),
-            (false, Some(_)) => texts::shadow::model_failed(language),
-            (false, None) => "",
+        let more = match (calls.is_cap_reached, calls.is_late, &calls.failure) {
+            (true, ..) => texts::shadow::cap_reached(language),
+            (false, true, _) => texts::shadow::late(language),
+            (false, false, Some(_)) => texts::shadow::model_failed(language),
+            (false, false, None) => "",
         };
         format!("{told} {more}").trim_end().to_owned()
     }

@@ -204,6 +204,9 @@ impl ViewBuilder<'_> {
             let sentences = [texts::shadow::cap_reached(language), texts::shadow::late(language)];
             return Some(sentences.join(" "));
         }
+        if found.counts.is_late {
+            return Some(texts::shadow::late(language).to_owned());
+        }
         let has_failed = found.counts.failure.is_some();
         has_failed.then(|| texts::shadow::model_failed(language).to_owned())
     }

@@ -135,6 +135,9 @@ impl ViewBuilder<'_> {
             let sentences = [texts::shadow::cap_reached(language), texts::shadow::late(language)];
             return Some(sentences.join(" "));
         }
+        if calls.iter().any(|calls| calls.is_late) {
+            return Some(texts::shadow::late(language).to_owned());
+        }
         let has_failed = calls.iter().any(|calls| calls.failure.is_some());
         has_failed.then(|| texts::shadow::model_failed(language).to_owned())
     }
