@@ -12,9 +12,9 @@ use crate::models::ModelsInUse;
 use crate::models::budgeted::BudgetedModel;
 use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::CallLimits;
-use crate::shadow::LONGEST_CALL;
 use crate::shadow::order_trial::{DAYS, MOST_CALLS, MomentSource, OrderTrialRun, TriedOrder};
 use crate::shadow::prompts::unknown_channel;
+use crate::shadow::{LONGEST_ASKING_IN_CHAT, LONGEST_CALL};
 use crate::what_if::ShadowModel;
 use aizuchi_core::chat::{Channel, ConversationId};
 use aizuchi_core::clock::Clock;
@@ -115,7 +115,7 @@ fn shadow_model(
 }
 
 async fn outcome(run: &OrderTrialRun, budgeted: &BudgetedModel) -> OrderTrialOutcome {
-    let result = run.run(&CancellationToken::new()).await;
+    let result = run.run(&CancellationToken::new(), LONGEST_ASKING_IN_CHAT).await;
     // A model that is too slow is none that is too dear.
     let is_over = budgeted.reached_limit().is_some() || result.counts.is_cap_reached;
     match result.is_unknown() {

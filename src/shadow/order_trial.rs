@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::past_moment::PastMoment;
 use crate::replay::judge::model::{CallCounts, ModelJudge};
-use crate::shadow::LONGEST_ASKING;
 use crate::shadow::prompts::{PastPrompts, fitted, language_of};
 use crate::what_if::ShadowModel;
 use aizuchi_core::agent::judge::parse_judgment;
@@ -110,8 +109,8 @@ impl From<&StandingOrder> for TriedOrder {
 }
 
 impl MomentSource<'_> {
-    /// The newest moments of a channel that the order would have held for, newest first. Without prompts there are none:
-    /// the inner error says why.
+    /// The newest moments of a channel that the order would have held for: those at which it spoke, and then those at which
+    /// it did not, each newest first. Without prompts there are none: the inner error says why.
     pub async fn read(
         &self,
         channel: &Channel,
@@ -150,6 +149,8 @@ impl MomentSource<'_> {
             ));
             *left -= 1;
         }
+        // The time may not do for all, and what it said unasked is what an order is given about.
+        moments.sort_by_key(|moment| !moment.spoke);
         Ok(Ok(moments))
     }
 
@@ -310,9 +311,10 @@ fn with_order(context: Context, order: &TriedOrder, at: Timestamp) -> Context {
 }
 
 impl OrderTrialRun {
-    /// Asks, or only counts what that would cost at most.
-    pub async fn run(&self, stop: &CancellationToken) -> OrderTrialResult {
-        let judge = self.judge.judge().until(stop.clone(), LONGEST_ASKING);
+    /// Asks in the order of the moments, or only counts what that would cost at most. No call begins `longest` after the
+    /// first one.
+    pub async fn run(&self, stop: &CancellationToken, longest: SignedDuration) -> OrderTrialResult {
+        let judge = self.judge.judge().until(stop.clone(), longest);
         let mut effects = Vec::with_capacity(self.moments.len());
         for moments in self.moments.chunks(MAX_CONCURRENT_CALLS) {
             let mut calls = Vec::with_capacity(moments.len());
@@ -326,21 +328,32 @@ impl OrderTrialRun {
 
     /// What the order would have changed, in figures.
     pub fn effect(&self, result: &OrderTrialResult) -> OrderEffect {
-        let mut effect = OrderEffect { days: DAYS, ..OrderEffect::default() };
-        for (moment, found) in self.moments.iter().zip(&result.effects) {
-            let (all, changed) = match moment.spoke {
-                true => (&mut effect.spoke, &mut effect.newly_silent),
-                false => (&mut effect.silent, &mut effect.newly_speaking),
-            };
-            *all += 1;
-            match found {
-                MomentEffect::Unchanged => {}
-                MomentEffect::Changed(_) => *changed += 1,
-                MomentEffect::Unclear | MomentEffect::Unknown => effect.unknown += 1,
-            }
-        }
-        effect
+        effect(self.moments.iter().map(|moment| moment.spoke).zip(&result.effects))
     }
+}
+
+/// Of moments, each with whether it spoke. A moment that was not tried says nothing about the order.
+fn effect<'a>(found: impl Iterator<Item = (bool, &'a MomentEffect)>) -> OrderEffect {
+    let mut effect = OrderEffect { days: DAYS, ..OrderEffect::default() };
+    for (spoke, found) in found {
+        let (tried, untried, changed) = match spoke {
+            true => (&mut effect.spoke, &mut effect.untried_spoke, &mut effect.newly_silent),
+            false => (&mut effect.silent, &mut effect.untried_silent, &mut effect.newly_speaking),
+        };
+        match found {
+            MomentEffect::Unchanged => *tried += 1,
+            MomentEffect::Changed(_) => {
+                *tried += 1;
+                *changed += 1;
+            }
+            MomentEffect::Unclear => {
+                *tried += 1;
+                effect.unclear += 1;
+            }
+            MomentEffect::Unknown => *untried += 1,
+        }
+    }
+    effect
 }
 
 impl OrderTrialResult {
@@ -355,6 +368,27 @@ mod tests {
     use super::*;
     use aizuchi_core::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
     use aizuchi_core::context::channel_messages::ChannelMessages;
+
+    /// At a slow model, most is not asked: that is neither a silence kept nor one broken.
+    #[test]
+    fn what_was_not_tried_is_in_no_figure() {
+        let changed = MomentEffect::Changed(Judgment::default());
+        let (same, unclear, unknown) =
+            (MomentEffect::Unchanged, MomentEffect::Unclear, MomentEffect::Unknown);
+        let spoke = [&same, &changed, &unclear, &unknown].map(|effect| (true, effect));
+        let silent = [&same, &unknown, &unknown].map(|effect| (false, effect));
+        let expected = OrderEffect {
+            days: DAYS,
+            spoke: 3,
+            silent: 1,
+            untried_spoke: 1,
+            untried_silent: 2,
+            newly_silent: 1,
+            newly_speaking: 0,
+            unclear: 1,
+        };
+        assert_eq!(effect(spoke.into_iter().chain(silent)), expected);
+    }
 
     #[test]
     fn an_order_takes_its_place_among_those_of_then() {

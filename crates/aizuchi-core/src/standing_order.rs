@@ -71,14 +71,18 @@ pub struct StandingOrder {
 pub struct OrderEffect {
     /// Within so many days.
     pub days: i64,
-    /// How many of the newest moments were tried at which it spoke, and how many at which its judge left it silent.
+    /// On how many of the newest moments it was tried at which it spoke, and on how many at which its judge left it silent.
     pub spoke: usize,
     pub silent: usize,
+    /// How many more there were of both, on which it was not tried: nobody was asked, or nobody answered.
+    pub untried_spoke: usize,
+    pub untried_silent: usize,
     /// Where it would have kept silent instead, and where it would have spoken.
     pub newly_silent: usize,
     pub newly_speaking: usize,
-    /// Where nobody knows, because there was no answer, or because the judge decides otherwise today without it, too.
-    pub unknown: usize,
+    /// Where it was tried and nobody knows: the answer was no judgment, or the judge decides otherwise today without it,
+    /// too.
+    pub unclear: usize,
 }
 
 impl OrderScope {

@@ -12,6 +12,7 @@ use axum::response::Html;
 use serde::Deserialize;
 use tokio::runtime::Handle;
 
+use crate::shadow::LONGEST_ASKING;
 use crate::shadow::order_trial::{DAYS, MomentSource, OrderTrialRun, TriedOrder};
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, channel_address, order_trial_address, render};
@@ -165,7 +166,7 @@ async fn result(
     let secrets = web.models.secrets().clone();
     let run = Arc::new(OrderTrialRun { moments, judge: judge.model.clone(), secrets });
     let (working, runtime) = (run.clone(), Handle::current());
-    let work = move |stop: &_| Ok(runtime.block_on(working.run(stop)));
+    let work = move |stop: &_| Ok(runtime.block_on(working.run(stop, LONGEST_ASKING)));
     let found = web.computations.run(work).await?;
     let builder = ViewBuilder { access, language, channel, currency: &web.currency, run: &run };
     let shown = builder.shown(&found);

@@ -31,6 +31,7 @@ texts! {
         "In the last {days} days I never spoke here unasked."
         / "直近 {days} 日間、ここで自分から話していません。";
     unclear_here(count: usize): " Unclear: {count}." / "不明：{count} 回。";
+    untried_here(count: usize): " Not tried: {count}." / "未確認：{count} 回。";
 
     spoke(days: i64, spoke: &str, silent: usize):
         "Of {spoke} it spoke here unasked in the last {days} days, {silent} would have stayed silent."
@@ -68,35 +69,48 @@ texts! {
 
 /// As it tells it itself, in the chat.
 pub fn effect_here(language: Language, effect: &OrderEffect) -> String {
-    let spoken = match effect.spoke {
-        0 => never_spoke_here(language, effect.days),
-        spoke => spoke_here(language, effect.days, &count(language, spoke), effect.newly_silent),
+    let spoken = match (effect.spoke, effect.untried_spoke) {
+        (0, 0) => never_spoke_here(language, effect.days),
+        // Nothing is known of those times.
+        (0, _) => String::new(),
+        (spoke, _) => {
+            spoke_here(language, effect.days, &count(language, spoke), effect.newly_silent)
+        }
     };
     let silences = match effect.silent {
         0 => String::new(),
         silent => silent_here(language, &count(language, silent), effect.newly_speaking),
     };
-    format!("{spoken}{silences}{}", unclear(language, effect))
+    let told = format!("{spoken}{silences}{}", unknown(language, effect));
+    told.trim_start().to_owned()
 }
 
 /// As the console tells it.
 pub fn effect(language: Language, effect: &OrderEffect) -> String {
-    let spoken = match effect.spoke {
-        0 => never_spoke(language, effect.days),
-        spoken => spoke(language, effect.days, &count(language, spoken), effect.newly_silent),
+    let spoken = match (effect.spoke, effect.untried_spoke) {
+        (0, 0) => never_spoke(language, effect.days),
+        (0, _) => String::new(),
+        (spoken, _) => spoke(language, effect.days, &count(language, spoken), effect.newly_silent),
     };
     let silences = match effect.silent {
         0 => String::new(),
         left => silent(language, &count(language, left), effect.newly_speaking),
     };
-    format!("{spoken}{silences}{}", unclear(language, effect))
+    let told = format!("{spoken}{silences}{}", unknown(language, effect));
+    told.trim_start().to_owned()
 }
 
-fn unclear(language: Language, effect: &OrderEffect) -> String {
-    match effect.unknown {
+/// Of what was tried and what was not, how much is not known.
+fn unknown(language: Language, effect: &OrderEffect) -> String {
+    let unclear = match effect.unclear {
         0 => String::new(),
-        unknown => unclear_here(language, unknown),
-    }
+        unclear => unclear_here(language, unclear),
+    };
+    let untried = match effect.untried_spoke + effect.untried_silent {
+        0 => String::new(),
+        untried => untried_here(language, untried),
+    };
+    unclear + &untried
 }
 
 fn count(language: Language, count: usize) -> String {
@@ -118,11 +132,19 @@ mod tests {
             silent: 5,
             newly_silent: 3,
             newly_speaking: 1,
-            unknown: 2,
+            untried_spoke: 0,
+            untried_silent: 3,
+            unclear: 2,
         };
         assert_eq!(
             effect(Language::En, &some),
-            "Of 12 times it spoke here unasked in the last 7 days, 3 would have stayed silent. Of 5 times it stayed silent, it would have spoken in 1. Unclear: 2."
+            "Of 12 times it spoke here unasked in the last 7 days, 3 would have stayed silent. Of 5 times it stayed silent, it would have spoken in 1. Unclear: 2. Not tried: 3."
+        );
+        let untried =
+            OrderEffect { days: 7, silent: 2, untried_spoke: 4, ..OrderEffect::default() };
+        assert_eq!(
+            effect_here(Language::En, &untried),
+            "Of 2 times I stayed silent, I would have spoken in 0. Not tried: 4."
         );
         let none = OrderEffect { days: 7, spoke: 1, ..OrderEffect::default() };
         assert_eq!(
