@@ -11,7 +11,8 @@ use jiff::SignedDuration;
 
 /// No call begins later than this after the first one, so that the page gets an answer.
 pub const LONGEST_ASKING: SignedDuration = SignedDuration::from_secs(8);
-/// The same in the chat, where nobody holds a page open: at five seconds a call, this does for all moments of an order.
+/// The same in the chat, where nobody holds a page open: at five seconds a call, this does for all moments of an order. With
+/// the longest call, it is less than [`aizuchi_core::command::order_trial::LONGEST_TRIAL`].
 pub const LONGEST_ASKING_IN_CHAT: SignedDuration = SignedDuration::from_secs(40);
 /// How long a call may take: as long as a page can wait for one that begins last.
 pub const LONGEST_CALL: SignedDuration = SignedDuration::from_secs(15);

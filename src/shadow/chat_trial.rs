@@ -57,6 +57,7 @@ impl OrderTrial for ChatTrial {
         &self,
         conversation: &ConversationId,
         draft: &StandingOrder,
+        stop: &CancellationToken,
     ) -> Result<OrderTrialOutcome, StoreError> {
         let Some(models) = self.models.get() else { return Ok(OrderTrialOutcome::NotAllowed) };
         let config = models.config();
@@ -89,7 +90,7 @@ impl OrderTrial for ChatTrial {
         let budgeted = models.within_budget(llm, &channel);
         let judge = shadow_model(&config, &budgeted, parameters, max_cost_micros);
         let run = OrderTrialRun { moments, judge, secrets: models.secrets().clone() };
-        Ok(outcome(&run, &budgeted).await)
+        Ok(outcome(&run, &budgeted, stop).await)
     }
 }
 
@@ -114,8 +115,12 @@ fn shadow_model(
     }
 }
 
-async fn outcome(run: &OrderTrialRun, budgeted: &BudgetedModel) -> OrderTrialOutcome {
-    let result = run.run(&CancellationToken::new(), LONGEST_ASKING_IN_CHAT).await;
+async fn outcome(
+    run: &OrderTrialRun,
+    budgeted: &BudgetedModel,
+    stop: &CancellationToken,
+) -> OrderTrialOutcome {
+    let result = run.run(stop, LONGEST_ASKING_IN_CHAT).await;
     // A model that is too slow is none that is too dear.
     let is_over = budgeted.reached_limit().is_some() || result.counts.is_cap_reached;
     match result.is_unknown() {

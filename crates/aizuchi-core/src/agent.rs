@@ -41,6 +41,7 @@ use crate::agent::tools::ToolSettings;
 use crate::chat::attachment::ReadAttachment;
 use crate::chat::{Channel, ChannelId, ConversationId, Visibility, WorkspaceId};
 use crate::clock::{Clock, duration_from_seconds, seeded_random};
+use crate::command::order_trial::LONGEST_TRIAL;
 use crate::command::reply::CommandReplies;
 use crate::context::{Context, ContextLimits, ContextWindow};
 use crate::current::Current;
@@ -137,13 +138,15 @@ impl AgentSettings {
     }
 
     /// How long a step may take. A judge step makes up to two model calls, after one for the state
-    /// if that is separate. A reply that uses tools takes no longer, besides the time for files.
+    /// if that is separate. A reply that uses tools takes no longer, besides the time for files. One that answers a command
+    /// asks no model itself, and may try an order.
     pub fn max_step_duration(&self) -> SignedDuration {
         let calls = match self.state {
             StateCall::Fused => 2,
             StateCall::Separate => 3,
         };
-        self.model_timeout * calls + self.post_timeout + self.files.time_limit
+        let asking = self.model_timeout * calls + self.post_timeout + self.files.time_limit;
+        asking.max(LONGEST_TRIAL)
     }
 }
 

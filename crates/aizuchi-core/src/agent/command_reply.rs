@@ -4,8 +4,11 @@
 
 use std::collections::HashSet;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::agent::{Agent, StepError};
 use crate::chat::{ConversationId, MessageId, UserId};
+use crate::command::order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
 use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
@@ -26,10 +29,11 @@ struct ReplyAudience {
 
 impl Agent {
     /// Replies to all pending commands of the user who gave the first one. Other users' commands
-    /// are next.
+    /// are next. Of the drafts among them the first is tried: each takes its time, and the step has no more than one's.
     pub(super) async fn reply_to_commands(
         &self,
         context: &Context,
+        superseded: &CancellationToken,
     ) -> Result<Option<StepResult>, StepError> {
         let Some(first) = context.pending_commands.first() else {
             return self.reject_edited_command(context).transpose();
@@ -42,14 +46,22 @@ impl Agent {
             pending.filter(|command| command.user == first.user).collect();
         let mut answers: Vec<String> = Vec::new();
         let mut is_public = true;
+        let trial = self.command_answers.order_trial.as_deref();
+        let trial = trial.map(|trial| StepTrial::new(trial, &self.clock, superseded));
         for command in self.newest_distinct(&from_user) {
             let request = self.command_request(context, command).await?;
             is_public &= request.as_ref().is_some_and(CommandRequest::concerns_everybody);
             let answer = match request {
-                Some(request) => self.command_answers.reply_in_chat(&request, self.now()).await?,
+                Some(request) => {
+                    let (answers, now) = (&self.command_answers, self.now());
+                    answers.reply_in_chat(&request, now, trial.as_ref()).await?
+                }
                 // The command addressed the persona by a former name.
                 None => texts::commands::edited_command(self.persona.language).to_owned(),
             };
+            if superseded.is_cancelled() {
+                return Err(StepError::Superseded);
+            }
             if !answers.contains(&answer) {
                 answers.push(answer);
             }

@@ -95,7 +95,7 @@ impl Agent {
         if claim.is_owed && context.owed.is_empty() {
             return Ok(self.close_answered_before_restore(answered));
         }
-        if let Some(result) = self.reply_to_commands(&context).await? {
+        if let Some(result) = self.reply_to_commands(&context, superseded).await? {
             return Ok(result);
         }
         if claim.is_owed

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 
 use crate::chat::{Role, Visibility, WorkspaceId, to_single_line};
 use crate::command::named_message::named_message;
-use crate::command::order_trial::OrderTrial;
+use crate::command::order_trial::{OrderTrial, StepTrial};
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::current::Current;
@@ -51,20 +51,21 @@ impl CommandReplies {
         self.reply_with(request, now, None).await
     }
 
-    /// The answer where nobody waits with a request open: the draft of an order is tried for it.
+    /// The answer where nobody waits with a request open: the draft of an order is tried for it, if it may be.
     pub async fn reply_in_chat(
         &self,
         request: &CommandRequest,
         now: Timestamp,
+        trial: Option<&StepTrial<'_>>,
     ) -> Result<String, StoreError> {
-        self.reply_with(request, now, self.order_trial.as_deref()).await
+        self.reply_with(request, now, trial).await
     }
 
     async fn reply_with(
         &self,
         request: &CommandRequest,
         now: Timestamp,
-        trial: Option<&dyn OrderTrial>,
+        trial: Option<&StepTrial<'_>>,
     ) -> Result<String, StoreError> {
         let language = self.language_for(request).await?;
         if !request.is_allowed() {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::chat::{ConversationId, Role, Visibility};
-use crate::command::order_trial::{OrderTrial, OrderTrialOutcome};
+use crate::command::order_trial::{OrderTrialOutcome, StepTrial};
 use crate::command::parse::standing_order::WrittenOrder;
 use crate::command::reply::{CommandReplies, screen_stored};
 use crate::command::{Command, CommandRequest, OrderTarget};
@@ -186,7 +186,7 @@ impl CommandReplies {
         request: &CommandRequest,
         orders: &OrdersInForce,
         language: Language,
-        trial: Option<&dyn OrderTrial>,
+        trial: Option<&StepTrial<'_>>,
     ) -> Result<String, StoreError> {
         let name = &self.persona.name;
         let command = request.command.under(&self.rulebook.read());
@@ -223,7 +223,7 @@ impl CommandReplies {
         request: &CommandRequest,
         draft: &StandingOrder,
         language: Language,
-        trial: Option<&dyn OrderTrial>,
+        trial: Option<&StepTrial<'_>>,
     ) -> Result<String, StoreError> {
         let Some(trial) = trial else {
             return Ok(texts::order_trial::on_console(language).to_owned());

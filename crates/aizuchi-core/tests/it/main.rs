@@ -59,6 +59,7 @@ mod seed_002;
 mod second_look;
 mod standing_orders;
 mod order_drafts;
+mod order_trials;
 mod seed_004;
 mod simulation;
 mod store_faults;

@@ -16,6 +16,7 @@ use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_core::store::{Order, StoreError};
 use async_trait::async_trait;
 use jiff::SignedDuration;
+use tokio_util::sync::CancellationToken;
 
 use aizuchi_harness::harness::{
     Harness, HarnessOptions, TestStore, at, message, new_channel, on_every_store, top_level,
@@ -32,6 +33,7 @@ impl OrderTrial for Foreseeing {
         &self,
         _: &ConversationId,
         draft: &StandingOrder,
+        _: &CancellationToken,
     ) -> Result<OrderTrialOutcome, StoreError> {
         assert!(draft.is_pending());
         let effect = OrderEffect { days: 7, spoke: 12, newly_silent: 3, ..OrderEffect::default() };
