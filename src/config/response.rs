@@ -71,7 +71,7 @@ pub struct ResponseConfig {
     pub tolerance: Option<Ratio>,
     /// The most that one order given in the chat may cost, in the currency of `models.currency`, to tell what it would have
     /// changed there in the last week. Such an order is a draft until somebody keeps it. With 0 it holds at once, and no
-    /// model is asked about it.
+    /// model is asked about it. If the program ends before it has answered, it may spend as much again after its start.
     pub order_trial_cost: Money,
     /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
     pub announce: bool,

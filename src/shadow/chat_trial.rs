@@ -1,8 +1,11 @@
 //! Drafts of orders tried for the chat, as far as the operator lets it cost something.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -12,17 +15,22 @@ use crate::models::ModelsInUse;
 use crate::models::budgeted::BudgetedModel;
 use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::CallLimits;
-use crate::shadow::order_trial::{DAYS, MOST_CALLS, MomentSource, OrderTrialRun, TriedOrder};
+use crate::shadow::order_trial::{
+    DAYS, MOST_CALLS, MomentSource, OrderTrialResult, OrderTrialRun, TriedOrder,
+};
 use crate::shadow::prompts::unknown_channel;
 use crate::shadow::{LONGEST_ASKING_IN_CHAT, LONGEST_CALL};
 use crate::what_if::ShadowModel;
-use aizuchi_core::chat::{Channel, ConversationId};
+use aizuchi_core::chat::{Channel, ConversationId, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::order_trial::{OrderTrial, OrderTrialOutcome};
 use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::standing_order::StandingOrder;
+use aizuchi_core::standing_order::{DRAFT_LIFETIME, StandingOrder};
 use aizuchi_core::store::{Archive, Store, StoreError};
+
+/// Answers may quote chat, so they do not stay.
+const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
 
 /// What tries drafts for the chat.
 pub struct ChatTrial {
@@ -31,11 +39,34 @@ pub struct ChatTrial {
     clock: Clock,
     /// Set once they are built, which is after what answers commands.
     models: OnceLock<Arc<ModelsInUse>>,
+    tried: TriedDrafts,
+}
+
+/// What was spent on drafts. The step that answers for one is done again when a new message supersedes it or its result
+/// cannot be stored, and that costs nothing twice, and no draft more than its cap. It is known as long as the program runs.
+#[derive(Default)]
+struct TriedDrafts(Mutex<HashMap<DraftKey, TriedDraft>>);
+
+/// What tells the drafts of a number apart is when each was given.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct DraftKey {
+    workspace: WorkspaceId,
+    number: i64,
+    version: i64,
+    given: Timestamp,
+}
+
+struct TriedDraft {
+    /// In millionths, with what a trial that is under way may still spend.
+    spent_micros: u64,
+    answers: Arc<AnswerCache>,
+    /// When the first of the answers may have been given.
+    since: Timestamp,
 }
 
 impl ChatTrial {
     pub fn new(archive: Arc<dyn Archive>, store: Arc<dyn Store>, clock: Clock) -> Self {
-        Self { archive, store, clock, models: OnceLock::new() }
+        Self { archive, store, clock, models: OnceLock::new(), tried: TriedDrafts::default() }
     }
 
     /// From now on drafts are tried with these models.
@@ -88,9 +119,55 @@ impl OrderTrial for ChatTrial {
             return Ok(OrderTrialOutcome::NothingToTry(DAYS));
         }
         let budgeted = models.within_budget(llm, &channel);
-        let judge = shadow_model(&config, &budgeted, parameters, max_cost_micros);
+        let key = DraftKey::new(conversation, draft);
+        let (cache, left_micros) = self.tried.begin(&key, max_cost_micros, self.clock.now());
+        let judge = shadow_model(&config, &budgeted, parameters, (cache, left_micros));
         let run = OrderTrialRun { moments, judge, secrets: models.secrets().clone() };
-        Ok(outcome(&run, &budgeted, stop).await)
+        let result = run.run(stop, LONGEST_ASKING_IN_CHAT).await;
+        self.tried.end(&key, left_micros, result.counts.cost_micros);
+        Ok(outcome(&run, &result, &budgeted))
+    }
+}
+
+impl DraftKey {
+    fn new(conversation: &ConversationId, draft: &StandingOrder) -> Self {
+        let workspace = conversation.workspace.clone();
+        Self { workspace, number: draft.number, version: draft.version, given: draft.given }
+    }
+}
+
+impl TriedDrafts {
+    /// What was answered about a draft lately, and how much of the cap is left. That counts as spent until it is known what
+    /// was, so a trial that is dropped in the middle is not paid again.
+    fn begin(
+        &self,
+        key: &DraftKey,
+        max_cost_micros: u64,
+        now: Timestamp,
+    ) -> (Arc<AnswerCache>, u64) {
+        let mut drafts = self.0.lock();
+        // A draft that has lapsed is not tried again.
+        drafts.retain(|key, _| now.duration_since(key.given) <= DRAFT_LIFETIME);
+        for tried in drafts.values_mut() {
+            if now.duration_since(tried.since) >= MOST_AGE {
+                (tried.answers, tried.since) = (Arc::default(), now);
+            }
+        }
+        let tried = drafts.entry(key.clone()).or_insert_with(|| TriedDraft {
+            spent_micros: 0,
+            answers: Arc::default(),
+            since: now,
+        });
+        let left = max_cost_micros.saturating_sub(tried.spent_micros);
+        tried.spent_micros += left;
+        (tried.answers.clone(), left)
+    }
+
+    /// What a trial has spent of what was left for it.
+    fn end(&self, key: &DraftKey, left_micros: u64, spent_micros: u64) {
+        if let Some(tried) = self.0.lock().get_mut(key) {
+            tried.spent_micros = tried.spent_micros.saturating_sub(left_micros) + spent_micros;
+        }
     }
 }
 
@@ -98,13 +175,12 @@ fn shadow_model(
     config: &Config,
     budgeted: &Arc<BudgetedModel>,
     parameters: String,
-    max_cost_micros: u64,
+    (cache, max_cost_micros): (Arc<AnswerCache>, u64),
 ) -> ShadowModel {
     ShadowModel {
         llm: budgeted.clone(),
         parameters,
-        // What is tried again in the chat is another draft.
-        cache: Arc::<AnswerCache>::default(),
+        cache,
         limits: CallLimits {
             prices: config.prices(),
             max_cost_micros,
@@ -115,17 +191,70 @@ fn shadow_model(
     }
 }
 
-async fn outcome(
+fn outcome(
     run: &OrderTrialRun,
+    result: &OrderTrialResult,
     budgeted: &BudgetedModel,
-    stop: &CancellationToken,
 ) -> OrderTrialOutcome {
-    let result = run.run(stop, LONGEST_ASKING_IN_CHAT).await;
     // A model that is too slow is none that is too dear.
     let is_over = budgeted.reached_limit().is_some() || result.counts.is_cap_reached;
     match result.is_unknown() {
         true if is_over => OrderTrialOutcome::OverBudget,
         true => OrderTrialOutcome::Unanswered,
-        false => OrderTrialOutcome::Tried(run.effect(&result)),
+        false => OrderTrialOutcome::Tried(run.effect(result)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::judge::answer_cache::CachedAnswer;
+    use aizuchi_core::context::Context;
+    use aizuchi_core::context::channel_messages::ChannelMessages;
+    use aizuchi_core::persona::{Language, Persona};
+    use aizuchi_core::prompt::Prompt;
+    use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
+    use aizuchi_harness::harness::{at, top_level};
+
+    fn draft(number: i64, given: Timestamp) -> DraftKey {
+        DraftKey { workspace: WorkspaceId::new("slack:T1"), number, version: 1, given }
+    }
+
+    fn prompt() -> Prompt {
+        let conversation = top_level("garden");
+        let history = ChannelMessages::new(conversation.channel.clone(), "garden".into());
+        let context = Arc::new(Context::new(conversation, history));
+        let (name, system_prompt) = ("Mia".to_owned(), String::new());
+        let persona = Arc::new(Persona { name, system_prompt, language: Language::En });
+        let builder = PromptBuilder::load(Language::En, None).unwrap();
+        builder.judge(&persona, &context, &PromptOptions::new(at(0)))
+    }
+
+    #[test]
+    fn a_draft_costs_no_more_than_its_cap_however_often_it_is_tried() {
+        let (tried, one, two) = (TriedDrafts::default(), draft(1, at(0)), draft(2, at(0)));
+        let left = |key: &DraftKey, now: Timestamp| tried.begin(key, 100, now).1;
+        assert_eq!(left(&one, at(0)), 100);
+        // While it runs, and after it was dropped in the middle, nothing is left.
+        assert_eq!(left(&one, at(1)), 0);
+        tried.end(&one, 0, 0);
+        assert_eq!(left(&one, at(2)), 0);
+        tried.end(&one, 100, 30);
+        assert_eq!(left(&one, at(3)), 70);
+        tried.end(&one, 70, 20);
+        assert_eq!(left(&one, at(4)), 50);
+        assert_eq!(left(&two, at(4)), 100, "another draft has a cap of its own");
+        assert_eq!(left(&draft(1, at(4)), at(4)), 100, "as another text for it has");
+        assert_eq!(left(&one, at(0) + DRAFT_LIFETIME), 0);
+    }
+
+    #[test]
+    fn answers_are_found_again_and_do_not_stay() {
+        let (tried, one) = (TriedDrafts::default(), draft(1, at(0)));
+        let answers = |now: Timestamp| tried.begin(&one, 100, now).0;
+        let answer = CachedAnswer { answer: "{}".to_owned(), usage: Usage::default() };
+        answers(at(0)).insert("key", &prompt(), answer.clone()).unwrap();
+        assert_eq!(answers(at(60)).find("key"), Some(answer));
+        assert_eq!(answers(at(0) + MOST_AGE).find("key"), None);
     }
 }
