@@ -13,8 +13,12 @@ use crate::persona::Language;
 use crate::standing_order::{
     DraftTarget, MAX_LENGTH, MAX_PER_SCOPE, OrderScope, OrderText, OrderTextProblem, StandingOrder,
 };
+use crate::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
 use crate::store::{Order, OrdersInForce, StoreError};
 use crate::texts;
+
+/// How many of the newest orders of a workspace are searched for that of a command that is answered.
+const MAX_ORDERS: usize = 100;
 
 /// Why nothing comes of a command about standing orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,6 +205,11 @@ impl CommandReplies {
                 texts::commands::order_drafted(language, draft.number, scope, text, &told, name);
             return Ok(screen_stored(&drafted, language));
         }
+        if let Command::DropOrderDraft(number) = request.command
+            && self.has_dropped_draft(request, number, &by).await?
+        {
+            return Ok(texts::commands::draft_dropped(language, number));
+        }
         let given = orders.standing.iter().find(|order| *order.by == *by);
         let kept = orders.standing_in(&request.conversation).find(|order| {
             matches!(request.command, Command::KeepStandingOrder(number) if number == order.number)
@@ -215,6 +224,25 @@ impl CommandReplies {
             (None, Err(unmet)) => unmet_text(language, unmet, name),
         };
         Ok(screen_stored(&text, language))
+    }
+
+    /// Whether this command has discarded a draft. A draft leaves nothing behind, and the journal has who discarded it.
+    async fn has_dropped_draft(
+        &self,
+        request: &CommandRequest,
+        number: i64,
+        by: &str,
+    ) -> Result<bool, StoreError> {
+        let workspace = Some(request.conversation.workspace.clone());
+        let query = OrderJournalQuery { workspace, before: None, limit: MAX_ORDERS };
+        let orders = self.archive.order_journal(&query).await?;
+        let number = number.to_string();
+        let is_this = |given: &GivenOrder| {
+            given.record.kind == OrderKind::DropOrderDraft
+                && given.record.value.as_deref() == Some(number.as_str())
+                && *given.by == *by
+        };
+        Ok(orders.iter().any(is_this))
     }
 
     /// What a draft would have changed here, or where that can be found out.

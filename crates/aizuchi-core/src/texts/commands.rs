@@ -144,6 +144,8 @@ texts! {
     no_such_order(number: i64):
         "Order {number} doesn’t hold here." / "ここでは、指示{number}は効いていません。";
 
+    draft_dropped(number: i64):
+        "Draft {number} is discarded." / "下書き{number}を破棄しました。";
     no_such_draft(number: i64):
         "There’s no draft {number} here." / "ここに下書き{number}はありません。";
 

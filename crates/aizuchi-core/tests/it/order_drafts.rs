@@ -132,6 +132,7 @@ async fn an_order_is_tried_before_it_holds() {
         "- 1, for this channel: “say xyzzy” (root)",
         "Only an admin can do that.",
         "Noted as order 1, for this channel: “say xyzzy”.",
+        "Draft 1 is discarded.",
         "There’s no draft 1 here.",
     ] {
         let lines = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -160,7 +161,7 @@ async fn drafts_are_answered_in_japanese() {
         "下書き1（このチャンネル）：「短く答えて」。まだ従いません。直近 7 日間にここで自分から話した 12 回のうち、3 回は黙っていたはずです。",
         "指示1として受け付けました（このチャンネル）：「短く答えて」。",
         "下書き1（このチャンネル）：「長く答えて」。",
-        "ここに下書き1はありません。",
+        "下書き1を破棄しました。",
     ] {
         assert!(transcript.contains(expected), "{expected}: {transcript}");
     }
