@@ -6,11 +6,14 @@ use jiff::SignedDuration;
 
 use crate::config::Config;
 use crate::config::channel_overrides::{ChannelTools, ToolName};
+use crate::config::own_models::OwnModels;
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::displayable;
 use crate::config::suggestions::{join_list, misspelled_word};
 use crate::config::tree::ConfigNode;
 use aizuchi_core::agent;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::platform::local;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules};
 
 /// Checks a config. The tree tells which keys are set, and where.
@@ -33,6 +36,7 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         }
     }
     check_own_models(config, tree)?;
+    check_builtin_judges(config, tree)?;
     check_http(config, tree)?;
     check_mcp(config, tree)?;
     check_slack(config, tree)?;
@@ -61,6 +65,25 @@ fn check_own_models(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProb
         }
     }
     Ok(())
+}
+
+/// Checks that the built-in rules speak unasked in a workspace only if the config says so. Without a mode the whole program
+/// has that of the model in `agents`, and their rules are too simple to decide when to interrupt people.
+fn check_builtin_judges(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
+    let is_builtin = |own: &OwnModels| {
+        let judge = own.rules().judgment.and_then(|name| config.models.named.get(&*name));
+        judge.is_some_and(|named| named.model_id == ModelId::Builtin)
+    };
+    let is_room = |id: &str| id == local::workspace_id().as_str();
+    let mut workspaces = config.models.workspaces.iter();
+    let found = workspaces.find(|(id, own)| !is_room(id) && is_builtin(own));
+    let Some((id, _)) = found.filter(|_| config.response.mode.is_none()) else { return Ok(()) };
+    let shown = displayable(id).unwrap_or("…".to_owned());
+    let sentence = format!(
+        "models.workspaces.{shown} has the built-in rules judge, which are too simple to say when to speak unasked; \
+         response.mode must say what happens in channels without a mode of their own, like mention_only"
+    );
+    Err(ConfigProblem::for_file(tree.location_of(&["models", "workspaces", id]), sentence))
 }
 
 fn unknown_name(config: &Config, tree: &ConfigNode, path: &[&str], name: &str) -> ConfigProblem {

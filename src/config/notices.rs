@@ -144,8 +144,21 @@ fn builtin_judge_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProb
     let has_no_mode = has_platform && is_builtin && config.response.mode.is_none();
     let location = tree.find(&["slack"]).or_else(|| tree.find(&["discord"]));
     let location = location.map(|entry| entry.key_location);
-    let sentence = "no model is named in agents, so the built-in rules judge and nothing is said \
-                    unasked; response.mode: companion allows it";
+    let named = &config.minds.named;
+    let is_judged = config.models.workspaces.values().any(|own| {
+        let judge = own.rules().judgment.and_then(|name| named.get(&*name));
+        judge.is_some_and(|mind| mind.model.id != ModelId::Builtin)
+    });
+    let sentence = match is_judged {
+        true => {
+            "no model is named in agents, so nothing is said unasked, also in workspaces that have a model in \
+             models.workspaces; response.mode: companion allows it"
+        }
+        false => {
+            "no model is named in agents, so the built-in rules judge and nothing is said \
+             unasked; response.mode: companion allows it"
+        }
+    };
     has_no_mode.then(|| ConfigProblem::for_file(location, sentence))
 }
 

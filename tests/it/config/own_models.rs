@@ -75,6 +75,40 @@ fn a_channel_with_a_judge_of_its_own_is_no_channel_of_the_built_in_rules() {
     assert_eq!(book.channels["#pot"].mode, Mode::MentionOnly);
 }
 
+/// The mode that fits a model lets nobody else interrupt people.
+#[test]
+fn the_built_in_rules_speak_unasked_in_a_workspace_only_if_the_config_says_so() {
+    let agents = "agents: {response: {model_id: openai/large, client_args: {api_key: sk-x}}}\n";
+    let named =
+        "models:\n  named:\n    rules: {model_id: builtin}\n    small: {model_id: ollama/small}\n";
+    let slack = "slack: {bot_token: xoxb-1, app_token: xapp-1}\n";
+    let with = |workspaces: &str, more: &str| {
+        format!("{named}  workspaces: {{{workspaces}}}\n{slack}{agents}{more}")
+    };
+    for workspaces in ["slack: rules", "'slack:T1': {judgment: rules}"] {
+        let error = read(&with(workspaces, "")).unwrap_err();
+        assert!(error.contains("has the built-in rules judge"), "{error}");
+        assert!(error.contains("response.mode must say"), "{error}");
+        let config = read(&with(workspaces, "response: {mode: mention_only}\n")).unwrap();
+        assert_eq!(config.rulebook().default_rules.mode, Mode::MentionOnly);
+    }
+    for workspaces in ["local: rules", "slack: {response: rules}", "slack: small"] {
+        let config = read(&with(workspaces, "")).unwrap();
+        assert_eq!(config.rulebook().default_rules.mode, Mode::Companion, "{workspaces}");
+    }
+}
+
+/// The warning is true of a workspace that has a model, too.
+#[test]
+fn a_model_of_a_workspace_alone_says_nothing_unasked() {
+    let slack = "slack: {bot_token: xoxb-1, app_token: xapp-1}\n";
+    let text = format!("{NAMED}  workspaces: {{slack: small}}\n{slack}");
+    let loaded = Config::read(&text, "config.yaml", &Environment::default()).unwrap();
+    assert_eq!(loaded.config.rulebook().default_rules.mode, Mode::MentionOnly);
+    let expected = "nothing is said unasked, also in workspaces that have a model";
+    assert!(loaded.warnings.iter().any(|it| it.contains(expected)), "{:?}", loaded.warnings);
+}
+
 /// One model for everything is one for the channels, too.
 #[test]
 fn a_model_that_is_set_for_everything_stands_in_for_all() {
