@@ -10,7 +10,7 @@ use crate::config::own_models::OwnModels;
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::displayable;
 use crate::config::suggestions::{join_list, misspelled_word};
-use crate::config::tree::ConfigNode;
+use crate::config::tree::{ConfigNode, ConfigValue};
 use aizuchi_core::agent;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::platform::local;
@@ -90,7 +90,12 @@ fn unknown_name(config: &Config, tree: &ConfigNode, path: &[&str], name: &str) -
     let place: Vec<String> =
         path.iter().map(|key| displayable(key).unwrap_or("…".to_owned())).collect();
     let place = place.join(".");
-    let name = displayable(name).unwrap_or("…".to_owned());
+    // What came from a variable may be a secret.
+    let is_written = tree.find(path).is_some_and(
+        |entry| matches!(&entry.node.value, ConfigValue::Text(text) if !text.is_expanded),
+    );
+    let shown = displayable(name).filter(|_| is_written);
+    let name = shown.unwrap_or("…".to_owned());
     let known: Vec<&str> = config.models.named.keys().map(String::as_str).collect();
     let end = match (misspelled_word(&name, &known), known.is_empty()) {
         (Some(meant), _) => format!("did you mean \"{meant}\"?"),
