@@ -19,6 +19,9 @@ use crate::config::environment;
 /// Every setting of the rules, for all channels and for single ones.
 const EVERYTHING: &str = r##"
 models:
+  prices:
+    ollama/small: {input: 0, output: 0}
+    ollama/large: {input: 0, output: 0}
   named:
     small: {model_id: ollama/small}
     large: {model_id: ollama/large}
