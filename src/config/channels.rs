@@ -52,7 +52,8 @@ pub struct ChannelConfig {
     /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
     pub persona: Option<ChannelPersona>,
     /// The model that thinks there, by its name in `models.named`; or a section with one for `response`, `judgment`, `memory` or
-    /// `state`. If omitted: as everywhere. Threads have that of their channel.
+    /// `state`. If omitted: as everywhere. Threads have that of their channel. What is said in public there may be recalled
+    /// in other channels, whose models read it then, unless `memory` is `off`.
     pub model: Option<OwnModels>,
     /// Whether replies may use tools there, or a list of those that they may use.
     pub tools: Option<ChannelTools>,

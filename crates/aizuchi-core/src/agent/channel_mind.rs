@@ -1,5 +1,7 @@
 //! Which models think in a channel: its own, those of its workspace, or those of everywhere. The persona's prompt is the
-//! agent's all the same.
+//! agent's all the same. What is judged, answered and folded there goes to them. What is said in public may be recalled in
+//! another channel, whose model reads it then, unless the channel is not remembered; pictures and recordings go to the
+//! models that describe and hear them.
 
 use std::sync::Arc;
 
@@ -21,8 +23,8 @@ impl Agent {
         self.own_model(&self.minds.state, self.models_for(context).state)
     }
 
-    /// What is said in a channel is folded by its own model: whoever keeps a channel to a model keeps all of it to that. A
-    /// memory of several channels is folded by that of their workspace.
+    /// The memories of a channel and its threads are folded by its own model. A memory of several channels is folded by that
+    /// of their workspace.
     pub(super) fn memory_mind(&self, key: &MemoryKey, rules: &ChannelRules) -> Mind {
         let here = key.channel().map(|_| &rules.models);
         let models = self.rulebook().models_in(&key.workspace, here);

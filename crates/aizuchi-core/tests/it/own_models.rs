@@ -111,7 +111,7 @@ async fn a_workspace_has_a_model_of_its_own() {
     .await;
 }
 
-/// Whoever keeps a channel to a model keeps all that is said there to it, also where it is remembered.
+/// The memories of a channel are folded by its own model.
 #[tokio::test]
 async fn a_channel_is_remembered_by_its_own_model() {
     on_every_database(async |store| {
