@@ -211,6 +211,8 @@ mod tests {
     use crate::replay::judge::answer_cache::CachedAnswer;
     use aizuchi_core::context::Context;
     use aizuchi_core::context::channel_messages::ChannelMessages;
+    use aizuchi_core::llm::price::{ModelPrice, Prices};
+    use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
     use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::Prompt;
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
@@ -246,6 +248,34 @@ mod tests {
         assert_eq!(left(&two, at(4)), 100, "another draft has a cap of its own");
         assert_eq!(left(&draft(1, at(4)), at(4)), 100, "as another text for it has");
         assert_eq!(left(&one, at(0) + DRAFT_LIFETIME), 0);
+    }
+
+    /// A model that is too slow is not called too dear.
+    #[tokio::test]
+    async fn what_is_too_late_is_not_over_the_cap() {
+        let limits = |max_cost_micros: u64| CallLimits {
+            prices: Prices([("scripted".to_owned(), ModelPrice::for_minute(1.0))].into()),
+            max_cost_micros,
+            max_calls: None,
+            timeout: SignedDuration::from_secs(5),
+        };
+        let counts = async |max_cost_micros: u64, longest: i64| {
+            let model = ShadowModel {
+                llm: Arc::new(ScriptedMind::judging(ScriptedJudgment::Never)),
+                parameters: String::new(),
+                cache: Arc::default(),
+                limits: limits(max_cost_micros),
+                runtime: Some(Handle::current()),
+            };
+            let longest = SignedDuration::from_secs(longest);
+            let judge = model.judge().until(CancellationToken::new(), longest);
+            assert!(judge.answer(&prompt()).await.is_err());
+            let counts = judge.counts();
+            (counts.is_late, counts.is_cap_reached)
+        };
+        assert_eq!(counts(1_000_000, -1).await, (true, false));
+        assert_eq!(counts(0, -1).await, (true, false));
+        assert_eq!(counts(0, 60).await, (false, true));
     }
 
     #[test]

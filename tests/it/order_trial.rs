@@ -8,7 +8,7 @@ use crate::console::{
 };
 use crate::program::{Home, Program};
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::providers::{Server, ServerLimits};
+use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 const REASON: &str = "nobody answers the kettle";
 const FORBIDDEN: &str = "the order forbids kettles";
@@ -193,6 +193,42 @@ async fn the_chat_tells_what_an_order_would_have_changed() {
     program.wait_for(0, is_kept).await;
     let listed = program.get("/api/standing-orders?channel=general").await;
     assert_eq!(listed["standing_orders"][0]["draft"], false);
+    program.kill();
+}
+
+/// Whoever gives an order and goes on talking has its answer begun anew. What the model has said for it by then is known.
+#[tokio::test]
+async fn a_trial_that_is_begun_anew_asks_nothing_twice() {
+    let server = Server::start(ServerLimits::default()).await;
+    let home = Home::new(0.1);
+    home.replace("  announce: false\n", "  announce: false\n  order_trial_cost: 0.5\n");
+    home.add(&format!(
+        "{PRICES}agents: {{response: {{model_id: openai/large-1, client_args: {{api_key: sk-test, api_base: '{}/v1'}}}}}}\n",
+        server.base
+    ));
+    let program = home.start();
+    server.will_say(&[&verdict(true, REASON), "on the top shelf"]);
+    program.says("alice", "where is the kettle?").await;
+    program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    let asked = server.requests().len();
+    server.then([
+        ProviderResponse::Says(verdict(false, FORBIDDEN)),
+        ProviderResponse::Held(verdict(true, REASON)),
+        ProviderResponse::Says(verdict(true, REASON)),
+    ]);
+    program.says("alice", "@Aizuchi in this channel: never about kettles").await;
+    server.came(asked + 2).await;
+    program.says("alice", "as I said").await;
+    server.abandoned(1).await;
+    let is_told = |kind: &str, data: &Value| {
+        let text = data["text"].as_str().unwrap_or_default();
+        kind == "message" && text.contains("1 would have stayed silent.")
+    };
+    program.wait_for(0, is_told).await;
+    let requests = server.requests();
+    let with_order =
+        requests.iter().filter(|it| it.body.to_string().contains("never about kettles")).count();
+    assert_eq!(with_order, 1);
     program.kill();
 }
 
