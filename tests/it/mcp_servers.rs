@@ -312,8 +312,8 @@ async fn a_check_tells_of_each_server_and_the_program_connects_to_it() {
     let all = "archive: it answers, and has search_messages, recall, why, decisions, status";
     assert_eq!(*archive, format!("ok    mcp       {all}"));
     assert!(lost.starts_with("FAIL  mcp       lost: the program cannot be started: "), "{lost}");
-    let some = "narrow: it answers, and has why; not named in tools: search_messages, recall, decisions, status; tools names \
-                some that it does not have: ask";
+    let some = "narrow: it answers, and has why; not named in tools: search_messages, recall, decisions, status; tools or \
+                without_consent names some that it does not have: ask";
     assert_eq!(*narrow, format!("FAIL  mcp       {some}"));
 
     // None of them holds up the start.

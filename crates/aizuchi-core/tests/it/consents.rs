@@ -222,7 +222,9 @@ async fn an_allowed_call_is_made_once_and_told() {
         harness.mind.script.push(PromptVerb::Reply, Ok(answer));
         garden.goes_on().await;
         assert_eq!(*shed.called.lock(), ["shed__plant {\"roses\":3}"]);
-        assert_eq!(garden.posts(), ["I asked for it.", answer]);
+        // The tool has answered with this address, so it may be a link.
+        let posted = "Planted, see <https://plants.example/7>";
+        assert_eq!(garden.posts(), ["I asked for it.", posted]);
         let told = harness.mind.prompts(PromptVerb::Reply).pop().unwrap();
         assert!(told.tools.is_empty());
         let result = &told.tool_rounds[0].results[0];
@@ -245,7 +247,7 @@ async fn an_allowed_call_is_made_once_and_told() {
     assert_snapshot!(transcript.await, @"
        0s alice: @Aizuchi plant three roses
        0s (persona): I asked for it.
-      20s (persona): Planted, see https://plants.example/7
+      20s (persona): Planted, see <https://plants.example/7>
     [m000] spoke: alice mentioned me (reply kept, reply kept)
     [] spoke: What became of the call of shed__plant: called (reply kept)
     ");
