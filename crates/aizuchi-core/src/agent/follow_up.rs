@@ -40,11 +40,27 @@ impl EndedCalls {
         self.0.is_empty()
     }
 
+    /// Whether one of them was made for this message.
+    pub(super) fn has_call_for(&self, message: &MessageId) -> bool {
+        self.0.iter().any(|consent| consent.message == *message)
+    }
+
+    /// Whether nobody who is owed an answer waits for anything else.
+    pub(super) fn is_all_owed(&self, context: &Context) -> bool {
+        !self.is_empty() && context.owed.iter().all(|message| self.has_call_for(message))
+    }
+
+    /// How all of them ended, where the model cannot or may not tell it.
+    pub(super) fn fixed_sentences(&self, language: Language) -> String {
+        let sentences = self.0.iter().map(|consent| {
+            sentence(consent, language).unwrap_or_else(|| untold_answer(consent, language))
+        });
+        sentences.collect::<Vec<_>>().join("\n")
+    }
+
     /// The whole answer, if there is nothing to say but how the calls ended.
     pub(super) fn sentences(&self, context: &Context, language: Language) -> Option<String> {
-        let is_told =
-            |message: &MessageId| self.0.iter().any(|consent| consent.message == *message);
-        if self.is_empty() || !context.owed.iter().all(is_told) {
+        if !self.is_all_owed(context) {
             return None;
         }
         let sentences = self.0.iter().map(|consent| sentence(consent, language));
@@ -116,6 +132,14 @@ fn sentence(consent: &Consent, language: Language) -> Option<String> {
         ) => texts::consents::lapsed,
     };
     Some(text(language, &consent.tool))
+}
+
+/// That a call was made, without what came of it.
+fn untold_answer(consent: &Consent, language: Language) -> String {
+    match consent.answer.as_ref().is_some_and(|answer| answer.is_failure) {
+        true => texts::consents::failure_untold(language, &consent.tool),
+        false => texts::consents::answer_untold(language, &consent.tool),
+    }
 }
 
 /// Those that were called.

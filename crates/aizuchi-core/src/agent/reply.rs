@@ -104,6 +104,10 @@ impl Agent {
             // None of the questions is available any more.
             return Ok(self.close_deleted(&context));
         }
+        let ended = match claim.is_owed {
+            true => self.ended_calls(&context).await?,
+            false => EndedCalls::default(),
+        };
         let (mode, gate_result) = self.check_gates(claim, &context);
         // The state that the judge named is kept.
         let state = context.intent.as_ref().and_then(|intent| intent.conversation_state);
@@ -111,9 +115,14 @@ impl Agent {
             Evaluation { conversation_state: state, ..Evaluation::new(mode, gate_result.passed) };
         trace.evaluation = claim.is_owed.then_some(evaluation);
         if let Some(gate) = gate_result.settled_by {
-            return Ok(self.refuse_by_gate(claim, gate, gate_result.limit, &context));
+            let refused = self.refuse_by_gate(claim, gate, gate_result.limit, &context);
+            return match gate_result.limit {
+                Some(_) => self.tell_of_ended_calls(refused, &ended, &context),
+                // Nothing may be said there.
+                None => Ok(refused),
+            };
         }
-        let settled = [answered, self.drop_rate_limited(&mut context)].concat();
+        let settled = [answered, self.drop_rate_limited(&mut context, &ended)].concat();
         if !claim.is_owed
             && let Some(withdrawn) = self.check_intent(claim, &context).await?
         {
@@ -124,12 +133,10 @@ impl Agent {
         if claim.redrafts > MAX_REDRAFTS {
             // A message behind the draft changes every time. The user who waits gets an apology
             // instead.
-            return Ok(with_settled_messages(self.draft_apology(&context), settled));
+            let apology = self.draft_apology(&context);
+            let told = self.tell_of_ended_calls(apology, &ended, &context)?;
+            return Ok(with_settled_messages(told, settled));
         }
-        let ended = match claim.is_owed {
-            true => self.ended_calls(&context).await?,
-            false => EndedCalls::default(),
-        };
         let language = self.persona.language;
         if let Some(text) = ended.sentences(&context, language) {
             let posts = DraftContent::Text(vec![text]);
@@ -191,16 +198,19 @@ impl Agent {
             Err(StepError::OverBudget(Limit::CallsPerDecision)) if claim.is_owed => {
                 let why =
                     texts::judging::limit_reason(self.persona.language, Limit::CallsPerDecision);
-                with_reason(self.draft_apology(&context), why)
+                let apology = with_reason(self.draft_apology(&context), why);
+                self.tell_of_ended_calls(apology, &ended, &context)?
             }
             Err(StepError::OverBudget(limit)) if claim.is_owed => {
-                self.refuse_by_gate(claim, Gate::from_limit(limit), Some(limit), &context)
+                let gate = Gate::from_limit(limit);
+                let refused = self.refuse_by_gate(claim, gate, Some(limit), &context);
+                self.tell_of_ended_calls(refused, &ended, &context)?
             }
             Err(StepError::Retryable { problem, .. }) if claim.is_owed && is_last => {
-                self.apologize_for(problem, &context)
+                self.tell_of_ended_calls(self.apologize_for(problem, &context), &ended, &context)?
             }
             Err(StepError::Permanent { problem, .. }) if claim.is_owed => {
-                self.apologize_for(problem, &context)
+                self.tell_of_ended_calls(self.apologize_for(problem, &context), &ended, &context)?
             }
             Err(error) => return Err(error),
         };
@@ -298,11 +308,12 @@ impl Agent {
     }
 
     /// Takes messages of users over their hourly answer limit out of this reply. They are settled
-    /// together with it and get no answer of their own.
-    fn drop_rate_limited(&self, context: &mut Context) -> Vec<MessageId> {
+    /// together with it and get no answer of their own. Whoever waits to hear of a call that was allowed hears of it.
+    fn drop_rate_limited(&self, context: &mut Context, ended: &EndedCalls) -> Vec<MessageId> {
         let rulebook = self.rulebook();
         let is_over_limit = |message: &MessageId| {
-            self.gate_input(context, &rulebook).has_reached_answer_limit(message)
+            !ended.has_call_for(message)
+                && self.gate_input(context, &rulebook).has_reached_answer_limit(message)
         };
         let (settled, owed): (Vec<MessageId>, Vec<MessageId>) =
             context.owed.iter().cloned().partition(is_over_limit);
@@ -546,6 +557,34 @@ impl Agent {
             }
             None => apology,
         }
+    }
+
+    /// What a reply without a model comes to, with how calls ended: a call that is not told of would be asked for again.
+    fn tell_of_ended_calls(
+        &self,
+        result: StepResult,
+        ended: &EndedCalls,
+        context: &Context,
+    ) -> Result<StepResult, StepError> {
+        if ended.is_empty() {
+            return Ok(result);
+        }
+        let language = self.persona.language;
+        let mut lines = vec![ended.fixed_sentences(language)];
+        let mut reasons = vec![ended.reason(language)];
+        let mut ends = DecisionResult::Spoke;
+        if let StepResult::Drafted { draft, .. } = result
+            && let Draft { content: DraftContent::Text(others), metadata } = draft
+            && !ended.is_all_owed(context)
+        {
+            lines.extend(others);
+            reasons.push(metadata.why);
+            ends = metadata.ends;
+        }
+        let platform = self.platforms.for_workspace(&context.conversation.workspace)?;
+        let posts = to_posts(&lines.join("\n"), &KnownUrls::default(), &**platform);
+        let draft = self.draft(context, DraftContent::Text(posts), Lineage::default(), ends);
+        Ok(with_reason(draft, reasons.join("; ")))
     }
 
     fn draft_apology(&self, context: &Context) -> StepResult {

@@ -46,7 +46,7 @@ pub struct Shed {
     pub called: Mutex<Vec<String>>,
     is_away: AtomicBool,
     is_gone: AtomicBool,
-    hangs: AtomicBool,
+    pub hangs: AtomicBool,
 }
 
 #[async_trait]
@@ -102,11 +102,11 @@ pub fn caller(harness: &Harness, shed: &Arc<Shed>) -> AllowedCalls {
 }
 
 /// Everything about one garden.
-struct Garden {
-    harness: Harness,
-    shed: Arc<Shed>,
-    caller: AllowedCalls,
-    question: MessageId,
+pub struct Garden {
+    pub harness: Harness,
+    pub shed: Arc<Shed>,
+    pub caller: AllowedCalls,
+    pub question: MessageId,
 }
 
 impl Garden {
@@ -117,8 +117,13 @@ impl Garden {
     }
 
     /// Alice has asked for something that needs consent, and was told that it waits.
-    async fn asking(store: TestStore, language: Language) -> Self {
+    pub async fn asking(store: TestStore, language: Language) -> Self {
         let (harness, shed) = Self::fresh(store, language).await;
+        Self::asked(harness, shed).await
+    }
+
+    /// The same in this harness.
+    pub async fn asked(harness: Harness, shed: Arc<Shed>) -> Self {
         script_a_call(&harness);
         let question = harness.says("alice", "@Aizuchi plant three roses").await;
         harness.pass(10).await;
@@ -127,7 +132,7 @@ impl Garden {
     }
 
     /// Makes what may be made, and answers what is owed then.
-    async fn goes_on(&self) {
+    pub async fn goes_on(&self) {
         for call in self.caller.look().await {
             self.caller.make(call).await;
         }
@@ -136,28 +141,28 @@ impl Garden {
         self.harness.pass(10).await;
     }
 
-    async fn consent(&self) -> Consent {
+    pub async fn consent(&self) -> Consent {
         let mut all = consents(&self.harness).await;
         assert_eq!(all.len(), 1, "{all:?}");
         all.remove(0)
     }
 
-    async fn decide(&self, choice: ConsentChoice) -> Result<(), StoreError> {
+    pub async fn decide(&self, choice: ConsentChoice) -> Result<(), StoreError> {
         let id = self.consent().await.id;
         decide(&self.harness, id, choice).await
     }
 
-    fn posts(&self) -> Vec<String> {
+    pub fn posts(&self) -> Vec<String> {
         self.harness.platform.posted_texts()
     }
 
-    fn calls(&self) -> Vec<String> {
+    pub fn calls(&self) -> Vec<String> {
         self.shed.called.lock().clone()
     }
 }
 
 /// The next reply asks for a call, and says so.
-fn script_a_call(harness: &Harness) {
+pub fn script_a_call(harness: &Harness) {
     let calls = [(PLANT, json!({ "roses": 3 }))];
     harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
     harness.mind.script.push(PromptVerb::Reply, Ok("I asked for it."));
@@ -169,7 +174,11 @@ pub async fn consents(harness: &Harness) -> Vec<Consent> {
     harness.store.archive.consents(&query, harness.clock.now()).await.unwrap()
 }
 
-async fn decide(harness: &Harness, id: ConsentId, choice: ConsentChoice) -> Result<(), StoreError> {
+pub async fn decide(
+    harness: &Harness,
+    id: ConsentId,
+    choice: ConsentChoice,
+) -> Result<(), StoreError> {
     let step = ConsentStep::Decide(choice, "olga".into());
     take(harness, id, step, Some("olga")).await
 }
@@ -196,7 +205,7 @@ fn refusal(result: Result<(), StoreError>) -> RefusalReason {
 }
 
 /// Nothing more is to come of any call.
-async fn are_settled(harness: &Harness) -> bool {
+pub async fn are_settled(harness: &Harness) -> bool {
     harness.store.archive.unsettled_consents().await.unwrap().is_empty()
 }
 

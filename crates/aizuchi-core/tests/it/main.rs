@@ -19,6 +19,7 @@ mod cost;
 mod crash;
 mod consents;
 mod consent_crash;
+mod consent_told;
 mod deciding;
 mod defects;
 mod external_tools;

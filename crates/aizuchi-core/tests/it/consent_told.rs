@@ -1,0 +1,93 @@
+//! A call that was made is told, also where no model can or may tell it: whoever asked would ask for it again. On every store.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use aizuchi_core::decision::consent::ConsentChoice;
+use aizuchi_core::llm::LlmError;
+use aizuchi_core::persona::Language;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::Rulebook;
+use aizuchi_core::texts;
+use aizuchi_harness::harness::{Harness, TestStore, on_every_store};
+
+use crate::consents::{Garden, PLANT, Shed, are_settled, options};
+
+/// The next model call fails for good.
+fn break_model(harness: &Harness) {
+    harness.mind.script.push(PromptVerb::Reply, Err(LlmError::Refused("broken".to_owned())));
+}
+
+/// Like [`Garden::asking`], where nobody gets a second answer within an hour.
+async fn with_one_answer(store: TestStore) -> Garden {
+    let shed = Arc::new(Shed::default());
+    let mut options = options(shed.clone());
+    let book = Rulebook { answers_per_hour: Some(1), ..Rulebook::default() };
+    options.settings.rulebook = book.into();
+    Garden::asked(Harness::new(store).await.with_options(options), shed).await
+}
+
+#[tokio::test]
+async fn a_call_is_told_without_a_model() {
+    for language in [Language::En, Language::Ja] {
+        on_every_store(async |store| {
+            let garden = Garden::asking(store, language).await;
+            garden.decide(ConsentChoice::AllowOnce).await.unwrap();
+            break_model(&garden.harness);
+            garden.goes_on().await;
+            let told = texts::consents::answer_untold(language, PLANT);
+            assert_eq!(garden.posts(), ["I asked for it.".to_owned(), told]);
+            assert_eq!(garden.calls().len(), 1);
+            assert!(are_settled(&garden.harness).await);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_told_with_the_apology_to_somebody_else() {
+    on_every_store(async |store| {
+        let garden = Garden::asking(store, Language::En).await;
+        garden.decide(ConsentChoice::AllowOnce).await.unwrap();
+        for call in garden.caller.look().await {
+            garden.caller.make(call).await;
+        }
+        garden.harness.says("bob", "@Aizuchi when does it rain?").await;
+        break_model(&garden.harness);
+        garden.goes_on().await;
+        let told = texts::consents::answer_untold(Language::En, PLANT);
+        let apology = texts::replies::apology(Language::En);
+        assert_eq!(garden.posts()[1..], [format!("{told}\n{apology}")]);
+        assert!(are_settled(&garden.harness).await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_is_told_to_somebody_over_the_answer_limit() {
+    on_every_store(async |store| {
+        let garden = with_one_answer(store).await;
+        garden.decide(ConsentChoice::AllowOnce).await.unwrap();
+        garden.goes_on().await;
+        let told = texts::consents::answer_untold(Language::En, PLANT);
+        assert_eq!(garden.posts(), ["I asked for it.".to_owned(), told]);
+        // No model was asked for that.
+        assert_eq!(garden.harness.mind.prompts(PromptVerb::Reply).len(), 2);
+        assert!(are_settled(&garden.harness).await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_told_to_somebody_over_the_answer_limit() {
+    on_every_store(async |store| {
+        let garden = with_one_answer(store).await;
+        garden.shed.hangs.store(true, Ordering::SeqCst);
+        garden.decide(ConsentChoice::AllowOnce).await.unwrap();
+        garden.goes_on().await;
+        let told = texts::consents::unknown(Language::En, PLANT);
+        assert_eq!(garden.posts(), ["I asked for it.".to_owned(), told]);
+        assert!(are_settled(&garden.harness).await);
+    })
+    .await;
+}
