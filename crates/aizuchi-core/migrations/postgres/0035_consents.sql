@@ -6,8 +6,8 @@ CREATE TABLE consents (
     workspace TEXT COLLATE "C" NOT NULL,
     channel TEXT COLLATE "C" NOT NULL,
     thread TEXT COLLATE "C" NOT NULL,
-    -- The message for which the call is made.
-    message TEXT COLLATE "C" NOT NULL,
+    -- A JSON list of the messages for which the call is made.
+    messages TEXT COLLATE "C" NOT NULL,
     is_addressed BIGINT NOT NULL,
     decision BIGINT NOT NULL,
     draft BIGINT NOT NULL,

@@ -6,8 +6,8 @@ CREATE TABLE consents (
     workspace TEXT NOT NULL,
     channel TEXT NOT NULL,
     thread TEXT NOT NULL,
-    -- The message for which the call is made.
-    message TEXT NOT NULL,
+    -- A JSON list of the messages for which the call is made.
+    messages TEXT NOT NULL,
     is_addressed INTEGER NOT NULL,
     decision INTEGER NOT NULL,
     draft INTEGER NOT NULL,

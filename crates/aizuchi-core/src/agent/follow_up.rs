@@ -27,7 +27,7 @@ impl Agent {
         ended.retain(|consent| {
             consent.conversation == context.conversation
                 && consent.state.is_final()
-                && context.owed.contains(&consent.message)
+                && consent.messages.iter().any(|message| context.owed.contains(message))
                 // What became known since is told by the next answer.
                 && consent.revision <= context.revision
         });
@@ -42,7 +42,7 @@ impl EndedCalls {
 
     /// Whether one of them was made for this message.
     pub(super) fn has_call_for(&self, message: &MessageId) -> bool {
-        self.0.iter().any(|consent| consent.message == *message)
+        self.0.iter().any(|consent| consent.messages.contains(message))
     }
 
     /// Whether nobody who is owed an answer waits for anything else.
@@ -150,9 +150,13 @@ fn arguments(consent: &Consent) -> Value {
 
 /// The messages behind a call: what it answered may repeat them.
 fn lineage(consent: &Consent) -> Lineage {
-    let channel = consent.conversation.channel.clone();
+    let channel = &consent.conversation.channel;
     let mut messages = consent.lineage.messages.clone();
-    messages.push(MessageRef(channel, consent.message.clone()));
-    messages.dedup();
+    for message in &consent.messages {
+        let asked = MessageRef(channel.clone(), message.clone());
+        if !messages.contains(&asked) {
+            messages.push(asked);
+        }
+    }
     Lineage { messages, ..Lineage::default() }
 }

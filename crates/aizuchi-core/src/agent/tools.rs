@@ -168,15 +168,11 @@ fn offered_tools(rules: &ChannelRules, web: OfferedWebTools) -> Vec<Tool> {
 
 /// The user whose information this reply may put into memos.
 fn requesting_user(context: &Context) -> Option<UserId> {
-    Some(message_asked_for(context)?.author.id.clone())
-}
-
-/// The message for which this reply uses tools.
-fn message_asked_for(context: &Context) -> Option<&Arc<Message>> {
     let owed = context.owed.iter().rev().find_map(|id| context.target_message(id));
     let about =
         context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
-    owed.or(about).or_else(|| context.newest_human_message())
+    let asked = owed.or(about).or_else(|| context.newest_human_message());
+    Some(asked?.author.id.clone())
 }
 
 /// The tools of one reply, with the memo changes made so far.

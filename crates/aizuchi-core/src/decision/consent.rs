@@ -90,9 +90,9 @@ impl ConsentState {
 /// A call that a reply wants to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewConsent {
-    /// The message for which it is made.
-    pub message: MessageId,
-    /// Whether that addressed the persona.
+    /// The messages for which it is made, oldest first; never empty. Which of several asked for it, only their readers know.
+    pub messages: Vec<MessageId>,
+    /// Whether they addressed the persona.
     pub is_addressed: bool,
     pub tool: Arc<str>,
     /// As [`shown_arguments`] writes them.
@@ -108,8 +108,8 @@ pub struct Consent {
     pub id: ConsentId,
     pub decision: DecisionId,
     pub conversation: ConversationId,
-    /// The message for which it is made.
-    pub message: MessageId,
+    /// The messages for which it is made, oldest first.
+    pub messages: Vec<MessageId>,
     pub is_addressed: bool,
     /// The name under which the tool is offered.
     pub tool: Arc<str>,
@@ -322,7 +322,7 @@ mod tests {
                 channel: ChannelId::new("c"),
                 thread: None,
             },
-            message: MessageId::new("m1"),
+            messages: vec![MessageId::new("m1")],
             is_addressed,
             tool: "nursery__plant".into(),
             arguments: Some("{}".into()),

@@ -20,6 +20,7 @@ mod crash;
 mod consents;
 mod consent_crash;
 mod consent_told;
+mod consent_askers;
 mod deciding;
 mod defects;
 mod external_tools;

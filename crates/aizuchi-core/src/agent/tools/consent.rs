@@ -1,12 +1,13 @@
 //! Calls that somebody has to allow: a reply notes them, and makes none of them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::agent::tools::message_asked_for;
+use crate::agent::reply::messages_to_answer;
 use crate::chat::{ConversationId, MessageId};
 use crate::context::Context;
 use crate::decision::consent::{Consent, ConsentState, NewConsent, shown_arguments};
@@ -19,12 +20,14 @@ use crate::texts;
 const MAX_PER_REPLY: usize = 3;
 /// How many calls of a channel may wait at a time, so that whoever looks after it is not flooded.
 const MAX_WAITING: usize = 10;
+/// For how many people one call may be made, so that whoever is asked reads all their names.
+const MAX_ASKERS: usize = 6;
 /// The longest arguments as they are shown, in UTF-16 code units: a message of every platform holds them in full.
 const MAX_SHOWN: usize = 1_200;
 
 /// What a reply wants to have called once somebody has allowed it.
 pub struct CallRequests {
-    message: MessageId,
+    messages: Vec<MessageId>,
     is_addressed: bool,
     lifetime: SignedDuration,
     /// How many of the channel wait.
@@ -36,7 +39,8 @@ pub struct CallRequests {
 
 impl Agent {
     /// Prepares for calls that a reply wants to have allowed. `None`: it may want none, since nobody asked for anything,
-    /// or its own words are still to be approved.
+    /// or more people than can be named, or its own words are still to be approved. Which of several has asked for a call
+    /// only a model could say, so it is made for all whom the reply answers.
     pub(super) async fn call_requests(
         &self,
         context: &Context,
@@ -44,19 +48,22 @@ impl Agent {
         lifetime: SignedDuration,
     ) -> Result<Option<CallRequests>, StoreError> {
         let is_addressed = !context.owed.is_empty();
-        let message = message_asked_for(context);
-        let Some(message) = message.filter(|_| is_addressed || mode != Mode::Propose) else {
+        let asked = messages_to_answer(context);
+        let askers: HashSet<_> = asked.iter().map(|message| &message.author.id).collect();
+        let may_propose = is_addressed || mode != Mode::Propose;
+        if asked.is_empty() || askers.len() > MAX_ASKERS || !may_propose {
             return Ok(None);
-        };
+        }
+        let messages = asked.iter().map(|message| message.id.clone()).collect();
         let unsettled = self.command_answers.archive.unsettled_consents().await?;
-        Ok(Some(CallRequests::new(context, message.id.clone(), lifetime, &unsettled)))
+        Ok(Some(CallRequests::new(context, messages, lifetime, &unsettled)))
     }
 }
 
 impl CallRequests {
     fn new(
         context: &Context,
-        message: MessageId,
+        messages: Vec<MessageId>,
         lifetime: SignedDuration,
         unsettled: &[Consent],
     ) -> Self {
@@ -71,9 +78,9 @@ impl CallRequests {
         let waiting: Vec<&Consent> = unsettled.iter().filter(is_here).collect();
         let here = waiting.iter().filter(|it| it.conversation == context.conversation);
         let known = here.filter_map(|it| Some((it.tool.clone(), it.arguments.clone()?)));
-        let is_addressed = context.owed.contains(&message);
+        let is_addressed = messages.iter().any(|message| context.owed.contains(message));
         Self {
-            message,
+            messages,
             is_addressed,
             lifetime,
             waiting: waiting.len(),
@@ -103,7 +110,7 @@ impl CallRequests {
             return texts::consents::too_many(language).to_owned();
         }
         self.wanted.push(NewConsent {
-            message: self.message.clone(),
+            messages: self.messages.clone(),
             is_addressed: self.is_addressed,
             tool: tool.into(),
             arguments: shown,
@@ -122,7 +129,7 @@ mod tests {
 
     fn requests() -> CallRequests {
         CallRequests {
-            message: MessageId::new("m1"),
+            messages: vec![MessageId::new("m1")],
             is_addressed: true,
             lifetime: SignedDuration::from_mins(5),
             waiting: 1,

@@ -1,6 +1,7 @@
 //! What a keeper may be asked about: words to be said unasked, and calls of tools that may write. How each stands, and how it
 //! is asked.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -175,6 +176,20 @@ impl Keepers {
         }
     }
 
+    /// The names of all for whom a call would be made, each once.
+    async fn asker_names(&self, consent: &Consent) -> Result<Vec<String>, StoreError> {
+        let ConversationId { workspace, channel, .. } = &consent.conversation;
+        let (mut authors, mut names) = (HashSet::new(), Vec::new());
+        for message in &consent.messages {
+            if let Some(asked) = self.archive.message(workspace, channel, message).await?
+                && authors.insert(asked.message.author.id.clone())
+            {
+                names.push(shorten(&to_single_line(&asked.author_name), MAX_NAME).0);
+            }
+        }
+        Ok(names)
+    }
+
     /// The arguments are shown in full: nothing else is consented to. They cannot end the block of code that they stand in.
     async fn call_question(
         &self,
@@ -184,14 +199,11 @@ impl Keepers {
     ) -> Result<Question, StoreError> {
         let language = self.language;
         let ConversationId { channel, .. } = &consent.conversation;
-        let asked = self.archive.message(workspace, channel, &consent.message).await?;
-        let asker = asked.map(|asked| {
-            let name = shorten(&to_single_line(&asked.author_name), MAX_NAME).0;
-            texts::consents::asked_by(language, &name)
-        });
+        let askers = self.asker_names(consent).await?;
+        let asked_by = || texts::consents::asked_by(language, &askers.join(", "));
         let left = consent.expires.duration_since(self.inbox.clock.now());
         let notes = [
-            asker,
+            (!askers.is_empty()).then(asked_by),
             Some(texts::consents::minutes_left(language, left.as_mins().max(1))),
             Some(texts::consents::exactly_this(language).to_owned()),
         ];

@@ -1,7 +1,7 @@
 //! Calls that somebody has to allow: kept with the draft that tells of them, decided and made at most once, and told.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::chat::{ConversationId, MessageId, UserId, WorkspaceId};
 use crate::decision::DecisionId;
@@ -31,7 +31,7 @@ pub async fn put(
             .bind(conversation.workspace.as_str())
             .bind(conversation.channel.as_str())
             .bind(rows::thread_column(conversation))
-            .bind(new.message.as_str())
+            .bind(json!(new.messages).to_string())
             .bind(i64::from(new.is_addressed))
             .bind(claim.decision.0)
             .bind(draft.first_in_draft.0)
@@ -68,7 +68,7 @@ pub async fn settle_told(
     if messages.is_empty() {
         return Ok(());
     }
-    let messages: Value = messages.iter().map(|message| json!([message])).collect();
+    let messages = json!(messages);
     let settle = query(sql::consents::SETTLE_CONSENTS)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
@@ -111,7 +111,7 @@ pub async fn find(
     from_row(&found.ok_or(StoreError::Refused(RefusalReason::ConsentGone))?)
 }
 
-/// Owes whoever asked an answer about what became of it, unless one is owed. If the question is gone, nobody is told.
+/// Owes all who asked an answer about what became of it, unless one is owed. If all questions are gone, nobody is told.
 async fn owe(
     connection: &mut Connection,
     counters: &mut Counters,
@@ -122,21 +122,27 @@ async fn owe(
         return Ok(());
     }
     let conversation = &consent.conversation;
-    let asker = query(sql::consents::CONSENT_ASKER)
-        .bind(conversation.workspace.as_str())
-        .bind(conversation.channel.as_str())
-        .bind(consent.message.as_str());
-    let Some(asker) = asker.fetch_optional(&mut *connection).await? else {
+    let mut is_gone = true;
+    for message in &consent.messages {
+        let asker = query(sql::consents::CONSENT_ASKER)
+            .bind(conversation.workspace.as_str())
+            .bind(conversation.channel.as_str())
+            .bind(message.as_str());
+        let Some(asker) = asker.fetch_optional(&mut *connection).await? else { continue };
+        is_gone = false;
+        let owed = OwedAnswer {
+            at: rows::to_timestamp(rows::column(&asker, "at_ms")?)?,
+            message: message.clone(),
+            asker: UserId::new(rows::column::<String>(&asker, "author")?),
+        };
+        hear::owe_again(connection, counters, conversation, owed, now).await?;
+    }
+    if is_gone {
         counters.revision += 1;
         let revision = counters.revision;
-        return change(connection, &Consent { revision, ..consent.settled() }).await;
-    };
-    let owed = OwedAnswer {
-        at: rows::to_timestamp(rows::column(&asker, "at_ms")?)?,
-        message: consent.message.clone(),
-        asker: UserId::new(rows::column::<String>(&asker, "author")?),
-    };
-    hear::owe_again(connection, counters, conversation, owed, now).await
+        change(connection, &Consent { revision, ..consent.settled() }).await?;
+    }
+    Ok(())
 }
 
 async fn change(connection: &mut Connection, consent: &Consent) -> Result<(), StoreError> {
@@ -169,7 +175,7 @@ pub fn from_row(row: &Row) -> Result<Consent, StoreError> {
         id: ConsentId(rows::column(row, "id")?),
         decision: DecisionId(rows::column(row, "decision")?),
         conversation: rows::conversation_from_row(row)?,
-        message: MessageId::new(rows::column::<String>(row, "message")?),
+        messages: rows::parse_json(&rows::column::<String>(row, "messages")?)?,
         is_addressed: rows::column(row, "is_addressed")?,
         tool: rows::column::<String>(row, "tool")?.into(),
         arguments: (!arguments.is_empty()).then(|| arguments.into()),

@@ -33,7 +33,7 @@ impl VolatileState {
                 id: ConsentId(self.last_number),
                 decision: claim.decision,
                 conversation: draft.conversation.clone(),
-                message: new.message,
+                messages: new.messages,
                 is_addressed: new.is_addressed,
                 tool: new.tool,
                 arguments: Some(new.arguments),
@@ -74,7 +74,7 @@ impl VolatileState {
         let seen = seen_revision.unwrap_or(u64::MAX);
         for ConsentRecord { consent, .. } in self.consents.values_mut() {
             let is_told = consent.conversation == *conversation
-                && messages.contains(&consent.message)
+                && consent.messages.iter().any(|message| messages.contains(message))
                 && consent.state.is_final()
                 && consent.revision <= seen;
             if is_told {
@@ -123,26 +123,32 @@ impl VolatileState {
         }
     }
 
-    /// Owes whoever asked an answer about what became of it, unless one is owed. If the question is gone, nobody is told.
+    /// Owes all who asked an answer about what became of it, unless one is owed. If all questions are gone, nobody is told.
     fn owe_told(&mut self, consent: Consent, now: Timestamp) {
         if consent.is_settled || !consent.state.is_final() {
             return;
         }
         let conversation = consent.conversation.clone();
-        let asked = self.message_mut(&conversation, &consent.message);
-        let Some(asked) = asked.filter(|asked| !asked.is_deleted && !asked.is_redacted) else {
+        let mut is_gone = true;
+        for message in &consent.messages {
+            let asked = self.message_mut(&conversation, message);
+            let Some(asked) = asked.filter(|asked| !asked.is_deleted && !asked.is_redacted) else {
+                continue;
+            };
+            is_gone = false;
+            let (asker, at) = (asked.message.author.id.clone(), asked.message.at);
+            let owed = OwedAnswer { at, message: message.clone(), asker };
+            let decision = DecisionId(self.last_number + 1);
+            let effect = self.change_pending_state(&conversation, now, |pending| {
+                pending.owe_again(owed, &conversation, now, decision)
+            });
+            if let Some(effect) = effect {
+                self.revision += 1;
+                self.apply_arrival(&conversation, effect, now);
+            }
+        }
+        if is_gone {
             self.change_consent(consent.settled());
-            return;
-        };
-        let asker = asked.message.author.id.clone();
-        let owed = OwedAnswer { at: asked.message.at, message: consent.message, asker };
-        let decision = DecisionId(self.last_number + 1);
-        let effect = self.change_pending_state(&conversation, now, |pending| {
-            pending.owe_again(owed, &conversation, now, decision)
-        });
-        if let Some(effect) = effect {
-            self.revision += 1;
-            self.apply_arrival(&conversation, effect, now);
         }
     }
 

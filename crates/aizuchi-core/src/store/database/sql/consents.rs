@@ -3,7 +3,7 @@
 macro_rules! consents {
     ($which:expr) => {
         concat!(
-            "SELECT id, workspace, channel, thread, message, is_addressed, decision, tool, arguments, answer, lineage,
+            "SELECT id, workspace, channel, thread, messages, is_addressed, decision, tool, arguments, answer, lineage,
                 seen, made_ms, expires_ms, state, decided_by, decided_ms, until_ms, is_settled, revision
             FROM consents ",
             $which
@@ -14,7 +14,7 @@ macro_rules! consents {
 statements! {
     PUT_CONSENT = "
         INSERT INTO consents
-            (id, workspace, channel, thread, message, is_addressed, decision, draft, tool, arguments, lineage, seen,
+            (id, workspace, channel, thread, messages, is_addressed, decision, draft, tool, arguments, lineage, seen,
              made_ms, expires_ms, state, revision)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'drafted', ?15)";
     /// The words that tell of them are posted.
@@ -29,12 +29,14 @@ statements! {
     CONSENT_ASKER = "
         SELECT author, at_ms FROM messages
         WHERE workspace = ?1 AND channel = ?2 AND id = ?3 AND deleted_ms IS NULL AND withheld = 0";
-    /// Whoever wrote the messages ?4 has been told, as far as it was known at revision ?5.
+    /// Those who wrote the messages ?4 have been told, as far as it was known at revision ?5, in the conversation that all who
+    /// asked for a call read.
     SETTLE_CONSENTS = "
         UPDATE consents SET is_settled = 1, arguments = '', answer = NULL
         WHERE is_settled = 0 AND workspace = ?1 AND channel = ?2 AND thread = ?3 AND revision <= ?5
             AND state IN ('answered', 'unknown', 'refused', 'lapsed')
-            AND message IN (SELECT j.value ->> 0 FROM json_each(?4) AS j)";
+            AND EXISTS (SELECT 1 FROM json_each(consents.messages) AS m CROSS JOIN json_each(?4) AS j
+                WHERE m.atom = j.atom)";
     UNSETTLED_CONSENTS = consents!("WHERE is_settled = 0 ORDER BY id");
     /// The newest before ?2 of the workspace ?1 and the decision ?4; null: of all.
     CONSENTS = consents!("
