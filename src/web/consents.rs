@@ -25,15 +25,25 @@ pub fn parse_choice(name: &str) -> Option<ConsentChoice> {
     })
 }
 
-/// The newest calls, newest first, without the arguments that the visitor may not read. Looks at private ones are recorded.
+/// The newest calls, and older ones that can be decided, newest first, without the arguments that the visitor may not read. Looks at private ones are recorded.
 /// What a tool answered is shown in the chat alone.
 pub async fn read(
     web: &Web,
     access: &Access,
     workspace: Option<WorkspaceId>,
 ) -> Result<Vec<Consent>, ApiProblem> {
+    let now = web.clock.now();
     let query = ConsentQuery { workspace, decision: None, before: None, limit: PAGE };
-    let mut consents = web.archive.consents(&query, web.clock.now()).await?;
+    let mut consents = web.archive.consents(&query, now).await?;
+    if let Some(oldest) = consents.last().map(|consent| consent.id) {
+        let older = web.archive.unsettled_consents().await?.into_iter().rev();
+        let older = older.filter(|consent| {
+            let workspace = &consent.conversation.workspace;
+            consent.id < oldest && query.workspace.as_ref().is_none_or(|only| only == workspace)
+        });
+        let older = older.map(|consent| consent.at(now));
+        consents.extend(older.filter(|consent| consent.state == ConsentState::Open));
+    }
     let mut known: HashMap<WorkspaceId, HashMap<ChannelId, Visibility>> = HashMap::new();
     let mut shown: BTreeMap<WorkspaceId, Vec<Consent>> = BTreeMap::new();
     for consent in &mut consents {
@@ -64,11 +74,8 @@ pub async fn decide(
     id: ConsentId,
     choice: ConsentChoice,
 ) -> Result<(), ApiProblem> {
-    let before = Some(ConsentId(id.0.saturating_add(1)));
-    let query = ConsentQuery { workspace: None, decision: None, before, limit: 1 };
-    let newest = web.archive.consents(&query, web.clock.now()).await?.pop();
-    let gone = StoreError::Refused(RefusalReason::ConsentGone);
-    let found = newest.filter(|consent| consent.id == id).ok_or(gone)?;
+    let found = web.archive.consent(None, id, web.clock.now()).await?;
+    let found = found.ok_or(StoreError::Refused(RefusalReason::ConsentGone))?;
     require_decider(web, access, &found.conversation).await?;
     let (workspace, by) = (found.conversation.workspace, access.signature());
     let step = ConsentStep::Decide(choice, by.clone());

@@ -368,6 +368,20 @@ pub trait Archive: Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<Consent>, StoreError>;
 
+    /// The call with this id, of one workspace or of any, if the persona has said that it waits.
+    async fn consent(
+        &self,
+        workspace: Option<&WorkspaceId>,
+        id: ConsentId,
+        now: Timestamp,
+    ) -> Result<Option<Consent>, StoreError> {
+        let before = Some(ConsentId(id.0.saturating_add(1)));
+        let query =
+            ConsentQuery { workspace: workspace.cloned(), decision: None, before, limit: 1 };
+        let newest = self.consents(&query, now).await?.pop();
+        Ok(newest.filter(|consent| consent.id == id))
+    }
+
     /// Those of which something is still to come, oldest first, as they are stored.
     async fn unsettled_consents(&self) -> Result<Vec<Consent>, StoreError>;
 

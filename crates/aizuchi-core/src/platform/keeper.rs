@@ -29,7 +29,7 @@ use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::matter::{Matter, MatterKind};
 use crate::platform::keeper::weekly_note::ToldWeeks;
 use crate::store::refusal_reason::RefusalReason;
-use crate::store::{Archive, ConsentQuery, Cursors, Order, ProposalQuery, StoreError};
+use crate::store::{Archive, Cursors, Order, ProposalQuery, StoreError};
 use crate::texts;
 
 /// A platform that can ask a user something in a private chat.
@@ -213,7 +213,7 @@ pub struct KeeperLengths {
     pub post: usize,
 }
 
-/// How many of the newest matters are looked at.
+/// How many of the newest proposals are looked at.
 const PAGE: usize = 50;
 /// How long changes are collected before they are looked at.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
@@ -328,12 +328,7 @@ impl Keepers {
                 return Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell));
             }
             (QuestionSubject::Call(id), Choice::Call(choice)) => {
-                let before = Some(ConsentId(id.0.saturating_add(1)));
-                let of_workspace = Some(workspace.clone());
-                let query =
-                    ConsentQuery { workspace: of_workspace, decision: None, before, limit: 1 };
-                let newest = self.archive.consents(&query, now).await?.pop();
-                let Some(found) = newest.filter(|found| found.id == id) else {
+                let Some(found) = self.archive.consent(Some(&workspace), id, now).await? else {
                     return Ok(ClickAnswer::Tell(self.too_late(subject)));
                 };
                 let step = ConsentStep::Decide(choice, by.clone());
@@ -435,7 +430,7 @@ impl Keepers {
         if record.asked.is_empty() && !self.has_keepers() {
             return Ok(());
         }
-        let matters = self.matters(place, PAGE).await?;
+        let matters = self.matters(place, &record.asked).await?;
         self.settle(chat, place, record, &matters).await?;
         self.ask(chat, place, record, &matters).await
     }

@@ -21,6 +21,7 @@ mod consents;
 mod consent_crash;
 mod consent_told;
 mod consent_askers;
+mod consent_many;
 mod deciding;
 mod defects;
 mod external_tools;

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::chat::{ChannelId, ConversationId, WorkspaceId, to_single_line};
-use crate::decision::consent::{Consent, ConsentState};
+use crate::decision::consent::{Consent, ConsentId, ConsentState};
 use crate::decision::proposal::{Proposal, ProposalState};
 use crate::persona::Language;
-use crate::platform::keeper::{KeeperButton, Keepers, Question, QuestionRecord, QuestionSubject};
-use crate::store::{ConsentQuery, ProposalQuery, StoreError};
+use crate::platform::keeper::{
+    AskedQuestion, KeeperButton, Keepers, PAGE, Question, QuestionRecord, QuestionSubject,
+};
+use crate::store::{ProposalQuery, StoreError};
 use crate::texts;
 
 /// How much of a draft is shown, in characters.
@@ -112,28 +114,47 @@ impl Matter {
 }
 
 impl Keepers {
-    /// The newest matters of a kind, oldest first.
+    /// The matters of a kind that may have to be asked about, and those that were, oldest first.
     pub(super) async fn matters(
         &self,
         (workspace, kind): (&WorkspaceId, MatterKind),
-        limit: usize,
+        asked: &[AskedQuestion],
     ) -> Result<Vec<Matter>, StoreError> {
         let (now, language) = (self.inbox.clock.now(), self.language);
-        let workspace = Some(workspace.clone());
-        let mut matters: Vec<Matter> = match kind {
+        match kind {
             MatterKind::Proposals => {
-                let query = ProposalQuery { workspace, decision: None, before: None, limit };
-                let proposals = self.archive.proposals(&query, now).await?.into_iter();
-                proposals.map(|it| Matter::of_proposal(it, language, now)).collect()
+                let workspace = Some(workspace.clone());
+                let query = ProposalQuery { workspace, decision: None, before: None, limit: PAGE };
+                let proposals = self.archive.proposals(&query, now).await?.into_iter().rev();
+                Ok(proposals.map(|it| Matter::of_proposal(it, language, now)).collect())
             }
             MatterKind::Calls => {
-                let query = ConsentQuery { workspace, decision: None, before: None, limit };
-                let consents = self.archive.consents(&query, now).await?.into_iter();
-                consents.map(|it| Matter::of_call(it, language)).collect()
+                let calls = self.calls(workspace, asked, now).await?.into_iter();
+                Ok(calls.map(|it| Matter::of_call(it, language)).collect())
             }
-        };
-        matters.reverse();
-        Ok(matters)
+        }
+    }
+
+    /// The calls that can be decided and those that were asked about, however many came later.
+    async fn calls(
+        &self,
+        workspace: &WorkspaceId,
+        asked: &[AskedQuestion],
+        now: Timestamp,
+    ) -> Result<Vec<Consent>, StoreError> {
+        let unsettled = self.archive.unsettled_consents().await?.into_iter();
+        let here = unsettled.filter(|it| it.conversation.workspace == *workspace);
+        let mut calls: Vec<Consent> = here.map(|it| it.at(now)).collect();
+        // Nobody is asked about words that are not posted.
+        calls.retain(|it| it.state == ConsentState::Open);
+        for question in asked {
+            if calls.iter().all(|it| it.id.0 != question.id) {
+                let id = ConsentId(question.id);
+                calls.extend(self.archive.consent(Some(workspace), id, now).await?);
+            }
+        }
+        calls.sort_by_key(|it| it.id);
+        Ok(calls)
     }
 
     pub(super) async fn question(

@@ -1,0 +1,73 @@
+//! What somebody is asked about a call stays where it is, however many calls come later. On every store.
+
+use aizuchi_core::chat::{ChannelId, UserId};
+use aizuchi_core::decision::consent::{ConsentChoice, ConsentState};
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::keeper::{
+    Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
+};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_harness::harness::{on_every_store, top_level, workspace};
+use jiff::tz::TimeZone;
+use serde_json::json;
+
+use crate::consents::{Garden, PLANT, consents, decide};
+use crate::keepers::{TestChat, look};
+
+/// Somebody else asks for three calls in the kitchen, and none of them is allowed.
+async fn refuse_three(garden: &Garden, round: usize) {
+    let harness = &garden.harness;
+    let calls = [0, 1, 2].map(|number| (PLANT, json!({ "roses": number })));
+    harness.mind.script.push_tool_calls(PromptVerb::Reply, "", &calls);
+    harness.mind.script.push(PromptVerb::Reply, Ok("I asked for these."));
+    let user = format!("user{round}");
+    harness.says_in(top_level("kitchen"), &user, "@Aizuchi plant roses").await;
+    harness.pass(10).await;
+    let kitchen = ChannelId::new("kitchen");
+    let newest = consents(harness).await.into_iter();
+    let open = newest.filter(|consent| {
+        consent.conversation.channel == kitchen && consent.state == ConsentState::Open
+    });
+    let open: Vec<_> = open.map(|consent| consent.id).collect();
+    assert_eq!(open.len(), 3);
+    for id in open {
+        decide(harness, id, ConsentChoice::Refuse).await.unwrap();
+    }
+    garden.goes_on().await;
+}
+
+#[tokio::test]
+async fn an_open_question_outlasts_many_later_calls() {
+    on_every_store(async |store| {
+        let garden = Garden::asking(store, Language::En).await;
+        let (harness, id) = (&garden.harness, garden.consent().await.id);
+        let chat = TestChat::default();
+        let keepers = Keepers {
+            inbox: harness.inbox.clone(),
+            archive: harness.store.archive.clone(),
+            cursors: harness.store.cursors.clone(),
+            language: Language::En,
+            lengths: KeeperLengths { form: 3_000, post: 3_000 },
+            zone: TimeZone::UTC,
+            currency: "USD".into(),
+        };
+        look(&keepers, &chat).await;
+        let asked = chat.texts();
+        assert_eq!(asked.len(), 1);
+        for round in 0..17 {
+            refuse_three(&garden, round).await;
+        }
+        look(&keepers, &chat).await;
+        assert_eq!(chat.texts(), asked);
+        let click = Click {
+            workspace: workspace(),
+            subject: QuestionSubject::Call(id),
+            user: UserId::new("ren"),
+            button: KeeperButton::AllowOnce,
+        };
+        assert_eq!(keepers.answer(click).await, ClickAnswer::Settles);
+        look(&keepers, &chat).await;
+        assert!(chat.texts().len() == 1 && chat.texts() != asked, "{:?}", chat.texts());
+    })
+    .await;
+}
