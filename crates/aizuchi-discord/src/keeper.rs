@@ -294,7 +294,7 @@ fn question_buttons(question: &Question) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::from_discord::message::parse_message;
-    use aizuchi_core::decision::consent::ConsentId;
+    use aizuchi_core::decision::consent::{ConsentId, shown_arguments};
     use aizuchi_core::decision::proposal::ProposalId;
 
     fn question() -> Question {
@@ -341,6 +341,31 @@ mod tests {
         assert!(text.ends_with("nobody answers"), "{text}");
         let custom_id = &question_buttons(&call)[4]["custom_id"];
         assert_eq!(custom_id, "aizuchi/allow_once/call-8/discord:1");
+    }
+
+    /// What is shown is JSON of exactly what would be sent, whatever the renderer changes in other texts.
+    #[test]
+    fn arguments_are_read_back_from_what_is_shown() {
+        for text in [
+            "discord.gg/x www.Discord.com/invite/x https://evil.discordapp.com/gifts/x",
+            "\u{e000}\u{e001}**「大事」**です\u{f8ff}",
+            "``` \n```\n<!here> <@1> <#2> @everyone @HERE &lt;",
+            "a\u{202e}b\u{200b}\u{ad}c\u{a0}\t\r\n\u{2028}\u{85}\u{7f}",
+            "| a | b |\n|---|---|\n| 1 | 2 |\n![x](https://x.example) :smile: - [ ] x ~~y~~ ||z||",
+            "\\u0041 \\ \"quoted\" \u{e0041}🌹",
+        ] {
+            let arguments = json!({ "text": text, text: [text] });
+            let shown = shown_arguments(&arguments);
+            let call = Question {
+                subject: QuestionSubject::Call(ConsentId(8)),
+                draft: format!("```\n{shown}\n```"),
+                ..question()
+            };
+            let posted = question_text(&call);
+            let (_, block) = posted.split_once("```\n").unwrap();
+            let (block, _) = block.split_once("\n```").unwrap();
+            assert_eq!(serde_json::from_str::<Value>(block).unwrap(), arguments, "{block}");
+        }
     }
 
     #[test]

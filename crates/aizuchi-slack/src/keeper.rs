@@ -262,7 +262,7 @@ fn to_sections(text: &str) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::from_slack::{SlackEvent, parse_event};
-    use aizuchi_core::decision::consent::ConsentId;
+    use aizuchi_core::decision::consent::{ConsentId, shown_arguments};
     use aizuchi_core::decision::proposal::ProposalId;
 
     fn question() -> Question {
@@ -318,6 +318,32 @@ mod tests {
         assert_eq!(blocks[2]["text"]["text"], format!("```\n{shown}\n```"));
         let answer = blocks.as_array().unwrap().last().unwrap();
         assert_eq!(answer["elements"][4]["value"], "call-8");
+    }
+
+    /// What is shown is JSON of exactly what would be sent, whatever the renderer changes in other texts.
+    #[test]
+    fn arguments_are_read_back_from_what_is_shown() {
+        for text in [
+            "discord.gg/x www.Discord.com/invite/x https://evil.discordapp.com/gifts/x",
+            "\u{e000}\u{e001}**「大事」**です\u{f8ff}",
+            "``` \n```\n<!here> <@1> <#2> @everyone @HERE &lt;",
+            "a\u{202e}b\u{200b}\u{ad}c\u{a0}\t\r\n\u{2028}\u{85}\u{7f}",
+            "| a | b |\n|---|---|\n| 1 | 2 |\n![x](https://x.example) :smile: - [ ] x ~~y~~ ||z||",
+            "\\u0041 \\ \"quoted\" \u{e0041}🌹",
+        ] {
+            let arguments = json!({ "text": text, text: [text] });
+            let shown = shown_arguments(&arguments);
+            let call = Question {
+                subject: QuestionSubject::Call(ConsentId(8)),
+                draft: format!("```\n{shown}\n```"),
+                ..question()
+            };
+            let blocks = question_blocks(&call);
+            let posted = blocks[2]["text"]["text"].as_str().unwrap();
+            let block = posted.strip_prefix("```\n").and_then(|rest| rest.strip_suffix("\n```"));
+            let block = block.unwrap();
+            assert_eq!(serde_json::from_str::<Value>(block).unwrap(), arguments, "{block}");
+        }
     }
 
     #[test]

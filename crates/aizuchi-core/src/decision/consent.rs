@@ -275,7 +275,9 @@ pub fn shown_arguments(arguments: &Value) -> String {
     let pretty = serde_json::to_string_pretty(arguments).unwrap_or_default();
     let mut shown = String::with_capacity(pretty.len());
     for (at, letter) in pretty.char_indices() {
-        if letter == '\n' || (is_plain(letter) && !calls_all(&pretty[at..])) {
+        let (before, after) = pretty.split_at(at);
+        let is_changed = calls_all(after) || breaks_invitation(before, letter);
+        if letter == '\n' || (is_plain(letter) && !is_changed) {
             shown.push(letter);
             continue;
         }
@@ -295,11 +297,27 @@ fn calls_all(text: &str) -> bool {
         .any(|name| called.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name)))
 }
 
-/// Whether people see a letter as what it is, in every platform's code.
+/// Whether a letter is the point in the address of an invitation, which is written differently where it would be shown as a
+/// card.
+fn breaks_invitation(before: &str, letter: char) -> bool {
+    letter == '.'
+        && ["discord", "discordapp"].iter().any(|name| {
+            let start = before.len().checked_sub(name.len());
+            let word = start.and_then(|start| before.get(start..));
+            word.is_some_and(|word| word.eq_ignore_ascii_case(name))
+        })
+}
+
+/// Whether people see a letter as what it is, in every platform's code. What a private letter means, only its font knows, and
+/// renderers mark things with them.
 fn is_plain(letter: char) -> bool {
     let is_mark = matches!(letter, '`' | '<' | '>' | '&');
     let is_space = letter.is_whitespace() && letter != ' ';
-    !is_mark && !is_space && !letter.is_control() && !is_invisible(letter)
+    let is_private = matches!(
+        letter,
+        '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}'
+    );
+    !is_mark && !is_space && !is_private && !letter.is_control() && !is_invisible(letter)
 }
 
 #[cfg(test)]
@@ -415,6 +433,11 @@ mod tests {
             (json!({ "a": "a@b @Here" }), "{\n  \"a\": \"a@b \\u0040Here\"\n}"),
             (json!({ "a": "<!here>&" }), "{\n  \"a\": \"\\u003c!here\\u003e\\u0026\"\n}"),
             (json!({ "a": "\u{e0041}" }), "{\n  \"a\": \"\\udb40\\udc41\"\n}"),
+            (json!({ "a": "x\u{e000}\u{10fffd}" }), "{\n  \"a\": \"x\\ue000\\udbff\\udffd\"\n}"),
+            (
+                json!({ "a": "Discord.gg/x discord. a.b" }),
+                "{\n  \"a\": \"Discord\\u002egg/x discord\\u002e a.b\"\n}",
+            ),
         ] {
             let shown = shown_arguments(&arguments);
             assert_eq!(shown, expected);
