@@ -461,8 +461,16 @@ impl App {
         room.open().await.context("cannot open the local room")?;
         drop(room);
         let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
+        // Servers of tools end after all that calls them: of a call that is cut off nobody knows whether it was made.
+        let servers_stop = CancellationToken::new();
+        let calls_guard = Arc::new(servers_stop.clone().drop_guard());
+        let replies_guard = calls_guard.clone();
         let runner_stop = shutdown.clone();
-        tasks.spawn(async move { ("runner".to_owned(), runner.run(runner_stop).await) });
+        tasks.spawn(async move {
+            let ended = runner.run(runner_stop).await;
+            drop(replies_guard);
+            ("runner".to_owned(), ended)
+        });
         let retention_stop = shutdown.clone();
         tasks.spawn(async move { ("retention".to_owned(), retention.run(retention_stop).await) });
         if let Some(backup) = backup {
@@ -503,13 +511,14 @@ impl App {
             tasks.spawn(async move { (name, remote.run(remote_stop).await) });
         }
         if let Some(servers) = mcp_servers {
-            let servers_stop = shutdown.clone();
             tasks.spawn(async move { ("MCP servers".to_owned(), servers.run(servers_stop).await) });
         }
         let calls_stop = shutdown.clone();
-        tasks.spawn(
-            async move { ("allowed calls".to_owned(), allowed_calls.run(calls_stop).await) },
-        );
+        tasks.spawn(async move {
+            let ended = allowed_calls.run(calls_stop).await;
+            drop(calls_guard);
+            ("allowed calls".to_owned(), ended)
+        });
         // They only look: they neither delay the start nor end anything.
         let mut looks = JoinSet::new();
         let looking = models.clone();
