@@ -185,8 +185,7 @@ impl McpServer {
             Err(ExternalToolError::Unavailable) => ExternalCallEnd::Unavailable,
         };
         self.metrics.record_external_call(&self.name, end);
-        // One that was started anew may have forgotten the session, and never say so. Then it does not list its tools either.
-        if answer.is_err() || is_refused {
+        if is_refused || (answer.is_err() && self.may_forget()) {
             self.changed.notify_one();
         }
         // What a server says in an error may repeat what it was asked.
@@ -194,6 +193,13 @@ impl McpServer {
             warn!(server = %self.name, tool, end = end.name(), "a tool of an MCP server did not do its work");
         }
         answer
+    }
+
+    /// Whether it may have been started anew without our notice, have forgotten the session, and never say so. Then it does
+    /// not list its tools either. A program that was started here cannot: asked for its tools while it is still busy with a
+    /// call that has timed out, it may be silent again, and would be killed in the middle of its work.
+    fn may_forget(&self) -> bool {
+        self.config.url.is_some()
     }
 
     /// Stays connected until `shutdown`.

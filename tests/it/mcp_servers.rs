@@ -1,6 +1,7 @@
 //! The operator's servers of the Model Context Protocol, on loopback and as programs: what of them is offered, and what becomes
 //! of calls when they hang, flood and die.
 
+mod busy;
 mod restart;
 
 use std::future::pending;
