@@ -118,7 +118,7 @@ impl ExternalTools for McpServers {
         let mut servers = self.servers.iter();
         let found = servers.find_map(|server| Some((server, server.find(name)?)));
         // A server that has gone has taken its tools along.
-        let (server, (peer, tool)) = found.ok_or(ExternalToolError::Unavailable)?;
+        let (server, (peer, tool)) = found.ok_or(ExternalToolError::NotSent)?;
         server.call(&peer, tool, arguments).await
     }
 }
@@ -182,7 +182,9 @@ impl McpServer {
             Ok(answer) if answer.is_failure => ExternalCallEnd::Failed,
             Ok(_) => ExternalCallEnd::Answered,
             Err(ExternalToolError::TimedOut) => ExternalCallEnd::TimedOut,
-            Err(ExternalToolError::Unavailable) => ExternalCallEnd::Unavailable,
+            Err(ExternalToolError::Unavailable | ExternalToolError::NotSent) => {
+                ExternalCallEnd::Unavailable
+            }
         };
         self.metrics.record_external_call(&self.name, end);
         if is_refused || (answer.is_err() && self.may_forget()) {

@@ -173,7 +173,7 @@ async fn a_server_over_http_is_used_within_its_limits() {
     let refused = ("fail is not for you".to_owned(), false, true);
     assert_eq!(running.call("nursery__fail").await, Ok(refused));
     // What writes and is not named, nobody calls.
-    assert_eq!(running.call("nursery__plant").await, Err(ExternalToolError::Unavailable));
+    assert_eq!(running.call("nursery__plant").await, Err(ExternalToolError::NotSent));
     // What comes is found when a call has failed …
     nursery.has_more.store(true, Ordering::SeqCst);
     let (hung, ()) = futures_util::future::join(running.call("nursery__hang"), async {
@@ -246,7 +246,7 @@ async fn a_program_is_started_again_after_it_has_died_and_ended_with_us() {
     assert_eq!(running.call("garden__die").await, Err(ExternalToolError::Unavailable));
     assert!(!end.exists());
     running.until_offered(&[]).await;
-    assert_eq!(running.call("garden__look").await, Err(ExternalToolError::Unavailable));
+    assert_eq!(running.call("garden__look").await, Err(ExternalToolError::NotSent));
     running.pass(2);
     running.until_offered(&["garden__look", "garden__die"]).await;
     assert!(running.call("garden__look").await.is_ok());

@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::decision::consent::{CallAnswer, Consent, ConsentState, ConsentStep, LapseReason};
-use crate::external_tools::{ExternalTool, ExternalTools, ReplyPlace};
+use crate::external_tools::{
+    ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
+};
 use crate::inbox::Inbox;
 use crate::memory::Lineage;
 use crate::store::{Archive, Order, StoreError};
@@ -96,24 +98,25 @@ impl AllowedCalls {
         let ClaimedCall { consent, tools, until } = call;
         let clock = &self.inbox.clock;
         let left = (until - MARGIN).duration_since(clock.now());
-        let answer = match arguments(&consent) {
+        let end = match arguments(&consent) {
             // Not after the process was suspended for so long that this counts as unknown.
             Some(arguments) if left.is_positive() => {
                 let called = tools.call(&consent.tool, arguments);
-                clock.timeout(left, called).await.ok().and_then(Result::ok)
+                match clock.timeout(left, called).await {
+                    Ok(Ok(answer)) => ConsentStep::End(Some(to_kept(answer))),
+                    // Its server has gone since it was claimed.
+                    Ok(Err(ExternalToolError::NotSent)) => ConsentStep::NotMade,
+                    Ok(Err(ExternalToolError::TimedOut | ExternalToolError::Unavailable))
+                    | Err(_) => ConsentStep::End(None),
+                }
             }
-            Some(_) | None => None,
+            Some(_) | None => ConsentStep::End(None),
         };
         let (id, tool) = (consent.id, consent.tool.clone());
         let channel = consent.conversation.channel.clone();
-        info!(%id, tool = &*tool, %channel, has_answer = answer.is_some(), "made an allowed call");
-        let answer = answer.map(|answer| CallAnswer {
-            // No database keeps it in a text.
-            text: answer.text.replace('\0', ""),
-            is_cut: answer.is_cut,
-            is_failure: answer.is_failure,
-        });
-        while let Err(error) = self.step(&consent, ConsentStep::End(answer.clone())).await {
+        let has_answer = matches!(end, ConsentStep::End(Some(_)));
+        info!(%id, tool = &*tool, %channel, has_answer, "made an allowed call");
+        while let Err(error) = self.step(&consent, end.clone()).await {
             let is_busy = matches!(error, StoreError::Busy(_));
             if !is_busy || clock.now() >= until {
                 warn!(%id, tool = &*tool, %error, "what came of an allowed call is not stored");
@@ -231,6 +234,12 @@ impl AllowedCalls {
         let (workspace, id) = (consent.conversation.workspace.clone(), consent.id);
         self.inbox.apply_order(Order::TakeConsentStep { workspace, id, step }).await
     }
+}
+
+fn to_kept(answer: ExternalAnswer) -> CallAnswer {
+    let ExternalAnswer { text, is_cut, is_failure } = answer;
+    // No database keeps NUL in a text.
+    CallAnswer { text: text.replace('\0', ""), is_cut, is_failure }
 }
 
 /// Those that were shown.

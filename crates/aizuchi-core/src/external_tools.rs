@@ -65,4 +65,7 @@ pub enum ExternalToolError {
     TimedOut,
     #[error("the server cannot be reached, or has gone")]
     Unavailable,
+    /// Nothing was sent to anybody.
+    #[error("no server that is connected has the tool")]
+    NotSent,
 }

@@ -158,6 +158,8 @@ pub enum ConsentStep {
     Begin { until: Timestamp },
     /// What came of the call. `None`: nobody knows.
     End(Option<CallAnswer>),
+    /// Its call was not sent to anybody.
+    NotMade,
     /// It is not to be called any more.
     Lapse(LapseReason),
     /// Whoever asked is owed an answer about what became of it, unless they are.
@@ -229,6 +231,9 @@ impl Consent {
                 // It may repeat what was erased meanwhile.
                 let answer = answer.clone().filter(|_| self.arguments.is_some());
                 Self { state, answer, ..next }
+            }
+            (Calling, ConsentStep::NotMade) => {
+                Self { state: Lapsed, ..next }.settled_if(!self.is_addressed)
             }
             (Drafted | Open | Allowed, ConsentStep::Lapse(reason)) => {
                 let was_told_of = self.state != Drafted && self.is_addressed;
@@ -384,6 +389,8 @@ mod tests {
             (Calling, &gone, 10, Err(ConsentProblem::Decided)),
             (Calling, &end, 90, Ok((Answered, false))),
             (Calling, &lost, 90, Ok((Unknown, false))),
+            (Calling, &ConsentStep::NotMade, 90, Ok((Lapsed, false))),
+            (Allowed, &ConsentStep::NotMade, 10, Err(ConsentProblem::Decided)),
             (Answered, &lost, 90, Err(ConsentProblem::Decided)),
             (Unknown, &end, 90, Err(ConsentProblem::Decided)),
             (Refused, &allow, 10, Err(ConsentProblem::Decided)),

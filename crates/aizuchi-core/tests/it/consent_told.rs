@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use aizuchi_core::decision::consent::ConsentChoice;
+use aizuchi_core::decision::consent::{ConsentChoice, ConsentState};
 use aizuchi_core::llm::LlmError;
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
@@ -87,6 +87,21 @@ async fn an_unknown_outcome_is_told_to_somebody_over_the_answer_limit() {
         garden.goes_on().await;
         let told = texts::consents::unknown(Language::En, PLANT);
         assert_eq!(garden.posts(), ["I asked for it.".to_owned(), told]);
+        assert!(are_settled(&garden.harness).await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_was_sent_is_told_as_lapsed() {
+    on_every_store(async |store| {
+        let garden = Garden::asking(store, Language::En).await;
+        garden.shed.loses.store(true, Ordering::SeqCst);
+        garden.decide(ConsentChoice::AllowOnce).await.unwrap();
+        garden.goes_on().await;
+        let told = texts::consents::lapsed(Language::En, PLANT);
+        assert_eq!(garden.posts(), ["I asked for it.".to_owned(), told]);
+        assert_eq!(garden.consent().await.state, ConsentState::Lapsed);
         assert!(are_settled(&garden.harness).await);
     })
     .await;

@@ -47,6 +47,8 @@ pub struct Shed {
     is_away: AtomicBool,
     is_gone: AtomicBool,
     pub hangs: AtomicBool,
+    /// It goes before a call is sent.
+    pub loses: AtomicBool,
 }
 
 #[async_trait]
@@ -74,6 +76,9 @@ impl ExternalTools for Shed {
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<ExternalAnswer, ExternalToolError> {
+        if self.loses.load(Ordering::SeqCst) {
+            return Err(ExternalToolError::NotSent);
+        }
         self.called.lock().push(format!("{name} {}", Value::Object(arguments)));
         if self.hangs.load(Ordering::SeqCst) {
             return Err(ExternalToolError::TimedOut);

@@ -124,7 +124,7 @@ impl ExternalSession {
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<ExternalAnswer, ExternalToolError> {
-        let tools = self.tools.as_ref().ok_or(ExternalToolError::Unavailable)?;
+        let tools = self.tools.as_ref().ok_or(ExternalToolError::NotSent)?;
         let left = self.deadline.duration_since(self.clock.now());
         if left <= SignedDuration::ZERO {
             return Err(ExternalToolError::TimedOut);
@@ -197,7 +197,7 @@ impl Toolbox {
             Err(ExternalToolError::TimedOut) => {
                 return Ok(texts::tools::tool_timed_out(language).to_owned());
             }
-            Err(ExternalToolError::Unavailable) => {
+            Err(ExternalToolError::Unavailable | ExternalToolError::NotSent) => {
                 return Ok(texts::tools::tool_unavailable(language).to_owned());
             }
         };
