@@ -247,6 +247,7 @@ impl Store for VolatileStore {
     async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut state = self.lock();
         state.drop_old_orders(now);
+        state.drop_old_consents(now);
         state.drop_old_private_reads(now);
         state.drop_old_standing_orders(now);
         state.drop_old_weekly_notes(now);

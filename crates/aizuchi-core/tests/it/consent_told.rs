@@ -10,8 +10,9 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::texts;
 use aizuchi_harness::harness::{Harness, TestStore, on_every_store};
+use jiff::SignedDuration;
 
-use crate::consents::{Garden, PLANT, Shed, are_settled, options};
+use crate::consents::{Garden, PLANT, Shed, are_settled, consents, options};
 
 /// The next model call fails for good.
 fn break_model(harness: &Harness) {
@@ -103,6 +104,24 @@ async fn a_call_that_nobody_was_sent_is_told_as_lapsed() {
         assert_eq!(garden.posts(), ["I asked for it.".to_owned(), told]);
         assert_eq!(garden.consent().await.state, ConsentState::Lapsed);
         assert!(are_settled(&garden.harness).await);
+    })
+    .await;
+}
+
+/// What is on record of a call goes with the journal, and not while somebody is still to hear of it.
+#[tokio::test]
+async fn a_settled_call_is_dropped_with_the_journal() {
+    on_every_store(async |store| {
+        let garden = Garden::asking(store, Language::En).await;
+        let (harness, made) = (&garden.harness, garden.consent().await.made);
+        let days = |count: i64| made + SignedDuration::from_hours(count * 24);
+        harness.store.store.drop_journals(days(500)).await.unwrap();
+        garden.decide(ConsentChoice::Refuse).await.unwrap();
+        garden.goes_on().await;
+        harness.store.store.drop_journals(days(400)).await.unwrap();
+        assert_eq!(garden.consent().await.state, ConsentState::Refused);
+        harness.store.store.drop_journals(days(401)).await.unwrap();
+        assert!(consents(harness).await.is_empty());
     })
     .await;
 }

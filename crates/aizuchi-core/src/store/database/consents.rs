@@ -13,6 +13,7 @@ use crate::event::{Claim, OutboxItem};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::{Counters, hear, rows, sql};
+use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
 
 /// Keeps what a new draft wants to have called.
@@ -190,6 +191,14 @@ pub fn from_row(row: &Row) -> Result<Consent, StoreError> {
         is_settled: rows::column(row, "is_settled")?,
         revision: rows::to_unsigned(rows::column(row, "revision")?)?,
     })
+}
+
+/// Drops those that are settled for as long as the journal is kept.
+pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+    let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
+    let drop = query(sql::consents::DROP_OLD_CONSENTS).bind(before.as_millisecond());
+    drop.execute(connection).await?;
+    Ok(())
 }
 
 /// Those that are wanted, as they stand at `now`.

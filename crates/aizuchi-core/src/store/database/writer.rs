@@ -20,7 +20,7 @@ use crate::store::database::recall::MAX_UNINDEXED;
 use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
-    Counters, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
+    Counters, consents, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
     reservations, sql, standing_orders, steps, uploads, weekly_notes,
 };
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
@@ -419,6 +419,7 @@ async fn apply_one(
         WriteRequest::DropJournals { now, reply } => {
             journal::drop_old(connection, *now).await?;
             order_journal::drop_old(connection, *now).await?;
+            consents::drop_old(connection, *now).await?;
             orders::drop_old_private_reads(connection, *now).await?;
             standing_orders::drop_old(connection, *now).await?;
             weekly_notes::drop_old(connection, *now).await?;

@@ -8,6 +8,7 @@ use crate::decision::consent::{Consent, ConsentId, ConsentState, ConsentStep, Ne
 use crate::event::step::OwedAnswer;
 use crate::event::{Claim, OutboxItem, OutboxItemId};
 use crate::memory::asker::signer;
+use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::channel_status::truncate_to_milliseconds;
@@ -167,6 +168,14 @@ impl VolatileState {
                 (consent.arguments, consent.answer) = (None, None);
             }
         }
+    }
+
+    /// Drops those that are settled for as long as the journal is kept.
+    pub(super) fn drop_old_consents(&mut self, now: Timestamp) {
+        let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
+        self.consents.retain(|_, ConsentRecord { consent, .. }| {
+            !consent.is_settled || consent.made.as_millisecond() >= before.as_millisecond()
+        });
     }
 
     /// What the user decided about calls stays on record, and not who it was.

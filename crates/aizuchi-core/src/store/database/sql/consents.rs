@@ -47,6 +47,8 @@ statements! {
 
     // What becomes of their texts.
 
+    /// Of those of which nothing is still to come, what was made before ?1.
+    DROP_OLD_CONSENTS = "DELETE FROM consents WHERE is_settled = 1 AND made_ms < ?1";
     DROP_CONSENT_TEXTS = "
         UPDATE consents SET arguments = '', answer = NULL WHERE is_settled = 0 AND made_ms < ?1";
     /// Those of these decisions.
