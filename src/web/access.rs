@@ -111,7 +111,7 @@ impl Access {
 
 /// What consists of figures, or leaves text out by itself.
 fn is_for_viewers(method: &Method, path: &str) -> bool {
-    const READ: [&str; 15] = [
+    const READ: [&str; 16] = [
         "/console",
         "/metrics",
         "/api/workspaces",
@@ -123,6 +123,7 @@ fn is_for_viewers(method: &Method, path: &str) -> bool {
         "/api/models",
         "/api/dead-letters",
         "/api/proposals",
+        "/api/calls",
         "/api/memories",
         "/api/memory-changes",
         "/api/health",

@@ -13,6 +13,7 @@ use crate::web::api::{
     MessagesAnswer, MessagesQuery, NameBody, PeopleAnswer, PostBody, ReactBody, RoomAnswer,
     WrittenAnswer,
 };
+use crate::web::consents::{CallBody, CallsAnswer};
 use crate::web::console::api::{HealthAnswer, StatusAnswer};
 use crate::web::dead_letters::{LettersAnswer, LettersQuery};
 use crate::web::figures::answer::{FiguresAnswer, FiguresQuery};
@@ -31,8 +32,8 @@ use crate::web::standing_orders::{StandingOrderBody, StandingOrdersAnswer, Stand
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
-    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, console, dead_letters, demo, figures, files,
-    judge_again, marks, memories, models, order_journal, orders, private_reads, proposals,
+    MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
+    files, judge_again, marks, memories, models, order_journal, orders, private_reads, proposals,
     standing_orders, workspaces,
 };
 use aizuchi_core::persona::Language;
@@ -392,6 +393,21 @@ fn ledger() -> Vec<Endpoint> {
         )
         .body::<ProposalBody>()
         .within(MAX_TEXT_BYTES),
+        Endpoint::new(
+            ("GET", "/api/calls"),
+            ("listCalls", topic),
+            texts::list_calls,
+            get(consents::list),
+        )
+        .query::<WorkspaceFilter>()
+        .answers::<CallsAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/calls/{id}"),
+            ("decideCall", topic),
+            texts::decide_call,
+            post(consents::post),
+        )
+        .body::<CallBody>(),
         Endpoint::new(
             ("GET", "/api/dead-letters"),
             ("listDeadLetters", topic),

@@ -1,20 +1,123 @@
 //! Calls of tools that may write: listed, and allowed or refused by those who may read the channel.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use crate::web::access::Access;
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::web::access::{Access, Visitor};
+use crate::web::api::invalid_body;
 use crate::web::deciders::{require_decider, visibilities};
-use crate::web::workspaces::{self, Shown};
-use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+use crate::web::refusal::body_format::BodyFormat;
+use crate::web::workspaces::{self, FilterParameter, Shown};
+use crate::web::{ApiProblem, ApiResult, Web, views};
+use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::consent::{
     Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
 };
+use aizuchi_core::memory::asker::named;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_core::store::{ConsentQuery, Order, StoreError};
 
 /// The newest calls of a list.
 const PAGE: usize = 100;
+
+/// Calls of tools that may write, newest first.
+#[derive(Serialize, JsonSchema)]
+pub struct CallsAnswer {
+    calls: Vec<CallView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct CallView {
+    id: ConsentId,
+    workspace: WorkspaceId,
+    channel: ChannelId,
+    thread: Option<MessageId>,
+    decision: DecisionId,
+    /// The messages for which it is made.
+    messages: Vec<MessageId>,
+    state: ConsentState,
+    /// The name under which the tool is offered.
+    tool: Arc<str>,
+    /// What is sent, in JSON. Null for those who may not read it, and once it cannot be allowed any more.
+    arguments: Option<Arc<str>>,
+    ts: f64,
+    /// Afterwards it cannot be allowed any more.
+    expires: f64,
+    /// Who has decided; empty: somebody on this machine.
+    by: Option<Arc<str>>,
+    decided: Option<f64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallBody {
+    choice: CallAction,
+}
+
+/// What somebody chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallAction {
+    AllowOnce,
+    Refuse,
+}
+
+/// `GET /api/calls`: of all workspaces, or of one.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    filter: FilterParameter,
+) -> ApiResult<CallsAnswer> {
+    let workspace = workspaces::only(&web, filter).await?;
+    let calls = read(&web, &visitor.access, workspace).await?;
+    Ok(Json(CallsAnswer { calls: calls.into_iter().map(view).collect() }))
+}
+
+/// `POST /api/calls/ID`.
+pub async fn post(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    id: Result<Path<i64>, PathRejection>,
+    body: Result<Json<CallBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let gone = |_| StoreError::Refused(RefusalReason::ConsentGone);
+    let Path(id) = id.map_err(gone)?;
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Call))?;
+    let choice = match body.choice {
+        CallAction::AllowOnce => ConsentChoice::AllowOnce,
+        CallAction::Refuse => ConsentChoice::Refuse,
+    };
+    decide(&web, &visitor.access, ConsentId(id), choice).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn view(consent: Consent) -> CallView {
+    let ConversationId { workspace, channel, thread } = consent.conversation;
+    let (by, decided) = consent.decided.unzip();
+    CallView {
+        id: consent.id,
+        workspace,
+        channel,
+        thread,
+        decision: consent.decision,
+        messages: consent.messages,
+        state: consent.state,
+        tool: consent.tool,
+        arguments: consent.arguments,
+        ts: views::seconds(consent.made),
+        expires: views::seconds(consent.expires),
+        by: by.map(|by| named(&by).into()),
+        decided: decided.map(views::seconds),
+    }
+}
 
 /// What somebody chooses, as it is written in forms.
 pub fn parse_choice(name: &str) -> Option<ConsentChoice> {

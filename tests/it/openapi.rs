@@ -7,12 +7,13 @@ use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, 
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 48] = [
+const NAMES: [&str; 50] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/memos/{id} removeMemo",
     "DELETE /api/messages/{id} deleteMessage",
     "DELETE /api/standing-orders/{id} dropStandingOrder",
+    "GET /api/calls listCalls",
     "GET /api/channels listChannels",
     "GET /api/dead-letters listDeadLetters",
     "GET /api/decisions listDecisions",
@@ -34,6 +35,7 @@ const NAMES: [&str; 48] = [
     "GET /api/status getStatus",
     "GET /api/workspaces listWorkspaces",
     "PATCH /api/messages/{id} editMessage",
+    "POST /api/calls/{id} decideCall",
     "POST /api/channels addChannel",
     "POST /api/dead-letters/{id}/retry retryDeadLetter",
     "POST /api/decisions/{id}/judge judgeAgain",

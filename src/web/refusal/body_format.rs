@@ -20,6 +20,8 @@ pub enum BodyFormat {
     Revert,
     Mark,
     Proposal,
+    /// Of a tool that may write.
+    Call,
     Judge,
     /// Of a model.
     Choice,
@@ -43,6 +45,7 @@ impl BodyFormat {
             BodyFormat::Revert => texts::refusals::format_of_revert(language),
             BodyFormat::Mark => texts::refusals::format_of_mark(language),
             BodyFormat::Proposal => texts::refusals::format_of_proposal(language),
+            BodyFormat::Call => texts::refusals::format_of_call(language),
             BodyFormat::Judge => texts::refusals::format_of_judge(language),
             BodyFormat::Choice => texts::refusals::format_of_choice(language),
         }

@@ -68,6 +68,12 @@ texts! {
     decide_proposal:
         "Says it, says other words, or does not say it. The first choice counts."
         / "そのまま話すか、文を変えて話すか、話さないかを決める。最初に決めたものが有効。";
+    list_calls:
+        "Lists calls of tools that may change something, which somebody has to allow, and what became of them."
+        / "何かを変更する可能性のあるツールの、許可が必要な呼び出しと、その結果を一覧する。";
+    decide_call:
+        "Allows a call, once, or refuses it. The first choice counts."
+        / "呼び出しを一度だけ許可するか、許可しないかを決める。最初に決めたものが有効。";
     list_dead_letters: "Lists what could not be posted." / "投稿できなかったものを一覧する。";
     retry_dead_letter: "Opens the failed decision again." / "失敗した判断をもう一度開く。";
     drop_dead_letter: "Drops it with its text." / "文面ごと破棄する。";

@@ -175,6 +175,9 @@ texts! {
     format_of_proposal:
         r#"{"choice": "say", "edit" (with "text"), "not_now" or "never"}"#
         / r#"{"choice": "say"、"edit"（"text" も）、"not_now"、"never" のどれか}"#;
+    format_of_call:
+        r#"{"choice": "allow_once" or "refuse"}"#
+        / r#"{"choice": "allow_once"、"refuse" のどちらか}"#;
     format_of_mark:
         r#"{"mark": "right", "should_have_spoken", "should_have_kept_silent" or null}"#
         / r#"{"mark": "right"、"should_have_spoken"、"should_have_kept_silent"、null のどれか}"#;
