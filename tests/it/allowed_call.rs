@@ -1,7 +1,6 @@
 //! A tool of an MCP server that may write, from the question to the follow-up: it is called once, when somebody has allowed
 //! it through the API.
 
-use std::path::Path;
 use std::time::Duration;
 
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
@@ -65,42 +64,52 @@ async fn until_said(program: &Program, text: &str) {
     until(text, look).await;
 }
 
-fn planted(folder: &Path) -> String {
-    std::fs::read_to_string(folder.join("planted")).unwrap_or_default()
+/// Adds the server to the config.
+pub fn lend(home: &Home) {
+    std::fs::write(home.path().join("shed.py"), PROGRAM).unwrap();
+    home.add(
+        "tools:\n  mcp:\n    servers:\n      shed: {command: python3, args: [shed.py], tools: [plant]}\n",
+    );
+}
+
+pub async fn until_lent(home: &Home) {
+    let is_lent = async || home.log().contains("an MCP server is connected").then_some(());
+    until("the server", is_lent).await;
+}
+
+/// The model wants three roses planted, and tells what became of it.
+pub fn will_plant(model: &Server) {
+    let wish = ("call-1".to_owned(), "shed__plant".to_owned(), r#"{"roses": 3}"#.to_owned());
+    model.then([ProviderResponse::Calls("", vec![wish])]);
+    model.will_say(&["I asked for it.", "It is planted."]);
+}
+
+/// What was planted, each in a line.
+pub fn planted(home: &Home) -> String {
+    std::fs::read_to_string(home.path().join("planted")).unwrap_or_default()
 }
 
 #[tokio::test]
 async fn a_call_is_allowed_made_once_and_told() {
     let model = Server::start(ServerLimits::default()).await;
     let home = Home::new(1000.0);
-    std::fs::write(home.path().join("shed.py"), PROGRAM).unwrap();
+    lend(&home);
     home.add(&format!(
         "agents:
   response: {{model_id: openai/large-1, client_args: {{api_key: sk-test, api_base: {}/v1}}}}
-  judgment: {{model_id: builtin}}
-  memory: {{model_id: builtin}}
-  state: {{model_id: builtin}}
-tools:
-  mcp:
-    servers:
-      shed: {{command: python3, args: [shed.py], tools: [plant]}}
 ",
         model.base
     ));
     let program = home.start();
-    let is_connected = async || home.log().contains("an MCP server is connected").then_some(());
-    until("the server", is_connected).await;
-
-    let wish = ("call-1".to_owned(), "shed__plant".to_owned(), r#"{"roses": 3}"#.to_owned());
-    model.then([ProviderResponse::Calls("", vec![wish])]);
-    model.will_say(&["I asked for it.", "It is planted."]);
+    until_lent(&home).await;
+    will_plant(&model);
     let asked = program.says("alice", "@Aizuchi plant three roses").await;
     until_said(&program, "I asked for it.").await;
     let open = until_call(&program, "open").await;
     assert_eq!((&open["tool"], &open["messages"]), (&json!("shed__plant"), &json!([asked])));
     let shown: Value = serde_json::from_str(open["arguments"].as_str().unwrap()).unwrap();
     assert_eq!(shown, json!({ "roses": 3 }));
-    assert_eq!(planted(home.path()), "");
+    assert_eq!(planted(&home), "");
 
     let path = format!("/api/calls/{}", open["id"]);
     let choose = async |path: &str, choice: &str| {
@@ -111,9 +120,9 @@ tools:
     assert_eq!(choose(&path, "allow_once").await, 204);
     assert_eq!(choose(&path, "refuse").await, 409);
     until_said(&program, "It is planted.").await;
-    assert_eq!(planted(home.path()), "{\"roses\": 3}\n");
+    assert_eq!(planted(&home), "{\"roses\": 3}\n");
     let told = until_call(&program, "answered").await;
     assert_eq!(told["arguments"], Value::Null);
     assert_eq!(program.stop(), Some(0));
-    assert_eq!(planted(home.path()), "{\"roses\": 3}\n");
+    assert_eq!(planted(&home), "{\"roses\": 3}\n");
 }

@@ -11,6 +11,7 @@ mod answers;
 mod post;
 mod commands;
 mod keepers;
+mod allowed_call;
 mod edits;
 mod weekly_notes;
 mod faults;

@@ -8,6 +8,7 @@ mod history;
 mod hooks;
 mod orders;
 mod keepers;
+mod allowed_call;
 mod edits;
 mod weekly_notes;
 mod responses;
