@@ -224,6 +224,7 @@ async fn what_cannot_be_heard_is_kept_with_its_reason() {
     let long = || note("V1").with_seconds(Some(301.0));
     let large = || Attachment { size_bytes: 10_000_001, ..note("V1") };
     let unusable = LlmError::Unusable { why: "no text".to_owned(), usage: charged };
+    let late = LlmError::TimedOut("no answer".to_owned());
     for (file, bytes, answer, expected, calls) in [
         (long(), ogg(3), Ok("hi"), Some(UnheardReason::TooLong), 0),
         (large(), ogg(3), Ok("hi"), Some(UnheardReason::TooLong), 0),
@@ -240,6 +241,8 @@ async fn what_cannot_be_heard_is_kept_with_its_reason() {
         ),
         (note("V1"), ogg(3), Err(unusable.clone()), Some(UnheardReason::Failed), 1),
         (note("V1"), ogg(3), Err(busy(charged)), Some(UnheardReason::Failed), 1),
+        // It has probably been paid.
+        (note("V1"), ogg(3), Err(late), Some(UnheardReason::Failed), 1),
         // What cost nothing is tried again with the next answer.
         (note("V1"), ogg(3), Err(busy(Usage::default())), None, 1),
     ] {
@@ -263,7 +266,7 @@ async fn what_cannot_be_heard_is_kept_with_its_reason() {
     }
 }
 
-/// A model that does not answer in time has probably been paid, and a long transcript is cut.
+/// A long transcript is cut.
 #[tokio::test]
 async fn a_transcript_that_never_ends_is_cut() {
     on_every_store(async |store| {
