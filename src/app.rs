@@ -225,7 +225,11 @@ impl App {
         let room = Arc::new(LocalRoom::new(
             room_inbox,
             store.clone(),
-            UploadSettings { store: store.clone(), max_bytes: config.http.max_upload_bytes() },
+            UploadSettings {
+                store: store.clone(),
+                max_bytes: config.http.max_upload_bytes(),
+                max_total_bytes: config.http.max_uploads_bytes(),
+            },
             clock.clone(),
             persona.name.clone(),
         ));

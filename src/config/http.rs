@@ -32,6 +32,9 @@ pub struct HttpConfig {
     pub mcp: bool,
     /// The largest file that somebody can send in the local room, in kilobytes. 0 takes none.
     pub max_upload_kilobytes: BoundedInteger<0, 50_000>,
+    /// How much room all files of the local room may take in the database, in megabytes. With more, no file is taken until
+    /// messages with files are deleted.
+    pub max_uploads_megabytes: BoundedInteger<1, 10_000_000>,
 }
 
 impl HttpConfig {
@@ -48,6 +51,10 @@ impl HttpConfig {
     pub fn max_upload_bytes(&self) -> usize {
         // The bound is far below what fits.
         usize::try_from(self.max_upload_kilobytes.0 * 1_000).unwrap_or(usize::MAX)
+    }
+
+    pub fn max_uploads_bytes(&self) -> u64 {
+        self.max_uploads_megabytes.0 * 1_000_000
     }
 
     /// This section with the tokens of a newer one. Whether there are tokens at all stays as it is: it decides who may
@@ -222,6 +229,7 @@ impl Default for HttpConfig {
             // It shows nobody more than the API does, behind the same door.
             mcp: true,
             max_upload_kilobytes: BoundedInteger(10_000),
+            max_uploads_megabytes: BoundedInteger(5_000),
         }
     }
 }

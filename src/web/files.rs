@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::to_bytes;
+use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,8 @@ use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::attachment::{Attachment, AttachmentKind, picture_type};
 use aizuchi_core::chat::{ChannelId, Message, MessageId};
 use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::platform::local::{LocalRoom, workspace_id};
+use aizuchi_core::store::StoreError;
 
 /// What is in a file is nobody's program: no script, no style, no form, no request.
 pub const FILE_POLICY: &str = "default-src 'none'; sandbox";
@@ -70,18 +72,31 @@ pub async fn upload(
     workspaces::require_local(&web, query.workspace.as_deref()).await?;
     let (head, body) = request.into_parts();
     let media_type = head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let max_bytes = web.room.max_upload_bytes();
-    // No more than that is ever held in memory.
-    let too_large = |_| Refusal::Room(LocalRoomError::FileTooLarge(max_bytes));
-    let bytes = match max_bytes {
-        0 => Vec::new(),
-        _ => to_bytes(body, max_bytes).await.map_err(too_large)?.to_vec(),
-    };
+    // Few are in memory at the same time.
+    let _turn = web.room.upload_turn().await.map_err(Refusal::Room)?;
+    let bytes = read_whole(body, web.room.max_upload_bytes()).await.map_err(Refusal::Room)?;
     let added = web.room.add_upload(&query.name, media_type.unwrap_or_default(), bytes).await;
     let file = added.map_err(Refusal::Room)?;
     let kind = file.kind();
     let Attachment { id, name, size_bytes, .. } = file;
     Ok((StatusCode::CREATED, Json(UploadedAnswer { id, name, kind, size_bytes })))
+}
+
+/// No more than `max_bytes` are held in memory, and each of them once.
+async fn read_whole(body: Body, max_bytes: usize) -> Result<Vec<u8>, LocalRoomError> {
+    let mut bytes = Vec::new();
+    let mut frames = body.into_data_stream();
+    while max_bytes > 0
+        && let Some(frame) = frames.next().await
+    {
+        // Whoever has cut the connection reads no answer.
+        let frame = frame.map_err(|_| LocalRoomError::FileTooLarge(max_bytes))?;
+        if bytes.len() + frame.len() > max_bytes {
+            return Err(LocalRoomError::FileTooLarge(max_bytes));
+        }
+        bytes.extend_from_slice(&frame);
+    }
+    Ok(bytes)
 }
 
 /// `GET /api/files/{id}`.
@@ -102,25 +117,49 @@ pub async fn download(
     }
     let file = stored.message.attachments.iter().find(|file| *file.id == *id);
     let file = file.ok_or(Refusal::NoFile)?;
-    let content = web.room.file_content(&channel, &message, &id).await?;
-    Ok(answer(&file.name, content.ok_or(Refusal::NoFile)?))
+    let content = SentFile { room: web.room.clone(), channel, message, id };
+    let beginning = content.part(0).await?.ok_or(Refusal::NoFile)?;
+    let headers = headers(&file.name, &beginning);
+    let length = [(header::CONTENT_LENGTH, file.size_bytes.to_string())];
+    Ok((headers, length, Body::from_stream(content.parts_after(beginning))).into_response())
+}
+
+/// What is read part by part, as the client takes it.
+struct SentFile {
+    room: Arc<LocalRoom>,
+    channel: ChannelId,
+    message: MessageId,
+    id: String,
+}
+
+impl SentFile {
+    async fn part(&self, number: u32) -> Result<Option<Vec<u8>>, StoreError> {
+        self.room.file_part(&self.channel, &self.message, &self.id, number).await
+    }
+
+    fn parts_after(self, beginning: Vec<u8>) -> impl Stream<Item = Result<Vec<u8>, StoreError>> {
+        let others = stream::try_unfold((self, 1_u32), |(file, number)| async move {
+            let part = file.part(number).await?;
+            Ok::<_, StoreError>(part.map(|part| (part, (file, number + 1))))
+        });
+        stream::iter([Ok(beginning)]).chain(others)
+    }
 }
 
 /// A picture is shown, by what it is and not by what its sender says; everything else is saved.
-fn answer(name: &str, content: Vec<u8>) -> Response {
-    let (media_type, disposition) = match picture_type(&content) {
+fn headers(name: &str, beginning: &[u8]) -> [(HeaderName, String); 4] {
+    let (media_type, disposition) = match picture_type(beginning) {
         Some(media_type) => (media_type, "inline"),
         None => (UNKNOWN_TYPE, "attachment"),
     };
     let name = if name.is_empty() { "file" } else { name };
     let disposition = format!("{disposition}; filename*=UTF-8''{}", encode(name));
-    let headers = [
+    [
         (header::CONTENT_TYPE, media_type.to_owned()),
         (header::CONTENT_DISPOSITION, disposition),
         (header::CONTENT_SECURITY_POLICY, FILE_POLICY.to_owned()),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
-    ];
-    (headers, content).into_response()
+    ]
 }
 
 #[cfg(test)]
@@ -151,7 +190,7 @@ mod tests {
             ),
             ("", &b"x"[..], UNKNOWN_TYPE, "attachment; filename*=UTF-8''file"),
         ] {
-            let response = answer(name, content.to_vec());
+            let response = headers(name, content).into_response();
             let headers = response.headers();
             assert_eq!(headers[header::CONTENT_TYPE], media_type, "{name}");
             assert_eq!(headers[header::CONTENT_DISPOSITION], disposition, "{name}");

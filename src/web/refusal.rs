@@ -440,7 +440,7 @@ mod tests {
         ]
     }
 
-    fn room_errors() -> [LocalRoomError; 22] {
+    fn room_errors() -> [LocalRoomError; 23] {
         [
             LocalRoomError::UnknownChannel("tea".to_owned()),
             LocalRoomError::UnknownThread("m1".to_owned()),
@@ -461,6 +461,7 @@ mod tests {
             LocalRoomError::FileTooLarge(10_000_000),
             LocalRoomError::UntakenFile,
             LocalRoomError::TooManyUploads,
+            LocalRoomError::UploadsFull,
             LocalRoomError::TooManyFiles,
             LocalRoomError::UnknownFile,
             LocalRoomError::Store(StoreError::Busy("it is locked".to_owned())),
@@ -594,6 +595,7 @@ mod tests {
                 model_unprepared not_connected others_compute prompt_unprepared shutting_down \
                 standing_by steps_stalled store_unusable webhook_not_kept",
             ),
+            (507, "uploads_full"),
         ];
         let names = |ids: &'static str| -> BTreeSet<&str> { ids.split(' ').collect() };
         let expected = expected.map(|(status, ids)| (status, names(ids)));

@@ -75,7 +75,7 @@ impl Room {
         };
         let name = persona.name.clone();
         let room = inbox(config.room_wait_settings());
-        let uploads = UploadSettings { store: store.clone(), max_bytes: 0 };
+        let uploads = UploadSettings { store: store.clone(), max_bytes: 0, max_total_bytes: 0 };
         let room = Arc::new(LocalRoom::new(room, store.clone(), uploads, clock.clone(), name));
         let demo_channel =
             DemoChannel { room: room.clone(), inbox: inbox(config.demo_wait_settings()) };

@@ -143,11 +143,6 @@ async fn what_is_too_large_or_nothing_to_see_is_not_taken() {
         let answer = uploads(&program, name, kind, &bytes).await;
         assert_eq!(refusal(answer).await, (expected.0, expected.1.to_owned()), "{name}");
     }
-    for _ in 0..50 {
-        uploaded(&program, "a.txt", "text/plain", b"x").await;
-    }
-    let answer = uploads(&program, "a.txt", "text/plain", b"x").await;
-    assert_eq!(refusal(answer).await, (429, "too_many_uploads".to_owned()));
     let missing = sends(&program, "some-message", "hi", &["0"]).await;
     assert_eq!(refusal(missing).await, (422, "unknown_file".to_owned()));
     let many = ["0"; 11];
@@ -156,6 +151,24 @@ async fn what_is_too_large_or_nothing_to_see_is_not_taken() {
     let address = format!("{}/api/files/0?channel=general&message=x", program.address);
     let nothing = client().get(address).send().await.unwrap();
     assert_eq!(refusal(nothing).await, (404, "no_file".to_owned()));
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// Files that come at once wait for each other, and all of them together stay within the limit.
+#[tokio::test]
+async fn files_that_come_at_once_are_taken_one_after_another() {
+    let home = Home::new(1000.0);
+    home.replace("http:\n", "http:\n  max_uploads_megabytes: 1\n");
+    let program = home.start();
+    let bytes = vec![b'x'; 300_000];
+    let all = (0..12).map(|_| uploads(&program, "a.txt", "text/plain", &bytes));
+    let answers = futures_util::future::join_all(all).await;
+    let statuses: Vec<u16> = answers.iter().map(|answer| answer.status().as_u16()).collect();
+    let count = |status| statuses.iter().filter(|found| **found == status).count();
+    assert_eq!((count(201), count(507)), (3, 9), "{statuses:?}");
+    let answer = uploads(&program, "a.txt", "text/plain", &bytes).await;
+    assert_eq!(refusal(answer).await, (507, "uploads_full".to_owned()));
+    home.until_kept("SELECT count(*) FROM uploads", 3).await;
     assert_eq!(program.stop(), Some(0));
 }
 

@@ -143,6 +143,7 @@ fn of_room(error: &LocalRoomError) -> (StatusCode, &'static str) {
         LocalRoomError::FileTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "file_too_large"),
         LocalRoomError::UntakenFile => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "untaken_file"),
         LocalRoomError::TooManyUploads => (StatusCode::TOO_MANY_REQUESTS, "too_many_uploads"),
+        LocalRoomError::UploadsFull => (StatusCode::INSUFFICIENT_STORAGE, "uploads_full"),
         LocalRoomError::TooManyFiles => (StatusCode::UNPROCESSABLE_ENTITY, "too_many_files"),
         LocalRoomError::UnknownFile => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_file"),
         LocalRoomError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store_unusable"),

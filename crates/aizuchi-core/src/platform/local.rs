@@ -15,7 +15,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
 
 use crate::chat::attachment::Attachment;
@@ -28,7 +28,7 @@ use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
 use crate::platform::local::demo_channel::is_demo_user;
 use crate::platform::local::error::LocalRoomError;
-use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH};
+use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH, MAX_UPLOADS_AT_ONCE};
 use crate::platform::local::mention::parse_mentions;
 use crate::platform::local::upload::UploadSettings;
 use crate::platform::{Platform, PlatformError};
@@ -50,6 +50,7 @@ pub struct LocalRoom {
     inbox: Arc<Inbox>,
     archive: Arc<dyn Archive>,
     uploads: UploadSettings,
+    upload_turns: Semaphore,
     clock: Clock,
     persona_name: String,
     /// The names of all known users.
@@ -89,7 +90,8 @@ impl LocalRoom {
         persona_name: String,
     ) -> Self {
         let (user_names, changes) = (Mutex::default(), watch::Sender::new(0));
-        Self { inbox, archive, uploads, clock, persona_name, user_names, changes }
+        let upload_turns = Semaphore::new(MAX_UPLOADS_AT_ONCE);
+        Self { inbox, archive, uploads, upload_turns, clock, persona_name, user_names, changes }
     }
 
     /// Makes sure that the persona and the initial channels exist, and loads the known users.

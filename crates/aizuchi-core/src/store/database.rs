@@ -419,7 +419,8 @@ impl Store for DatabaseStore {
     }
 
     async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.write(|reply| WriteRequest::DropJournals { now, reply }).await
+        self.write(|reply| WriteRequest::DropJournals { now, reply }).await?;
+        self.drop_unsent_uploads(now).await
     }
 
     async fn has_changed_since(

@@ -51,8 +51,11 @@ texts! {
         "only pictures, sound, video, text and PDFs can be sent"
         / "送れるのは画像、音声、動画、テキスト、PDF だけです";
     too_many_uploads:
-        "too many files wait for their messages; try again in a while"
-        / "送信待ちのファイルが多すぎます。しばらくしてからもう一度お試しください";
+        "too many files are being uploaded; try again in a while"
+        / "アップロード中のファイルが多すぎます。しばらくしてからもう一度お試しください";
+    uploads_full:
+        "the files of this room already take all the space that they may"
+        / "この部屋のファイルは、保存できる合計サイズに達しています";
     too_many_files(most: usize):
         "a message can have at most {most} files"
         / "一度に送れるファイルは {most} 個までです";

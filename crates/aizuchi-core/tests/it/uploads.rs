@@ -9,13 +9,21 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::store::Order;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
-use aizuchi_core::store::uploads::{UNSENT_LIFETIME, UPLOAD_WORKSPACE, Upload};
+use aizuchi_core::store::uploads::{
+    PART_BYTES, UNSENT_LIFETIME, UPLOAD_WORKSPACE, Upload, UploadLimits,
+};
 
 use aizuchi_core::platform::local;
 use aizuchi_harness::harness::{Harness, at, message, on_every_store};
 
 /// Larger than one row.
 const SIZE: usize = 300_000;
+
+const ROOM_ENOUGH: UploadLimits = UploadLimits {
+    max_unsent: 100,
+    max_unsent_bytes: 1_000_000_000,
+    max_total_bytes: 1_000_000_000,
+};
 
 fn room() -> ConversationId {
     let (workspace, channel) = (WorkspaceId::new(UPLOAD_WORKSPACE), ChannelId::new("general"));
@@ -27,7 +35,7 @@ async fn uploads(harness: &Harness, id: &str, second: i64) -> Attachment {
     let (name, media_type) = ("plan.png".into(), "image/png".into());
     let upload = Upload { id: id.into(), name, media_type, bytes, at: at(second) };
     let attachment = upload.attachment();
-    harness.store.uploads.put_upload(Arc::new(upload)).await.unwrap();
+    assert!(harness.store.uploads.put_upload(Arc::new(upload), ROOM_ENOUGH).await.unwrap());
     attachment
 }
 
@@ -143,6 +151,87 @@ async fn a_file_that_is_never_sent_is_dropped() {
         assert_eq!(unsent(&harness).await, ["late"]);
         assert!(has(&harness, "m-1", "sent").await);
         expect_kept(kept(&harness).await, 2);
+    })
+    .await;
+}
+
+/// The oldest give way, by their number and by their size, and what exceeds the whole is not kept.
+#[tokio::test]
+async fn files_take_no_more_room_than_they_may() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let put = async |id: &str, second: i64, limits: UploadLimits| {
+            let (name, media_type) = ("plan.png".into(), "image/png".into());
+            let bytes = vec![id.len() as u8; SIZE];
+            let upload = Upload { id: id.into(), name, media_type, bytes, at: at(second) };
+            harness.store.uploads.put_upload(Arc::new(upload), limits).await.unwrap()
+        };
+        let few = UploadLimits { max_unsent: 2, ..ROOM_ENOUGH };
+        for (number, id) in ["one", "two", "three"].into_iter().enumerate() {
+            assert!(put(id, number as i64, few).await);
+        }
+        assert_eq!(unsent(&harness).await, ["two", "three"]);
+        let small = UploadLimits { max_unsent_bytes: 2 * SIZE as u64, ..ROOM_ENOUGH };
+        assert!(put("four", 3, small).await);
+        assert_eq!(unsent(&harness).await, ["three", "four"]);
+        // What was sent stays.
+        let sent = uploads(&harness, "sent", 4).await;
+        sends(&harness, "m-1", vec![sent]).await;
+        let full = UploadLimits { max_unsent: 1, max_total_bytes: 3 * SIZE as u64, ..ROOM_ENOUGH };
+        assert!(!put("five", 5, full).await);
+        assert_eq!(unsent(&harness).await, ["three", "four"]);
+        let one = UploadLimits { max_unsent: 1, ..ROOM_ENOUGH };
+        assert!(put("six", 6, one).await);
+        assert_eq!(unsent(&harness).await, ["six"]);
+        assert!(has(&harness, "m-1", "sent").await);
+        expect_kept(kept(&harness).await, 2);
+    })
+    .await;
+}
+
+/// Eight parts go into one statement, and a file need not be a multiple of that.
+#[tokio::test]
+async fn a_large_file_is_read_as_a_whole_and_part_by_part() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let bytes: Vec<u8> =
+            (0..9 * PART_BYTES + 7).map(|number| (number / 1000 % 251) as u8).collect();
+        let (name, media_type) = ("plan.png".into(), "image/png".into());
+        let upload = Upload { id: "big".into(), name, media_type, bytes, at: at(0) };
+        let upload = Arc::new(upload);
+        assert!(harness.store.uploads.put_upload(upload.clone(), ROOM_ENOUGH).await.unwrap());
+        sends(&harness, "m-1", vec![upload.attachment()]).await;
+        let (channel, message) = (room().channel, MessageId::new("m-1"));
+        let store = &harness.store.uploads;
+        let whole = store.upload(&channel, &message, "big").await.unwrap().unwrap();
+        assert!(whole == upload.bytes);
+        let mut parts = Vec::new();
+        for number in 0..10 {
+            parts.extend(
+                store.upload_part(&channel, &message, "big", number).await.unwrap().unwrap(),
+            );
+        }
+        assert!(parts == upload.bytes);
+        assert_eq!(store.upload_part(&channel, &message, "big", 10).await.unwrap(), None);
+        let other = MessageId::new("m-2");
+        assert_eq!(store.upload_part(&channel, &other, "big", 0).await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_file_can_be_taken_off_before_it_is_sent() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let sent = uploads(&harness, "sent", 0).await;
+        uploads(&harness, "off", 1).await;
+        sends(&harness, "m-1", vec![sent]).await;
+        for (id, expected) in [("off", true), ("off", false), ("sent", false)] {
+            let dropped = harness.store.uploads.drop_unsent_upload(id).await.unwrap();
+            assert_eq!(dropped, expected, "{id}");
+        }
+        assert!(has(&harness, "m-1", "sent").await);
+        expect_kept(kept(&harness).await, 1);
     })
     .await;
 }

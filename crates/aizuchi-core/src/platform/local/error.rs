@@ -36,8 +36,10 @@ pub enum LocalRoomError {
     FileTooLarge(usize),
     /// It is nothing that people see, hear or read.
     UntakenFile,
-    /// Too many wait for their messages.
+    /// Too many files are being uploaded.
     TooManyUploads,
+    /// All files together have as many bytes as they may.
+    UploadsFull,
     /// Of one message.
     TooManyFiles,
     /// It was never uploaded, another message has it, or too much time has passed.
@@ -74,6 +76,7 @@ impl LocalRoomError {
             }
             Self::UntakenFile => texts::platform::untaken_file(language).to_owned(),
             Self::TooManyUploads => texts::platform::too_many_uploads(language).to_owned(),
+            Self::UploadsFull => texts::platform::uploads_full(language).to_owned(),
             Self::TooManyFiles => texts::platform::too_many_files(language, MAX_FILES),
             Self::UnknownFile => texts::platform::unknown_file(language).to_owned(),
             Self::Store(error) => texts::platform::not_stored(language, error),

@@ -2,30 +2,43 @@
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+use tokio::sync::SemaphorePermit;
 use uuid::Uuid;
 
 use crate::chat::attachment::{Attachment, AttachmentKind};
 use crate::chat::{ChannelId, MessageId};
 use crate::platform::local::LocalRoom;
 use crate::platform::local::error::LocalRoomError;
-use crate::platform::local::limits::{MAX_FILES, MAX_UNSENT_FILES};
+use crate::platform::local::limits::{MAX_FILES, MAX_UNSENT_BYTES, MAX_UNSENT_FILES};
 use crate::store::StoreError;
-use crate::store::uploads::{Upload, Uploads};
+use crate::store::uploads::{Upload, UploadLimits, Uploads};
 
 /// The one kind of document that is taken besides what people see, hear and read as it is.
 const PDF: &str = "application/pdf";
+
+/// How long an upload waits for its turn. Those before it take seconds.
+const TURN_WAIT: SignedDuration = SignedDuration::from_secs(30);
 
 /// Where files are kept, and how large they may be.
 pub struct UploadSettings {
     pub store: Arc<dyn Uploads>,
     /// 0 takes none.
     pub max_bytes: usize,
+    /// What all files may take together, in bytes.
+    pub max_total_bytes: u64,
 }
 
 impl LocalRoom {
     /// In bytes. 0: none is taken.
     pub fn max_upload_bytes(&self) -> usize {
         self.uploads.max_bytes
+    }
+
+    /// Waits until a file may be read into memory, and kept. Whoever uploads one holds the turn until then.
+    pub async fn upload_turn(&self) -> Result<SemaphorePermit<'_>, LocalRoomError> {
+        let turn = self.clock.timeout(TURN_WAIT, self.upload_turns.acquire()).await;
+        turn.ok().and_then(Result::ok).ok_or(LocalRoomError::TooManyUploads)
     }
 
     /// Keeps a file for a message that is sent with it soon. It is durable when this returns.
@@ -50,13 +63,17 @@ impl LocalRoom {
         if !is_taken(&told) {
             return Err(LocalRoomError::UntakenFile);
         }
-        if self.uploads.store.unsent_uploads().await?.len() >= MAX_UNSENT_FILES {
-            return Err(LocalRoomError::TooManyUploads);
-        }
         let (name, media_type) = (told.name.clone(), told.media_type.clone());
         let upload = Upload { id: id.into(), name, media_type, bytes, at: self.clock.now() };
-        self.uploads.store.put_upload(Arc::new(upload)).await?;
-        Ok(told)
+        let limits = UploadLimits {
+            max_unsent: MAX_UNSENT_FILES,
+            max_unsent_bytes: MAX_UNSENT_BYTES,
+            max_total_bytes: self.uploads.max_total_bytes,
+        };
+        match self.uploads.store.put_upload(Arc::new(upload), limits).await? {
+            true => Ok(told),
+            false => Err(LocalRoomError::UploadsFull),
+        }
     }
 
     /// The content of a file of a message. `None` if the message has no such file.
@@ -67,6 +84,17 @@ impl LocalRoom {
         id: &str,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         self.uploads.store.upload(channel, message, id).await
+    }
+
+    /// A part of that content, numbered from 0. `None` behind the last one.
+    pub async fn file_part(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        id: &str,
+        number: u32,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        self.uploads.store.upload_part(channel, message, id, number).await
     }
 
     /// The files with these ids that no message was sent with yet. `None` if one of them is not there.

@@ -12,15 +12,25 @@ use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::sql::uploads as sql;
 use crate::store::database::write_request::WriteRequest;
 use crate::store::database::{DatabaseStore, rows};
-use crate::store::uploads::{UNSENT_LIFETIME, Upload, Uploads};
+use crate::store::uploads::{
+    PART_BYTES, UNSENT_LIFETIME, Upload, UploadChange, UploadLimits, Uploads,
+};
 
-/// A driver reads some hundreds of rows ahead, so none is large.
-const PART_BYTES: usize = 128 * 1024;
+/// How many bytes of files that were never sent are dropped in one transaction. One file is, however large.
+const SWEEP_BYTES: i64 = 50_000_000;
 
 #[async_trait]
 impl Uploads for DatabaseStore {
-    async fn put_upload(&self, upload: Arc<Upload>) -> Result<(), StoreError> {
-        self.write(|reply| WriteRequest::PutUpload { upload, reply }).await
+    async fn put_upload(
+        &self,
+        upload: Arc<Upload>,
+        limits: UploadLimits,
+    ) -> Result<bool, StoreError> {
+        self.change_uploads(UploadChange::Put { upload, limits }).await
+    }
+
+    async fn drop_unsent_upload(&self, id: &str) -> Result<bool, StoreError> {
+        self.change_uploads(UploadChange::Drop { id: id.to_owned() }).await
     }
 
     async fn unsent_uploads(&self) -> Result<Vec<Attachment>, StoreError> {
@@ -48,22 +58,91 @@ impl Uploads for DatabaseStore {
         }
         Ok((!content.is_empty()).then_some(content))
     }
+
+    async fn upload_part(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        id: &str,
+        number: u32,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let part = query(sql::UPLOAD_PART).bind(id).bind(channel.as_str()).bind(message.as_str());
+        let part = part.bind(number).fetch_optional(&self.readers).await?;
+        part.map_or(Ok(None), |row| rows::column(&row, "bytes"))
+    }
 }
 
-pub async fn put(connection: &mut Connection, upload: &Upload) -> Result<(), StoreError> {
+impl DatabaseStore {
+    /// Drops all files that no message was sent with in time, some in each transaction.
+    pub(super) async fn drop_unsent_uploads(&self, now: Timestamp) -> Result<(), StoreError> {
+        let before = now.checked_sub(UNSENT_LIFETIME).unwrap_or(Timestamp::MIN);
+        while self.change_uploads(UploadChange::DropBefore(before)).await? {}
+        Ok(())
+    }
+
+    async fn change_uploads(&self, change: UploadChange) -> Result<bool, StoreError> {
+        self.write(|reply| WriteRequest::ChangeUploads { change, reply }).await
+    }
+}
+
+/// Returns what the change tells; see [`Uploads`].
+pub async fn change(
+    connection: &mut Connection,
+    change: &UploadChange,
+) -> Result<bool, StoreError> {
+    match change {
+        UploadChange::Put { upload, limits } => put(connection, upload, limits).await,
+        UploadChange::Drop { id } => {
+            let dropped = query(sql::DROP_UNSENT_UPLOAD).bind(id).execute(connection).await?;
+            Ok(dropped > 0)
+        }
+        UploadChange::DropBefore(before) => {
+            let drop = query(sql::DROP_UNSENT_UPLOADS).bind(before.as_millisecond());
+            Ok(drop.bind(SWEEP_BYTES).execute(connection).await? > 0)
+        }
+    }
+}
+
+/// No other write comes between looking for room and taking it: one task writes.
+async fn put(
+    connection: &mut Connection,
+    upload: &Upload,
+    limits: &UploadLimits,
+) -> Result<bool, StoreError> {
+    let size = upload.bytes.len() as i64;
+    let taken = query(sql::TAKEN_BY_UPLOADS).fetch_one(&mut *connection).await?;
+    let taken: i64 = rows::column(&taken, "taken_bytes")?;
+    if taken.saturating_add(size) > whole(limits.max_total_bytes) {
+        return Ok(false);
+    }
+    let older = query(sql::DROP_OLDEST_UNSENT_UPLOADS).bind(whole(limits.max_unsent as u64) - 1);
+    let older = older.bind(whole(limits.max_unsent_bytes) - size);
+    older.execute(&mut *connection).await?;
     let put = query(sql::PUT_UPLOAD).bind(&*upload.id).bind(&*upload.name);
-    let put = put.bind(&*upload.media_type).bind(upload.bytes.len() as i64);
+    let put = put.bind(&*upload.media_type).bind(size);
     put.bind(upload.at.as_millisecond()).execute(&mut *connection).await?;
-    for (number, part) in upload.bytes.chunks(PART_BYTES).enumerate() {
-        let put = query(sql::PUT_UPLOAD_PART).bind(&*upload.id).bind(number as i64);
-        put.bind(Some(part.to_vec())).execute(&mut *connection).await?;
+    put_parts(connection, upload).await?;
+    Ok(true)
+}
+
+/// Eight in one statement, where there are as many: a server may be far away.
+async fn put_parts(connection: &mut Connection, upload: &Upload) -> Result<(), StoreError> {
+    let parts: Vec<&[u8]> = upload.bytes.chunks(PART_BYTES).collect();
+    let mut number: i64 = 0;
+    let (eights, rest) = parts.as_chunks::<8>();
+    let eights = eights.iter().map(|eight| (sql::PUT_EIGHT_UPLOAD_PARTS, &eight[..]));
+    let ones = rest.iter().map(|part| (sql::PUT_UPLOAD_PART, std::slice::from_ref(part)));
+    for (statement, parts) in eights.chain(ones) {
+        let mut put = query(statement).bind(&*upload.id);
+        for part in parts {
+            put = put.bind(number).bind(Some(part.to_vec()));
+            number += 1;
+        }
+        put.execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// Drops files that no message was sent with in time.
-pub async fn drop_unsent(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
-    let before = now.checked_sub(UNSENT_LIFETIME).unwrap_or(Timestamp::MIN);
-    query(sql::DROP_UNSENT_UPLOADS).bind(before.as_millisecond()).execute(connection).await?;
-    Ok(())
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

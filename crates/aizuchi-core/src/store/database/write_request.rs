@@ -1,7 +1,6 @@
 //! What the writer is asked to write, and where each result goes.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::oneshot;
@@ -16,7 +15,7 @@ use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
 use crate::store::expiry::{Expiry, ExpiryProgress};
-use crate::store::uploads::Upload;
+use crate::store::uploads::UploadChange;
 use crate::store::weekly_notes::{NoteChange, NoteKey};
 use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
 
@@ -117,10 +116,10 @@ pub enum WriteRequest {
         change: NoteChange,
         reply: Reply<bool>,
     },
-    /// A file that somebody sends in the local room.
-    PutUpload {
-        upload: Arc<Upload>,
-        reply: Reply<()>,
+    /// Of the files that people send in the local room.
+    ChangeUploads {
+        change: UploadChange,
+        reply: Reply<bool>,
     },
     /// Checks that the database is writable.
     Probe {
@@ -167,6 +166,7 @@ impl WriteRequest {
             WriteRequest::Redact { reply, .. } => reply.send(committed),
             WriteRequest::MergeIndex { reply, .. }
             | WriteRequest::ChangeWeeklyNote { reply, .. }
+            | WriteRequest::ChangeUploads { reply, .. }
             | WriteRequest::TruncateLog { reply } => {
                 reply.send(committed);
             }
@@ -178,7 +178,6 @@ impl WriteRequest {
             | WriteRequest::DropJournals { reply, .. }
             | WriteRequest::Order { reply, .. }
             | WriteRequest::PutCursor { reply, .. }
-            | WriteRequest::PutUpload { reply, .. }
             | WriteRequest::Probe { reply } => reply.send(committed),
         }
     }
@@ -186,6 +185,11 @@ impl WriteRequest {
     /// Whether it is one page of many, after which the index is scrubbed.
     pub fn is_erasure_page(&self) -> bool {
         matches!(self, WriteRequest::Forget { .. } | WriteRequest::Expire { .. })
+    }
+
+    /// Whether it may write or remove megabytes.
+    pub fn is_large(&self) -> bool {
+        matches!(self, WriteRequest::ChangeUploads { .. })
     }
 
     /// Whether it can change or remove an indexed message.
@@ -210,7 +214,7 @@ impl WriteRequest {
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::ChangeWeeklyNote { .. }
-            | WriteRequest::PutUpload { .. }
+            | WriteRequest::ChangeUploads { .. }
             | WriteRequest::MergeIndex { .. }
             | WriteRequest::TruncateLog { .. }
             | WriteRequest::Rewrite { .. }
@@ -224,6 +228,11 @@ impl WriteRequest {
     pub fn leaves_text_in_log(&self) -> bool {
         match self {
             WriteRequest::DropExchanges { .. } | WriteRequest::DropJournals { .. } => true,
+            WriteRequest::ChangeUploads { change, .. } => match change {
+                UploadChange::DropBefore(_) => true,
+                // Soon overwritten by other files, or else truncated within an hour.
+                UploadChange::Put { .. } | UploadChange::Drop { .. } => false,
+            },
             WriteRequest::Forget { write, .. } => write.next.is_none(),
             WriteRequest::Hear { .. }
             | WriteRequest::Claim { .. }
@@ -241,7 +250,6 @@ impl WriteRequest {
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::ChangeWeeklyNote { .. }
-            | WriteRequest::PutUpload { .. }
             | WriteRequest::Probe { .. } => false,
         }
     }
@@ -279,7 +287,7 @@ impl WriteRequest {
             | WriteRequest::Order { .. }
             | WriteRequest::PutCursor { .. }
             | WriteRequest::ChangeWeeklyNote { .. }
-            | WriteRequest::PutUpload { .. }
+            | WriteRequest::ChangeUploads { .. }
             | WriteRequest::Probe { .. } => None,
         }
     }
@@ -307,7 +315,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         | WriteRequest::Expire { .. }
         | WriteRequest::Order { .. }
         | WriteRequest::ChangeWeeklyNote { .. }
-        | WriteRequest::PutUpload { .. }
+        | WriteRequest::ChangeUploads { .. }
         | WriteRequest::Probe { .. } => None,
     });
     let newest: BTreeMap<_, _> =

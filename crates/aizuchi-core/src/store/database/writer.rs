@@ -111,7 +111,11 @@ impl DatabaseWriter {
             // Beside an edit, whose terms go at once, those of an erased page would, too, which takes long.
             let is_page = |request: &mut WriteRequest| request.is_erasure_page();
             let pages: Vec<WriteRequest> = batch.extract_if(.., is_page).collect();
-            for batch in [batch, pages] {
+            // Each has a transaction of its own, so that none takes as long as many do.
+            let large: Vec<WriteRequest> =
+                batch.extract_if(.., |request| request.is_large()).collect();
+            let large = large.into_iter().map(|request| vec![request]);
+            for batch in [batch, pages].into_iter().chain(large) {
                 if !batch.is_empty() {
                     self.write(batch).await?;
                 }
@@ -423,7 +427,6 @@ async fn apply_one(
             orders::drop_old_private_reads(connection, *now).await?;
             standing_orders::drop_old(connection, *now).await?;
             weekly_notes::drop_old(connection, *now).await?;
-            uploads::drop_unsent(connection, *now).await?;
             reply.set(());
         }
         WriteRequest::BeginForgetting { order, now, reply } => {
@@ -455,9 +458,8 @@ async fn apply_one(
         }
         // The newest of each stream is written with those of the batch's messages.
         WriteRequest::PutCursor { reply, .. } => reply.set(()),
-        WriteRequest::PutUpload { upload, reply } => {
-            uploads::put(connection, upload).await?;
-            reply.set(());
+        WriteRequest::ChangeUploads { change, reply } => {
+            reply.set(uploads::change(connection, change).await?);
         }
         WriteRequest::Probe { reply } => {
             // Only a real write shows whether the database is writable.

@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use crate::chat::attachment::Attachment;
 use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
 use crate::store::StoreError;
-use crate::store::uploads::{UNSENT_LIFETIME, UPLOAD_WORKSPACE, Upload, Uploads};
+use crate::store::uploads::{
+    PART_BYTES, UNSENT_LIFETIME, UPLOAD_WORKSPACE, Upload, UploadLimits, Uploads,
+};
 use crate::store::volatile::{VolatileState, VolatileStore};
 
 /// A file, and the message that was sent with it.
@@ -19,18 +21,26 @@ pub(super) struct UploadRecord {
 
 #[async_trait]
 impl Uploads for VolatileStore {
-    async fn put_upload(&self, upload: Arc<Upload>) -> Result<(), StoreError> {
-        let id = upload.id.clone();
-        self.lock().uploads.insert(id, UploadRecord { upload, sent: None });
-        Ok(())
+    async fn put_upload(
+        &self,
+        upload: Arc<Upload>,
+        limits: UploadLimits,
+    ) -> Result<bool, StoreError> {
+        Ok(self.lock().put_upload(upload, limits))
+    }
+
+    async fn drop_unsent_upload(&self, id: &str) -> Result<bool, StoreError> {
+        let mut state = self.lock();
+        let is_unsent = state.uploads.get(id).is_some_and(|record| record.sent.is_none());
+        if is_unsent {
+            state.uploads.remove(id);
+        }
+        Ok(is_unsent)
     }
 
     async fn unsent_uploads(&self) -> Result<Vec<Attachment>, StoreError> {
         let state = self.lock();
-        let unsent = state.uploads.values().filter(|record| record.sent.is_none());
-        let mut unsent: Vec<&Arc<Upload>> = unsent.map(|record| &record.upload).collect();
-        unsent.sort_by_key(|upload| (upload.at, upload.id.clone()));
-        Ok(unsent.into_iter().map(|upload| upload.attachment()).collect())
+        Ok(state.unsent_uploads().into_iter().map(|upload| upload.attachment()).collect())
     }
 
     async fn upload(
@@ -40,17 +50,62 @@ impl Uploads for VolatileStore {
         id: &str,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let state = self.lock();
-        let of_message = |record: &&UploadRecord| {
-            let sent = record.sent.as_ref();
-            let is_its = sent.is_some_and(|(there, of)| (there, of) == (channel, message));
-            is_its && state.has_file(channel, message, id)
-        };
-        let record = state.uploads.get(id).filter(of_message);
-        Ok(record.map(|record| record.upload.bytes.clone()))
+        Ok(state.sent_upload(channel, message, id).map(|upload| upload.bytes.clone()))
+    }
+
+    async fn upload_part(
+        &self,
+        channel: &ChannelId,
+        message: &MessageId,
+        id: &str,
+        number: u32,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let state = self.lock();
+        let upload = state.sent_upload(channel, message, id);
+        let part = upload.and_then(|upload| upload.bytes.chunks(PART_BYTES).nth(number as usize));
+        Ok(part.map(<[u8]>::to_vec))
     }
 }
 
 impl VolatileState {
+    fn put_upload(&mut self, upload: Arc<Upload>, limits: UploadLimits) -> bool {
+        let size = |upload: &Upload| upload.bytes.len() as u64;
+        let total: u64 = self.uploads.values().map(|record| size(&record.upload)).sum();
+        if total + size(&upload) > limits.max_total_bytes {
+            return false;
+        }
+        let (mut count, mut bytes) = (1, size(&upload));
+        let mut lost = Vec::new();
+        for older in self.unsent_uploads().into_iter().rev() {
+            (count, bytes) = (count + 1, bytes + size(older));
+            if count > limits.max_unsent || bytes > limits.max_unsent_bytes {
+                lost.push(older.id.clone());
+            }
+        }
+        for id in lost {
+            self.uploads.remove(&id);
+        }
+        self.uploads.insert(upload.id.clone(), UploadRecord { upload, sent: None });
+        true
+    }
+
+    /// Oldest first.
+    fn unsent_uploads(&self) -> Vec<&Arc<Upload>> {
+        let unsent = self.uploads.values().filter(|record| record.sent.is_none());
+        let mut unsent: Vec<&Arc<Upload>> = unsent.map(|record| &record.upload).collect();
+        unsent.sort_by_key(|upload| (upload.at, upload.id.clone()));
+        unsent
+    }
+
+    fn sent_upload(&self, channel: &ChannelId, message: &MessageId, id: &str) -> Option<&Upload> {
+        let of_message = |record: &&UploadRecord| {
+            let sent = record.sent.as_ref();
+            let is_its = sent.is_some_and(|(there, of)| (there, of) == (channel, message));
+            is_its && self.has_file(channel, message, id)
+        };
+        self.uploads.get(id).filter(of_message).map(|record| &*record.upload)
+    }
+
     /// The files of a new message belong to it from now on.
     pub(super) fn note_sent_uploads(&mut self, message: &Message) {
         if message.conversation.workspace.as_str() != UPLOAD_WORKSPACE {
