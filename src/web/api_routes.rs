@@ -216,6 +216,12 @@ fn messages() -> Vec<Endpoint> {
         .takes_file()
         .answers_with::<UploadedAnswer>(201),
         Endpoint::new(
+            ("DELETE", "/api/files/{id}"),
+            ("removeFile", topic),
+            texts::remove_file,
+            delete(files::remove),
+        ),
+        Endpoint::new(
             ("GET", "/api/files/{id}"),
             ("getFile", topic),
             texts::get_file,

@@ -82,6 +82,17 @@ pub async fn upload(
     Ok((StatusCode::CREATED, Json(UploadedAnswer { id, name, kind, size_bytes })))
 }
 
+/// `DELETE /api/files/{id}`: somebody does not want to send it after all. Only whoever uploaded it knows the id.
+pub async fn remove(
+    State(web): State<Arc<Web>>,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Path(id) = id.map_err(|_| Refusal::UnreadableId)?;
+    workspaces::require_local(&web, None).await?;
+    web.room.remove_upload(&id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// No more than `max_bytes` are held in memory, and each of them once.
 async fn read_whole(body: Body, max_bytes: usize) -> Result<Vec<u8>, LocalRoomError> {
     let mut bytes = Vec::new();

@@ -7,9 +7,10 @@ use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, 
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 50] = [
+const NAMES: [&str; 51] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
+    "DELETE /api/files/{id} removeFile",
     "DELETE /api/memos/{id} removeMemo",
     "DELETE /api/messages/{id} deleteMessage",
     "DELETE /api/standing-orders/{id} dropStandingOrder",

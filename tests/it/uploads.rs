@@ -143,6 +143,13 @@ async fn what_is_too_large_or_nothing_to_see_is_not_taken() {
         let answer = uploads(&program, name, kind, &bytes).await;
         assert_eq!(refusal(answer).await, (expected.0, expected.1.to_owned()), "{name}");
     }
+    let id = uploaded(&program, "a.txt", "text/plain", b"x").await;
+    for _ in 0..2 {
+        let request = client().delete(format!("{}/api/files/{id}", program.address));
+        assert_eq!(request.send().await.unwrap().status(), StatusCode::NO_CONTENT);
+    }
+    let removed = sends(&program, "some-message", "hi", &[&id]).await;
+    assert_eq!(refusal(removed).await, (422, "unknown_file".to_owned()));
     let missing = sends(&program, "some-message", "hi", &["0"]).await;
     assert_eq!(refusal(missing).await, (422, "unknown_file".to_owned()));
     let many = ["0"; 11];

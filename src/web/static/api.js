@@ -104,6 +104,14 @@ export function uploadFile(file) {
 }
 
 /**
+ * Does not wait for an answer: what stays is dropped later.
+ * @param {string} id of a file that no message was sent with
+ */
+export function removeFile(id) {
+  fetch(`/api/files/${encodeURIComponent(id)}`, { method: "DELETE" }).catch(() => {});
+}
+
+/**
  * @param {string} id
  * @param {{channel: string, user: string, text: string}} line
  * @returns {Promise<{id: string, ts: number}>}

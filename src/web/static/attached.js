@@ -1,7 +1,7 @@
-/** The files that go along with what is being written: chosen, dropped or pasted. They are uploaded at once. */
+/** The files that go along with what is being written: chosen, dropped or pasted. They are uploaded before it is sent. */
 
 import { announce } from "./announcer.js";
-import { Refusal, uploadFile } from "./api.js";
+import { Refusal, removeFile, uploadFile } from "./api.js";
 import { build, buildButton } from "./elements.js";
 import { say, settings } from "./i18n.js";
 import { fileLabel } from "./text.js";
@@ -66,6 +66,7 @@ export class Attached {
     remove.setAttribute("aria-label", say("file_remove", { name: file.name }));
     remove.addEventListener("click", () => {
       draft.files = draft.files.filter((other) => other !== file);
+      removeFile(file.id);
       announce(say("file_removed", { name: file.name }));
       this.#onChange(draft);
       this.#list.closest("form").querySelector("textarea").focus();
@@ -76,21 +77,31 @@ export class Attached {
 
   #addAll(files) {
     const draft = this.#draft();
-    for (const file of files) this.#add(draft, file);
+    const taken = [];
+    for (const file of files) {
+      draft.problem = problemOf(draft, file);
+      if (draft.problem !== "") continue;
+      draft.uploads += 1;
+      taken.push(file);
+    }
+    this.#onChange(draft);
+    this.#uploadAll(draft, taken);
   }
 
-  async #add(draft, file) {
-    draft.problem = problemOf(draft, file);
-    if (draft.problem !== "") return this.#onChange(draft);
-    draft.uploads += 1;
-    this.#onChange(draft);
+  /** One after another: the server takes few at once. */
+  async #uploadAll(draft, files) {
+    for (const file of files) await this.#upload(draft, file);
+  }
+
+  async #upload(draft, file) {
     try {
       // The list may be another one by then.
       const uploaded = await uploadFile(file);
       draft.files.push(uploaded);
       announce(say("file_attached", { name: file.name }));
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      // The others are uploaded all the same.
+      if (!(error instanceof Refusal)) return reportError(error);
       draft.problem = `${file.name}: ${error.message}`;
     } finally {
       draft.uploads -= 1;

@@ -36,6 +36,9 @@ texts! {
     upload_file:
         "Uploads a file for a message of the local room, which is sent with its id within an hour."
         / "ローカルルームの発言に付けるファイルを送る。返された ID を付けて、一時間以内に発言する。";
+    remove_file:
+        "Removes an uploaded file that no message was sent with. Idempotent."
+        / "送ったファイルのうち、まだ発言に付けていないものを取り消す。冪等。";
     get_file:
         "The content of a file of the local room. Pictures are shown; everything else is saved."
         / "ローカルルームのファイルの内容。画像は表示され、それ以外は保存される。";

@@ -76,6 +76,11 @@ impl LocalRoom {
         }
     }
 
+    /// Drops a file that no message was sent with, if there is one with this id.
+    pub async fn remove_upload(&self, id: &str) -> Result<(), StoreError> {
+        self.uploads.store.drop_unsent_upload(id).await.map(|_| ())
+    }
+
     /// The content of a file of a message. `None` if the message has no such file.
     pub async fn file_content(
         &self,
