@@ -16,6 +16,7 @@ use crate::web::language::PageLanguage;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::platform::local::limits::MAX_FILES;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -54,6 +55,7 @@ pub async fn room(
         "judge": web.models.judgment(),
         "gates": gates,
         "max_upload_bytes": web.room.max_upload_bytes(),
+        "max_files": MAX_FILES,
     });
     let backfills = web.platforms.backfill_progress().into_iter().filter(|it| !it.is_complete());
     let backfills: Vec<String> = backfills.map(|progress| progress.describe(language)).collect();

@@ -6,9 +6,6 @@ import { build, buildButton } from "./elements.js";
 import { say, settings } from "./i18n.js";
 import { fileLabel } from "./text.js";
 
-/** As many as one message may be sent with. */
-const MOST_FILES = 10;
-
 /** The list above the field of a composer. The files themselves stand in its draft. */
 export class Attached {
   #list;
@@ -78,9 +75,13 @@ export class Attached {
   #addAll(files) {
     const draft = this.#draft();
     const taken = [];
+    draft.problem = "";
     for (const file of files) {
-      draft.problem = problemOf(draft, file);
-      if (draft.problem !== "") continue;
+      const problem = problemOf(draft, file);
+      if (problem !== "") {
+        draft.problem = problem;
+        continue;
+      }
       draft.uploads += 1;
       taken.push(file);
     }
@@ -112,8 +113,14 @@ export class Attached {
 
 /** Why a file is not even uploaded. */
 function problemOf(draft, file) {
-  if (draft.files.length + draft.uploads >= MOST_FILES) return say("files_too_many", { most: MOST_FILES });
+  const most = settings.max_files;
+  if (draft.files.length + draft.uploads >= most) return say("files_too_many", { most });
   if (file.size <= settings.max_upload_bytes) return "";
-  const megabytes = Math.floor(settings.max_upload_bytes / 10_000) / 100;
-  return say("file_too_large", { name: file.name, megabytes });
+  return say("file_too_large", { name: file.name, most: sizeText(settings.max_upload_bytes) });
+}
+
+/** A number of bytes, as the server says it, too. */
+function sizeText(bytes) {
+  if (bytes >= 1_000_000) return `${Math.floor(bytes / 10_000) / 100} MB`;
+  return `${Math.floor(bytes / 1_000)} KB`;
 }
