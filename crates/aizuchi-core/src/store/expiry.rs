@@ -8,6 +8,8 @@ use crate::chat::WorkspaceId;
 /// The most messages, and bytes of their texts, erased at once: each message takes its links along, each word leaves the search index.
 pub const MESSAGES: usize = 25;
 const TEXT_BYTES: usize = 2_000;
+/// Files go with their messages. So many of their bytes count as one of a text.
+const UPLOAD_BYTES_PER_TEXT_BYTE: u64 = 5_000;
 /// The most prompts emptied at once: each can be tens of kilobytes long.
 pub const PROMPTS: usize = 10;
 /// The most decisions whose reasons are erased at once.
@@ -37,11 +39,17 @@ pub struct ExpiredMessages {
     pub workspaces: Vec<WorkspaceId>,
 }
 
-/// How many of these messages, given by the lengths of their texts, are erased at once.
+/// The length in bytes of a text that takes as long to erase as this one does together with files.
+pub fn length(text: &str, upload_bytes: u64) -> usize {
+    let files = usize::try_from(upload_bytes / UPLOAD_BYTES_PER_TEXT_BYTE).unwrap_or(usize::MAX);
+    text.len().saturating_add(files)
+}
+
+/// How many of these messages, given by their [`length`]s, are erased at once.
 pub fn count_at_once(lengths: impl IntoIterator<Item = usize>) -> usize {
     let mut bytes = 0;
     let fits = |length: &usize| {
-        bytes += length;
+        bytes = length.saturating_add(bytes);
         bytes <= TEXT_BYTES
     };
     lengths.into_iter().take(MESSAGES).take_while(fits).count().max(1)
@@ -50,6 +58,15 @@ pub fn count_at_once(lengths: impl IntoIterator<Item = usize>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_count_by_their_size() {
+        for (text, upload_bytes, expected) in
+            [("", 0, 0), ("hi", 4_999, 2), ("hi", 10_000_000, 2_002)]
+        {
+            assert_eq!(length(text, upload_bytes), expected);
+        }
+    }
 
     #[test]
     fn a_step_takes_one_message_at_least() {

@@ -235,3 +235,29 @@ async fn a_file_can_be_taken_off_before_it_is_sent() {
     })
     .await;
 }
+
+/// Large files are not erased all at once, however few and short their messages are.
+#[tokio::test]
+async fn large_files_expire_one_after_another() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        for id in ["one", "two", "three"] {
+            let (name, media_type) = ("plan.png".into(), "image/png".into());
+            let upload =
+                Upload { id: id.into(), name, media_type, bytes: vec![1; 6_000_000], at: at(0) };
+            let file = upload.attachment();
+            let uploads = &harness.store.uploads;
+            assert!(uploads.put_upload(Arc::new(upload), ROOM_ENOUGH).await.unwrap());
+            sends(&harness, id, vec![file]).await;
+        }
+        let expiry = Expiry { before: at(50), now: at(50) };
+        let mut counts = Vec::new();
+        while let ExpiryProgress::Working(page) =
+            harness.store.store.expire_next(expiry).await.unwrap()
+        {
+            counts.extend(Some(page.count).filter(|count| *count > 0));
+        }
+        assert_eq!(counts, [1, 1, 1]);
+    })
+    .await;
+}

@@ -60,7 +60,9 @@ impl Messages {
         let read = |row: &Row| {
             let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
             let message = (workspace, rows::column(row, "channel")?, rows::column(row, "id")?);
-            Ok((message, rows::column::<String>(row, "text")?.len()))
+            let text: String = rows::column(row, "text")?;
+            let upload_bytes = rows::to_unsigned(rows::column(row, "upload_bytes")?)?;
+            Ok((message, expiry::length(&text, upload_bytes)))
         };
         let mut read = page.iter().map(read).collect::<Result<Vec<_>, StoreError>>()?;
         if !read.is_empty() {

@@ -28,6 +28,16 @@ macro_rules! spent {
     };
 }
 
+/// What the files of a message take. Only those of the local room are kept.
+macro_rules! upload_bytes {
+    () => {
+        "CASE WHEN messages.workspace = 'local' AND messages.attachments <> '[]' THEN
+            (SELECT CAST(coalesce(sum(u.size_bytes), 0) AS BIGINT) FROM uploads AS u
+             WHERE u.channel = messages.channel AND u.message = messages.id)
+         ELSE 0 END"
+    };
+}
+
 pub mod consents;
 pub mod context;
 pub mod expiry;

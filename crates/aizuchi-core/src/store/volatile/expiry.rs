@@ -51,7 +51,10 @@ impl VolatileState {
             .collect();
         expired.sort_by(|one, other| in_order(one, other));
         let Some(_) = expired.first() else { return Vec::new() };
-        expired.truncate(expiry::count_at_once(expired.iter().map(|message| message.text.len())));
+        let lengths = expired
+            .iter()
+            .map(|message| expiry::length(&message.text, self.upload_bytes_of(message)));
+        expired.truncate(expiry::count_at_once(lengths));
         let key = |message: &Arc<Message>| (message.conversation.clone(), message.id.clone());
         expired.into_iter().map(key).collect()
     }

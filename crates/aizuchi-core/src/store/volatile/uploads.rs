@@ -119,6 +119,19 @@ impl VolatileState {
         }
     }
 
+    /// What the files of a message take.
+    pub(super) fn upload_bytes_of(&self, message: &Message) -> u64 {
+        if message.conversation.workspace.as_str() != UPLOAD_WORKSPACE {
+            return 0;
+        }
+        let (channel, id) = (&message.conversation.channel, &message.id);
+        let files = message.attachments.iter().filter_map(|file| self.uploads.get(&file.id));
+        let is_its = |record: &&UploadRecord| {
+            record.sent.as_ref().is_some_and(|(there, of)| (there, of) == (channel, id))
+        };
+        files.filter(is_its).map(|record| record.upload.bytes.len() as u64).sum()
+    }
+
     /// Drops files whose messages are gone, or have them no more.
     pub(super) fn drop_lost_uploads(&mut self) {
         let mut uploads = std::mem::take(&mut self.uploads);

@@ -8,13 +8,13 @@ use crate::store::database::forget::write::{Erasure, mention_json};
 use crate::store::database::forget::{Forgetting, message_ref};
 use crate::store::database::sql::forget as sql;
 use crate::store::database::{rows, sql as flow_sql};
-use crate::store::{FORGOTTEN_USER_ID, StoreError};
+use crate::store::{FORGOTTEN_USER_ID, StoreError, expiry};
 
 /// How many rows are read at once.
 const PAGE: i64 = 2000;
 /// The most rows changed in one write.
 const ROWS: usize = 50;
-/// The most messages and letters erased in one write: every word of them leaves the search index.
+/// The most messages and letters erased in one write: every word of them leaves the search index. Files count as letters.
 const MESSAGES: i64 = 25;
 const LETTERS: usize = 2_000;
 
@@ -110,10 +110,11 @@ pub async fn messages(
     let (mut messages, mut letters) = (Vec::new(), 0);
     for row in page.fetch_all(connection).await? {
         let text: String = rows::column(&row, "text")?;
-        if letters + text.len() > LETTERS && !messages.is_empty() {
+        let upload_bytes = rows::to_unsigned(rows::column(&row, "upload_bytes")?)?;
+        letters = expiry::length(&text, upload_bytes).saturating_add(letters);
+        if letters > LETTERS && !messages.is_empty() {
             break;
         }
-        letters += text.len();
         messages.push(message_ref(&row)?);
     }
     if messages.is_empty() {

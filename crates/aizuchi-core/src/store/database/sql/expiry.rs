@@ -49,10 +49,11 @@ statements! {
         SELECT count(*) AS n FROM messages INDEXED BY messages_unexpired
         WHERE deleted_ms IS NULL AND at_ms < ?1";
     /// The oldest messages from before ?1.
-    EXPIRED_MESSAGES = "
-        SELECT workspace, channel, id, text FROM messages INDEXED BY messages_unexpired
+    EXPIRED_MESSAGES = concat!("
+        SELECT workspace, channel, id, text, ", upload_bytes!(), " AS upload_bytes
+        FROM messages INDEXED BY messages_unexpired
         WHERE deleted_ms IS NULL AND at_ms < ?1
-        ORDER BY at_ms, workspace, channel, id LIMIT +?2";
+        ORDER BY at_ms, workspace, channel, id LIMIT +?2");
     /// Those with a text.
     PROMPTS_OF_EXPIRED = concat!(
         "SELECT DISTINCT e.attempt FROM ", listed_prompts!(), "

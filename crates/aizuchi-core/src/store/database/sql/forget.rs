@@ -60,10 +60,11 @@ statements! {
         SELECT channel, id, thread, heard, at_ms, decision FROM messages INDEXED BY messages_by_author
         WHERE workspace = ?1 AND author = ?2 AND heard > ?3 AND heard <= ?4
         ORDER BY heard LIMIT +?5";
-    TEXTS_AFTER = "
-        SELECT channel, id, heard, text FROM messages INDEXED BY messages_by_author
+    TEXTS_AFTER = concat!("
+        SELECT channel, id, heard, text, ", upload_bytes!(), " AS upload_bytes
+        FROM messages INDEXED BY messages_by_author
         WHERE workspace = ?1 AND author = ?2 AND heard > ?3 AND heard <= ?4
-        ORDER BY heard LIMIT +?5";
+        ORDER BY heard LIMIT +?5");
     CHANNELS_OF_USER = "
         SELECT DISTINCT channel FROM messages INDEXED BY messages_by_author WHERE workspace = ?1 AND author = ?2";
     PUBLIC_CHANNELS = "SELECT id FROM channels WHERE workspace = ?1 AND visibility = 'public'";
