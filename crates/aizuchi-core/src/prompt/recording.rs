@@ -1,5 +1,7 @@
 //! A recording that goes along with a prompt.
 
+mod duration;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,10 +14,6 @@ const SPOKEN_TOKENS_PER_SECOND: u64 = 5;
 const LEAST_BYTES_PER_SECOND: u64 = 2_000;
 /// More than this no second has: 48,000 samples of 32 bits on two channels.
 const MOST_BYTES_PER_SECOND: u64 = 384_000;
-/// How often the format Ogg counts in a second of Opus, whatever its sound was recorded with.
-const OGG_TICKS_PER_SECOND: u64 = 48_000;
-/// An Ogg page begins with this, and has its time behind it.
-const OGG_PAGE: &[u8] = b"OggS";
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Recording {
@@ -82,16 +80,26 @@ impl Recording {
         let format = AudioFormat::of(&bytes)?;
         let size = bytes.len() as u64;
         let measured = match format {
-            AudioFormat::Ogg => ogg_seconds(&bytes),
+            AudioFormat::Ogg => duration::ogg_seconds(&bytes),
+            AudioFormat::Mp3 => duration::mp3_seconds(&bytes),
+            AudioFormat::Mp4 => duration::mp4_seconds(&bytes),
+            AudioFormat::Wav => duration::wav_seconds(&bytes),
+            AudioFormat::Flac => duration::flac_seconds(&bytes),
+            AudioFormat::WebM => None,
+        };
+        let least =
+            measured.unwrap_or(size / LEAST_BYTES_PER_SECOND).max(size / MOST_BYTES_PER_SECOND);
+        let told_inside = match format {
+            AudioFormat::Ogg => duration::ogg_told_seconds(&bytes),
             AudioFormat::Mp3
             | AudioFormat::Mp4
             | AudioFormat::Wav
             | AudioFormat::Flac
             | AudioFormat::WebM => None,
         };
-        let known = measured.max(told_seconds.map(u64::from));
-        let seconds = known.unwrap_or(size / LEAST_BYTES_PER_SECOND);
-        let seconds = seconds.max(size / MOST_BYTES_PER_SECOND).max(1);
+        // Whoever sends it chose what is told.
+        let told = told_inside.max(told_seconds.map(u64::from)).unwrap_or_default();
+        let seconds = least.max(told).max(1);
         Some(Self { format, bytes: bytes.into(), seconds })
     }
 
@@ -127,15 +135,6 @@ impl Recording {
         let tokens = self.seconds.saturating_mul(SPOKEN_TOKENS_PER_SECOND);
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
-}
-
-/// The time of the last page, if one can be found. Whoever made the file chose it.
-fn ogg_seconds(bytes: &[u8]) -> Option<u64> {
-    let page = bytes.windows(OGG_PAGE.len()).rposition(|four| four == OGG_PAGE)?;
-    let time = bytes.get(page + 6..page + 14)?;
-    let ticks = u64::from_le_bytes(time.try_into().ok()?);
-    // No sound ends on a page with this time.
-    (ticks != u64::MAX).then(|| ticks.div_ceil(OGG_TICKS_PER_SECOND))
 }
 
 /// Nobody wants to read the bytes.
@@ -182,11 +181,12 @@ mod tests {
             // Whoever sends it may say anything. The larger of two lengths counts.
             (ogg(48_000 * 60, 0), Some(1), 60),
             (ogg(0, 0), Some(7), 7),
-            (ogg(0, 800_000), Some(1), 2),
+            (ogg(0, 800_000), Some(1), 400),
             (ogg(u64::MAX, 3_980), None, 2),
             ([&b"OggS"[..], &[0; 8]].concat(), None, 1),
             ([&b"ID3"[..], &[0; 9_997]].concat(), None, 5),
-            ([&b"ID3"[..], &[0; 9_997]].concat(), Some(2), 2),
+            ([&b"ID3"[..], &[0; 9_997]].concat(), Some(2), 5),
+            ([&b"ID3"[..], &[0; 9_997]].concat(), Some(7), 7),
         ] {
             let recording = Recording::new(bytes, told).unwrap();
             assert_eq!(recording.seconds, expected, "{told:?}");
