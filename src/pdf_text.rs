@@ -21,6 +21,8 @@ use aizuchi_core::documents::{DocumentError, DocumentReader};
 /// The verb of the command line, which no help lists: nobody but this program uses it.
 pub const COMMAND: &str = "__pdf-text";
 
+/// What the process writes first, once it has its limits and the document. What did not begin with that was no reader.
+const READY: u8 = b'+';
 /// For the program itself and the document.
 const MAX_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 const MAX_CPU_SECONDS: u64 = 5;
@@ -78,15 +80,18 @@ impl DocumentReader for PdfProcesses {
         let write = async move {
             let _ = stdin.write_all(&bytes).await;
         };
-        let mut output = stdout.take(MAX_TEXT_BYTES as u64);
+        let mut output = stdout.take(MAX_TEXT_BYTES as u64 + 1);
         let exchange = async { tokio::join!(write, output.read_to_end(&mut text)) };
         let is_in_time = tokio::time::timeout(TIME_LIMIT, exchange).await.is_ok();
         if let Err(error) = child.kill().await {
             debug!(%error, "a process for a PDF could not be ended");
         }
         debug!(is_in_time, bytes = text.len(), "a PDF was read");
+        let Some((&READY, text)) = text.split_first() else {
+            return Err(unavailable("the process could not begin to read".to_owned()));
+        };
         // Pages before the one that it stumbled over count.
-        let text = String::from_utf8_lossy(&text).into_owned();
+        let text = String::from_utf8_lossy(text).into_owned();
         if text.trim().is_empty() { Err(DocumentError::Unreadable) } else { Ok(text) }
     }
 }
@@ -96,11 +101,19 @@ pub fn main() -> ExitCode {
     // What a parser says of its panic may be words of the document.
     std::panic::set_hook(Box::new(|_| {}));
     let mut bytes = Vec::new();
-    let is_ready = limit_itself().is_ok() && std::io::stdin().read_to_end(&mut bytes).is_ok();
+    let is_ready = limit_itself().is_ok()
+        && std::io::stdin().read_to_end(&mut bytes).is_ok()
+        && say_ready().is_ok();
     match is_ready.then(|| print_pages(&bytes)) {
         Some(Some(())) => ExitCode::SUCCESS,
         Some(None) | None => ExitCode::FAILURE,
     }
+}
+
+fn say_ready() -> std::io::Result<()> {
+    let mut stdout = std::io::stdout();
+    stdout.write_all(&[READY])?;
+    stdout.flush()
 }
 
 /// From here on, a document that asks for too much ends the process.
