@@ -335,7 +335,7 @@ async fn import_one(
     let forgotten = store.forgotten_at(workspace, &data.user_ids()).await?;
     data.leave_out_forgotten(&forgotten);
     let history_from = history_span(config, workspace).map(|span| clock.now() - span);
-    aizuchi_import::import_stream(data, streamed, &inbox, &*store, history_from).await
+    aizuchi_import::import_stream(data, streamed, &inbox, &*store, &*store, history_from).await
 }
 
 fn count_expired(data: &[ImportData], expired_before: Option<Timestamp>) -> usize {

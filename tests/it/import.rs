@@ -336,7 +336,8 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
         };
         let import = async || {
             let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
-            aizuchi_import::import_data(data.clone(), inbox, archive, Some(at(-2000)))
+            let cursors = &*harness.store.cursors;
+            aizuchi_import::import_data(data.clone(), inbox, archive, cursors, Some(at(-2000)))
                 .await
                 .unwrap()
         };

@@ -5,6 +5,7 @@ pub mod kotonoha;
 pub mod myao2;
 pub mod streamed;
 mod existing;
+mod opening;
 mod restrict;
 mod forgotten;
 
@@ -15,6 +16,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 
 use crate::existing::ExistingMessages;
+use crate::opening::OpeningChannels;
 use crate::restrict::restrict;
 use crate::streamed::{StreamedMessage, StreamedPeople, next_batch};
 use aizuchi_core::chat::{
@@ -24,7 +26,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey};
-use aizuchi_core::store::{Archive, Mute, Order, OrdersInForce, StoreError};
+use aizuchi_core::store::{Archive, Cursors, Mute, Order, OrdersInForce, StoreError};
 
 /// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
 const MAX_CONCURRENT_HEARS: usize = 256;
@@ -163,9 +165,10 @@ pub async fn import_data(
     data: ImportData,
     inbox: &Inbox,
     archive: &dyn Archive,
+    cursors: &dyn Cursors,
     history_from: Option<Timestamp>,
 ) -> anyhow::Result<ImportReport> {
-    import_stream(data, std::iter::empty(), inbox, archive, history_from).await
+    import_stream(data, std::iter::empty(), inbox, archive, cursors, history_from).await
 }
 
 /// The same with messages that are too many to be held at once. They have their platform's ids, and those that were not
@@ -175,15 +178,18 @@ pub async fn import_stream(
     streamed: impl Iterator<Item = anyhow::Result<StreamedMessage>>,
     inbox: &Inbox,
     archive: &dyn Archive,
+    cursors: &dyn Cursors,
     history_from: Option<Timestamp>,
 ) -> anyhow::Result<ImportReport> {
     let mut streamed = streamed.peekable();
-    let known: HashMap<ChannelId, Visibility> = archive
+    let mut opening = OpeningChannels::read(&data.workspace, cursors).await?;
+    let mut known: HashMap<ChannelId, Visibility> = archive
         .channels(&data.workspace)
         .await?
         .into_iter()
         .map(|channel| (channel.id, channel.visibility))
         .collect();
+    opening.leave_out_of(&mut known);
     if data.knows_visibility {
         restrict(&mut data, &known, archive).await?;
     }
@@ -220,7 +226,12 @@ pub async fn import_stream(
             inbox.hear(Heard::User(user)).await?;
         }
     }
-    let mut private = PrivateMessages { new_channels: &channels, known: &known, too_late: 0 };
+    let mut private = PrivateMessages {
+        new_channels: &channels,
+        known: &known,
+        opening: &mut opening,
+        too_late: 0,
+    };
     let messages_of_data = private_messages.into_iter().map(|imported| imported.message).collect();
     private.hear(messages_of_data, inbox, archive, &mut report).await?;
     loop {
@@ -237,7 +248,9 @@ pub async fn import_stream(
         "the channel is known as public, so everybody would see them",
     ));
     for channel in channels {
+        let id = channel.id.clone();
         inbox.hear(Heard::Channel(channel)).await?;
+        opening.end(&id).await?;
     }
     let messages = skip_duplicates(messages, archive, history_from, &mut report).await?;
     hear_all(messages, inbox, &mut report).await?;
@@ -299,15 +312,16 @@ async fn hear_reactions(
 
 /// Messages that were not public are heard before it is known that their channels are public, since a message is as
 /// private as its channel is when it is heard.
-struct PrivateMessages<'a> {
+struct PrivateMessages<'a, 'c> {
     new_channels: &'a [Channel],
     /// The channels from before the import.
     known: &'a HashMap<ChannelId, Visibility>,
+    opening: &'a mut OpeningChannels<'c>,
     /// Messages that are not heard, because everybody would see them.
     too_late: usize,
 }
 
-impl PrivateMessages<'_> {
+impl PrivateMessages<'_, '_> {
     async fn hear(
         &mut self,
         messages: Vec<Message>,
@@ -319,7 +333,10 @@ impl PrivateMessages<'_> {
             messages.iter().map(|message| message.conversation.channel.clone()).collect();
         for channel in self.new_channels.iter().filter(|it| concerned.contains(&it.id)) {
             let visibility = match channel.visibility {
-                Visibility::Public => Visibility::Private,
+                Visibility::Public => {
+                    self.opening.begin(&channel.id).await?;
+                    Visibility::Private
+                }
                 other @ (Visibility::Private | Visibility::Direct) => other,
             };
             inbox.hear(Heard::Channel(Channel { visibility, ..channel.clone() })).await?;

@@ -67,7 +67,15 @@ async fn import(harness: &Harness, messages: &mut Counted) -> anyhow::Result<Imp
         ..ImportData::new(harness::workspace())
     };
     let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
-    aizuchi_import::import_stream(data, messages, inbox, archive, None).await
+    let cursors = &*harness.store.cursors;
+    aizuchi_import::import_stream(data, messages, inbox, archive, cursors, None).await
+}
+
+/// How many messages are as private as their channel was.
+async fn private(harness: &Harness) -> usize {
+    let private = "SELECT count(*) AS n FROM messages WHERE visibility = 'private'";
+    let found = harness.store.database.as_ref().unwrap().count(private).await;
+    usize::try_from(found).unwrap()
 }
 
 #[tokio::test]
@@ -79,8 +87,7 @@ async fn no_more_than_a_batch_of_messages_is_held() {
         assert_eq!(messages.handed_out, MESSAGES + 1);
         // Those that a conversation remembers come on top of a batch.
         assert!(messages.most_held < 2 * MAX_BATCH_MESSAGES, "{}", messages.most_held);
-        let private = "SELECT count(*) AS n FROM messages WHERE visibility = 'private'";
-        assert_eq!(harness.store.database.as_ref().unwrap().count(private).await, PRIVATE as i64);
+        assert_eq!(private(&harness).await, PRIVATE);
     })
     .await;
 }
@@ -92,11 +99,15 @@ async fn an_import_that_was_interrupted_goes_on_where_it_ended() {
         let fails_at = Some(MAX_BATCH_MESSAGES + 2);
         let failed = import(&harness, &mut Counted { fails_at, ..Counted::default() }).await;
         assert_eq!(failed.unwrap_err().to_string(), "the disk is gone");
-        // The first batch was heard.
+        // The first batch was heard, while the channel was private. It is public when the import has gone on.
         let remaining = MESSAGES - MAX_BATCH_MESSAGES;
         for (new, existing) in [(remaining, MAX_BATCH_MESSAGES), (0, MESSAGES)] {
             let report = import(&harness, &mut Counted::default()).await.unwrap();
             assert_eq!(report.messages, ImportCount { new, existing });
+            assert_eq!(private(&harness).await, PRIVATE);
+            let channels = harness.store.archive.channels(&harness::workspace()).await.unwrap();
+            let attic = channels.iter().find(|channel| channel.id.as_str() == "attic").unwrap();
+            assert_eq!(attic.visibility, Visibility::Public);
         }
     })
     .await;
