@@ -6,8 +6,9 @@ use tracing::debug;
 use crate::agent::model_call::unless_superseded;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
-use crate::chat::Message;
 use crate::chat::attachment::Attachment;
+use crate::chat::{Message, Visibility};
+use crate::context::Context;
 use crate::decision::model_problem::ModelProblem;
 
 /// How much of a text is kept, in letters.
@@ -41,6 +42,11 @@ impl Agent {
         }
         Ok(None)
     }
+}
+
+/// Whether everybody may read a message. What was heard in private stays private, also where the channel is public now.
+pub(super) fn is_public(context: &Context, message: &Message) -> bool {
+    context.visibility == Visibility::Public && !context.restricted_messages.contains(&message.id)
 }
 
 /// Whether a model that refuses for good refuses the file, and would take another one.

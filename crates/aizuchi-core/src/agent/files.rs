@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, shorten};
+use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, is_public, shorten};
 use crate::agent::listen::has_paid;
 use crate::agent::reply::messages_to_answer;
 use crate::agent::reserve::Calls;
@@ -15,7 +15,7 @@ use crate::agent::{Agent, StepError};
 use crate::chat::attachment::{
     Attachment, AttachmentContent, AttachmentKind, ReadAttachment, UnheardReason, picture_type,
 };
-use crate::chat::{AuthorKind, Message, Visibility, is_blank, to_single_line, to_visible_text};
+use crate::chat::{AuthorKind, Message, is_blank, to_single_line, to_visible_text};
 use crate::context::Context;
 use crate::prompt::picture::Picture;
 use crate::web_access::charset;
@@ -174,12 +174,10 @@ impl Agent {
         files
     }
 
-    /// Whether there is a model that may see the pictures of a message. What was heard in private stays private, also
-    /// where the channel is public now.
+    /// Whether there is a model that may see the pictures of a message.
     fn may_describe(&self, context: &Context, message: &Message) -> bool {
-        let is_public = context.visibility == Visibility::Public
-            && !context.restricted_messages.contains(&message.id);
-        self.minds.vision.is_some() && (is_public || self.settings.files.describes_private)
+        let may_be_seen = self.settings.files.describes_private || is_public(context, message);
+        self.minds.vision.is_some() && may_be_seen
     }
 
     /// What is in a file. `None` if that cannot be found out now.

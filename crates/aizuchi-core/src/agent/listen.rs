@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::file_content::shorten;
+use crate::agent::file_content::{is_public, shorten};
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
 use crate::chat::attachment::{Attachment, AttachmentContent, UnheardReason};
-use crate::chat::{Message, Visibility, is_blank, to_single_line};
+use crate::chat::{Message, is_blank, to_single_line};
 use crate::context::Context;
 use crate::decision::{Attempt, Usage};
 use crate::prompt::recording::Recording;
@@ -19,12 +19,10 @@ const MAX_TRANSCRIPT_CHARS: usize = 3_000;
 const MIN_TIME: SignedDuration = SignedDuration::from_secs(10);
 
 impl Agent {
-    /// Whether there is a model that may hear the recordings of a message. What was heard in private stays private, also
-    /// where the channel is public now.
+    /// Whether there is a model that may hear the recordings of a message.
     pub(super) fn may_listen(&self, context: &Context, message: &Message) -> bool {
-        let is_public = context.visibility == Visibility::Public
-            && !context.restricted_messages.contains(&message.id);
-        self.minds.transcription.is_some() && (is_public || self.settings.files.transcribes_private)
+        let may_be_heard = self.settings.files.transcribes_private || is_public(context, message);
+        self.minds.transcription.is_some() && may_be_heard
     }
 
     /// What is said in a recording. `None` if that cannot be found out now.
