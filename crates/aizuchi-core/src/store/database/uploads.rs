@@ -132,7 +132,8 @@ async fn put_parts(connection: &mut Connection, upload: &Upload) -> Result<(), S
     let (eights, rest) = parts.as_chunks::<8>();
     let eights = eights.iter().map(|eight| (sql::PUT_EIGHT_UPLOAD_PARTS, &eight[..]));
     let ones = rest.iter().map(|part| (sql::PUT_UPLOAD_PART, std::slice::from_ref(part)));
-    for (statement, parts) in eights.chain(ones) {
+    let statements: Vec<(&'static str, &[&[u8]])> = eights.chain(ones).collect();
+    for (statement, parts) in statements {
         let mut put = query(statement).bind(&*upload.id);
         for part in parts {
             put = put.bind(number).bind(Some(part.to_vec()));

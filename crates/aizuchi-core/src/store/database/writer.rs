@@ -112,9 +112,8 @@ impl DatabaseWriter {
             let is_page = |request: &mut WriteRequest| request.is_erasure_page();
             let pages: Vec<WriteRequest> = batch.extract_if(.., is_page).collect();
             // Each has a transaction of its own, so that none takes as long as many do.
-            let large: Vec<WriteRequest> =
-                batch.extract_if(.., |request| request.is_large()).collect();
-            let large = large.into_iter().map(|request| vec![request]);
+            let large = batch.extract_if(.., |request| request.is_large());
+            let large: Vec<Vec<WriteRequest>> = large.map(|request| vec![request]).collect();
             for batch in [batch, pages].into_iter().chain(large) {
                 if !batch.is_empty() {
                     self.write(batch).await?;
