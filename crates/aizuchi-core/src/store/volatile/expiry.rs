@@ -54,7 +54,8 @@ impl VolatileState {
         let lengths = expired
             .iter()
             .map(|message| expiry::length(&message.text, self.upload_bytes_of(message)));
-        expired.truncate(expiry::count_at_once(lengths));
+        let count = expiry::count_at_once(lengths);
+        expired.truncate(count);
         let key = |message: &Arc<Message>| (message.conversation.clone(), message.id.clone());
         expired.into_iter().map(key).collect()
     }
