@@ -335,7 +335,7 @@ mod tests {
         head[28] = 0xb8;
         let mut vorbis = page(2, &[&head]);
         vorbis.extend(page(0, &[b"\x03vorbis", b"\x05vorbis"]));
-        vorbis.extend(page(0, &[&[0; 9]; 80]));
+        vorbis.extend(page(0, &[&[0; 9][..]; 80]));
         assert_eq!(ogg_seconds(&vorbis), Some(80 * 1_024 / 8_000 + 1));
         assert_eq!(ogg_seconds(b"OggS\0\x04"), None);
         assert_eq!(ogg_seconds(&page(2, &[b"fishead"])), None);
