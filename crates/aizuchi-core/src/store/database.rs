@@ -149,7 +149,7 @@ impl DatabaseStore {
         readers: Readers,
         ownership: Ownership,
     ) -> Result<(Self, DatabaseWriter), StoreError> {
-        for statement in [sql::RELEASE_LEASES, sql::memory::RELEASE_MEMORY_JOBS] {
+        for statement in [sql::steps::RELEASE_LEASES, sql::memory::RELEASE_MEMORY_JOBS] {
             query(statement).execute(&mut connection).await?;
         }
         forget::user_hash::salt_plain_hashes(&mut connection).await?;
@@ -388,7 +388,7 @@ impl Store for DatabaseStore {
         limit: usize,
     ) -> Result<Vec<Claim>, StoreError> {
         // Most polls find nothing, and need not wait for the writer.
-        if self.next_ready_at(sql::NEXT_READY).await?.is_none_or(|ready| ready > now) {
+        if self.next_ready_at(sql::steps::NEXT_READY).await?.is_none_or(|ready| ready > now) {
             return Ok(Vec::new());
         }
         self.write(|reply| WriteRequest::Claim { now, lease, limit, reply }).await
@@ -435,7 +435,7 @@ impl Store for DatabaseStore {
     }
 
     async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.next_ready_at(sql::NEXT_READY).await
+        self.next_ready_at(sql::steps::NEXT_READY).await
     }
 
     async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
@@ -487,8 +487,9 @@ impl Store for DatabaseStore {
         workspace: &WorkspaceId,
         messages: &[MessageRef],
     ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
-        let rows =
-            query(sql::SOURCE_MESSAGES).bind(workspace.as_str()).bind(json!(messages).to_string());
+        let rows = query(sql::messages::SOURCE_MESSAGES)
+            .bind(workspace.as_str())
+            .bind(json!(messages).to_string());
         let rows = rows.fetch_all(&self.readers).await?;
         let message_from_row = |row: &Row| {
             let visibility = rows::parse_name(&rows::column::<String>(row, "visibility")?)?;
@@ -513,7 +514,7 @@ impl Store for DatabaseStore {
         message: &MessageId,
         client_message_id: Option<&str>,
     ) -> Result<bool, StoreError> {
-        let row = query(sql::HAS_HEARD).bind(workspace.as_str()).bind(channel.as_str());
+        let row = query(sql::messages::HAS_HEARD).bind(workspace.as_str()).bind(channel.as_str());
         let row = row.bind(message.as_str()).bind(client_message_id);
         let row = row.fetch_optional(&self.readers).await;
         Ok(row?.is_some())
@@ -524,7 +525,7 @@ impl Store for DatabaseStore {
     }
 
     async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.next_ready_at(sql::NEXT_MEMORY_JOB).await
+        self.next_ready_at(sql::steps::NEXT_MEMORY_JOB).await
     }
 
     async fn claim_memory_jobs(
@@ -533,7 +534,7 @@ impl Store for DatabaseStore {
         lease: SignedDuration,
         limit: usize,
     ) -> Result<Vec<MemoryJob>, StoreError> {
-        if self.next_ready_at(sql::NEXT_MEMORY_JOB).await?.is_none_or(|ready| ready > now) {
+        if self.next_ready_at(sql::steps::NEXT_MEMORY_JOB).await?.is_none_or(|ready| ready > now) {
             return Ok(Vec::new());
         }
         self.write(|reply| WriteRequest::ClaimMemoryJobs { now, lease, limit, reply }).await

@@ -14,8 +14,8 @@ use crate::store::database::{rows, sql};
 use crate::store::figures::{ChoiceAftermath, Day, Period};
 
 pub async fn read(readers: &Readers, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError> {
-    let words = of_period(sql::WORD_AFTERMATHS, period).fetch_all(readers).await?;
-    let silences = of_period(sql::SILENCE_AFTERMATHS, period).fetch_all(readers).await?;
+    let words = of_period(sql::figures::WORD_AFTERMATHS, period).fetch_all(readers).await?;
+    let silences = of_period(sql::figures::SILENCE_AFTERMATHS, period).fetch_all(readers).await?;
     let words = words.iter().map(|row| choice(row, Aftermath::Word(word(row)?)));
     let silences = silences.iter().map(|row| choice(row, Aftermath::Silence(silence(row)?)));
     let mut found = words.chain(silences).collect::<Result<Vec<_>, StoreError>>()?;

@@ -55,7 +55,8 @@ impl Archive for DatabaseStore {
     }
 
     async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
-        let rows = query(sql::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers).await;
+        let rows =
+            query(sql::messages::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers).await;
         rows?.iter().map(rows::channel_from_row).collect()
     }
 
@@ -90,7 +91,7 @@ impl Archive for DatabaseStore {
         channel: &ChannelId,
         id: &MessageId,
     ) -> Result<Option<StoredMessage>, StoreError> {
-        let row = query(sql::ONE_MESSAGE)
+        let row = query(sql::messages::ONE_MESSAGE)
             .bind(workspace.as_str())
             .bind(channel.as_str())
             .bind(id.as_str())
@@ -113,8 +114,8 @@ impl Archive for DatabaseStore {
             end = end.min((at.as_millisecond(), id.to_string()));
         }
         let statement = match filter.author {
-            Some(_) => sql::FILTERED_MESSAGES_OF_AUTHOR,
-            None => sql::FILTERED_MESSAGES,
+            Some(_) => sql::messages::FILTERED_MESSAGES_OF_AUTHOR,
+            None => sql::messages::FILTERED_MESSAGES,
         };
         let query = query(statement)
             .bind(workspace.as_str())
@@ -138,7 +139,8 @@ impl Archive for DatabaseStore {
         revision: u64,
         limit: usize,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let since = query(sql::MESSAGES_SINCE).bind(workspace.as_str()).bind(revision as i64);
+        let since =
+            query(sql::messages::MESSAGES_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(rows::stored_message_from_row).collect()
     }
@@ -150,7 +152,7 @@ impl Archive for DatabaseStore {
         messages: &[MessageId],
     ) -> Result<Vec<(MessageId, MessageLinks)>, StoreError> {
         let messages = json!(messages).to_string();
-        let query = query(sql::LINKS_OF_MESSAGES)
+        let query = query(sql::messages::LINKS_OF_MESSAGES)
             .bind(workspace.as_str())
             .bind(channel.as_str())
             .bind(&messages)
@@ -184,7 +186,7 @@ impl Archive for DatabaseStore {
         decisions: &[DecisionId],
     ) -> Result<Vec<DecisionMark>, StoreError> {
         let decisions = json!(decisions).to_string();
-        let query = query(sql::MARKS).bind(workspace.as_str()).bind(&decisions);
+        let query = query(sql::orders::MARKS).bind(workspace.as_str()).bind(&decisions);
         query.fetch_all(&self.readers).await?.iter().map(marks::from_row).collect()
     }
 
@@ -193,12 +195,13 @@ impl Archive for DatabaseStore {
         workspace: &WorkspaceId,
         since: Timestamp,
     ) -> Result<Vec<DecisionMark>, StoreError> {
-        let query = query(sql::MARKS_SINCE).bind(workspace.as_str()).bind(since.as_millisecond());
+        let query =
+            query(sql::orders::MARKS_SINCE).bind(workspace.as_str()).bind(since.as_millisecond());
         query.fetch_all(&self.readers).await?.iter().map(marks::from_row).collect()
     }
 
     async fn mark_counts(&self) -> Result<Vec<(Mark, u64)>, StoreError> {
-        let rows = query(sql::MARK_COUNTS).fetch_all(&self.readers).await?;
+        let rows = query(sql::orders::MARK_COUNTS).fetch_all(&self.readers).await?;
         let count = |row: &Row| {
             let mark = rows::parse_name(&rows::column::<String>(row, "mark")?)?;
             Ok((mark, rows::to_unsigned(rows::column(row, "n")?)?))
@@ -254,7 +257,8 @@ impl Archive for DatabaseStore {
         channel: &ChannelId,
         since: Timestamp,
     ) -> Result<Vec<(MessageId, Timestamp)>, StoreError> {
-        let threads = query(sql::THREADS_SINCE).bind(workspace.as_str()).bind(channel.as_str());
+        let threads =
+            query(sql::messages::THREADS_SINCE).bind(workspace.as_str()).bind(channel.as_str());
         let threads = threads.bind(since.as_millisecond()).fetch_all(&self.readers).await;
         threads?.iter().map(rows::thread_activity_from_row).collect()
     }
@@ -264,17 +268,17 @@ impl Archive for DatabaseStore {
         let message_ids;
         let query = match &filter {
             DecisionQuery::One { workspace, id } => {
-                query(sql::ONE_DECISION).bind(workspace.as_str()).bind(id.0)
+                query(sql::decisions::ONE_DECISION).bind(workspace.as_str()).bind(id.0)
             }
             DecisionQuery::Messages { workspace, channel, messages } => {
                 message_ids = json!(messages).to_string();
-                query(sql::DECISIONS_OF_MESSAGES)
+                query(sql::decisions::DECISIONS_OF_MESSAGES)
                     .bind(workspace.as_str())
                     .bind(channel.as_str())
                     .bind(&message_ids)
             }
             DecisionQuery::Channel { workspace, channel, limit } => {
-                query(sql::DECISIONS_OF_CHANNEL)
+                query(sql::decisions::DECISIONS_OF_CHANNEL)
                     .bind(workspace.as_str())
                     .bind(channel.as_str())
                     .bind(*limit as i64)
@@ -290,12 +294,18 @@ impl Archive for DatabaseStore {
             } => {
                 let has_filter = *messages != MessageFilter::default();
                 let statement = match (ended, has_filter) {
-                    (None, false) => sql::FILTERED_DECISIONS,
-                    (None, true) => sql::FILTERED_DECISIONS_WITH,
-                    (Some(DecisionFilter::Ended(_)), false) => sql::FILTERED_DECISIONS_ENDED,
-                    (Some(DecisionFilter::Ended(_)), true) => sql::FILTERED_DECISIONS_ENDED_WITH,
-                    (Some(DecisionFilter::Open), false) => sql::FILTERED_DECISIONS_OPEN,
-                    (Some(DecisionFilter::Open), true) => sql::FILTERED_DECISIONS_OPEN_WITH,
+                    (None, false) => sql::decisions::FILTERED_DECISIONS,
+                    (None, true) => sql::decisions::FILTERED_DECISIONS_WITH,
+                    (Some(DecisionFilter::Ended(_)), false) => {
+                        sql::decisions::FILTERED_DECISIONS_ENDED
+                    }
+                    (Some(DecisionFilter::Ended(_)), true) => {
+                        sql::decisions::FILTERED_DECISIONS_ENDED_WITH
+                    }
+                    (Some(DecisionFilter::Open), false) => sql::decisions::FILTERED_DECISIONS_OPEN,
+                    (Some(DecisionFilter::Open), true) => {
+                        sql::decisions::FILTERED_DECISIONS_OPEN_WITH
+                    }
                 };
                 let query = query(statement)
                     .bind(workspace.as_str())
@@ -314,15 +324,17 @@ impl Archive for DatabaseStore {
                 }
             }
             DecisionQuery::Since { workspace, channel, since } => {
-                query(sql::DECISIONS_OF_CHANNEL_SINCE)
+                query(sql::decisions::DECISIONS_OF_CHANNEL_SINCE)
                     .bind(workspace.as_str())
                     .bind(channel.as_str())
                     .bind(since.as_millisecond())
             }
-            DecisionQuery::Message { workspace, message } => query(sql::DECISIONS_OF_MESSAGE)
-                .bind(workspace.as_str())
-                .bind(message.as_str())
-                .bind(MAX_PER_MESSAGE),
+            DecisionQuery::Message { workspace, message } => {
+                query(sql::decisions::DECISIONS_OF_MESSAGE)
+                    .bind(workspace.as_str())
+                    .bind(message.as_str())
+                    .bind(MAX_PER_MESSAGE)
+            }
         };
         let newest_first = query.fetch_all(&self.readers).await?;
         newest_first.iter().rev().map(rows::decision_from_row).collect()
@@ -334,7 +346,8 @@ impl Archive for DatabaseStore {
         revision: u64,
         limit: usize,
     ) -> Result<Vec<Decision>, StoreError> {
-        let since = query(sql::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
+        let since =
+            query(sql::decisions::DECISIONS_SINCE).bind(workspace.as_str()).bind(revision as i64);
         let rows = since.bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(rows::decision_from_row).collect()
     }
@@ -344,13 +357,14 @@ impl Archive for DatabaseStore {
         workspace: &WorkspaceId,
         limit: usize,
     ) -> Result<Vec<JudgedMoment>, StoreError> {
-        let newest = query(sql::JUDGED_MOMENTS).bind(workspace.as_str()).bind(limit as i64);
+        let newest =
+            query(sql::decisions::JUDGED_MOMENTS).bind(workspace.as_str()).bind(limit as i64);
         let newest = newest.fetch_all(&self.readers).await?;
         newest.iter().rev().map(rows::judged_moment_from_row).collect()
     }
 
     async fn count_judged_moments(&self, workspace: &WorkspaceId) -> Result<usize, StoreError> {
-        let count = query(sql::COUNT_JUDGED_MOMENTS).bind(workspace.as_str());
+        let count = query(sql::decisions::COUNT_JUDGED_MOMENTS).bind(workspace.as_str());
         let count: i64 = rows::column(&count.fetch_one(&self.readers).await?, "n")?;
         Ok(count as usize)
     }
@@ -370,7 +384,7 @@ impl Archive for DatabaseStore {
     ) -> Result<Vec<MessageId>, StoreError> {
         let Some(span) = self.lost_span.map(|span| span.widened()) else { return Ok(Vec::new()) };
         let messages: Vec<[&str; 1]> = messages.iter().map(|message| [message.as_str()]).collect();
-        let answered = query(sql::ANSWERED_BEFORE_RESTORE)
+        let answered = query(sql::steps::ANSWERED_BEFORE_RESTORE)
             .bind(conversation.workspace.as_str())
             .bind(conversation.channel.as_str())
             .bind(json!(messages).to_string())
@@ -381,7 +395,8 @@ impl Archive for DatabaseStore {
     }
 
     async fn users(&self, workspace: &WorkspaceId) -> Result<Vec<User>, StoreError> {
-        let rows = query(sql::USERS).bind(workspace.as_str()).fetch_all(&self.readers).await;
+        let rows =
+            query(sql::messages::USERS).bind(workspace.as_str()).fetch_all(&self.readers).await;
         rows?.iter().map(rows::user_from_row).collect()
     }
 
@@ -391,7 +406,8 @@ impl Archive for DatabaseStore {
         ids: &BTreeSet<UserId>,
     ) -> Result<Vec<User>, StoreError> {
         let ids: Vec<[&str; 1]> = ids.iter().map(|id| [id.as_str()]).collect();
-        let users = query(sql::SOME_USERS).bind(workspace.as_str()).bind(json!(ids).to_string());
+        let users =
+            query(sql::messages::SOME_USERS).bind(workspace.as_str()).bind(json!(ids).to_string());
         users.fetch_all(&self.readers).await?.iter().map(rows::user_from_row).collect()
     }
 
@@ -404,12 +420,12 @@ impl Archive for DatabaseStore {
         &self,
         decision: DecisionId,
     ) -> Result<Vec<Option<ModelExchange>>, StoreError> {
-        let rows = query(sql::EXCHANGES).bind(decision.0).fetch_all(&self.readers).await;
+        let rows = query(sql::decisions::EXCHANGES).bind(decision.0).fetch_all(&self.readers).await;
         rows?.iter().map(rows::exchange_from_row).collect()
     }
 
     async fn dead_letters(&self, wanted: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
-        let query = query(sql::DEAD_LETTERS)
+        let query = query(sql::steps::DEAD_LETTERS)
             .bind(wanted.before.map_or(i64::MAX, |before| before.0))
             .bind(wanted.workspace.as_ref().map(WorkspaceId::as_str))
             .bind(wanted.limit as i64);
@@ -418,12 +434,12 @@ impl Archive for DatabaseStore {
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
-        let rows = query(sql::PENDING_COUNTS).fetch_all(&self.readers).await?;
+        let rows = query(sql::steps::PENDING_COUNTS).fetch_all(&self.readers).await?;
         let count = |row: &Row| {
             Ok((rows::column(row, "verb")?, rows::to_unsigned(rows::column(row, "n")?)?))
         };
-        let dead_letters = query(sql::COUNT_DEAD_LETTERS).fetch_one(&self.readers).await;
-        let oldest_owed = query(sql::OLDEST_OWED).fetch_one(&self.readers).await?;
+        let dead_letters = query(sql::steps::COUNT_DEAD_LETTERS).fetch_one(&self.readers).await;
+        let oldest_owed = query(sql::steps::OLDEST_OWED).fetch_one(&self.readers).await?;
         Ok(Backlog {
             oldest_owed: rows::optional_time(&oldest_owed, "at_ms")?,
             pending: rows.iter().map(count).collect::<Result<_, StoreError>>()?,
@@ -435,7 +451,7 @@ impl Archive for DatabaseStore {
         &self,
         workspace: &WorkspaceId,
     ) -> Result<Vec<ChannelActivity>, StoreError> {
-        let query = query(sql::CHANNEL_ACTIVITY).bind(workspace.as_str());
+        let query = query(sql::figures::CHANNEL_ACTIVITY).bind(workspace.as_str());
         let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(channel_activity).collect()
     }
@@ -445,7 +461,7 @@ impl Archive for DatabaseStore {
         workspace: &WorkspaceId,
         since: Timestamp,
     ) -> Result<Vec<DecisionCount>, StoreError> {
-        let query = query(sql::DECISION_COUNTS).bind(workspace.as_str());
+        let query = query(sql::figures::DECISION_COUNTS).bind(workspace.as_str());
         let rows = query.bind(since.as_millisecond()).fetch_all(&self.readers).await?;
         rows.iter().map(decision_count).collect()
     }
@@ -490,7 +506,8 @@ impl Archive for DatabaseStore {
     }
 
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError> {
-        let rows = query(sql::RECENT_CALLS).bind(limit as i64).fetch_all(&self.readers).await?;
+        let rows =
+            query(sql::decisions::RECENT_CALLS).bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(recent_call).collect()
     }
 
@@ -503,7 +520,7 @@ impl Archive for DatabaseStore {
         &self,
         wanted: &PrivateReadQuery,
     ) -> Result<Vec<PrivateReads>, StoreError> {
-        let query = query(sql::PRIVATE_READS)
+        let query = query(sql::orders::PRIVATE_READS)
             .bind(wanted.before.map_or(i64::MAX, Timestamp::as_millisecond))
             .bind(wanted.workspace.as_ref().map(WorkspaceId::as_str))
             .bind(wanted.limit as i64);
@@ -522,11 +539,11 @@ impl Archive for DatabaseStore {
         &self,
         workspace: &WorkspaceId,
     ) -> Result<Vec<StandingOrder>, StoreError> {
-        standing_orders::read(&self.readers, sql::STANDING_ORDER_VERSIONS, workspace).await
+        standing_orders::read(&self.readers, sql::orders::STANDING_ORDER_VERSIONS, workspace).await
     }
 
     async fn pending_steps(&self, workspace: &WorkspaceId) -> Result<Vec<Step>, StoreError> {
-        let row = query(sql::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
+        let row = query(sql::steps::STEPS).bind(workspace.as_str()).fetch_one(&self.readers).await;
         rows::parse_steps(&rows::column::<String>(&row?, "steps")?)
     }
 
@@ -577,7 +594,8 @@ impl Archive for DatabaseStore {
         workspace: &WorkspaceId,
         now: Timestamp,
     ) -> Result<Vec<Spending>, StoreError> {
-        let query = query(sql::SPENDING).bind(workspace.as_str()).bind(now.as_millisecond());
+        let query =
+            query(sql::spending::SPENDING).bind(workspace.as_str()).bind(now.as_millisecond());
         let rows = query.fetch_all(&self.readers).await?;
         rows.iter().map(spending).collect()
     }
@@ -657,8 +675,8 @@ impl DatabaseStore {
         before: Option<&MessageId>,
     ) -> Result<Vec<StoredMessage>, StoreError> {
         let statement = match filter.thread {
-            Some(_) => sql::NEWEST_MESSAGES_OF_THREAD,
-            None => sql::NEWEST_MESSAGES,
+            Some(_) => sql::messages::NEWEST_MESSAGES_OF_THREAD,
+            None => sql::messages::NEWEST_MESSAGES,
         };
         let query = query(statement)
             .bind(filter.workspace.as_str())
@@ -678,7 +696,7 @@ impl DatabaseStore {
         filter: &MessageQuery,
         before: Timestamp,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let query = query(sql::MESSAGES_BEFORE_TIME)
+        let query = query(sql::messages::MESSAGES_BEFORE_TIME)
             .bind(filter.workspace.as_str())
             .bind(filter.channel.as_str())
             .bind(before.as_millisecond())
@@ -699,8 +717,8 @@ impl DatabaseStore {
         id: &str,
     ) -> Result<Vec<StoredMessage>, StoreError> {
         let statement = match filter.thread {
-            Some(_) => sql::MESSAGES_AFTER_OF_THREAD,
-            None => sql::MESSAGES_AFTER,
+            Some(_) => sql::messages::MESSAGES_AFTER_OF_THREAD,
+            None => sql::messages::MESSAGES_AFTER,
         };
         let query = query(statement)
             .bind(filter.workspace.as_str())

@@ -18,12 +18,13 @@ pub async fn keep_read(
     let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
     for file in read {
         let message = file.message.as_str();
-        let stored = query(sql::ATTACHMENTS).bind(workspace).bind(channel).bind(message);
+        let stored = query(sql::messages::ATTACHMENTS).bind(workspace).bind(channel).bind(message);
         let Some(row) = stored.fetch_optional(&mut *connection).await? else { continue };
         let mut attachments: Vec<Attachment> =
             rows::parse_json(&rows::column::<String>(&row, "attachments")?)?;
         if file.add_to(&mut attachments) {
-            let put = query(sql::PUT_ATTACHMENTS).bind(workspace).bind(channel).bind(message);
+            let put =
+                query(sql::messages::PUT_ATTACHMENTS).bind(workspace).bind(channel).bind(message);
             put.bind(json!(attachments).to_string()).execute(&mut *connection).await?;
         }
     }

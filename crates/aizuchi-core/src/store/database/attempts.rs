@@ -46,7 +46,7 @@ pub async fn put_attempt(
         AttemptOwner::MemoryJob(key) => (0, Some(key.to_string())),
     };
     record_spending(connection, owner, &attempt).await?;
-    let put = query(sql::PUT_ATTEMPT)
+    let put = query(sql::decisions::PUT_ATTEMPT)
         .bind(decision)
         .bind(&*attempt.verb)
         .bind(attempt.at.as_millisecond())
@@ -74,14 +74,14 @@ pub async fn put_attempt(
         false => Some(pack(&exchange.prompt, exchange.answer.as_deref())?),
     };
     let stored_bytes = packed.as_ref().map_or(0, Vec::len);
-    let put = query(sql::PUT_EXCHANGE)
+    let put = query(sql::decisions::PUT_EXCHANGE)
         .bind(attempt_row)
         .bind(attempt.at.as_millisecond())
         .bind(if packed.is_some() { PACKED } else { "" })
         .bind(packed)
         .bind(stored_bytes as i64);
     put.execute(&mut *connection).await?;
-    let put = query(sql::PUT_EXCHANGE_MESSAGES)
+    let put = query(sql::decisions::PUT_EXCHANGE_MESSAGES)
         .bind(attempt_row)
         .bind(workspace.as_str())
         .bind(json!(exchange.lineage.messages).to_string());
@@ -92,7 +92,8 @@ pub async fn put_attempt(
         put.execute(&mut *connection).await?;
     }
     if !exchange.lineage.orders.is_empty() {
-        let put = query(sql::PUT_EXCHANGE_ORDERS).bind(attempt_row).bind(workspace.as_str());
+        let put =
+            query(sql::decisions::PUT_EXCHANGE_ORDERS).bind(attempt_row).bind(workspace.as_str());
         let put = put.bind(json!(exchange.lineage.orders).to_string());
         put.execute(connection).await?;
     }

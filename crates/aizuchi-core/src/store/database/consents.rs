@@ -96,7 +96,7 @@ pub async fn take_step(
     let next = next.map_err(|problem| StoreError::Refused(problem.into()))?;
     counters.revision += 1;
     change(connection, &Consent { revision: counters.revision, ..next }).await?;
-    let touch = query(sql::TOUCH_DECISION);
+    let touch = query(sql::decisions::TOUCH_DECISION);
     let touch = touch.bind(consent.decision.0).bind(counters.revision as i64);
     touch.execute(connection).await?;
     Ok(())

@@ -58,16 +58,17 @@ pub async fn retry(
         }
     };
     counters.revision += 1;
-    let reopen = query(sql::REOPEN_DECISION).bind(decision.0).bind(counters.revision as i64);
+    let reopen =
+        query(sql::decisions::REOPEN_DECISION).bind(decision.0).bind(counters.revision as i64);
     if reopen.execute(&mut *connection).await? == 0 {
         return Err(gone());
     }
-    let unmark = query(sql::DROP_MARK).bind(workspace.as_str()).bind(decision.0);
+    let unmark = query(sql::orders::DROP_MARK).bind(workspace.as_str()).bind(decision.0);
     unmark.execute(&mut *connection).await?;
-    let owed = in_conversation(sql::OWED_CLOSED_AT).fetch_all(&mut *connection).await?;
+    let owed = in_conversation(sql::steps::OWED_CLOSED_AT).fetch_all(&mut *connection).await?;
     let owed = owed.iter().map(owed_answer).collect::<Result<Vec<_>, StoreError>>()?;
     if let Some(part) = &rest {
-        query(sql::REVIVE_OUTBOX_ITEMS)
+        query(sql::steps::REVIVE_OUTBOX_ITEMS)
             .bind(part.first_in_draft.0)
             .execute(&mut *connection)
             .await?;
@@ -83,7 +84,7 @@ pub async fn find(
     workspace: &WorkspaceId,
     id: DeadLetterId,
 ) -> Result<DeadLetter, StoreError> {
-    let letter = query(sql::DEAD_LETTER).bind(workspace.as_str()).bind(id.0);
+    let letter = query(sql::steps::DEAD_LETTER).bind(workspace.as_str()).bind(id.0);
     let letter = letter.fetch_optional(connection).await?;
     let gone = || StoreError::Refused(RefusalReason::DeadLetterGone);
     rows::dead_letter_from_row(&letter.ok_or_else(gone)?)
@@ -94,16 +95,16 @@ async fn unposted_parts(
     connection: &mut Connection,
     decision: DecisionId,
 ) -> Result<Vec<OutboxItem>, StoreError> {
-    let parts = query(sql::DEAD_OUTBOX_ITEMS).bind(decision.0).fetch_all(connection).await?;
+    let parts = query(sql::steps::DEAD_OUTBOX_ITEMS).bind(decision.0).fetch_all(connection).await?;
     parts.iter().map(rows::outbox_item_from_row).collect()
 }
 
 async fn erase(connection: &mut Connection, letter: &DeadLetter) -> Result<(), StoreError> {
     if let Some(decision) = letter.decision {
-        let erase = query(sql::DROP_DEAD_OUTBOX_ITEMS).bind(decision.0);
+        let erase = query(sql::steps::DROP_DEAD_OUTBOX_ITEMS).bind(decision.0);
         erase.execute(&mut *connection).await?;
     }
-    let drop = query(sql::DROP_DEAD_LETTER);
+    let drop = query(sql::steps::DROP_DEAD_LETTER);
     let drop = drop.bind(letter.conversation.workspace.as_str()).bind(letter.id.0);
     drop.execute(connection).await?;
     Ok(())

@@ -22,7 +22,7 @@ pub async fn messages(readers: &Readers, period: &Period) -> Result<Vec<MessageC
             count: count(row, "n")?,
         })
     };
-    by_day(readers, sql::MESSAGES_BY_DAY, period).await?.iter().map(count).collect()
+    by_day(readers, sql::figures::MESSAGES_BY_DAY, period).await?.iter().map(count).collect()
 }
 
 pub async fn outcomes(readers: &Readers, period: &Period) -> Result<Vec<OutcomeCount>, StoreError> {
@@ -34,7 +34,7 @@ pub async fn outcomes(readers: &Readers, period: &Period) -> Result<Vec<OutcomeC
             count: count(row, "n")?,
         })
     };
-    by_day(readers, sql::OUTCOMES_BY_DAY, period).await?.iter().map(count).collect()
+    by_day(readers, sql::figures::OUTCOMES_BY_DAY, period).await?.iter().map(count).collect()
 }
 
 pub async fn calls(readers: &Readers, period: &Period) -> Result<Vec<CallSum>, StoreError> {
@@ -56,7 +56,7 @@ pub async fn calls(readers: &Readers, period: &Period) -> Result<Vec<CallSum>, S
             unpriced_tokens: count(row, "unpriced_tokens")?,
         })
     };
-    by_day(readers, sql::CALLS_BY_DAY, period).await?.iter().map(sum).collect()
+    by_day(readers, sql::figures::CALLS_BY_DAY, period).await?.iter().map(sum).collect()
 }
 
 pub async fn answer_delays(
@@ -71,7 +71,7 @@ pub async fn answer_delays(
             delay: SignedDuration::from_millis(rows::column(row, "delay_ms")?),
         })
     };
-    by_day(readers, sql::ANSWER_DELAYS, period).await?.iter().map(delay).collect()
+    by_day(readers, sql::figures::ANSWER_DELAYS, period).await?.iter().map(delay).collect()
 }
 
 pub async fn reactions(
@@ -81,7 +81,7 @@ pub async fn reactions(
     let count = |row: &Row| {
         Ok(ReactionCount { day: day(row)?, channel: channel(row)?, count: count(row, "n")? })
     };
-    by_day(readers, sql::REACTIONS_BY_DAY, period).await?.iter().map(count).collect()
+    by_day(readers, sql::figures::REACTIONS_BY_DAY, period).await?.iter().map(count).collect()
 }
 
 pub async fn open_questions(
@@ -99,7 +99,7 @@ pub async fn open_questions(
             is_taken_up: is_taken_up(row)?,
         })
     };
-    by_day(readers, sql::OPEN_QUESTIONS, period).await?.iter().map(question).collect()
+    by_day(readers, sql::figures::OPEN_QUESTIONS, period).await?.iter().map(question).collect()
 }
 
 /// Whether the decision in a question's row was about the question, and soon.
@@ -120,7 +120,7 @@ pub async fn changed_days(
     period: &Period,
     revision: u64,
 ) -> Result<Vec<Day>, StoreError> {
-    let days = of_period(sql::CHANGED_DAYS, period).bind(revision as i64);
+    let days = of_period(sql::figures::CHANGED_DAYS, period).bind(revision as i64);
     days.fetch_all(readers).await?.iter().map(day).collect()
 }
 
@@ -128,7 +128,8 @@ pub async fn user_delays(
     readers: &Readers,
     workspace: &WorkspaceId,
 ) -> Result<Vec<(ChannelId, ReplyDelays)>, StoreError> {
-    let delays = query(sql::PEOPLE_DELAYS).bind(workspace.as_str()).fetch_all(readers).await?;
+    let delays =
+        query(sql::figures::PEOPLE_DELAYS).bind(workspace.as_str()).fetch_all(readers).await?;
     let learned =
         |row: &Row| Ok((channel(row)?, rows::parse_json(&rows::column::<String>(row, "delays")?)?));
     delays.iter().map(learned).collect()

@@ -74,21 +74,24 @@ impl ArrivalEffects {
     async fn write(self, connection: &mut Connection) -> Result<(), StoreError> {
         if !self.opened.is_empty() {
             let opened = Value::Array(self.opened).to_string();
-            query(sql::OPEN_DECISIONS).bind(opened).execute(&mut *connection).await?;
+            query(sql::decisions::OPEN_DECISIONS).bind(opened).execute(&mut *connection).await?;
         }
         if !self.addressed.is_empty() {
             let addressed = revision_pairs(&self.addressed);
-            query(sql::ADDRESS_DECISIONS).bind(addressed).execute(&mut *connection).await?;
+            query(sql::decisions::ADDRESS_DECISIONS)
+                .bind(addressed)
+                .execute(&mut *connection)
+                .await?;
         }
         if !self.superseded.is_empty() {
             let superseded = revision_pairs(&self.superseded);
-            let supersede = query(sql::SUPERSEDE_DECISIONS).bind(&superseded);
+            let supersede = query(sql::decisions::SUPERSEDE_DECISIONS).bind(&superseded);
             supersede.execute(&mut *connection).await?;
             let result = AttemptResult::Superseded.name();
-            let retire = query(sql::RETIRE_ATTEMPTS).bind(superseded).bind(result);
+            let retire = query(sql::decisions::RETIRE_ATTEMPTS).bind(superseded).bind(result);
             retire.execute(&mut *connection).await?;
             let conversations = Value::Array(self.replaced_drafts).to_string();
-            query(sql::REPLACE_DRAFTS).bind(conversations).execute(&mut *connection).await?;
+            query(sql::steps::REPLACE_DRAFTS).bind(conversations).execute(&mut *connection).await?;
         }
         Ok(())
     }
@@ -209,10 +212,10 @@ pub async fn hear_messages(
         return Ok(receipts);
     }
     let new_rows = Value::Array(new_rows).to_string();
-    query(sql::PUT_MESSAGES).bind(new_rows).execute(&mut *connection).await?;
+    query(sql::messages::PUT_MESSAGES).bind(new_rows).execute(&mut *connection).await?;
     if !links.is_empty() {
         let links = Value::Array(links).to_string();
-        query(sql::PUT_LINKS).bind(links).execute(&mut *connection).await?;
+        query(sql::messages::PUT_LINKS).bind(links).execute(&mut *connection).await?;
     }
     effects.write(connection).await?;
     learned.write(connection).await?;
@@ -280,7 +283,7 @@ pub async fn hear_edit(
     }
     // Before the message gets its new decision, so that an answer that the old one gave is counted.
     pending_states.write(connection, edit.at.as_millisecond()).await?;
-    query(sql::EDIT_MESSAGE)
+    query(sql::messages::EDIT_MESSAGE)
         .bind(edit.conversation.workspace.as_str())
         .bind(edit.conversation.channel.as_str())
         .bind(edit.message.as_str())
@@ -321,7 +324,7 @@ pub async fn hear_deletion(
     if let Some(effect) = effect {
         effects.record(&before, deletion.at, effect, pending_state, counters.revision);
     }
-    query(sql::DELETE_MESSAGE)
+    query(sql::messages::DELETE_MESSAGE)
         .bind(deletion.conversation.workspace.as_str())
         .bind(deletion.conversation.channel.as_str())
         .bind(deletion.message.as_str())
@@ -346,7 +349,7 @@ async fn change_expired(
     message: &MessageId,
     at: Timestamp,
 ) -> Result<HearReceipt, StoreError> {
-    let expired = query(sql::EXPIRED_MESSAGE)
+    let expired = query(sql::messages::EXPIRED_MESSAGE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
         .bind(message.as_str())
@@ -371,13 +374,14 @@ pub async fn hear_channel(
     channel: &Channel,
     now: Timestamp,
 ) -> Result<HearReceipt, StoreError> {
-    let known = query(sql::CHANNEL).bind(channel.workspace.as_str()).bind(channel.id.as_str());
+    let known =
+        query(sql::messages::CHANNEL).bind(channel.workspace.as_str()).bind(channel.id.as_str());
     let known = known.fetch_optional(&mut *connection).await?;
     let was_public = match known {
         Some(row) => rows::channel_from_row(&row)?.visibility == Visibility::Public,
         None => false,
     };
-    let put = query(sql::PUT_CHANNEL)
+    let put = query(sql::messages::PUT_CHANNEL)
         .bind(channel.workspace.as_str())
         .bind(channel.id.as_str())
         .bind(&*channel.name)
@@ -397,7 +401,7 @@ pub async fn hear_user(
     user: &User,
     now: Timestamp,
 ) -> Result<HearReceipt, StoreError> {
-    let put = query(sql::PUT_USER)
+    let put = query(sql::messages::PUT_USER)
         .bind(user.workspace.as_str())
         .bind(user.id.as_str())
         .bind(&*user.name)
@@ -405,7 +409,9 @@ pub async fn hear_user(
         .bind(user.role.name());
     let put = put.execute(&mut *connection).await?;
     if put > 0 {
-        let name = query(sql::PUT_USER_NAME).bind(user.workspace.as_str()).bind(user.id.as_str());
+        let name = query(sql::messages::PUT_USER_NAME)
+            .bind(user.workspace.as_str())
+            .bind(user.id.as_str());
         name.bind(&*user.name).bind(now.as_millisecond()).execute(connection).await?;
     }
     Ok(counters.change_receipt(put > 0))
@@ -431,8 +437,8 @@ pub async fn hear_reaction(
     let workspace = reaction.workspace.as_str();
     let (channel, message) = (reaction.channel.as_str(), reaction.message.as_str());
     let change = query(match reaction.change {
-        ReactionChange::Added => sql::ADD_REACTION,
-        ReactionChange::Removed => sql::REMOVE_REACTION,
+        ReactionChange::Added => sql::messages::ADD_REACTION,
+        ReactionChange::Removed => sql::messages::REMOVE_REACTION,
     });
     let change = change
         .bind(workspace)
@@ -448,7 +454,8 @@ pub async fn hear_reaction(
     if change.execute(&mut *connection).await? == 0 {
         return Ok(counters.unchanged_receipt());
     }
-    let mark_message = query(sql::MARK_REACTED).bind(workspace).bind(channel).bind(message);
+    let mark_message =
+        query(sql::messages::MARK_REACTED).bind(workspace).bind(channel).bind(message);
     let mark_message = mark_message.bind(counters.revision as i64 + 1);
     let marked = mark_message.execute(connection).await?;
     Ok(counters.change_receipt(marked > 0))
@@ -463,18 +470,18 @@ async fn forget_exchanges(
     message: &MessageId,
 ) -> Result<(), StoreError> {
     let (workspace, channel) = (conversation.workspace.as_str(), conversation.channel.as_str());
-    let reasons = query(sql::FORGET_REASONS)
+    let reasons = query(sql::decisions::FORGET_REASONS)
         .bind(workspace)
         .bind(channel)
         .bind(message.as_str())
         .bind(counters.revision as i64);
     reasons.execute(&mut *connection).await?;
     let statements = [
-        sql::FORGET_VERDICTS,
-        sql::FORGET_DEAD_LETTERS,
-        sql::FORGET_DEAD_OUTBOX_TEXT,
-        sql::FORGET_CONSENTS,
-        sql::FORGET_EXCHANGES,
+        sql::decisions::FORGET_VERDICTS,
+        sql::decisions::FORGET_DEAD_LETTERS,
+        sql::decisions::FORGET_DEAD_OUTBOX_TEXT,
+        sql::decisions::FORGET_CONSENTS,
+        sql::decisions::FORGET_EXCHANGES,
     ];
     for statement in statements {
         let forget = query(statement).bind(workspace).bind(channel).bind(message.as_str());
@@ -499,7 +506,7 @@ async fn read_message(
     conversation: &ConversationId,
     message: &MessageId,
 ) -> Result<Option<(Message, Option<i64>, EditEligibility)>, StoreError> {
-    let row = query(sql::UNDELETED_MESSAGE)
+    let row = query(sql::messages::UNDELETED_MESSAGE)
         .bind(conversation.workspace.as_str())
         .bind(conversation.channel.as_str())
         .bind(message.as_str())
@@ -516,7 +523,7 @@ async fn read_message(
     Ok(Some((rows::message_from_row(&row)?, rows::column(&row, "edited_ms")?, eligibility)))
 }
 
-/// The rows of `links` for the message `id` of the same conversation as `heard`, in the order of [`sql::PUT_LINKS`].
+/// The rows of `links` for the message `id` of the same conversation as `heard`, in the order of [`sql::messages::PUT_LINKS`].
 fn link_rows(heard: &Message, id: &MessageId, links: &MessageLinks) -> impl Iterator<Item = Value> {
     let ConversationId { workspace, channel, .. } = &heard.conversation;
     let beginning = ("", links.begins);
@@ -529,7 +536,7 @@ fn link_rows(heard: &Message, id: &MessageId, links: &MessageLinks) -> impl Iter
     })
 }
 
-/// The row of `messages` for a message, in the order of [`sql::PUT_MESSAGES`].
+/// The row of `messages` for a message, in the order of [`sql::messages::PUT_MESSAGES`].
 fn message_values(
     message: &Message,
     client_message_id: Option<&str>,
@@ -569,11 +576,11 @@ pub async fn put_own_message(
     let row =
         Value::Array(vec![message_values(message, None, disposition, None, counters.revision)])
             .to_string();
-    query(sql::PUT_MESSAGES).bind(row).execute(&mut *connection).await?;
+    query(sql::messages::PUT_MESSAGES).bind(row).execute(&mut *connection).await?;
     if gate == Gate::Command {
         // The platform may have delivered it first, when its kind was not known.
         let conversation = &message.conversation;
-        query(sql::SETTLE_OWN_MESSAGE)
+        query(sql::messages::SETTLE_OWN_MESSAGE)
             .bind(conversation.workspace.as_str())
             .bind(conversation.channel.as_str())
             .bind(message.id.as_str())

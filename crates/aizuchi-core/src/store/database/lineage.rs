@@ -30,7 +30,7 @@ pub async fn has_changed_since(
     if lineage.messages.is_empty() {
         return Ok(false);
     }
-    let changed = query(sql::CHANGED_SINCE)
+    let changed = query(sql::messages::CHANGED_SINCE)
         .bind(workspace.as_str())
         .bind(revision as i64)
         .bind(json!(lineage.messages).to_string())
@@ -45,7 +45,7 @@ async fn is_order_gone(
     workspace: &WorkspaceId,
     lineage: &Lineage,
 ) -> Result<bool, StoreError> {
-    let count = query(sql::COUNT_ORDERS_AMONG).bind(workspace.as_str());
+    let count = query(sql::orders::COUNT_ORDERS_AMONG).bind(workspace.as_str());
     let count = count.bind(json!(lineage.orders).to_string()).fetch_one(connection).await?;
     Ok(rows::column::<i64>(&count, "n")? < lineage.orders.len() as i64)
 }

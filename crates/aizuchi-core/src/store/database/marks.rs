@@ -21,13 +21,13 @@ pub async fn apply(
 ) -> Result<(), StoreError> {
     let (decision, mark) = mark;
     let one = |statement| query(statement).bind(workspace.as_str()).bind(decision.0);
-    if one(sql::IS_CLOSED).fetch_optional(&mut *connection).await?.is_none() {
+    if one(sql::orders::IS_CLOSED).fetch_optional(&mut *connection).await?.is_none() {
         return Err(StoreError::Refused(RefusalReason::NotDecided));
     }
     match mark {
         Some(mark) => put(connection, workspace, (decision, mark), by, now).await?,
         None => {
-            one(sql::DROP_MARK).execute(connection).await?;
+            one(sql::orders::DROP_MARK).execute(connection).await?;
         }
     }
     counters.revision += 1;
@@ -42,7 +42,7 @@ pub async fn put(
     by: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let put = query(sql::PUT_MARK).bind(workspace.as_str()).bind(decision.0);
+    let put = query(sql::orders::PUT_MARK).bind(workspace.as_str()).bind(decision.0);
     let put = put.bind(mark.name()).bind(by).bind(now.as_millisecond());
     put.execute(connection).await?;
     Ok(())

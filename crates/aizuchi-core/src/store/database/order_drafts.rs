@@ -30,7 +30,7 @@ pub async fn draft(
             (next_number(connection, workspace).await?, 1, scope.clone())
         }
         DraftTarget::Change(number) => {
-            let changed = find(connection, sql::STANDING_ORDER, workspace, *number).await?;
+            let changed = find(connection, sql::orders::STANDING_ORDER, workspace, *number).await?;
             let changed = changed.ok_or(StoreError::Refused(RefusalReason::NoStandingOrder))?;
             discard_draft(connection, workspace, *number).await?;
             (*number, changed.version + 1, changed.scope)
@@ -58,16 +58,16 @@ pub async fn keep(
     number: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let draft = find(connection, sql::ORDER_DRAFT, workspace, number).await?;
+    let draft = find(connection, sql::orders::ORDER_DRAFT, workspace, number).await?;
     let draft = draft.ok_or(StoreError::Refused(RefusalReason::NoOrderDraft))?;
     if draft.version == 1
-        && count(connection, sql::COUNT_STANDING_ORDERS, workspace, &draft.scope).await?
+        && count(connection, sql::orders::COUNT_STANDING_ORDERS, workspace, &draft.scope).await?
             >= MAX_PER_SCOPE as i64
     {
         return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
     }
     end(connection, workspace, number, now).await?;
-    let keep = query(sql::KEEP_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
+    let keep = query(sql::orders::KEEP_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
     keep.bind(now.as_millisecond()).execute(connection).await?;
     counters.revision += 1;
     Ok(())
@@ -80,7 +80,7 @@ pub async fn drop(
     workspace: &WorkspaceId,
     number: i64,
 ) -> Result<(), StoreError> {
-    if find(connection, sql::ORDER_DRAFT, workspace, number).await?.is_none() {
+    if find(connection, sql::orders::ORDER_DRAFT, workspace, number).await?.is_none() {
         return Err(StoreError::Refused(RefusalReason::NoOrderDraft));
     }
     counters.revision += 1;
@@ -93,7 +93,7 @@ async fn check_room(
     workspace: &WorkspaceId,
     scope: &OrderScope,
 ) -> Result<(), StoreError> {
-    for statement in [sql::COUNT_STANDING_ORDERS, sql::COUNT_ORDER_DRAFTS] {
+    for statement in [sql::orders::COUNT_STANDING_ORDERS, sql::orders::COUNT_ORDER_DRAFTS] {
         if count(connection, statement, workspace, scope).await? >= MAX_PER_SCOPE as i64 {
             return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
         }

@@ -21,7 +21,7 @@ pub async fn put(
     if signer(by).is_some() && has_command(connection, workspace, record, by).await? {
         return Ok(());
     }
-    let put = query(sql::PUT_GIVEN_ORDER)
+    let put = query(sql::orders::PUT_GIVEN_ORDER)
         .bind(workspace.as_str())
         .bind(now.as_millisecond())
         .bind(by)
@@ -38,7 +38,7 @@ pub async fn put(
 /// Drops the orders that are old enough.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
-    query(sql::DROP_GIVEN_ORDERS).bind(before.as_millisecond()).execute(connection).await?;
+    query(sql::orders::DROP_GIVEN_ORDERS).bind(before.as_millisecond()).execute(connection).await?;
     Ok(())
 }
 
@@ -50,7 +50,7 @@ async fn has_command(
     record: &OrderRecord,
     by: &str,
 ) -> Result<bool, StoreError> {
-    let known = query(sql::HAS_GIVEN_ORDER).bind(workspace.as_str()).bind(by);
+    let known = query(sql::orders::HAS_GIVEN_ORDER).bind(workspace.as_str()).bind(by);
     let known = known.bind(record.kind.name()).fetch_optional(connection).await?;
     Ok(known.is_some())
 }
@@ -60,7 +60,7 @@ pub async fn read(
     readers: &Readers,
     OrderJournalQuery { workspace, before, limit }: &OrderJournalQuery,
 ) -> Result<Vec<GivenOrder>, StoreError> {
-    let orders = query(sql::GIVEN_ORDERS)
+    let orders = query(sql::orders::GIVEN_ORDERS)
         .bind(before.unwrap_or(i64::MAX))
         .bind(workspace.as_ref().map(WorkspaceId::as_str))
         .bind(*limit as i64);

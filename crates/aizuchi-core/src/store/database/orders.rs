@@ -62,7 +62,7 @@ async fn carry_out(
             return memos::import(connection, counters, workspace, memo).await;
         }
         Order::ForgetMoments { workspace } => {
-            let forget = query(sql::FORGET_MOMENTS).bind(workspace.as_str());
+            let forget = query(sql::decisions::FORGET_MOMENTS).bind(workspace.as_str());
             forget.execute(connection).await?;
             return Ok(());
         }
@@ -149,22 +149,24 @@ async fn carry_out(
         channel.as_ref().map_or(String::new(), |channel| channel.to_string())
     };
     let query = match order {
-        Order::Mute { channel, until, by, .. } => query(sql::MUTE)
+        Order::Mute { channel, until, by, .. } => query(sql::orders::MUTE)
             .bind(workspace)
             .bind(channel_column(channel))
             .bind(until.as_millisecond())
             .bind(by.name()),
         Order::Unmute { channel, by, .. } => {
-            query(sql::UNMUTE).bind(workspace).bind(channel_column(channel)).bind(by.name())
+            query(sql::orders::UNMUTE).bind(workspace).bind(channel_column(channel)).bind(by.name())
         }
         Order::Mode { channel, mode: Some(mode), .. } => {
-            query(sql::PUT_MODE).bind(workspace).bind(channel.as_str()).bind(mode.name())
+            query(sql::orders::PUT_MODE).bind(workspace).bind(channel.as_str()).bind(mode.name())
         }
         Order::Mode { channel, mode: None, .. } => {
-            query(sql::DROP_MODE).bind(workspace).bind(channel.as_str())
+            query(sql::orders::DROP_MODE).bind(workspace).bind(channel.as_str())
         }
-        Order::OptOut { user, .. } => query(sql::OPT_OUT).bind(workspace).bind(user.as_str()),
-        Order::OptIn { user, .. } => query(sql::OPT_IN).bind(workspace).bind(user.as_str()),
+        Order::OptOut { user, .. } => {
+            query(sql::orders::OPT_OUT).bind(workspace).bind(user.as_str())
+        }
+        Order::OptIn { user, .. } => query(sql::orders::OPT_IN).bind(workspace).bind(user.as_str()),
         Order::Redact { .. }
         | Order::Reset { .. }
         | Order::Forget { .. }
@@ -224,7 +226,10 @@ pub async fn drop_old_private_reads(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let before = now.checked_sub(PRIVATE_READ_RETENTION).unwrap_or(Timestamp::MIN);
-    query(sql::DROP_PRIVATE_READS).bind(before.as_millisecond()).execute(connection).await?;
+    query(sql::orders::DROP_PRIVATE_READS)
+        .bind(before.as_millisecond())
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -235,7 +240,7 @@ async fn note_private_read(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     drop_old_private_reads(connection, now).await?;
-    let note = query(sql::NOTE_PRIVATE_READ)
+    let note = query(sql::orders::NOTE_PRIVATE_READ)
         .bind(read.workspace.as_str())
         .bind(read.channel.as_str())
         .bind(&*read.reader)
@@ -256,7 +261,7 @@ async fn redact_user(
 ) -> Result<(), StoreError> {
     redaction::begin_for_user(connection, counters, workspace, user, now).await?;
     standing_orders::withdraw_all_of(connection, workspace, user, now).await?;
-    let close_owed = query(sql::CLOSE_OWED_OF_USER)
+    let close_owed = query(sql::orders::CLOSE_OWED_OF_USER)
         .bind(workspace.as_str())
         .bind(user.as_str())
         .bind(now.as_millisecond());
@@ -279,17 +284,17 @@ async fn reset_conversation(
             .bind(rows::thread_column(conversation))
             .bind(until.as_millisecond())
     };
-    in_conversation(sql::PUT_RESET).execute(&mut *connection).await?;
+    in_conversation(sql::orders::PUT_RESET).execute(&mut *connection).await?;
     redaction::begin_for_conversation(connection, counters, conversation, until, now).await?;
-    let close_owed = in_conversation(sql::CLOSE_OWED_IN).bind(now.as_millisecond());
+    let close_owed = in_conversation(sql::orders::CLOSE_OWED_IN).bind(now.as_millisecond());
     close_owed.execute(connection).await?;
     Ok(())
 }
 
 pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
-    let query = query(sql::ORDERS).bind(workspace.as_str());
-    let standing = standing_orders::read(readers, sql::STANDING_ORDERS, workspace).await?;
-    let drafts = standing_orders::read(readers, sql::ORDER_DRAFTS, workspace).await?;
+    let query = query(sql::orders::ORDERS).bind(workspace.as_str());
+    let standing = standing_orders::read(readers, sql::orders::STANDING_ORDERS, workspace).await?;
+    let drafts = standing_orders::read(readers, sql::orders::ORDER_DRAFTS, workspace).await?;
     let mut orders = OrdersInForce { standing, drafts, ..OrdersInForce::default() };
     for row in query.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;

@@ -21,7 +21,7 @@ pub async fn put_item(
     owner: ItemOwner,
     item: &OutboxItem,
 ) -> Result<(), StoreError> {
-    let put = query(sql::PUT_OUTBOX_ITEM)
+    let put = query(sql::steps::PUT_OUTBOX_ITEM)
         .bind(item.id.0)
         .bind(item.first_in_draft.0)
         .bind(item.conversation.workspace.as_str())

@@ -37,7 +37,7 @@ impl PendingStates {
         });
         let conversation_rows =
             conversations.iter().map(|conversation| rows::conversation_columns(conversation));
-        let query = query(sql::PENDING_STATES)
+        let query = query(sql::steps::PENDING_STATES)
             .bind(message_rows.collect::<Value>().to_string())
             .bind(conversation_rows.collect::<Value>().to_string());
         let row = query.fetch_one(&mut *connection).await?;
@@ -70,11 +70,11 @@ impl PendingStates {
             .collect();
         if !steps.is_empty() {
             let steps = Value::Array(steps).to_string();
-            query(sql::PUT_STEPS).bind(steps).execute(&mut *connection).await?;
+            query(sql::steps::PUT_STEPS).bind(steps).execute(&mut *connection).await?;
         }
         for (conversation, (before, after)) in changed() {
             if before.step.is_some() && after.step.is_none() {
-                query(sql::DELETE_STEP)
+                query(sql::steps::DELETE_STEP)
                     .bind(conversation.workspace.as_str())
                     .bind(conversation.channel.as_str())
                     .bind(rows::thread_column(conversation))
@@ -87,14 +87,14 @@ impl PendingStates {
             .collect();
         if !opened.is_empty() {
             let opened = Value::Array(opened).to_string();
-            query(sql::PUT_OWED).bind(opened).execute(&mut *connection).await?;
+            query(sql::steps::PUT_OWED).bind(opened).execute(&mut *connection).await?;
         }
         let closed: Vec<Value> = changed()
             .flat_map(|(conversation, (before, after))| owed_rows(conversation, before, after))
             .collect();
         if !closed.is_empty() {
             let closed = Value::Array(closed).to_string();
-            let close = query(sql::CLOSE_OWED).bind(closed).bind(now_ms);
+            let close = query(sql::steps::CLOSE_OWED).bind(closed).bind(now_ms);
             close.execute(&mut *connection).await?;
         }
         Ok(())

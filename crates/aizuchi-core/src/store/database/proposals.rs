@@ -121,7 +121,7 @@ pub async fn decide(
         .bind(now.as_millisecond());
     decide.execute(&mut *connection).await?;
     marks::put(connection, workspace, (proposal.decision, choice.mark()), by, now).await?;
-    let touch = query(sql::TOUCH_DECISION);
+    let touch = query(sql::decisions::TOUCH_DECISION);
     let touch = touch.bind(proposal.decision.0).bind(counters.revision as i64);
     touch.execute(connection).await?;
     Ok(())

@@ -64,7 +64,7 @@ impl ReadOnlyDatabase {
     }
 
     pub async fn channels(&self, workspace: &WorkspaceId) -> Result<Vec<Channel>, StoreError> {
-        let rows = query(sql::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers);
+        let rows = query(sql::messages::CHANNELS).bind(workspace.as_str()).fetch_all(&self.readers);
         rows.await?.iter().map(rows::channel_from_row).collect()
     }
 
@@ -92,7 +92,7 @@ impl ReadOnlyDatabase {
         channel: &ChannelId,
         message: &MessageId,
     ) -> Result<bool, StoreError> {
-        let message = query(sql::ONE_MESSAGE)
+        let message = query(sql::messages::ONE_MESSAGE)
             .bind(workspace.as_str())
             .bind(channel.as_str())
             .bind(message.as_str());

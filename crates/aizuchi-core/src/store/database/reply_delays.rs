@@ -33,7 +33,8 @@ impl LearnedDelays {
         }
         let conversation_rows =
             conversations.iter().map(|conversation| rows::conversation_columns(conversation));
-        let read = query(sql::REPLY_DELAYS).bind(conversation_rows.collect::<Value>().to_string());
+        let read = query(sql::messages::REPLY_DELAYS)
+            .bind(conversation_rows.collect::<Value>().to_string());
         let read = read.bind(REPLY_DELAY_LOOKBACK as i64);
         let row = read.fetch_one(&mut *connection).await?;
         type DelaysRow = (WorkspaceId, ChannelId, ReplyDelays);
@@ -77,7 +78,7 @@ impl LearnedDelays {
             Some(json!([channel.0, channel.1, delays]))
         });
         let changed = changed.collect::<Value>().to_string();
-        query(sql::PUT_REPLY_DELAYS).bind(changed).execute(connection).await?;
+        query(sql::messages::PUT_REPLY_DELAYS).bind(changed).execute(connection).await?;
         Ok(())
     }
 }

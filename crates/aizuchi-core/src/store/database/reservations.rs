@@ -28,7 +28,7 @@ pub async fn reserve(
         return Ok(admission);
     }
     let reserved = call.reserved();
-    let put = query(sql::PUT_RESERVATION)
+    let put = query(sql::spending::PUT_RESERVATION)
         .bind(call.owner.token)
         .bind(call.owner.workspace.as_str())
         .bind(call.owner.channel_name())
@@ -50,7 +50,7 @@ async fn read_usage(
     now: Timestamp,
 ) -> Result<(CallUsage, bool), StoreError> {
     let owner = &call.owner;
-    let usage = query(sql::CALL_USAGE)
+    let usage = query(sql::spending::CALL_USAGE)
         .bind(owner.workspace.as_str())
         .bind(owner.channel_name())
         .bind(now.as_millisecond())
@@ -68,8 +68,11 @@ async fn book_lapsed(
     call: &PlannedCall,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let statements =
-        [sql::BOOK_LAPSED_RESERVATIONS, sql::PUT_LAPSED_CALLS, sql::DROP_LAPSED_RESERVATIONS];
+    let statements = [
+        sql::spending::BOOK_LAPSED_RESERVATIONS,
+        sql::spending::PUT_LAPSED_CALLS,
+        sql::spending::DROP_LAPSED_RESERVATIONS,
+    ];
     for statement in statements {
         let lapsed = query(statement).bind(now.as_millisecond()).bind(call.owner.token);
         lapsed.execute(&mut *connection).await?;
@@ -85,8 +88,8 @@ async fn put_judge_call(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let old = (now - JUDGE_CALL_WINDOW).as_millisecond();
-    query(sql::DROP_OLD_JUDGE_CALLS).bind(old).execute(&mut *connection).await?;
-    let put = query(sql::PUT_JUDGE_CALL)
+    query(sql::spending::DROP_OLD_JUDGE_CALLS).bind(old).execute(&mut *connection).await?;
+    let put = query(sql::spending::PUT_JUDGE_CALL)
         .bind(call.owner.workspace.as_str())
         .bind(author.as_str())
         .bind(now.as_millisecond())
@@ -110,7 +113,7 @@ pub async fn book(connection: &mut Connection, call: &UnclaimedCall) -> Result<(
         is_unsolicited: false,
     };
     expense.add(&mut *connection).await?;
-    let put = query(sql::PUT_UNCLAIMED_CALL)
+    let put = query(sql::decisions::PUT_UNCLAIMED_CALL)
         .bind(call.workspace.as_str())
         .bind(channel)
         .bind(call.at.as_millisecond())
@@ -129,6 +132,6 @@ pub async fn book(connection: &mut Connection, call: &UnclaimedCall) -> Result<(
 
 /// Gives back what a claim has reserved: its calls are booked.
 pub async fn release(connection: &mut Connection, token: i64) -> Result<(), StoreError> {
-    query(sql::DROP_RESERVATION).bind(token).execute(connection).await?;
+    query(sql::spending::DROP_RESERVATION).bind(token).execute(connection).await?;
     Ok(())
 }

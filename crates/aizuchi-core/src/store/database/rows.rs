@@ -129,19 +129,19 @@ pub fn user_from_row(row: &Row) -> RowResult<User> {
     })
 }
 
-/// A list of steps as [`super::sql::STEPS`] returns it.
+/// A list of steps as [`super::sql::steps::STEPS`] returns it.
 pub fn parse_steps(json: &str) -> RowResult<Vec<Step>> {
     let rows: Vec<StepRow> = parse_json(json)?;
     rows.into_iter().map(StepRow::into_step).collect()
 }
 
-/// A list of open owed answers as [`super::sql::PENDING_STATES`] returns it.
+/// A list of open owed answers as [`super::sql::steps::PENDING_STATES`] returns it.
 pub fn parse_owed(json: &str) -> RowResult<Vec<(ConversationId, OwedAnswer)>> {
     let rows: Vec<OwedRow> = parse_json(json)?;
     rows.into_iter().map(OwedRow::into_owed).collect()
 }
 
-/// The row of `steps` for a step, in the order of [`super::sql::PUT_STEPS`].
+/// The row of `steps` for a step, in the order of [`super::sql::steps::PUT_STEPS`].
 pub fn step_values(step: &Step) -> Value {
     let conversation = step.event.conversation();
     let outbox_item = match &step.event {
@@ -245,7 +245,7 @@ pub fn parse_optional<T: DeserializeOwned>(row: &Row, name: &str) -> RowResult<O
     column::<Option<String>>(row, name)?.map(|json| parse_json(&json)).transpose()
 }
 
-/// A row of [`super::sql::EXCHANGES`].
+/// A row of [`super::sql::decisions::EXCHANGES`].
 pub fn exchange_from_row(row: &Row) -> RowResult<Option<ModelExchange>> {
     let Some(prompt) = column::<Option<String>>(row, "prompt")? else { return Ok(None) };
     let (prompt, answer) = match column::<Option<Vec<u8>>>(row, "packed")? {
@@ -480,7 +480,7 @@ impl OwedRow {
     }
 }
 
-/// An element of the JSON list `attempts` of [`super::sql::DECISIONS_OF_CHANNEL`].
+/// An element of the JSON list `attempts` of [`super::sql::decisions::DECISIONS_OF_CHANNEL`].
 #[derive(Deserialize)]
 struct AttemptRow {
     verb: Arc<str>,

@@ -28,7 +28,7 @@ impl Expense<'_> {
         let at_ms = self.at.as_millisecond();
         let begin = |length_ms: i64| at_ms - at_ms.rem_euclid(length_ms);
         let tokens = self.cost.tokens as i64;
-        let add = query(sql::ADD_SPENDING)
+        let add = query(sql::spending::ADD_SPENDING)
             .bind(self.workspace.as_str())
             .bind(self.channel)
             .bind(begin(HOUR_MS))

@@ -24,7 +24,7 @@ pub async fn give(
     if was_given(connection, workspace, by).await? {
         return Ok(());
     }
-    let given = count(connection, sql::COUNT_STANDING_ORDERS, workspace, scope).await?;
+    let given = count(connection, sql::orders::COUNT_STANDING_ORDERS, workspace, scope).await?;
     if given >= MAX_PER_SCOPE as i64 {
         return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
     }
@@ -54,7 +54,7 @@ pub async fn change(
     if was_given(connection, workspace, by).await? {
         return Ok(());
     }
-    let known = find(connection, sql::STANDING_ORDER, workspace, number).await?;
+    let known = find(connection, sql::orders::STANDING_ORDER, workspace, number).await?;
     let known = known.ok_or(StoreError::Refused(RefusalReason::NoStandingOrder))?;
     discard_draft(connection, workspace, number).await?;
     end(connection, workspace, number, now).await?;
@@ -78,7 +78,7 @@ pub async fn drop(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let mut is_known = false;
-    for statement in [sql::STANDING_ORDER, sql::ORDER_DRAFT] {
+    for statement in [sql::orders::STANDING_ORDER, sql::orders::ORDER_DRAFT] {
         is_known |= find(connection, statement, workspace, number).await?.is_some();
     }
     if !is_known {
@@ -98,7 +98,7 @@ pub async fn withdraw_all_of(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     discard_drafts_of(connection, workspace, user).await?;
-    let withdraw = query(sql::WITHDRAW_STANDING_ORDERS_OF);
+    let withdraw = query(sql::orders::WITHDRAW_STANDING_ORDERS_OF);
     let withdraw = withdraw.bind(workspace.as_str()).bind(user.as_str());
     withdraw.bind(now.as_millisecond()).execute(connection).await?;
     Ok(())
@@ -113,7 +113,7 @@ pub(super) async fn was_given(
     if signer(by).is_none() {
         return Ok(false);
     }
-    let given = query(sql::HAS_STANDING_ORDER).bind(workspace.as_str()).bind(by);
+    let given = query(sql::orders::HAS_STANDING_ORDER).bind(workspace.as_str()).bind(by);
     Ok(given.fetch_optional(connection).await?.is_some())
 }
 
@@ -124,7 +124,7 @@ pub(super) async fn visibility(
     scope: &OrderScope,
 ) -> Result<Visibility, StoreError> {
     let Some(channel) = scope.channel() else { return Ok(Visibility::Public) };
-    let channel = query(sql::CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
+    let channel = query(sql::messages::CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
     let channel = channel.fetch_optional(connection).await?;
     let channel = channel.as_ref().map(rows::channel_from_row).transpose()?;
     Ok(channel.map_or(Visibility::Private, |channel| channel.visibility))
@@ -147,7 +147,7 @@ pub(super) async fn next_number(
     connection: &mut Connection,
     workspace: &WorkspaceId,
 ) -> Result<i64, StoreError> {
-    let next = query(sql::NEXT_STANDING_ORDER).bind(workspace.as_str());
+    let next = query(sql::orders::NEXT_STANDING_ORDER).bind(workspace.as_str());
     rows::column(&next.fetch_one(connection).await?, "number")
 }
 
@@ -165,7 +165,7 @@ pub(super) async fn find(
 /// Drops what was revoked long ago, and drafts that have lapsed.
 pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(ORDER_RETENTION).unwrap_or(Timestamp::MIN);
-    let drop = query(sql::DROP_OLD_STANDING_ORDERS).bind(before.as_millisecond());
+    let drop = query(sql::orders::DROP_OLD_STANDING_ORDERS).bind(before.as_millisecond());
     drop.execute(&mut *connection).await?;
     drop_lapsed_drafts(connection, now).await
 }
@@ -176,7 +176,7 @@ pub(super) async fn discard_draft(
     workspace: &WorkspaceId,
     number: i64,
 ) -> Result<(), StoreError> {
-    let discard = query(sql::DROP_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
+    let discard = query(sql::orders::DROP_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
     discard.execute(connection).await?;
     Ok(())
 }
@@ -187,7 +187,8 @@ async fn discard_drafts_of(
     workspace: &WorkspaceId,
     user: &UserId,
 ) -> Result<(), StoreError> {
-    let discard = query(sql::DROP_ORDER_DRAFTS_OF).bind(workspace.as_str()).bind(user.as_str());
+    let discard =
+        query(sql::orders::DROP_ORDER_DRAFTS_OF).bind(workspace.as_str()).bind(user.as_str());
     discard.execute(connection).await?;
     Ok(())
 }
@@ -195,7 +196,7 @@ async fn discard_drafts_of(
 /// Discards what nobody has kept.
 async fn drop_lapsed_drafts(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(DRAFT_LIFETIME).unwrap_or(Timestamp::MIN);
-    let drop = query(sql::DROP_LAPSED_ORDER_DRAFTS).bind(before.as_millisecond());
+    let drop = query(sql::orders::DROP_LAPSED_ORDER_DRAFTS).bind(before.as_millisecond());
     drop.execute(connection).await?;
     Ok(())
 }
@@ -207,7 +208,7 @@ pub(super) async fn put(
     order: &StandingOrder,
 ) -> Result<(), StoreError> {
     let (channel, thread) = order.scope.columns();
-    let put = query(sql::PUT_STANDING_ORDER)
+    let put = query(sql::orders::PUT_STANDING_ORDER)
         .bind(workspace.as_str())
         .bind(order.number)
         .bind(order.version)
@@ -229,7 +230,7 @@ pub(super) async fn end(
     number: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let end = query(sql::END_STANDING_ORDER).bind(workspace.as_str()).bind(number);
+    let end = query(sql::orders::END_STANDING_ORDER).bind(workspace.as_str()).bind(number);
     end.bind(now.as_millisecond()).execute(connection).await?;
     Ok(())
 }

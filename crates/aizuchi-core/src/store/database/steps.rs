@@ -28,7 +28,7 @@ pub async fn claim(
     lease: SignedDuration,
     most: usize,
 ) -> Result<Vec<Claim>, StoreError> {
-    let ready = query(sql::READY_STEPS).bind(now.as_millisecond()).bind(most as i64);
+    let ready = query(sql::steps::READY_STEPS).bind(now.as_millisecond()).bind(most as i64);
     let ready = ready.fetch_one(&mut *connection).await?;
     let mut ready = rows::parse_steps(&rows::column::<String>(&ready, "steps")?)?;
     // SQL guarantees no order within an aggregated JSON list.
@@ -47,13 +47,13 @@ pub async fn claim(
         step.lease = Some(Lease { token, until: now + lease });
         if let Event::Post(item) = &step.event {
             let dispatch =
-                query(sql::DISPATCH_OUTBOX_ITEM).bind(item.id.0).bind(now.as_millisecond());
+                query(sql::steps::DISPATCH_OUTBOX_ITEM).bind(item.id.0).bind(now.as_millisecond());
             dispatch.execute(&mut *connection).await?;
         }
         steps.push(rows::step_values(&step));
     }
     let steps = Value::Array(steps).to_string();
-    query(sql::PUT_STEPS).bind(steps).execute(connection).await?;
+    query(sql::steps::PUT_STEPS).bind(steps).execute(connection).await?;
     Ok(claims)
 }
 
@@ -124,7 +124,8 @@ pub async fn complete(
     {
         consents::open(connection, counters, item).await?;
     }
-    let touch = query(sql::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
+    let touch =
+        query(sql::decisions::TOUCH_DECISION).bind(claim.decision.0).bind(counters.revision as i64);
     touch.execute(&mut *connection).await?;
     pending_states.write(connection, now.as_millisecond()).await?;
     Ok(receipt)
@@ -135,7 +136,7 @@ async fn record_evaluation(
     claim: &Claim,
     evaluation: &Evaluation,
 ) -> Result<(), StoreError> {
-    let put = query(sql::PUT_EVALUATION)
+    let put = query(sql::decisions::PUT_EVALUATION)
         .bind(claim.decision.0)
         .bind(evaluation.mode.name())
         .bind(json!(evaluation.passed_gates).to_string())
@@ -152,7 +153,7 @@ async fn record_posted(
     item: &OutboxItem,
     posted: &PostedMessage,
 ) -> Result<(), StoreError> {
-    let mark = query(sql::MARK_OUTBOX_ITEM_POSTED).bind(item.id.0).bind(posted.id.as_str());
+    let mark = query(sql::steps::MARK_OUTBOX_ITEM_POSTED).bind(item.id.0).bind(posted.id.as_str());
     let Some(marked) = mark.fetch_optional(&mut *connection).await? else { return Ok(()) };
     if let Some(reaction) = item.to_reaction(posted) {
         return hear_reaction(connection, counters, &reaction).await.map(|_| ());
@@ -172,7 +173,7 @@ async fn newest_seen_and_unseen(
     item: &OutboxItem,
     posted: &PostedMessage,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
-    let row = query(sql::NEWEST_SEEN_AND_UNSEEN)
+    let row = query(sql::messages::NEWEST_SEEN_AND_UNSEEN)
         .bind(claim.decision.0)
         .bind(item.metadata.seen_revision as i64)
         .bind(posted.at.as_millisecond());
@@ -196,16 +197,17 @@ async fn completion_context(
         installation: counters.installation.clone(),
     };
     if let Event::Post(item) = &claim.event {
-        let state = query(sql::OUTBOX_ITEM_STATE).bind(item.id.0);
+        let state = query(sql::steps::OUTBOX_ITEM_STATE).bind(item.id.0);
         let state = state.fetch_optional(&mut *connection).await?;
         let state = state.map(|row| rows::column::<String>(&row, "state")).transpose()?;
         context.is_posted = state.as_deref() == Some("said");
-        let next = query(sql::NEXT_OUTBOX_ITEM).bind(item.id.0);
+        let next = query(sql::steps::NEXT_OUTBOX_ITEM).bind(item.id.0);
         let next = next.fetch_optional(&mut *connection).await?;
         context.next_item = next.as_ref().map(rows::outbox_item_from_row).transpose()?;
     }
     if let Some(seen_revision) = seen_revision {
-        let unseen = query(sql::UNSEEN_MESSAGES).bind(claim.decision.0).bind(seen_revision as i64);
+        let unseen =
+            query(sql::messages::UNSEEN_MESSAGES).bind(claim.decision.0).bind(seen_revision as i64);
         let unseen = unseen.fetch_all(&mut *connection).await?;
         let id = |row| Ok(MessageId::new(rows::column::<String>(row, "id")?));
         context.unseen_messages = Some(unseen.iter().map(id).collect::<Result<_, StoreError>>()?);
@@ -237,16 +239,19 @@ async fn write_completion(
     }
     if let Some(result) = completion.retired {
         let decision = json!([[claim.decision, counters.revision]]).to_string();
-        query(sql::SUPERSEDE_DECISIONS).bind(&decision).execute(&mut *connection).await?;
-        let retire = query(sql::RETIRE_ATTEMPTS).bind(decision).bind(result.name());
+        query(sql::decisions::SUPERSEDE_DECISIONS)
+            .bind(&decision)
+            .execute(&mut *connection)
+            .await?;
+        let retire = query(sql::decisions::RETIRE_ATTEMPTS).bind(decision).bind(result.name());
         retire.execute(&mut *connection).await?;
     }
     if completion.has_redrafted {
-        let supersede = query(sql::SUPERSEDE_REPLIES).bind(claim.decision.0);
+        let supersede = query(sql::decisions::SUPERSEDE_REPLIES).bind(claim.decision.0);
         supersede.execute(&mut *connection).await?;
     }
     if let Some((judgment, state)) = completion.judgment {
-        let judge = query(sql::JUDGE_DECISION)
+        let judge = query(sql::decisions::JUDGE_DECISION)
             .bind(claim.decision.0)
             .bind(json!(judgment).to_string())
             .bind(state.0)
@@ -254,7 +259,7 @@ async fn write_completion(
         judge.execute(&mut *connection).await?;
     }
     if let Some(closed) = completion.closed {
-        let close = query(sql::CLOSE_DECISION)
+        let close = query(sql::decisions::CLOSE_DECISION)
             .bind(claim.decision.0)
             .bind(now.as_millisecond())
             .bind(closed.ended.name())
@@ -265,7 +270,7 @@ async fn write_completion(
             .bind(i64::from(claim.is_owed));
         close.execute(&mut *connection).await?;
         if let Event::Post(_) = &claim.event {
-            let forget_text = query(sql::FORGET_POSTED_TEXT).bind(claim.decision.0);
+            let forget_text = query(sql::decisions::FORGET_POSTED_TEXT).bind(claim.decision.0);
             forget_text.execute(&mut *connection).await?;
         }
     }
@@ -281,20 +286,20 @@ async fn end_outbox_items(
     outcome: UnsentOutcome,
 ) -> Result<(), StoreError> {
     let end = match outcome {
-        UnsentOutcome::Draft => query(sql::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0),
+        UnsentOutcome::Draft => query(sql::steps::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0),
         UnsentOutcome::Superseded => {
-            query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("replaced")
+            query(sql::steps::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("replaced")
         }
         UnsentOutcome::Dropped => {
-            query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dropped")
+            query(sql::steps::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dropped")
         }
         UnsentOutcome::DeadLettered => {
             if !item.is_sending() {
                 // The platform has refused it, so it is known not to be there.
-                let undispatch = query(sql::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0);
+                let undispatch = query(sql::steps::UNDISPATCH_OUTBOX_ITEM).bind(item.id.0);
                 undispatch.execute(&mut *connection).await?;
             }
-            query(sql::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dead")
+            query(sql::steps::END_OUTBOX_ITEMS).bind(item.first_in_draft.0).bind("dead")
         }
     };
     end.execute(connection).await?;
@@ -307,7 +312,7 @@ async fn put_dead_letter(
     letter: &DeadLetter,
 ) -> Result<(), StoreError> {
     counters.last_number += 1;
-    let put = query(sql::PUT_DEAD_LETTER)
+    let put = query(sql::steps::PUT_DEAD_LETTER)
         .bind(counters.last_number)
         .bind(letter.decision.map(|decision| decision.0))
         .bind(letter.conversation.workspace.as_str())
@@ -341,13 +346,13 @@ async fn open_next_decision(
         i64::from(next.is_owed),
         counters.revision,
     ]]);
-    let open = query(sql::OPEN_DECISIONS).bind(opened.to_string());
+    let open = query(sql::decisions::OPEN_DECISIONS).bind(opened.to_string());
     open.execute(&mut *connection).await?;
     if next.messages.is_empty() {
         return Ok(());
     }
     let messages: Vec<[&MessageId; 1]> = next.messages.iter().map(|id| [id]).collect();
-    let move_messages = query(sql::MOVE_MESSAGES)
+    let move_messages = query(sql::messages::MOVE_MESSAGES)
         .bind(claim.decision.0)
         .bind(next.id.0)
         .bind(json!(messages).to_string());

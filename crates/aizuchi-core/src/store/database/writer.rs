@@ -500,23 +500,23 @@ async fn drop_exchanges(
     max_bytes: u64,
 ) -> Result<(), StoreError> {
     let texts = [
-        sql::DROP_EXCHANGES,
-        sql::DROP_DEAD_LETTER_TEXT,
-        sql::DROP_DEAD_OUTBOX_TEXT,
+        sql::decisions::DROP_EXCHANGES,
+        sql::decisions::DROP_DEAD_LETTER_TEXT,
+        sql::decisions::DROP_DEAD_OUTBOX_TEXT,
         sql::proposals::ERASE_LAPSED_ITEMS,
         sql::proposals::LAPSE_PROPOSALS,
         sql::consents::DROP_CONSENT_TEXTS,
         sql::proposals::ERASE_ORIGINAL_ITEMS,
     ];
     let lineage = [
-        sql::DROP_SPENDING,
-        sql::DROP_EXCHANGE_MESSAGES,
+        sql::spending::DROP_SPENDING,
+        sql::decisions::DROP_EXCHANGE_MESSAGES,
         sql::memory::DROP_EXCHANGE_MEMORIES,
-        sql::DROP_EXCHANGE_ORDERS,
+        sql::decisions::DROP_EXCHANGE_ORDERS,
         sql::memory::DROP_SOURCES,
-        sql::DROP_EMPTY_EXCHANGES,
+        sql::decisions::DROP_EMPTY_EXCHANGES,
     ];
-    let early = [sql::DROP_EARLY_REACTIONS, sql::UNMARK_EARLY_REACTIONS];
+    let early = [sql::messages::DROP_EARLY_REACTIONS, sql::messages::UNMARK_EARLY_REACTIONS];
     let earlier = |age| before.checked_sub(age).unwrap_or(Timestamp::MIN);
     let texts = texts.map(|statement| (statement, before));
     let lineage = lineage.map(|statement| (statement, earlier(LINEAGE_RETENTION)));
@@ -525,6 +525,6 @@ async fn drop_exchanges(
         query(statement).bind(before.as_millisecond()).execute(&mut *connection).await?;
     }
     let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);
-    query(sql::DROP_EXCHANGES_BEYOND).bind(max_bytes).execute(connection).await?;
+    query(sql::decisions::DROP_EXCHANGES_BEYOND).bind(max_bytes).execute(connection).await?;
     Ok(())
 }

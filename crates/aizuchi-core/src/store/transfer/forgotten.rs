@@ -77,7 +77,7 @@ impl ForgottenUsers {
 pub async fn all_users(
     connection: &mut Connection,
 ) -> Result<Vec<(WorkspaceId, String)>, StoreError> {
-    let found = query(sql::ALL_USER_IDS).fetch_all(connection).await?;
+    let found = query(sql::messages::ALL_USER_IDS).fetch_all(connection).await?;
     let user = |row| {
         let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
         Ok((workspace, rows::column(row, "id")?))

@@ -229,7 +229,7 @@ impl TransferTarget {
     /// then.
     pub async fn note_restored(&mut self, at: Timestamp) -> Result<(), StoreError> {
         query(sql::NOTE_RESTORED).bind(at.as_millisecond()).execute(&mut self.connection).await?;
-        query(sql::LOOK_FOR_POSTS).execute(&mut self.connection).await?;
+        query(sql::steps::LOOK_FOR_POSTS).execute(&mut self.connection).await?;
         // What somebody could still approve then was perhaps posted since, and its moment has passed.
         for statement in [sql::proposals::ERASE_LAPSED_ITEMS, sql::proposals::LAPSE_PROPOSALS] {
             query(statement).bind(i64::MAX).execute(&mut self.connection).await?;
@@ -283,15 +283,16 @@ impl TransferTarget {
         }
         counters.write(&mut self.connection).await?;
         let Some(Silence { mutes, modes }) = silence else { return Ok(missing.len()) };
-        for statement in [sql::DROP_ALL_MUTES, sql::DROP_ALL_MODES] {
+        for statement in [sql::orders::DROP_ALL_MUTES, sql::orders::DROP_ALL_MODES] {
             query(statement).execute(&mut self.connection).await?;
         }
         for (workspace, channel, until, role) in mutes {
-            let mute = query(sql::MUTE).bind(workspace).bind(channel).bind(until).bind(role);
+            let mute =
+                query(sql::orders::MUTE).bind(workspace).bind(channel).bind(until).bind(role);
             mute.execute(&mut self.connection).await?;
         }
         for (workspace, channel, mode) in modes {
-            let put = query(sql::PUT_MODE).bind(workspace).bind(channel).bind(mode);
+            let put = query(sql::orders::PUT_MODE).bind(workspace).bind(channel).bind(mode);
             put.execute(&mut self.connection).await?;
         }
         Ok(missing.len())
@@ -359,7 +360,7 @@ async fn expect_empty(
     connection: &mut Connection,
     occupied: IfOccupied,
 ) -> Result<(), StoreError> {
-    let messages = query(sql::COUNT_MESSAGES).fetch_one(connection).await?;
+    let messages = query(sql::messages::COUNT_MESSAGES).fetch_one(connection).await?;
     match rows::column::<i64>(&messages, "n")? {
         0 => Ok(()),
         _ if occupied == IfOccupied::Replace => Ok(()),
@@ -379,7 +380,7 @@ impl FormerOrders {
             return Ok(Self::default());
         }
         let opted_out = opted_out_users(connection).await?;
-        let messages = query(sql::COUNT_MESSAGES).fetch_one(&mut *connection).await?;
+        let messages = query(sql::messages::COUNT_MESSAGES).fetch_one(&mut *connection).await?;
         let is_new = rows::column::<i64>(&messages, "n")? == 0;
         let knows_roles = find("mutes").is_some_and(|table| table.has_column("role"));
         let silence = match knows_roles && !is_new {
@@ -393,7 +394,7 @@ impl FormerOrders {
 async fn opted_out_users(
     connection: &mut Connection,
 ) -> Result<Vec<(WorkspaceId, UserId)>, StoreError> {
-    let found = query(sql::OPTED_OUT).fetch_all(connection).await?;
+    let found = query(sql::orders::OPTED_OUT).fetch_all(connection).await?;
     let user = |row| {
         let workspace = WorkspaceId::new(rows::column::<String>(row, "workspace")?);
         Ok((workspace, UserId::new(rows::column::<String>(row, "user")?)))
@@ -403,13 +404,13 @@ async fn opted_out_users(
 
 impl Silence {
     async fn read(connection: &mut Connection) -> Result<Self, StoreError> {
-        let mutes = query(sql::ALL_MUTES).fetch_all(&mut *connection).await?;
+        let mutes = query(sql::orders::ALL_MUTES).fetch_all(&mut *connection).await?;
         let mute = |row| {
             let (workspace, channel) =
                 (rows::column(row, "workspace")?, rows::column(row, "channel")?);
             Ok((workspace, channel, rows::column(row, "until_ms")?, rows::column(row, "role")?))
         };
-        let modes = query(sql::ALL_MODES).fetch_all(connection).await?;
+        let modes = query(sql::orders::ALL_MODES).fetch_all(connection).await?;
         let mode = |row| {
             let channel = rows::column(row, "channel")?;
             Ok((rows::column(row, "workspace")?, channel, rows::column(row, "mode")?))

@@ -80,7 +80,8 @@ pub async fn channels(
     forgetting: &Forgetting,
 ) -> Result<Page, StoreError> {
     let workspace = forgetting.workspace.as_str();
-    let known = query(flow_sql::CHANNELS).bind(workspace).fetch_all(&mut *connection).await?;
+    let known =
+        query(flow_sql::messages::CHANNELS).bind(workspace).fetch_all(&mut *connection).await?;
     let known = known.iter().map(rows::channel_from_row).collect::<Result<Vec<_>, _>>()?;
     let written = query(sql::CHANNELS_OF_USER).bind(workspace).bind(forgetting.user.as_str());
     let written = written.fetch_all(connection).await?;

@@ -1,0 +1,164 @@
+//! The statements about what people order: mutes, modes, opt-outs, marks, standing orders, and the journal of all orders.
+
+statements! {
+    // Orders.
+
+    MUTE = "
+        INSERT INTO mutes (workspace, channel, until_ms, role) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (workspace, channel, role) DO UPDATE SET until_ms = excluded.until_ms";
+    /// ?3 is the role of who orders it.
+    UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2 AND (role = ?3 OR ?3 = 'admin')";
+    PUT_MODE = "
+        INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
+        ON CONFLICT (workspace, channel) DO UPDATE SET mode = excluded.mode";
+    DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
+    NOTE_PRIVATE_READ = "
+        INSERT INTO private_reads (workspace, channel, reader, what, hour_ms, last_ms, reads)
+        VALUES (?1, ?2, ?3, ?4, CAST(?5 AS BIGINT) - CAST(?5 AS BIGINT) % 3600000, ?5, 1)
+        ON CONFLICT (workspace, channel, reader, what, hour_ms) DO UPDATE
+        SET last_ms = excluded.last_ms, reads = private_reads.reads
+            + CASE WHEN excluded.last_ms - private_reads.last_ms >= CAST(?6 AS BIGINT) THEN 1 ELSE 0 END";
+    DROP_PRIVATE_READS = "DELETE FROM private_reads WHERE last_ms < ?1";
+    IS_CLOSED = "SELECT id FROM decisions WHERE workspace = ?1 AND id = ?2 AND closed_ms IS NOT NULL";
+    PUT_MARK = "
+        INSERT INTO decision_marks (workspace, decision, mark, marked_by, at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (decision) DO UPDATE
+        SET mark = excluded.mark, marked_by = excluded.marked_by, at_ms = excluded.at_ms";
+    DROP_MARK = "DELETE FROM decision_marks WHERE workspace = ?1 AND decision = ?2";
+    /// The journal has numbers of its own, so that its entries do not shift those of decisions.
+    PUT_GIVEN_ORDER = "
+        INSERT INTO given_orders
+            (id, workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision)
+        VALUES ((SELECT coalesce(max(id), 0) + 1 FROM given_orders), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    HAS_GIVEN_ORDER = "
+        SELECT id FROM given_orders WHERE workspace = ?1 AND given_by = ?2 AND kind = ?3 LIMIT 1";
+    DROP_GIVEN_ORDERS = "DELETE FROM given_orders WHERE at_ms < ?1";
+    PUT_STANDING_ORDER = "
+        INSERT INTO standing_orders
+            (id, workspace, number, version, channel, thread, text, given_by, given_ms, visibility, is_draft)
+        VALUES ((SELECT coalesce(max(id), 0) + 1 FROM standing_orders), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    HAS_STANDING_ORDER = "SELECT id FROM standing_orders WHERE workspace = ?1 AND given_by = ?2 LIMIT 1";
+    COUNT_STANDING_ORDERS = "
+        SELECT count(*) AS n FROM standing_orders
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL AND is_draft = 0";
+    COUNT_ORDER_DRAFTS = "
+        SELECT count(*) AS n FROM standing_orders
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL AND is_draft = 1";
+    NEXT_STANDING_ORDER = "
+        INSERT INTO standing_order_numbers (workspace, number) VALUES (?1, 1)
+        ON CONFLICT (workspace) DO UPDATE SET number = standing_order_numbers.number + 1
+        RETURNING number";
+    STANDING_ORDER = "
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
+        FROM standing_orders
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 0";
+    ORDER_DRAFT = "
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
+        FROM standing_orders
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 1";
+    KEEP_ORDER_DRAFT = "
+        UPDATE standing_orders SET is_draft = 0, given_ms = ?3
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 1";
+    DROP_ORDER_DRAFT = "DELETE FROM standing_orders WHERE workspace = ?1 AND number = ?2 AND is_draft = 1";
+    DROP_ORDER_DRAFTS_OF = "
+        DELETE FROM standing_orders
+        WHERE workspace = ?1 AND is_draft = 1
+            AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    DROP_LAPSED_ORDER_DRAFTS = "DELETE FROM standing_orders WHERE is_draft = 1 AND given_ms < ?1";
+    END_STANDING_ORDER = "
+        UPDATE standing_orders SET ended_ms = ?3
+        WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 0";
+    /// In all versions. The rows stay until the prompts are erased that held them.
+    WITHDRAW_STANDING_ORDERS_OF = "
+        UPDATE standing_orders SET text = '', ended_ms = coalesce(ended_ms, ?3)
+        WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    HAS_WITHDRAWN_ORDERS = "
+        SELECT 1 AS n FROM standing_orders INDEXED BY standing_orders_withdrawn WHERE text = '' LIMIT 1";
+    /// Some of the prompts that held a withdrawn order.
+    PROMPTS_OF_WITHDRAWN_ORDERS = "
+        SELECT e.attempt FROM standing_orders AS s INDEXED BY standing_orders_withdrawn
+        CROSS JOIN exchange_orders AS e
+            ON e.workspace = s.workspace AND e.number = s.number AND e.version = s.version
+        WHERE s.text = '' LIMIT +?1";
+    DROP_WITHDRAWN_ORDERS = "DELETE FROM standing_orders WHERE text = ''";
+    /// How many of the orders ?2, each a number and a version, are on record with their words.
+    COUNT_ORDERS_AMONG = "
+        SELECT count(*) AS n FROM json_each(?2) AS j
+        CROSS JOIN standing_orders AS s ON s.workspace = ?1 AND s.number = CAST(j.value ->> 0 AS BIGINT)
+            AND s.version = CAST(j.value ->> 1 AS BIGINT)
+        WHERE s.text <> ''";
+    /// Those that are withdrawn lead to the prompts that held them.
+    DROP_OLD_STANDING_ORDERS = "DELETE FROM standing_orders WHERE ended_ms < ?1 AND text <> ''";
+    OPT_OUT = "INSERT INTO opted_out (workspace, \"user\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    DROP_ALL_MUTES = "DELETE FROM mutes";
+    DROP_ALL_MODES = "DELETE FROM modes";
+    ALL_MUTES = "SELECT workspace, channel, until_ms, role FROM mutes";
+    ALL_MODES = "SELECT workspace, channel, mode FROM modes";
+    OPTED_OUT = "SELECT workspace, \"user\" FROM opted_out";
+    OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
+    CLOSE_OWED_OF_USER = "
+        UPDATE owed SET closed_ms = ?3 WHERE workspace = ?1 AND asker = ?2 AND closed_ms IS NULL";
+    // The conversation is ?1 to ?3, and ?4 the end.
+
+    PUT_RESET = "
+        INSERT INTO resets (workspace, channel, thread, until_ms) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (workspace, channel, thread) DO UPDATE SET until_ms = excluded.until_ms
+        WHERE resets.until_ms < excluded.until_ms";
+    /// Commands are still answered.
+    CLOSE_OWED_IN = "
+        UPDATE owed SET closed_ms = ?5
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND at_ms <= ?4 AND closed_ms IS NULL
+            AND NOT EXISTS (SELECT 1 FROM messages AS m
+                WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = owed.message AND m.gate = 'command')";
+    ORDERS = "
+        SELECT 'mute' AS kind, channel AS whom, until_ms, role, NULL AS mode FROM mutes WHERE workspace = ?1
+        UNION ALL SELECT 'mode', channel, NULL, NULL, mode FROM modes WHERE workspace = ?1
+        UNION ALL SELECT 'opted_out', \"user\", NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
+        UNION ALL SELECT 'forgetting', user_id, asked_ms, NULL, NULL FROM forgettings WHERE workspace = ?1
+        ORDER BY kind, whom, role";
+    /// The newest before ?1 of the workspace ?2; null: of all.
+    PRIVATE_READS = "
+        SELECT workspace, channel, reader, what, last_ms, reads FROM private_reads
+        WHERE last_ms < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
+        ORDER BY last_ms DESC, workspace, channel, reader, what
+        LIMIT +?3";
+    /// The newest orders before ?1 of the workspace ?2; null: of all.
+    GIVEN_ORDERS = "
+        SELECT id, workspace, at_ms, given_by, kind, channel, user_id, until_ms, value, decision
+        FROM given_orders
+        WHERE id < ?1 AND (CAST(?2 AS TEXT) IS NULL OR workspace = CAST(?2 AS TEXT))
+        ORDER BY id DESC
+        LIMIT +?3";
+    /// Without those that were given in private for a channel that is public now.
+    STANDING_ORDERS = "
+        SELECT s.number, s.version, s.channel, s.thread, s.text, s.given_by, s.given_ms, s.ended_ms, s.visibility,
+            s.is_draft
+        FROM standing_orders AS s
+        LEFT JOIN channels AS c ON c.workspace = s.workspace AND c.id = s.channel
+        WHERE s.workspace = ?1 AND s.ended_ms IS NULL AND s.is_draft = 0
+            AND (s.visibility = 'public' OR c.visibility IS DISTINCT FROM 'public')
+        ORDER BY s.number";
+    ORDER_DRAFTS = "
+        SELECT s.number, s.version, s.channel, s.thread, s.text, s.given_by, s.given_ms, s.ended_ms, s.visibility,
+            s.is_draft
+        FROM standing_orders AS s
+        LEFT JOIN channels AS c ON c.workspace = s.workspace AND c.id = s.channel
+        WHERE s.workspace = ?1 AND s.ended_ms IS NULL AND s.is_draft = 1
+            AND (s.visibility = 'public' OR c.visibility IS DISTINCT FROM 'public')
+        ORDER BY s.number";
+    STANDING_ORDER_VERSIONS = "
+        SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
+        FROM standing_orders
+        WHERE workspace = ?1 AND text <> ''
+        ORDER BY number, version";
+    /// ?2 is a JSON list of decisions.
+    MARKS = "
+        SELECT k.decision, k.mark, k.marked_by, k.at_ms FROM json_each(?2) AS j
+        CROSS JOIN decision_marks AS k ON k.decision = CAST(j.value AS BIGINT) AND k.workspace = ?1
+        ORDER BY k.decision";
+    MARKS_SINCE = "
+        SELECT decision, mark, marked_by, at_ms FROM decision_marks INDEXED BY decision_marks_by_time
+        WHERE workspace = ?1 AND at_ms >= ?2
+        ORDER BY at_ms, decision";
+    MARK_COUNTS = "SELECT mark, count(*) AS n FROM decision_marks GROUP BY mark ORDER BY mark";
+}
