@@ -73,8 +73,9 @@ use aizuchi_core::retention::Retention;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::scheduled_backup::ScheduledBackup;
+use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::location::OpenedDatabase;
-use aizuchi_core::store::{Archive, Cursors, Store, StoreError};
+use aizuchi_core::store::{Cursors, Store, StoreError};
 
 /// The assembled application, ready to run.
 pub struct App {

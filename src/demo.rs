@@ -17,7 +17,9 @@ use aizuchi_core::decision::{Decision, DecisionId};
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::local::demo_channel::{self, DemoChannel};
 use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::{Archive, DecisionQuery, StoreError};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::texts;
 
 /// How long a decision may take before the script goes on without it.

@@ -14,7 +14,10 @@ use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{Attempt, Decision, Evaluation, Judgment, PromptOmission, Usage};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::{Archive, ConsentQuery, DecisionQuery, StoreError, StoredMessage};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{ConsentQuery, DecisionQuery};
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts::{self, Name};
 
 /// The most calls of a decision that are told.

@@ -11,7 +11,10 @@ use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::decision::Decision;
 use aizuchi_core::memory::MessageRef;
 use aizuchi_core::standing_order::{OrderScope, StandingOrder};
-use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Store, StoreError, StoredMessage};
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_core::store::{Store, StoreError};
 
 /// A decision, and what had been said when it was made.
 pub struct PastMoment {

@@ -12,8 +12,10 @@ use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::event::step::Step;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, Rulebook};
+use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::figures::{CallSum, Period};
-use aizuchi_core::store::{Archive, ChannelActivity, OrdersInForce, StoreError};
+use aizuchi_core::store::order::OrdersInForce;
+use aizuchi_core::store::{ChannelActivity, StoreError};
 use aizuchi_core::texts;
 
 const PUBLIC: &str = "public";

@@ -85,7 +85,8 @@ use aizuchi_core::platform::Platforms;
 use aizuchi_core::platform::local::LocalRoom;
 use aizuchi_core::platform::remote::RemotePlatform;
 use aizuchi_core::runner::Heartbeat;
-use aizuchi_core::store::{Archive, Store, StoreError};
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::{Store, StoreError};
 
 /// What the request handlers need.
 pub struct Web {

@@ -157,7 +157,7 @@ mod tests {
     use aizuchi_core::llm::builtin::BuiltinMind;
     use aizuchi_core::llm::price::Prices;
     use aizuchi_core::rules::Mode;
-    use aizuchi_core::store::StoredMessage;
+    use aizuchi_core::store::stored_message::StoredMessage;
 
     const TEXT: &str = "does anybody know where the spare key is?";
 

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{Archive, MessageQuery, MessageRange, StoreError, StoredMessage};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_fakes::slack::FakeSlack;
 use aizuchi_fakes::slack::message::FakeMessage;
 use aizuchi_fakes::slack::ts::Ts;

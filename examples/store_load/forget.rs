@@ -7,8 +7,9 @@ use aizuchi_core::chat::UserId;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
+use aizuchi_core::store::Store as _;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{Order, Store as _};
+use aizuchi_core::store::order::Order;
 use tokio_util::sync::CancellationToken;
 
 use crate::Options;

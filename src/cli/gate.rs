@@ -26,9 +26,11 @@ use aizuchi_core::decision::learned::{
     JudgedMoments, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES, features,
 };
 use aizuchi_core::llm::Llm;
+use aizuchi_core::store::Store;
+use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{Archive, Order, Store};
+use aizuchi_core::store::order::Order;
 
 /// What `aizuchi gate` supposes where the config sets nothing.
 const DEFAULT_MISS: f64 = 0.02;

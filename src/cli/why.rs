@@ -22,10 +22,12 @@ use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Attempt, DecisionId};
 use aizuchi_core::persona::Language;
+use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{Archive, DecisionQuery, StoredMessage};
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// How long the running program may take to answer.

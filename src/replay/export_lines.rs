@@ -18,7 +18,7 @@ use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::rules::Mode;
-use aizuchi_core::store::StoredMessage;
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -51,10 +51,9 @@ use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
+use aizuchi_core::store::order::{Order, OrdersInForce};
 use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{
-    CompletionReceipt, HearReceipt, InboxEntry, Order, OrdersInForce, Store, StoreError,
-};
+use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
 
 /// The standard deviation of the logarithm of a model's latency. With a median of 4 s, 80 of 100 calls take
 /// between 2 and 8 s.

@@ -12,9 +12,10 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Attempt, Decision, DecisionResult};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::Mode;
-use aizuchi_core::store::{
-    Archive, DecisionQuery, MessageQuery, MessageRange, StoreError, StoredMessage,
-};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// Messages are read in pages of this size.
 const PAGE: usize = 1000;

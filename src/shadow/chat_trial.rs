@@ -27,7 +27,8 @@ use aizuchi_core::command::order_trial::{OrderTrial, OrderTrialOutcome};
 use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::standing_order::{DRAFT_LIFETIME, StandingOrder};
-use aizuchi_core::store::{Archive, Store, StoreError};
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::{Store, StoreError};
 
 /// Answers may quote chat, so they do not stay.
 const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);

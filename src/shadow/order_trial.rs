@@ -28,7 +28,9 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::standing_order::{OrderEffect, OrderScope, OrderText, StandingOrder};
-use aizuchi_core::store::{Archive, DecisionQuery, Store, StoreError};
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::{Store, StoreError};
 
 /// How many days back moments are looked for.
 pub const DAYS: i64 = 7;

@@ -18,7 +18,8 @@ use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode};
 use aizuchi_core::spoken_language::{language_rule, written_language};
-use aizuchi_core::store::{Archive, StoreError};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
 
 /// Builds prompts with one persona in one language.
 pub struct PastPrompts {

@@ -9,7 +9,7 @@ use crate::web::holder::Holder;
 use crate::web::sessions::Session;
 use aizuchi_core::chat::{Visibility, WorkspaceId};
 use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::StoredMessage;
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// Who sent a request.
 #[derive(Clone, Debug)]

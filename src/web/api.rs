@@ -25,9 +25,8 @@ use aizuchi_core::platform::local::controls::ChannelControls;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
-use aizuchi_core::store::{
-    DecisionQuery, MessageFilter, MessageQuery, MessageRange, StoredMessage,
-};
+use aizuchi_core::store::query::{DecisionQuery, MessageFilter, MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// The number of messages or decisions in one response.
 const PAGE: usize = 200;

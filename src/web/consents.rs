@@ -22,8 +22,10 @@ use aizuchi_core::decision::consent::{
     Consent, ConsentChoice, ConsentId, ConsentState, ConsentStep,
 };
 use aizuchi_core::memory::asker::named;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::ConsentQuery;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::store::{ConsentQuery, Order, StoreError};
 
 /// The newest calls of a list.
 const PAGE: usize = 100;

@@ -17,7 +17,8 @@ use crate::web::workspaces::{FilterParameter, Shown};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
-use aizuchi_core::store::{DeadLetterQuery, Order};
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::DeadLetterQuery;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct LettersQuery {

@@ -29,7 +29,7 @@ use aizuchi_core::chat::{Channel, WorkspaceId};
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::{Decision, DecisionId, Judgment};
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::DecisionQuery;
+use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::texts;
 
 /// What would be put to the judge of a decision.

@@ -16,7 +16,7 @@ use crate::web::refusal::body_format::BodyFormat;
 use crate::web::{ApiProblem, Web, decision, workspaces};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

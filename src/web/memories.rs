@@ -28,7 +28,7 @@ use aizuchi_core::memory::{
     Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm, MessageRef,
 };
 use aizuchi_core::recall::terms::{extract_terms, search_terms};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 
 /// The most threads of a channel whose memories are shown.
 const MAX_THREADS: usize = 50;

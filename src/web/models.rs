@@ -30,7 +30,7 @@ use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use aizuchi_core::texts;
 
 /// What is chosen. It has no `Debug` that could show a key.

@@ -25,7 +25,7 @@ use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::limits::MAX_MUTE_MINUTES;
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::rules::Mode;
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 
 type Body<T> = Result<Json<T>, JsonRejection>;
 type OrderResult = Result<StatusCode, ApiProblem>;

@@ -13,7 +13,7 @@ use crate::web::access::Visitor;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
-use aizuchi_core::store::{PrivateReadQuery, PrivateReads};
+use aizuchi_core::store::private_reads::{PrivateReadQuery, PrivateReads};
 
 #[derive(Deserialize, JsonSchema)]
 pub struct ReadsQuery {
@@ -118,7 +118,7 @@ fn view(reads: &PrivateReads) -> PrivateReadView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aizuchi_core::store::{PrivateRead, PrivateText};
+    use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
 
     #[test]
     fn what_was_read_in_one_moment_is_on_one_page() {

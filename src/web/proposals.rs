@@ -25,7 +25,8 @@ use aizuchi_core::decision::proposal::{
 use aizuchi_core::memory::asker::named;
 use aizuchi_core::platform::local::parse_text;
 use aizuchi_core::platform::split::split;
-use aizuchi_core::store::{Order, ProposalQuery};
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::ProposalQuery;
 
 /// What it would say, newest first, and how sure of itself it may be by now.
 #[derive(Serialize, JsonSchema)]

@@ -14,7 +14,9 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionId};
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
-use aizuchi_core::store::{Archive, StoreError, StoredMessage};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// The number of changes that are read at a time, which is far more than can change with one revision.
 const BATCH: usize = 50;

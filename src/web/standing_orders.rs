@@ -20,7 +20,7 @@ use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::standing_order::{DraftTarget, MAX_LENGTH, OrderScope, OrderText, StandingOrder};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 
 #[derive(Deserialize, JsonSchema)]

@@ -25,7 +25,8 @@ use aizuchi_core::memory::asker::named;
 use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
 use aizuchi_core::recall::RecalledMessage;
 use aizuchi_core::rules::{BudgetLimits, Mode, Rulebook};
-use aizuchi_core::store::{ReactionGroup, Spending, StoredMessage};
+use aizuchi_core::store::Spending;
+use aizuchi_core::store::stored_message::{ReactionGroup, StoredMessage};
 
 pub fn seconds(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0

@@ -25,9 +25,11 @@ use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MessageRef};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::store::{
-    DecisionQuery, Order, PrivateRead, PrivateText, StoreError, StoredMessage,
-};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::private_reads::{PrivateRead, PrivateText};
+use aizuchi_core::store::query::DecisionQuery;
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// Which workspace a request is about.

@@ -8,9 +8,10 @@ use crate::replay::history::{RecordedChannel, RecordedMessage};
 use aizuchi_core::chat::{AuthorKind, Channel, MessageId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionId, Judgment};
-use aizuchi_core::store::{
-    Archive, DecisionQuery, MessageQuery, MessageRange, StoreError, StoredMessage,
-};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// Enough for a busy channel's week, and replayed within seconds.
 pub const MAX_MESSAGES: usize = 4000;

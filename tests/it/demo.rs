@@ -27,8 +27,10 @@ use aizuchi_core::platform::local::upload::UploadSettings;
 use aizuchi_core::platform::local::{LocalRoom, workspace_id};
 use aizuchi_core::platform::{Platform, Platforms};
 use aizuchi_core::runner::Runner;
+use aizuchi_core::store::Store;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{Archive, DecisionQuery, MessageQuery, MessageRange, Store};
 use aizuchi_core::texts;
 
 /// The local room of a program, whose clock moves when a test moves it.
@@ -146,7 +148,7 @@ impl Room {
         let range = MessageRange::Newest;
         let query = MessageQuery { workspace, channel, thread: None, range, limit: 100 };
         let messages = self.pool.run_until(self.store.messages(query)).unwrap();
-        let message = |stored: &aizuchi_core::store::StoredMessage| {
+        let message = |stored: &aizuchi_core::store::stored_message::StoredMessage| {
             let message = &stored.message;
             (message.id.clone(), stored.author_name.to_string(), message.text.to_string())
         };

@@ -13,7 +13,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::context::ContextLimits;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{MessageQuery, MessageRange};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_import::{self, ImportData, ImportedMessage};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor, Row};
@@ -153,7 +153,10 @@ impl Migration {
         row.await.unwrap().get("revision")
     }
 
-    async fn messages(&self, channel: &str) -> Vec<aizuchi_core::store::StoredMessage> {
+    async fn messages(
+        &self,
+        channel: &str,
+    ) -> Vec<aizuchi_core::store::stored_message::StoredMessage> {
         let query = MessageQuery {
             workspace: team(),
             channel: ChannelId::new(channel),

@@ -16,7 +16,9 @@ use crate::external_tools::{
 };
 use crate::inbox::Inbox;
 use crate::memory::Lineage;
-use crate::store::{Archive, Order, StoreError};
+use crate::store::StoreError;
+use crate::store::archive::Archive;
+use crate::store::order::Order;
 
 /// How much longer than a tool's own limit a call is waited for before its outcome counts as unknown.
 const MARGIN: SignedDuration = SignedDuration::from_secs(15);

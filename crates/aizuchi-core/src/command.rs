@@ -20,7 +20,7 @@ use crate::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of;
 use crate::rules::{Mode, Rulebook};
-use crate::store::Order;
+use crate::store::order::Order;
 
 /// `stop` is said in anger or in a meeting; both pass after a while.
 pub const STOP_DURATION: SignedDuration = SignedDuration::from_hours(1);

@@ -30,7 +30,9 @@ use crate::memory::asker;
 use crate::metrics::Metrics;
 use crate::rhythm::{WaitBounds, WaitStrategy};
 use crate::rules::{MemoryRule, TimingRules};
-use crate::store::{Archive, HearReceipt, InboxEntry, Order, Store, StoreError};
+use crate::store::archive::Archive;
+use crate::store::order::Order;
+use crate::store::{HearReceipt, InboxEntry, Store, StoreError};
 
 /// How long a conversation must rest before it is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]

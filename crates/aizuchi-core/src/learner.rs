@@ -14,9 +14,10 @@ use crate::decision::learned::{JudgedMoments, LearnedGate, LearnedGates, MAX_MOM
 use crate::decision::tolerance::{self, ChannelLabels, LABEL_AGE};
 use crate::decision::welcome::RatedChoice;
 use crate::rules::Rulebook;
+use crate::store::StoreError;
+use crate::store::archive::Archive;
 use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, Period};
 use crate::store::order_journal::{OrderJournalQuery, OrderKind};
-use crate::store::{Archive, StoreError};
 
 /// How often it looks for new verdicts.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(5);

@@ -39,7 +39,8 @@ use crate::event::{OutboxItem, PostedMessage};
 use crate::inbox::Inbox;
 use crate::persona::Persona;
 use crate::platform::backfill::BackfillProgress;
-use crate::store::{Archive, Cursors};
+use crate::store::Cursors;
+use crate::store::archive::Archive;
 
 #[async_trait]
 pub trait Platform: Send + Sync {

@@ -4,7 +4,9 @@ use crate::chat::{AuthorKind, Channel, ConversationId, MessageId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of_all;
 use crate::rules::{LanguageRule, Rulebook};
-use crate::store::{Archive, MessageQuery, MessageRange, StoreError};
+use crate::store::StoreError;
+use crate::store::archive::Archive;
+use crate::store::query::{MessageQuery, MessageRange};
 
 /// How many of the newest messages are read. Some may be by bots.
 const READ_MESSAGES: usize = 30;

@@ -26,7 +26,8 @@ use aizuchi_core::chat::{
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::metrics::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::BackfillState;
-use aizuchi_core::store::{HearReceipt, MessageQuery, MessageRange, StoreError};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::{HearReceipt, StoreError};
 
 /// Why an event could not be ingested.
 #[derive(Debug, thiserror::Error)]

@@ -75,7 +75,9 @@ use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
 use aizuchi_core::platform::slash_command::SlashCommands;
-use aizuchi_core::store::{Archive, Cursors, Order, StoreError};
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::{Cursors, StoreError};
 
 pub struct DiscordPlatform {
     api: DiscordApi,

@@ -22,7 +22,8 @@ use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_core::rhythm::typing::typing_time;
-use aizuchi_core::store::{MessageQuery, MessageRange, StoredMessage};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// Discord's limit for a nonce.
 const NONCE_LENGTH: usize = 25;

@@ -44,6 +44,7 @@ use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{ChannelRules, PostTiming, Rulebook};
 use aizuchi_core::runner::{self, Runner};
+use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::forget::ForgetReport;
@@ -52,12 +53,12 @@ use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::redaction::RedactionProgress;
 use aizuchi_core::store::database::schema::migrate;
 use aizuchi_core::store::database::writer::DatabaseWriter;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::sqlite;
 use aizuchi_core::store::uploads::Uploads;
 use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{
-    Archive, Cursors, DecisionQuery, HearReceipt, MessageQuery, MessageRange, Order, Store,
-};
+use aizuchi_core::store::{Cursors, HearReceipt, Store};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
@@ -548,7 +549,10 @@ impl Harness {
         text
     }
 
-    pub async fn messages(&self, channel: &str) -> Vec<aizuchi_core::store::StoredMessage> {
+    pub async fn messages(
+        &self,
+        channel: &str,
+    ) -> Vec<aizuchi_core::store::stored_message::StoredMessage> {
         let query = MessageQuery {
             workspace: workspace(),
             channel: ChannelId::new(channel),

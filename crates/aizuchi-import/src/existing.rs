@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, WorkspaceId};
-use aizuchi_core::store::{Archive, MessageQuery, MessageRange, StoreError};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
 
 /// The maximum difference between two programs' timestamps of the same post.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(2);

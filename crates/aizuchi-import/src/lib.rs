@@ -26,7 +26,9 @@ use aizuchi_core::chat::{
 use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey};
-use aizuchi_core::store::{Archive, Cursors, Mute, Order, OrdersInForce, StoreError};
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::order::{Mute, Order, OrdersInForce};
+use aizuchi_core::store::{Cursors, StoreError};
 
 /// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
 const MAX_CONCURRENT_HEARS: usize = 256;

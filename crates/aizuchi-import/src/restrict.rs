@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use crate::{ImportData, ImportedMemory, SkippedItems};
 use aizuchi_core::chat::{ChannelId, Visibility};
 use aizuchi_core::memo::{Memo, MemoScope};
-use aizuchi_core::store::{Archive, StoreError};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
 
 const REASON: &str = "the channel is known as public, so everybody would see them";
 

@@ -25,7 +25,9 @@ use aizuchi_core::chat::{ChannelId, Cursor, Message};
 use aizuchi_core::platform::backfill_queue::BackfillTarget;
 use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
 use aizuchi_core::platform::missed_deletions::{check_suspects, hear_deletions};
-use aizuchi_core::store::{MessageQuery, MessageRange, StoreError, StoredMessage};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// How long Slack keeps redelivering an event.
 const REDELIVERY_WINDOW: SignedDuration = SignedDuration::from_mins(10);

@@ -25,7 +25,7 @@ use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
-use aizuchi_core::store::{MessageQuery, MessageRange};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
 
 /// Slack's rate limit: one message a second in each channel.
 const POST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);

@@ -16,7 +16,7 @@ use crate::api::{SlackApiError, next_cursor};
 use crate::from_slack::{SlackMessage, format_ts, parse_history_message};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::platform::PlatformError;
-use aizuchi_core::store::DecisionQuery;
+use aizuchi_core::store::query::DecisionQuery;
 
 /// How far our clock and Slack's may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);

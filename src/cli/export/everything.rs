@@ -12,8 +12,11 @@ use crate::cli::export::pages::{DecisionPages, MessagePages};
 use crate::replay::export_lines::{MessageLine, OtherLine};
 use aizuchi_core::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
 use aizuchi_core::memory::MessageRef;
+use aizuchi_core::store::Store as _;
+use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{Archive as _, Mute, OrdersInForce, Store as _, StoredMessage};
+use aizuchi_core::store::order::{Mute, OrdersInForce};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// More threads than any channel has.
 const MAX_THREADS: usize = i32::MAX as usize;

@@ -2,8 +2,9 @@
 
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::Decision;
+use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{Archive as _, StoredMessage};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// How many are read at once.
 const PAGE: usize = 1000;

@@ -13,8 +13,10 @@ use aizuchi_core::memory::{Memory, MessageRef};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::attachment_text::with_files;
 use aizuchi_core::standing_order::StandingOrder;
+use aizuchi_core::store::Store as _;
+use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{Archive as _, Store as _, StoredMessage};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// A text about one person, for them to read.
 pub async fn write_user(

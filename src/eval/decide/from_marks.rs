@@ -9,8 +9,10 @@ use aizuchi_core::context::links::LinkSource;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::persona::Language;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::{Archive as _, DecisionQuery, StoreError};
+use aizuchi_core::store::query::DecisionQuery;
 
 /// How many messages before the decision an item has.
 const WINDOW: usize = 50;

@@ -9,10 +9,13 @@ use crate::replay::history::RecordedMessage;
 use crate::replay::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
 use aizuchi_core::chat::{AuthorKind, Channel, Visibility, WorkspaceId};
 use aizuchi_core::memory::MessageRef;
+use aizuchi_core::store::Store;
+use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
-use aizuchi_core::store::{Archive, MessageQuery, MessageRange, Store, StoredMessage};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 
 /// How many messages are read at once.
 const PAGE: usize = 1000;

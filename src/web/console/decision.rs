@@ -30,9 +30,8 @@ use aizuchi_core::decision::proposal::Proposal;
 use aizuchi_core::decision::{Attempt, AttemptResult, Decision, DecisionId, ModelExchange};
 use aizuchi_core::memory::asker::named;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::{
-    DecisionQuery, MessageQuery, MessageRange, ProposalQuery, StoredMessage,
-};
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange, ProposalQuery};
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 #[derive(Template)]

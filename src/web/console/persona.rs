@@ -31,7 +31,7 @@ use crate::web::{ApiProblem, Web, shadow, workspaces};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::Decision;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::DecisionQuery;
+use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::texts;
 
 #[derive(Template)]

@@ -33,7 +33,7 @@ use aizuchi_core::decision::proposal::{
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
 use aizuchi_core::memory::asker::named;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::PrivateReads;
+use aizuchi_core::store::private_reads::PrivateReads;
 use aizuchi_core::texts;
 
 #[derive(Template)]

@@ -3,7 +3,7 @@
 use crate::web::access::Access;
 use crate::web::console::layout::TimeView;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::StoredMessage;
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// A message of a conversation.

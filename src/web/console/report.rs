@@ -25,7 +25,7 @@ use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::Visibility;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::PrivateText;
+use aizuchi_core::store::private_reads::PrivateText;
 use aizuchi_core::texts::{self, counted};
 
 /// Where there is no report, the page says why.

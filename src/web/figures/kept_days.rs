@@ -15,8 +15,9 @@ use crate::web::figures::SPANS;
 use crate::web::figures::calendar::{Calendar, spans};
 use crate::web::figures::tally::Figures;
 use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, Period};
-use aizuchi_core::store::{Archive, StoreError};
 
 /// After this time nothing more becomes known of a day. Whether a question was answered takes an hour; a model call belongs
 /// to the time at which it began, and is stored when it has ended, or once a program that was stopped runs again.

@@ -16,7 +16,8 @@ use aizuchi_core::chat::{Channel, ChannelId, MessageId, Visibility, WorkspaceId,
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::persona::Language;
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use aizuchi_core::store::{StoreError, StoredMessage};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// Looks things up for somebody.

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use aizuchi_core::chat::{AuthorKind, ChannelId, Visibility, WorkspaceId};
-use aizuchi_core::store::{MessageQuery, MessageRange, StoredMessage};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

@@ -7,7 +7,7 @@ use aizuchi_core::chat::ChannelId;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::event::OutboxItem;
 use aizuchi_core::platform::Platform as _;
-use aizuchi_core::store::{MessageQuery, MessageRange};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_fakes::slack::FakeSlack;
 use jiff::{SignedDuration, Timestamp};
 use regex::Regex;

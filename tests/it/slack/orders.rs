@@ -2,7 +2,7 @@
 
 use aizuchi_core::chat::{ChannelId, Visibility};
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use aizuchi_fakes::fault::Fault;
 use aizuchi_fakes::slack::channel::NewChannel;
 use serde_json::Value;

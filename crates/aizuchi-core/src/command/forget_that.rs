@@ -13,7 +13,11 @@ use crate::memory::change::{JournalEntry, JournalKind, MemoryChange};
 use crate::memory::doubles::NormalizedText;
 use crate::overlap::is_unspaced;
 use crate::recall::content_words::content_words;
-use crate::store::{Archive, MessageQuery, MessageRange, Order, Store, StoreError, StoredMessage};
+use crate::store::archive::Archive;
+use crate::store::order::Order;
+use crate::store::query::{MessageQuery, MessageRange};
+use crate::store::stored_message::StoredMessage;
+use crate::store::{Store, StoreError};
 
 /// How many messages before the command the persona's post may be.
 const MAX_MESSAGES: usize = 20;

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::command::{Command, CommandRequest};
 use crate::recall::content_words::content_words;
-use crate::store::{Archive, MessageQuery, MessageRange, StoreError, StoredMessage};
+use crate::store::StoreError;
+use crate::store::archive::Archive;
+use crate::store::query::{MessageQuery, MessageRange};
+use crate::store::stored_message::StoredMessage;
 use aizuchi_structure::cues::Cues;
 
 /// How far back it is looked for.

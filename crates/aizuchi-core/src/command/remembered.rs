@@ -6,7 +6,8 @@ use crate::memo::Memo;
 use crate::memory::doubles::NormalizedText;
 use crate::memory::layer::Layer;
 use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm};
-use crate::store::{Archive, Store, StoreError};
+use crate::store::archive::Archive;
+use crate::store::{Store, StoreError};
 
 /// How many of a channel's threads may have what is to be forgotten: those that were active last.
 const MAX_THREADS: usize = 50;

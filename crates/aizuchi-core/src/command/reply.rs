@@ -20,7 +20,10 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::{Language, Persona};
 use crate::rules::{LanguageRule, Mode, Rulebook};
 use crate::spoken_language::{language_rule, written_language};
-use crate::store::{Archive, DecisionQuery, OrdersInForce, Store, StoreError};
+use crate::store::archive::Archive;
+use crate::store::order::OrdersInForce;
+use crate::store::query::DecisionQuery;
+use crate::store::{Store, StoreError};
 use crate::texts;
 
 /// How many of a channel's newest decisions are searched for the one in question.

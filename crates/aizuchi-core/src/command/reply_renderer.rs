@@ -9,7 +9,7 @@ use crate::decision::gate::Gate;
 use crate::decision::{Decision, DecisionResult};
 use crate::persona::Language;
 use crate::rules::Mode;
-use crate::store::Mute;
+use crate::store::order::Mute;
 use crate::texts;
 
 /// What the texts depend on: language, names, time zone and time.

@@ -13,8 +13,9 @@ use crate::persona::Language;
 use crate::standing_order::{
     DraftTarget, MAX_LENGTH, MAX_PER_SCOPE, OrderScope, OrderText, OrderTextProblem, StandingOrder,
 };
+use crate::store::StoreError;
+use crate::store::order::{Order, OrdersInForce};
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
-use crate::store::{Order, OrdersInForce, StoreError};
 use crate::texts;
 
 /// How many of the newest orders of a workspace are searched for that of a command that is answered.

@@ -19,7 +19,7 @@ use crate::rules::weekly_time::WeeklyTime;
 use crate::rules::{
     ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, Rulebook, TimingRules,
 };
-use crate::store::{Order, OrdersInForce};
+use crate::store::order::{Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
 
 /// Filled from what is heard and ordered.

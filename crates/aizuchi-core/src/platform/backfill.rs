@@ -10,7 +10,9 @@ use crate::chat::{ChannelId, Message, MessageId, WorkspaceId};
 use crate::persona::Language;
 use crate::platform::backfill_queue::BackfillQueue;
 use crate::platform::deletion_check::CheckProgress;
-use crate::store::{Archive, MessageQuery, MessageRange, StoreError};
+use crate::store::StoreError;
+use crate::store::archive::Archive;
+use crate::store::query::{MessageQuery, MessageRange};
 use crate::texts;
 
 /// The maximum number of stored messages of a channel that are held to compare them with pages of its history. More are

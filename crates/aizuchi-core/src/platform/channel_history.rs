@@ -10,7 +10,8 @@ use crate::inbox::Inbox;
 use crate::platform::backfill_queue::{BackfillQueue, BackfillTarget};
 use crate::platform::connection_status::ConnectionStatus;
 use crate::platform::incidents::Incidents;
-use crate::store::{Archive, Cursors};
+use crate::store::Cursors;
+use crate::store::archive::Archive;
 
 /// What a backfill works with on every platform.
 #[derive(Clone, Copy)]

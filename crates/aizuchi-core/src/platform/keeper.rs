@@ -28,8 +28,11 @@ use crate::platform::PlatformError;
 use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::matter::{Matter, MatterKind};
 use crate::platform::keeper::weekly_note::ToldWeeks;
+use crate::store::archive::Archive;
+use crate::store::order::Order;
+use crate::store::query::ProposalQuery;
 use crate::store::refusal_reason::RefusalReason;
-use crate::store::{Archive, Cursors, Order, ProposalQuery, StoreError};
+use crate::store::{Cursors, StoreError};
 use crate::texts;
 
 /// A platform that can ask a user something in a private chat.

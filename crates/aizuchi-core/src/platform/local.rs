@@ -32,7 +32,10 @@ use crate::platform::local::limits::{MAX_MESSAGE_LENGTH, MAX_NAME_LENGTH, MAX_UP
 use crate::platform::local::mention::parse_mentions;
 use crate::platform::local::upload::UploadSettings;
 use crate::platform::{Platform, PlatformError};
-use crate::store::{Archive, Order, StoreError, StoredMessage};
+use crate::store::StoreError;
+use crate::store::archive::Archive;
+use crate::store::order::Order;
+use crate::store::stored_message::StoredMessage;
 
 const MAX_POST_LENGTH: usize = 4_000;
 /// How long the page shows the typing indicator. The built-in model alone would be done before a user looks.

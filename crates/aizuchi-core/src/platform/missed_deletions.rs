@@ -12,7 +12,7 @@ use crate::chat::{ChannelId, Deletion, Heard, Message, MessageId, WorkspaceId};
 use crate::platform::channel_history::{BackfillParts, ChannelHistory};
 use crate::platform::deletion_check::{CheckProgress, DeletionCheck};
 use crate::platform::deletion_checks::CheckRunner;
-use crate::store::{MessageQuery, MessageRange};
+use crate::store::query::{MessageQuery, MessageRange};
 
 /// How many stored messages are compared between two entries of the cursor.
 const CHUNK_SIZE: usize = 500;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::chat::{AuthorKind, UserId};
-use crate::store::StoredMessage;
+use crate::store::stored_message::StoredMessage;
 
 /// Authors among this many of the newest messages can be mentioned.
 pub const RECENT_MESSAGES: usize = 100;

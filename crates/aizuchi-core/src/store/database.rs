@@ -77,11 +77,10 @@ use crate::store::database::redaction::RedactionProgress;
 use crate::store::database::write_request::{Reply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership, WriteHealth};
 use crate::store::expiry::{Expiry, ExpiryProgress};
+use crate::store::lost_span::LostSpan;
+use crate::store::order::{Order, OrdersInForce};
 use crate::store::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
-use crate::store::{
-    CompletionReceipt, Cursors, HearReceipt, InboxEntry, LostSpan, Order, OrdersInForce, Store,
-    StoreError,
-};
+use crate::store::{CompletionReceipt, Cursors, HearReceipt, InboxEntry, Store, StoreError};
 
 /// How many writes can wait before hearing has to wait, too.
 const WRITE_QUEUE_CAPACITY: usize = 1024;

@@ -11,7 +11,7 @@ use crate::decision::DecisionId;
 use crate::decision::consent::{Consent, ConsentChoice, ConsentStep};
 use crate::event::DeadLetter;
 use crate::standing_order::DraftTarget;
-use crate::store::Order;
+use crate::store::order::Order;
 
 /// The journal is kept for this long.
 pub(in crate::store) const ORDER_RETENTION: SignedDuration = SignedDuration::from_hours(400 * 24);

@@ -57,7 +57,9 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::figures::CallKind;
+use crate::store::order::{Order, OrdersInForce};
 use crate::store::order_journal::GivenOrder;
+use crate::store::private_reads::PrivateReads;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
 use crate::store::volatile::consents::ConsentRecord;
@@ -65,8 +67,8 @@ use crate::store::volatile::proposals::ProposalRecord;
 use crate::store::volatile::uploads::UploadRecord;
 use crate::store::weekly_notes::{NoteKey, StoredNote};
 use crate::store::{
-    CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Order,
-    OrdersInForce, PrivateReads, Store, StoreError,
+    CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Store,
+    StoreError,
 };
 use aizuchi_structure::links::WINDOW;
 

@@ -17,7 +17,7 @@ use aizuchi_core::platform::connection_status::ConnectionStatus;
 use aizuchi_core::platform::deletion_check::DeletionCheck;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::missed_deletions::{Suspects, check_suspects};
-use aizuchi_core::store::{MessageQuery, MessageRange};
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use async_trait::async_trait;
 use futures_util::future::{join_all, join3};
 use jiff::{SignedDuration, Timestamp};

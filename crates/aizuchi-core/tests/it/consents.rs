@@ -20,9 +20,11 @@ use aizuchi_core::platform::keeper::{
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{Mode, Rulebook};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
+use aizuchi_core::store::query::ConsentQuery;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::store::{ConsentQuery, Order, StoreError};
 use aizuchi_core::texts;
 use async_trait::async_trait;
 use insta::assert_snapshot;

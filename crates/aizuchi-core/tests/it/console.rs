@@ -14,12 +14,17 @@ use aizuchi_core::event::{DeadLetterId, DecisionClosing, Disposition, Event, Out
 use aizuchi_core::memory::asker::sign;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::figures::{CallKind, CallSum, ChoiceAftermath, Period};
+use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind, OrderRecord};
-use aizuchi_core::store::{
-    ChannelActivity, DeadLetterQuery, DecisionCount, DecisionFilter, DecisionQuery,
-    FilteredMessages, InboxEntry, MessageFilter, MessageQuery, MessageRange, Order, PrivateRead,
-    PrivateReadQuery, PrivateReads, PrivateText, StoreError, StoredMessage,
+use aizuchi_core::store::private_reads::{
+    PrivateRead, PrivateReadQuery, PrivateReads, PrivateText,
 };
+use aizuchi_core::store::query::{
+    DeadLetterQuery, DecisionFilter, DecisionQuery, FilteredMessages, MessageFilter, MessageQuery,
+    MessageRange,
+};
+use aizuchi_core::store::stored_message::StoredMessage;
+use aizuchi_core::store::{ChannelActivity, DecisionCount, InboxEntry, StoreError};
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 

@@ -23,10 +23,9 @@ use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
-use aizuchi_core::store::{
-    CompletionReceipt, HearReceipt, InboxEntry, Order, OrdersInForce, ProposalQuery, Store,
-    StoreError,
-};
+use aizuchi_core::store::order::{Order, OrdersInForce};
+use aizuchi_core::store::query::ProposalQuery;
+use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};

@@ -10,7 +10,7 @@ use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{BudgetLimits, ChannelRules, Mode, QuietHours, Rulebook};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::Timestamp;
 use jiff::civil::time;

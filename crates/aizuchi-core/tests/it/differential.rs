@@ -23,8 +23,9 @@ use aizuchi_core::event::{
     OnNewMessage, Outcome, PostedMessage, StepResult,
 };
 use aizuchi_core::rules::{BudgetLimits, Mode};
+use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::expiry::{ExpiredMessages, Expiry, ExpiryProgress};
-use aizuchi_core::store::{InboxEntry, Order};
+use aizuchi_core::store::order::Order;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 

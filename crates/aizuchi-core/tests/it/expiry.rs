@@ -19,7 +19,8 @@ use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::forget::scrub::ScrubJob;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
 use aizuchi_core::store::figures::Period;
-use aizuchi_core::store::{Order, StoredMessage};
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::stored_message::StoredMessage;
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::effort::cases;

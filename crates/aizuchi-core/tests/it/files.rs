@@ -11,7 +11,7 @@ use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{BudgetLimits, Rulebook};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 
 use aizuchi_harness::harness::{
     Harness, HarnessOptions, TestMind, TestStore, message, new_channel, on_every_store, top_level,

@@ -8,12 +8,13 @@ use aizuchi_core::chat::{Arrival, AuthorKind, Heard, Role, User, UserId, Visibil
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::Disposition;
 use aizuchi_core::forgetter::Forgetter;
+use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
 use aizuchi_core::store::database::forget::scrub::{ScrubJob, ScrubProgress};
 use aizuchi_core::store::database::sql;
-use aizuchi_core::store::{InboxEntry, Order};
+use aizuchi_core::store::order::Order;
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Row as _};
 

@@ -14,7 +14,8 @@ use aizuchi_core::platform::keeper::{
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
-use aizuchi_core::store::{Order, ProposalQuery};
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::ProposalQuery;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;

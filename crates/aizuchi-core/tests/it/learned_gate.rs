@@ -12,7 +12,7 @@ use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::{Llm, LlmError};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 
 use aizuchi_harness::harness::{
     Harness, HarnessOptions, JOIN, SILENCE, TestStore, on_every_store, top_level, workspace,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use aizuchi_core::chat::{MessageId, UserId};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use jiff::Timestamp;
 
 use aizuchi_harness::harness::{Harness, TestStore, on_every_store, top_level, window, workspace};

@@ -13,8 +13,8 @@ use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::Order;
 use aizuchi_core::store::database::exchange_text::unpack;
+use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 

@@ -9,7 +9,8 @@ use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::change::{JournalKind, MemoEdit, MemoryChange};
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::{Order, StoreError};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
 
 use aizuchi_harness::harness::{
     Harness, HarnessOptions, TestMind, TestStore, at, on_every_database, top_level, workspace,

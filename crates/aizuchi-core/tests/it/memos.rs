@@ -12,7 +12,7 @@ use aizuchi_core::memory::asker::signer;
 use aizuchi_core::memory::change::{JournalEntry, JournalKind};
 use aizuchi_core::memory::{Lineage, MemoryId};
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};

@@ -12,8 +12,9 @@ use aizuchi_core::rules::Rulebook;
 use aizuchi_core::standing_order::{
     DRAFT_LIFETIME, DraftTarget, MAX_PER_SCOPE, OrderEffect, OrderScope, OrderText, StandingOrder,
 };
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::store::{Order, StoreError};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;

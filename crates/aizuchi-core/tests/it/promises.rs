@@ -24,10 +24,9 @@ use aizuchi_core::memory::{
 };
 use aizuchi_core::standing_order::{OrderScope, OrderText};
 use aizuchi_core::store::database::connection::query;
-use aizuchi_core::store::{
-    DecisionQuery, HearReceipt, InboxEntry, MessageQuery, MessageRange, Mute, Order, Spending,
-    StoreError,
-};
+use aizuchi_core::store::order::{Mute, Order};
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_core::store::{HearReceipt, InboxEntry, Spending, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::harness::{

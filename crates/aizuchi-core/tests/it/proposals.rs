@@ -9,8 +9,10 @@ use aizuchi_core::decision::proposal::{
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::store::{Order, ProposalQuery, StoreError};
 use insta::assert_snapshot;
 
 use aizuchi_harness::harness::{

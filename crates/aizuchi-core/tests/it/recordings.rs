@@ -17,7 +17,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::recording::{AudioFormat, Recording};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{BudgetLimits, Rulebook};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use serde_json::json;
 
 use aizuchi_harness::harness::{

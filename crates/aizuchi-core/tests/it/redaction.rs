@@ -3,8 +3,9 @@
 use aizuchi_core::chat::{Arrival, Heard, UserId};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::Disposition;
+use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::redaction::RedactionProgress;
-use aizuchi_core::store::{InboxEntry, Order};
+use aizuchi_core::store::order::Order;
 use aizuchi_harness::harness::{
     TestStore, at, message, on_every_database, on_every_store, thread, top_level, window, workspace,
 };

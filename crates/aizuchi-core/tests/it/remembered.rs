@@ -13,7 +13,7 @@ use aizuchi_core::memory::change::{JournalKind, MemoryChange};
 use aizuchi_core::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 

@@ -11,7 +11,7 @@ use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{
     ChannelRules, MemoryRule, PersonaRule, PostTiming, Rulebook, TimingRules, ToolRule,
 };
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use jiff::tz::TimeZone;
 
 use aizuchi_harness::harness::{

@@ -19,7 +19,7 @@ use aizuchi_core::platform::{Platform, PlatformError};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};

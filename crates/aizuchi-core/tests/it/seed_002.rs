@@ -10,7 +10,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::ChannelRules;
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 

@@ -7,9 +7,10 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
 use aizuchi_core::store::refusal_reason::RefusalReason;
-use aizuchi_core::store::{Order, StoreError};
 use jiff::tz::TimeZone;
 
 use aizuchi_harness::harness::{

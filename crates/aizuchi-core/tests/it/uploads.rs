@@ -7,8 +7,8 @@ use aizuchi_core::chat::{
     Arrival, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId, UserId,
     WorkspaceId,
 };
-use aizuchi_core::store::Order;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
+use aizuchi_core::store::order::Order;
 use aizuchi_core::store::uploads::{
     PART_BYTES, UNSENT_LIFETIME, UPLOAD_WORKSPACE, Upload, UploadLimits,
 };

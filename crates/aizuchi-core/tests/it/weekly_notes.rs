@@ -14,7 +14,7 @@ use aizuchi_core::platform::keeper::{
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::weekly_time::WeeklyTime;
 use aizuchi_core::rules::{ChannelRules, LanguageRule, Rulebook};
-use aizuchi_core::store::Order;
+use aizuchi_core::store::order::Order;
 use async_trait::async_trait;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;

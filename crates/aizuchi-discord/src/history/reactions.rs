@@ -16,7 +16,7 @@ use crate::ingest::IngestError;
 use crate::json::array_at;
 use crate::react::emoji_path;
 use aizuchi_core::chat::{AuthorKind, ReactionChange, UserId};
-use aizuchi_core::store::ReactionGroup;
+use aizuchi_core::store::stored_message::ReactionGroup;
 
 /// How many of a channel's newest posts are compared.
 const MAX_POSTS: usize = 20;

@@ -6,7 +6,9 @@ use std::collections::{HashMap, HashSet};
 use crate::ImportData;
 use crate::kotonoha::dump::ID_PREFIX;
 use aizuchi_core::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility};
-use aizuchi_core::store::{Archive, MessageQuery, MessageRange, StoreError};
+use aizuchi_core::store::StoreError;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{MessageQuery, MessageRange};
 
 /// How many messages of a thread are looked at for one that Discord's history has.
 const MAX_LOOKED_AT: usize = 100;

@@ -11,7 +11,7 @@ use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::Judgment;
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::StoredMessage;
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// Of a conversation, at most so many of its newest messages are shown.

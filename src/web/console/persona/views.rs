@@ -11,7 +11,7 @@ use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::verdict::{SilenceReason, Verdict};
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::StoredMessage;
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// So many of the newest lines of the conversation are shown.

@@ -13,7 +13,7 @@ use aizuchi_core::chat::{Channel, MessageId, User, Visibility};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::{DecisionFilter, MessageFilter};
+use aizuchi_core::store::query::{DecisionFilter, MessageFilter};
 use aizuchi_core::texts;
 
 /// The fields of the form. Empty ones are as absent.

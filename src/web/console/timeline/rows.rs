@@ -14,7 +14,8 @@ use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::{AttemptResult, Decision, DecisionId};
 use aizuchi_core::persona::Language;
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
-use aizuchi_core::store::{DecisionQuery, FilteredMessages, MessageFilter, StoredMessage};
+use aizuchi_core::store::query::{DecisionQuery, FilteredMessages, MessageFilter};
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// How many messages or decisions are on one page.

@@ -12,7 +12,7 @@ use crate::what_if::comparison::{ChangedMessage, Comparison, Seen, Tally};
 use crate::what_if::material::{MAX_MESSAGES, Material};
 use aizuchi_core::chat::{Channel, MessageId};
 use aizuchi_core::persona::Language;
-use aizuchi_core::store::StoredMessage;
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
 /// So many changes of each kind are shown.

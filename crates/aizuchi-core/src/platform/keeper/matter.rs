@@ -13,7 +13,8 @@ use crate::persona::Language;
 use crate::platform::keeper::{
     AskedQuestion, KeeperButton, Keepers, PAGE, Question, QuestionRecord, QuestionSubject,
 };
-use crate::store::{ProposalQuery, StoreError};
+use crate::store::StoreError;
+use crate::store::query::ProposalQuery;
 use crate::texts;
 
 /// How much of a draft is shown, in characters.

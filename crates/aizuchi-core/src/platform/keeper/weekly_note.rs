@@ -13,9 +13,11 @@ use crate::platform::PlatformError;
 use crate::platform::keeper::week::{ChannelWeek, Moment, Note, ShownMoment, WeekRows, listed};
 use crate::platform::keeper::{KeeperChat, Keepers};
 use crate::rules::weekly_time::Week;
+use crate::store::StoreError;
 use crate::store::figures::{ANSWER_WINDOW, CallSum, ChoiceAftermath, OpenQuestion, Period};
+use crate::store::query::{DecisionQuery, MessageQuery, MessageRange};
+use crate::store::stored_message::StoredMessage;
 use crate::store::weekly_notes::{NoteChange, NoteKey, NoteState, StoredNote};
-use crate::store::{DecisionQuery, MessageQuery, MessageRange, StoreError, StoredMessage};
 
 /// How many notes are sent in a look, so that questions to keepers, and what became of them, do not wait for all notes.
 const NOTES_AT_ONCE: usize = 3;

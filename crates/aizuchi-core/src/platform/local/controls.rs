@@ -9,7 +9,8 @@ use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::MAX_MUTE_MINUTES;
 use crate::platform::local::{LocalRoom, workspace_id};
 use crate::rules::{Mode, Rulebook};
-use crate::store::{Order, StoreError};
+use crate::store::StoreError;
+use crate::store::order::Order;
 
 /// How the persona takes part in the local room.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use crate::chat::{
 use crate::inbox::Inbox;
 use crate::platform::local::mention::parse_mentions;
 use crate::platform::local::{LocalRoom, new_message_id, workspace_id};
-use crate::store::{Order, StoreError};
+use crate::store::StoreError;
+use crate::store::order::Order;
 
 /// The ids of the channel and of the script's people begin with this. No user or channel can be added with it.
 const ID_PREFIX: &str = "demo:";

@@ -24,6 +24,7 @@ use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
+use crate::store::archive::Archive;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
     DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
@@ -33,13 +34,15 @@ use crate::store::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
     ReactionCount,
 };
+use crate::store::lost_span::LostSpan;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
-use crate::store::{
-    Archive, Backlog, ChannelActivity, ConsentQuery, DeadLetterQuery, DecisionCount,
-    DecisionFilter, DecisionQuery, FilteredMessages, LostSpan, MessageFilter, MessageQuery,
-    MessageRange, PrivateRead, PrivateReadQuery, PrivateReads, ProposalQuery, RecentCall, Spending,
-    StoreError, StoredMessage,
+use crate::store::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
+use crate::store::query::{
+    ConsentQuery, DeadLetterQuery, DecisionFilter, DecisionQuery, FilteredMessages, MessageFilter,
+    MessageQuery, MessageRange, ProposalQuery,
 };
+use crate::store::stored_message::StoredMessage;
+use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
 
 /// The workspaces in which something was heard.
 pub async fn workspaces(readers: &Readers) -> Result<Vec<WorkspaceId>, StoreError> {

@@ -12,9 +12,9 @@ use crate::store::database::{
     Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_drafts,
     order_journal, proposals, redaction, rows, sql, standing_orders,
 };
-use crate::store::{
-    LOOK, Mute, Order, OrdersInForce, PRIVATE_READ_RETENTION, PrivateRead, StoreError,
-};
+use crate::store::order::{Mute, Order, OrdersInForce};
+use crate::store::private_reads::PrivateRead;
+use crate::store::{LOOK, PRIVATE_READ_RETENTION, StoreError};
 
 /// Carries out an order. One that is signed is recorded with it.
 pub async fn apply(

@@ -21,9 +21,10 @@ use crate::event::step::{Lease, OwedAnswer, Step};
 use crate::event::{DeadLetter, DeadLetterId, Event, OutboxItem, OutboxItemId};
 use crate::memory::Lineage;
 use crate::recall::RecalledMessage;
+use crate::store::StoreError;
 use crate::store::database::connection::{FromColumn, Row};
 use crate::store::database::exchange_text::unpack;
-use crate::store::{ReactionGroup, StoreError, StoredMessage};
+use crate::store::stored_message::{ReactionGroup, StoredMessage};
 
 type RowResult<T> = Result<T, StoreError>;
 

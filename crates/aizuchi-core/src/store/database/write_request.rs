@@ -15,9 +15,10 @@ use crate::store::database::hear::IncomingMessage;
 use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
 use crate::store::expiry::{Expiry, ExpiryProgress};
+use crate::store::order::Order;
 use crate::store::uploads::UploadChange;
 use crate::store::weekly_notes::{NoteChange, NoteKey};
-use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, Order, StoreError};
+use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, StoreError};
 
 /// A write, and where its result goes. Each kind has a result of its own.
 pub enum WriteRequest {

@@ -9,14 +9,15 @@ use jiff::Timestamp;
 use tracing::warn;
 
 use crate::chat::{UserId, WorkspaceId};
+use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::location::DatabaseLocation;
 use crate::store::database::{Counters, orders, rows, schema, sql};
+use crate::store::order::Order;
 use crate::store::transfer::IfOccupied;
 use crate::store::transfer::forgotten::{self, ForgottenUsers};
 use crate::store::transfer::tables::{Table, TransferReport};
-use crate::store::{Order, StoreError};
 use crate::store::{postgres, sqlite};
 
 pub struct TransferTarget {

@@ -26,20 +26,22 @@ use crate::memory::change::JournalEntry;
 use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
+use crate::store::archive::Archive;
 use crate::store::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
     ReactionCount,
 };
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
+use crate::store::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
+use crate::store::query::{
+    ConsentQuery, DeadLetterQuery, DecisionFilter, DecisionQuery, FilteredMessages, MessageFilter,
+    MessageQuery, MessageRange, ProposalQuery,
+};
+use crate::store::stored_message::{ReactionGroup, StoredMessage};
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
 };
-use crate::store::{
-    Archive, Backlog, ChannelActivity, ConsentQuery, DeadLetterQuery, DecisionCount,
-    DecisionFilter, DecisionQuery, FilteredMessages, MessageFilter, MessageQuery, MessageRange,
-    PrivateRead, PrivateReadQuery, PrivateReads, ProposalQuery, ReactionGroup, RecentCall,
-    Spending, StoreError, StoredMessage,
-};
+use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
 
 #[async_trait]
 impl Archive for VolatileStore {

@@ -13,14 +13,15 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{DecisionId, DecisionResult};
 use crate::event::step::{OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
+use crate::store::order::{Mute, Order};
 use crate::store::order_journal::{OrderKind, OrderRecord};
+use crate::store::private_reads::{PrivateRead, PrivateReads};
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::{
     ConversationRecord, MessageRecord, OnceOwed, VolatileState, refuse_memories, refuse_memos,
 };
 use crate::store::{
-    FORGETTING_INTERVAL, FORGOTTEN_USER_ID, LOOK, Mute, Order, PRIVATE_READ_RETENTION, PrivateRead,
-    PrivateReads, Spending, StoreError,
+    FORGETTING_INTERVAL, FORGOTTEN_USER_ID, LOOK, PRIVATE_READ_RETENTION, Spending, StoreError,
 };
 
 const HOUR_MS: i64 = 3_600_000;

@@ -9,10 +9,11 @@ use crate::event::step::OwedAnswer;
 use crate::event::{Claim, OutboxItem, OutboxItemId};
 use crate::memory::asker::signer;
 use crate::store::order_journal::ORDER_RETENTION;
+use crate::store::query::ConsentQuery;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::channel_status::truncate_to_milliseconds;
-use crate::store::{ConsentQuery, FORGOTTEN_USER_ID, StoreError};
+use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
 /// A consent, and the draft that tells of it.
 pub(super) struct ConsentRecord {

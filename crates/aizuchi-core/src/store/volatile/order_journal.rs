@@ -6,10 +6,11 @@ use jiff::Timestamp;
 
 use crate::chat::{UserId, WorkspaceId};
 use crate::memory::asker::signer;
+use crate::store::order::Order;
 use crate::store::order_journal::{GivenOrder, ORDER_RETENTION, OrderJournalQuery, OrderRecord};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::channel_status::truncate_to_milliseconds;
-use crate::store::{FORGOTTEN_USER_ID, Order, StoreError};
+use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
 impl VolatileState {
     /// Carries out an order and records it. What is refused is not recorded.

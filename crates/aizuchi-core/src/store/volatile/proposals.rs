@@ -13,10 +13,11 @@ use crate::decision::{DecisionId, DecisionResult};
 use crate::event::approval::approved_items;
 use crate::event::completion::{NewNumbers, NewProposal};
 use crate::event::{Claim, OutboxItem};
+use crate::store::StoreError;
+use crate::store::query::ProposalQuery;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::channel_status::truncate_to_milliseconds;
 use crate::store::volatile::{OutboxRecord, VolatileState};
-use crate::store::{ProposalQuery, StoreError};
 
 /// A proposal as it was made or decided, and the rows that would be posted.
 pub(super) struct ProposalRecord {

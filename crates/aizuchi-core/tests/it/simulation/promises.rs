@@ -10,9 +10,10 @@ use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::event::{Event, OutboxItem};
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, Rulebook};
-use aizuchi_core::store::{
-    Archive, DecisionQuery, MessageQuery, MessageRange, Store, StoredMessage,
-};
+use aizuchi_core::store::Store;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
+use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts::judging::message_deleted;
 use aizuchi_harness::harness::{window, workspace};
 use jiff::SignedDuration;

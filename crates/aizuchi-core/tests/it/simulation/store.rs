@@ -16,9 +16,8 @@ use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
 use aizuchi_core::recall::{RecallQuery, RecalledMessage};
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
-use aizuchi_core::store::{
-    CompletionReceipt, HearReceipt, InboxEntry, Order, OrdersInForce, Store, StoreError,
-};
+use aizuchi_core::store::order::{Order, OrdersInForce};
+use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
 use aizuchi_harness::random::Random;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;

@@ -1,0 +1,59 @@
+//! How long to be silent: the lengths of time that people write.
+
+use jiff::SignedDuration;
+
+use crate::command::MAX_MUTE;
+
+/// What may stand between a duration and the action.
+pub const DURATION_PARTICLES: [&str; 8] =
+    ["for", "の間", "だけ", "ほど", "間", "くらい", "ぐらい", "、"];
+
+/// Numbers in words.
+pub const NUMBER_WORDS: [(&str, &str); 6] = [
+    ("for an hour", "for 1 hour"),
+    ("for a day", "for 1 day"),
+    ("一時間", "1時間"),
+    ("二時間", "2時間"),
+    ("三時間", "3時間"),
+    ("時間半", "時間30分"),
+];
+
+/// Units of time in seconds, the longest names first.
+pub const UNITS: [(&str, i64); 20] = [
+    ("minutes", 60),
+    ("minute", 60),
+    ("hours", 3600),
+    ("hour", 3600),
+    ("weeks", 604_800),
+    ("week", 604_800),
+    ("days", 86_400),
+    ("day", 86_400),
+    ("hrs", 3600),
+    ("hr", 3600),
+    ("mins", 60),
+    ("min", 60),
+    ("時間", 3600),
+    ("週間", 604_800),
+    ("分", 60),
+    ("日", 86_400),
+    ("m", 60),
+    ("h", 3600),
+    ("d", 86_400),
+    ("w", 604_800),
+];
+
+/// `2h`, `1h30m`, `90 minutes`, `2時間30分`.
+pub fn parse_duration(text: &str) -> Option<SignedDuration> {
+    let mut rest = text.trim();
+    let mut seconds: i64 = 0;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let count: i64 = rest[..digits].parse().ok()?;
+        rest = rest[digits..].trim_start();
+        let (unit, unit_seconds) = UNITS.iter().find(|(unit, _)| rest.starts_with(unit))?;
+        rest = rest[unit.len()..].trim_start_matches([' ', 'と', ',']);
+        seconds = seconds.checked_add(count.checked_mul(*unit_seconds)?)?;
+    }
+    let duration = SignedDuration::from_secs(seconds);
+    duration.is_positive().then_some(duration.min(MAX_MUTE))
+}

@@ -1,0 +1,325 @@
+//! What people order: silence, forgetting, settings, and edits on the console.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{ChannelId, ConversationId, Role, UserId, WorkspaceId};
+use crate::decision::DecisionId;
+use crate::decision::consent::{ConsentId, ConsentStep};
+use crate::decision::mark::Mark;
+use crate::decision::proposal::{ProposalChoice, ProposalId};
+use crate::event::DeadLetterId;
+use crate::memo::Memo;
+use crate::memory::change::{MemoEdit, MemoryChange};
+use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
+use crate::rules::Mode;
+use crate::standing_order::{DraftTarget, OrderScope, OrderText, StandingOrder};
+use crate::store::archive::Archive;
+use crate::store::private_reads::PrivateRead;
+use crate::store::{Cursors, Store};
+
+/// What a user orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Post nothing until then, in one channel or in all. `Timestamp::MAX` is until further notice.
+    Mute {
+        workspace: WorkspaceId,
+        channel: Option<ChannelId>,
+        until: Timestamp,
+        by: Role,
+    },
+    /// Only an admin can lift what an admin has ordered.
+    Unmute {
+        workspace: WorkspaceId,
+        channel: Option<ChannelId>,
+        by: Role,
+    },
+    /// Take part in a channel in this mode; `None`: as configured.
+    Mode {
+        workspace: WorkspaceId,
+        channel: ChannelId,
+        mode: Option<Mode>,
+    },
+    /// Ignore a user, including what they have written so far.
+    OptOut {
+        workspace: WorkspaceId,
+        user: UserId,
+    },
+    OptIn {
+        workspace: WorkspaceId,
+        user: UserId,
+    },
+    /// What a user has written so far is removed from all prompts and memories, and owed no answer.
+    Redact {
+        workspace: WorkspaceId,
+        user: UserId,
+    },
+    /// What was written in a conversation so far is removed from all prompts and memories, and owed no answer. The
+    /// parent message of a thread goes with it.
+    Reset {
+        conversation: ConversationId,
+        until: Timestamp,
+    },
+    /// A user's messages are deleted, with all that is remembered of them. The user stays known by name. Nothing
+    /// happens if they were forgotten within [`FORGETTING_INTERVAL`].
+    Forget {
+        workspace: WorkspaceId,
+        user: UserId,
+        /// When the user asked for it.
+        asked: Timestamp,
+    },
+    /// Follow this text from now on. One that a command of the chat gives is given once. Refused if there are as many in
+    /// its scope as there may be.
+    GiveStandingOrder {
+        workspace: WorkspaceId,
+        scope: OrderScope,
+        text: OrderText,
+        /// As in [`GivenOrder::by`].
+        by: Arc<str>,
+    },
+    /// Make a standing order say something else. Refused unless it is in force.
+    ChangeStandingOrder {
+        workspace: WorkspaceId,
+        number: i64,
+        text: OrderText,
+        by: Arc<str>,
+    },
+    /// Follow a standing order no more. Refused unless it is in force.
+    DropStandingOrder {
+        workspace: WorkspaceId,
+        number: i64,
+    },
+    /// Keep a text as a draft that nobody follows until somebody keeps it. It takes the place of an earlier draft of the
+    /// same order. One that a command of the chat gives is given once. Refused as the order would be.
+    DraftStandingOrder {
+        workspace: WorkspaceId,
+        target: DraftTarget,
+        text: OrderText,
+        /// As in [`GivenOrder::by`].
+        by: Arc<str>,
+    },
+    /// Follow a draft from now on. Refused unless it is one.
+    KeepStandingOrder {
+        workspace: WorkspaceId,
+        number: i64,
+    },
+    /// Discard a draft. What it would have changed stays as it is. Refused unless it is one.
+    DropOrderDraft {
+        workspace: WorkspaceId,
+        number: i64,
+    },
+    /// Import a memory, unless there is one for this key already. Entries without source messages stay private to
+    /// their scope.
+    ImportMemory {
+        key: MemoryKey,
+        /// The visibility is set by the store.
+        entries: Vec<MemoryEntry>,
+        newest: Timestamp,
+    },
+    /// Import a memo, unless one of its name is visible in the same scope.
+    ImportMemo {
+        workspace: WorkspaceId,
+        memo: Box<Memo>,
+    },
+    /// Learn the workspace's gate anew, from later verdicts alone.
+    ForgetMoments {
+        workspace: WorkspaceId,
+    },
+    /// Remove a dead letter, with the text that could not be posted.
+    DropDeadLetter {
+        workspace: WorkspaceId,
+        id: DeadLetterId,
+    },
+    /// Open the decision of a dead letter again, and remove the letter. Refused while something else is pending in the
+    /// conversation.
+    RetryDeadLetter {
+        workspace: WorkspaceId,
+        id: DeadLetterId,
+    },
+    /// Note that somebody reads the text of a private channel on the pages.
+    NotePrivateRead(PrivateRead),
+    /// Note that somebody chose the model that thinks from now on, for all workspaces.
+    NoteModelChoice {
+        /// Where that was.
+        workspace: WorkspaceId,
+        model: Arc<str>,
+    },
+    /// One of the others, recorded in the journal of orders in the same transaction.
+    Signed {
+        order: Box<Order>,
+        /// As in [`GivenOrder::by`].
+        by: Arc<str>,
+    },
+    /// Say what a decision was, seen afterwards; `None` takes that back. Refused while the decision is open.
+    MarkDecision {
+        workspace: WorkspaceId,
+        id: DecisionId,
+        mark: Option<Mark>,
+        by: Arc<str>,
+    },
+    /// Say what becomes of a proposal, which is a mark of its decision, too. Refused if somebody has decided before, if
+    /// its moment has passed, and, if it is to be said, while something else is under way in its conversation.
+    DecideProposal {
+        workspace: WorkspaceId,
+        id: ProposalId,
+        choice: ProposalChoice,
+        by: Arc<str>,
+    },
+    /// Take a call that somebody has to allow a step further. Refused if that is not possible any more, which makes the
+    /// first choice count and each call happen at most once.
+    TakeConsentStep {
+        workspace: WorkspaceId,
+        id: ConsentId,
+        step: ConsentStep,
+    },
+    /// Change a memory. Refused unless this is its current version.
+    ChangeMemory {
+        key: MemoryKey,
+        version: MemoryId,
+        change: MemoryChange,
+        by: Arc<str>,
+    },
+    /// Change a memo; `None` removes it.
+    ChangeMemo {
+        workspace: WorkspaceId,
+        id: MemoryId,
+        edit: Option<MemoEdit>,
+        by: Arc<str>,
+    },
+    /// Make a memo what it was in one of its versions, also one that was removed. Refused if the version is gone.
+    RevertMemo {
+        workspace: WorkspaceId,
+        id: MemoryId,
+        version: MemoryId,
+        by: Arc<str>,
+    },
+}
+
+impl Order {
+    /// Whether it takes messages out of conversations.
+    pub fn changes_messages(&self) -> bool {
+        match self {
+            Order::OptOut { .. }
+            | Order::Redact { .. }
+            | Order::Reset { .. }
+            | Order::Forget { .. }
+            | Order::RetryDeadLetter { .. } => true,
+            // A decision that is open again makes its messages new.
+            Order::DecideProposal { choice, .. } => choice.state().is_approved(),
+            Order::Signed { order, .. } => order.changes_messages(),
+            Order::Mute { .. }
+            | Order::Unmute { .. }
+            | Order::Mode { .. }
+            | Order::OptIn { .. }
+            | Order::GiveStandingOrder { .. }
+            | Order::ChangeStandingOrder { .. }
+            | Order::DropStandingOrder { .. }
+            | Order::DraftStandingOrder { .. }
+            | Order::KeepStandingOrder { .. }
+            | Order::DropOrderDraft { .. }
+            | Order::ImportMemory { .. }
+            | Order::ImportMemo { .. }
+            | Order::ForgetMoments { .. }
+            | Order::DropDeadLetter { .. }
+            | Order::MarkDecision { .. }
+            | Order::TakeConsentStep { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. }
+            | Order::NotePrivateRead(_)
+            | Order::NoteModelChoice { .. } => false,
+        }
+    }
+
+    pub fn workspace(&self) -> &WorkspaceId {
+        match self {
+            Order::Mute { workspace, .. }
+            | Order::Unmute { workspace, .. }
+            | Order::Mode { workspace, .. }
+            | Order::OptOut { workspace, .. }
+            | Order::OptIn { workspace, .. }
+            | Order::GiveStandingOrder { workspace, .. }
+            | Order::ChangeStandingOrder { workspace, .. }
+            | Order::DropStandingOrder { workspace, .. }
+            | Order::DraftStandingOrder { workspace, .. }
+            | Order::KeepStandingOrder { workspace, .. }
+            | Order::DropOrderDraft { workspace, .. }
+            | Order::Redact { workspace, .. }
+            | Order::Forget { workspace, .. }
+            | Order::ImportMemo { workspace, .. }
+            | Order::DropDeadLetter { workspace, .. }
+            | Order::RetryDeadLetter { workspace, .. }
+            | Order::MarkDecision { workspace, .. }
+            | Order::DecideProposal { workspace, .. }
+            | Order::TakeConsentStep { workspace, .. }
+            | Order::ChangeMemo { workspace, .. }
+            | Order::RevertMemo { workspace, .. }
+            | Order::NoteModelChoice { workspace, .. }
+            | Order::ForgetMoments { workspace } => workspace,
+            Order::Signed { order, .. } => order.workspace(),
+            Order::NotePrivateRead(read) => &read.workspace,
+            Order::Reset { conversation, .. } => &conversation.workspace,
+            Order::ImportMemory { key, .. } | Order::ChangeMemory { key, .. } => &key.workspace,
+        }
+    }
+}
+
+/// The orders in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrdersInForce {
+    /// The mutes of a channel, or of all channels (`None`): one for each role that may order it.
+    pub mutes: Vec<(Option<ChannelId>, Mute)>,
+    pub modes: Vec<(ChannelId, Mode)>,
+    pub opted_out: Vec<UserId>,
+    /// Who asked to be forgotten lately, and when.
+    pub forgotten: Vec<(UserId, Timestamp)>,
+    /// What is followed where, in the order of the numbers.
+    pub standing: Vec<StandingOrder>,
+    /// What somebody may keep, in the order of the numbers. Nobody follows it yet.
+    pub drafts: Vec<StandingOrder>,
+}
+
+/// A mute, and the role that ordered it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mute {
+    pub until: Timestamp,
+    pub by: Role,
+}
+
+impl OrdersInForce {
+    /// The longest mute of all channels at `now`, if any.
+    pub fn workspace_mute(&self, now: Timestamp) -> Option<Mute> {
+        self.active_mutes(now).filter(|(channel, _)| channel.is_none()).map(|(_, mute)| mute).max()
+    }
+
+    /// The longest mute of this channel alone.
+    pub fn channel_mute(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
+        let here = self.active_mutes(now).filter(|(muted, _)| muted.as_ref() == Some(channel));
+        here.map(|(_, mute)| mute).max()
+    }
+
+    /// The standing orders that hold in a conversation.
+    pub fn standing_in(
+        &self,
+        conversation: &ConversationId,
+    ) -> impl Iterator<Item = &StandingOrder> {
+        self.standing.iter().filter(move |order| order.scope.includes(conversation))
+    }
+
+    /// The drafts of standing orders for a conversation.
+    pub fn drafts_in(&self, conversation: &ConversationId) -> impl Iterator<Item = &StandingOrder> {
+        self.drafts.iter().filter(move |draft| draft.scope.includes(conversation))
+    }
+
+    /// The longest mute in force in a channel that only a higher role can lift.
+    pub fn mute_above_role(&self, role: Role, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
+        let is_here = |muted: &Option<ChannelId>| muted.as_ref().is_none_or(|it| it == channel);
+        let above = self.active_mutes(now).filter(|(muted, mute)| is_here(muted) && mute.by > role);
+        above.map(|(_, mute)| mute).max()
+    }
+
+    fn active_mutes(&self, now: Timestamp) -> impl Iterator<Item = (Option<ChannelId>, Mute)> {
+        self.mutes.iter().filter(move |(_, mute)| now < mute.until).cloned()
+    }
+}

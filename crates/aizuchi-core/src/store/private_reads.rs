@@ -1,0 +1,57 @@
+//! Who has looked at the messages of private channels on the console.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use strum::IntoStaticStr;
+
+use crate::chat::{ChannelId, WorkspaceId};
+
+/// Somebody reads what was said in a private channel or a direct message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateRead {
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    /// The name under which they signed in.
+    pub reader: Arc<str>,
+    pub what: PrivateText,
+}
+
+/// What is read of a private channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum PrivateText {
+    Messages,
+    Decisions,
+    DeadLetters,
+    Proposals,
+    Calls,
+    Memories,
+}
+
+impl PrivateText {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The reads of one channel by one reader within an hour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateReads {
+    pub read: PrivateRead,
+    /// The newest of them.
+    pub at: Timestamp,
+    /// A page that brings itself up to date counts once.
+    pub count: u64,
+}
+
+/// The newest reads of private text, of one workspace or of all.
+#[derive(Clone, Debug)]
+pub struct PrivateReadQuery {
+    pub workspace: Option<WorkspaceId>,
+    /// Only those whose newest read was before this millisecond.
+    pub before: Option<Timestamp>,
+    pub limit: usize,
+}
