@@ -280,7 +280,8 @@ mod tests {
     use super::*;
     use aizuchi_core::decision::{Price, Usage};
     use aizuchi_core::event::planned_call::UnclaimedCall;
-    use aizuchi_harness::harness::{TestStore, workspace};
+    use aizuchi_harness::fixtures::workspace;
+    use aizuchi_harness::test_store::TestStore;
 
     #[tokio::test]
     async fn today_begins_at_midnight_in_the_zone() {

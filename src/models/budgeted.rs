@@ -185,7 +185,8 @@ mod tests {
     use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
     use aizuchi_core::rules::BudgetLimits;
-    use aizuchi_harness::harness::{TestStore, at, new_channel, on_every_store, top_level};
+    use aizuchi_harness::fixtures::{at, new_channel, top_level};
+    use aizuchi_harness::test_store::{TestStore, on_every_store};
 
     /// Charges 100 tokens, or never answers.
     struct Charging {

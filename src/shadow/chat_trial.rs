@@ -217,7 +217,7 @@ mod tests {
     use aizuchi_core::persona::{Language, Persona};
     use aizuchi_core::prompt::Prompt;
     use aizuchi_core::prompt::builder::{PromptBuilder, PromptOptions};
-    use aizuchi_harness::harness::{at, top_level};
+    use aizuchi_harness::fixtures::{at, top_level};
 
     fn draft(number: i64, given: Timestamp) -> DraftKey {
         DraftKey { workspace: WorkspaceId::new("slack:T1"), number, version: 1, given }

@@ -6,8 +6,8 @@ use aizuchi_core::store::database::location::DatabaseLocation;
 
 use crate::command::aizuchi;
 use crate::program::Home;
-use aizuchi_harness::harness::TestStore;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+use aizuchi_harness::test_store::TestStore;
 
 async fn check(home: &Home, key: &str) -> (Option<i32>, Vec<String>) {
     let (config, key) = (home.config(), key.to_owned());

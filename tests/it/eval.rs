@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use aizuchi_harness::harness::at;
+use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 /// Must not appear in any error.

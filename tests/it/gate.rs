@@ -10,9 +10,9 @@ use aizuchi_core::event::Disposition;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::ChannelRules;
 use aizuchi_core::store::InboxEntry;
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, SILENCE, TestStore, at, message, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, SILENCE, at, message, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::TestStore;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

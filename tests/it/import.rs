@@ -20,9 +20,9 @@ use sqlx::{ConnectOptions, Connection, Executor, Row};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use aizuchi_harness::harness::{
-    self, Harness, HarnessOptions, TestStore, at, on_every_store, top_level,
-};
+use aizuchi_harness::fixtures::{at, top_level};
+use aizuchi_harness::harness::{self, Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// The schema of myao2.
 const TABLES: &str = "

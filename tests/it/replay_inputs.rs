@@ -15,7 +15,7 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::{Debounce, Disposition, OnNewMessage};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::InboxEntry;
-use aizuchi_harness::harness::TestStore;
+use aizuchi_harness::test_store::TestStore;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use zip::write::SimpleFileOptions;

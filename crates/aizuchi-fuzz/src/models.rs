@@ -10,7 +10,8 @@ use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{InboxEntry, Store as _};
-use aizuchi_harness::harness::{at, message, prompts, top_level, until, window};
+use aizuchi_harness::fixtures::{at, message, top_level, until, window};
+use aizuchi_harness::harness::prompts;
 use futures_util::FutureExt as _;
 
 /// A prompt about a short talk.

@@ -10,9 +10,9 @@ use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::tool::ToolCall;
 use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_harness::harness::{
-    HarnessOptions, TestPlatform, at, build_parts_with, message, top_level,
-};
+use aizuchi_harness::fixtures::{at, message, top_level};
+use aizuchi_harness::harness::{HarnessOptions, build_parts_with};
+use aizuchi_harness::test_platform::TestPlatform;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use jiff::tz::TimeZone;

@@ -1,365 +1,57 @@
 //! Everything around the agent that a test needs: any store, a scripted model, a manual clock and an in-memory
 //! platform. A test drives it with messages and time, and compares the transcript, which is what users saw.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fmt::{Debug, Write as _};
-use std::fs::File;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use jiff::SignedDuration;
+
+use crate::fixtures::{
+    SILENCE, START, at, mentions, message, new_channel, top_level, workspace,
+};
+use crate::test_mind::TestMind;
+use crate::test_platform::TestPlatform;
+use crate::test_store::TestStore;
 use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, StateCall};
-use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
-    Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
-    Mention, Message, MessageId, Role, User, UserId, Visibility, WorkspaceId,
+    Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Message,
+    MessageId, Role, User, Visibility,
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::order_trial::OrderTrial;
 use aizuchi_core::command::reply::CommandReplies;
-use aizuchi_core::context::message_window::MessageWindow;
-use aizuchi_core::context::{ContextLimits, ContextWindow};
 use aizuchi_core::current::Current;
 use aizuchi_core::decision::learned::LearnedGates;
 use aizuchi_core::documents::DocumentReader;
 use aizuchi_core::event::step::Step;
-use aizuchi_core::event::{Debounce, OnNewMessage, OutboxItem, PostedMessage};
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction, WaitSettings};
+use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::fallback::Models;
-use aizuchi_core::llm::scripted::ScriptedMind;
-use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::platform::local;
-use aizuchi_core::platform::{BackfillState, Platform, PlatformError, Platforms};
+use aizuchi_core::platform::{Platform, Platforms, local};
+use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
-use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{ChannelRules, PostTiming, Rulebook};
 use aizuchi_core::runner::{self, Runner};
 use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::DatabaseStore;
-use aizuchi_core::store::database::connection::{Connection, query};
-use aizuchi_core::store::database::forget::ForgetReport;
-use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
-use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
-use aizuchi_core::store::database::redaction::RedactionProgress;
-use aizuchi_core::store::database::schema::migrate;
-use aizuchi_core::store::database::writer::DatabaseWriter;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
-use aizuchi_core::store::sqlite;
-use aizuchi_core::store::uploads::Uploads;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{Cursors, HearReceipt, Store};
-use async_trait::async_trait;
-use futures_util::future::BoxFuture;
-use jiff::{SignedDuration, Timestamp};
-use tempfile::TempDir;
-use tokio::sync::OnceCell;
-use tokio_util::sync::CancellationToken;
-
-/// When each story starts: 2027-01-15 08:00:00 UTC, in seconds since 1970.
-pub const START: i64 = 1_800_000_000;
-pub const SILENCE: &str =
-    r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
-pub const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
-pub const JOIN_IN_60: &str = r#"{"should_respond": true, "reason": "give them a minute", "confidence": 0.9, "delay_seconds": 60}"#;
-
-/// A wait until `due` that each new message starts again.
-pub fn until(due: Timestamp) -> Debounce {
-    Debounce { due, max_wait: SignedDuration::MAX, on_new_message: OnNewMessage::Restart }
-}
 
 /// The built-in prompt templates of a language.
 pub fn prompts(language: Language) -> Arc<PromptBuilder> {
     Arc::new(PromptBuilder::load(language, None).unwrap())
-}
-
-pub fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(START + second).unwrap()
-}
-
-pub fn workspace() -> WorkspaceId {
-    WorkspaceId::new("story")
-}
-
-pub fn top_level(channel: &str) -> ConversationId {
-    ConversationId { workspace: workspace(), channel: ChannelId::new(channel), thread: None }
-}
-
-/// The default window at the start of a story, but with exactly this many of the newest messages.
-pub fn window(messages: usize) -> ContextWindow {
-    ContextWindow {
-        messages: MessageWindow::exact(messages),
-        thread_messages: MessageWindow::exact(messages.max(500)),
-        ..ContextLimits::default().window(at(0))
-    }
-}
-
-pub fn thread(channel: &str, parent: &str) -> ConversationId {
-    ConversationId { thread: Some(MessageId::new(parent)), ..top_level(channel) }
-}
-
-/// How long a spawned process may take to `exec`.
-const EXEC_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The stores that the program has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreKind {
-    Volatile,
-    Sqlite,
-    Postgres,
-}
-
-impl StoreKind {
-    pub const ALL: [Self; 3] = [Self::Volatile, Self::Sqlite, Self::Postgres];
-    /// Those that keep memories and memos, and survive a restart.
-    pub const DATABASES: [Self; 2] = [Self::Sqlite, Self::Postgres];
-
-    /// A new, empty store.
-    pub async fn open(self) -> TestStore {
-        match self {
-            Self::Volatile => TestStore::volatile(),
-            Self::Sqlite => TestStore::sqlite().await,
-            Self::Postgres => TestStore::postgres().await,
-        }
-    }
-}
-
-/// A store, and whatever must live as long as it.
-#[derive(Clone)]
-pub struct TestStore {
-    pub store: Arc<dyn Store>,
-    pub archive: Arc<dyn Archive>,
-    pub cursors: Arc<dyn Cursors>,
-    pub uploads: Arc<dyn Uploads>,
-    pub database: Option<Arc<TestDatabase>>,
-    /// The same as `store`, if that is a database.
-    pub database_store: Option<Arc<DatabaseStore>>,
-}
-
-pub struct TestDatabase {
-    pub address: DatabaseLocation,
-    /// The folder of its file, where it is SQLite. It is deleted with the last clone.
-    folder: Option<Arc<TempDir>>,
-    stop: CancellationToken,
-    writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
-}
-
-impl TestDatabase {
-    /// The file of an SQLite database. Panics for PostgreSQL.
-    pub fn path(&self) -> &Path {
-        match &self.address {
-            DatabaseLocation::Sqlite(path) => path,
-            DatabaseLocation::Postgres(server) => panic!("{server} has no file"),
-        }
-    }
-
-    /// Another connection to the database, which may write.
-    pub async fn connect(&self) -> Connection {
-        use sqlx::{ConnectOptions, Connection as _};
-        match &self.address {
-            DatabaseLocation::Sqlite(path) => {
-                let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
-                let options = options.pragma("secure_delete", "1");
-                Connection::Sqlite(options.connect().await.unwrap())
-            }
-            DatabaseLocation::Postgres(server) => {
-                Connection::Postgres(sqlx::PgConnection::connect(server.url()).await.unwrap())
-            }
-        }
-    }
-
-    /// The stored prompts and answers, compressed.
-    pub async fn packed_exchanges(&self) -> Vec<Vec<u8>> {
-        let mut connection = self.connect().await;
-        let packed =
-            query("SELECT packed FROM exchanges WHERE packed IS NOT NULL ORDER BY attempt");
-        let rows = packed.fetch_all(&mut connection).await.unwrap();
-        connection.close().await.unwrap();
-        rows.iter().map(|row| row.bytes("packed").unwrap().unwrap()).collect()
-    }
-
-    /// Deletes what the store knows of a user. The store must have been stopped.
-    pub async fn forget(&self, name: &str) -> ForgetReport {
-        let (store, writer) = self.address.open().await.unwrap();
-        let stop = CancellationToken::new();
-        let forgetting = async {
-            let found = store.find_users(name).await.unwrap();
-            assert_eq!(found.len(), 1, "{name} names one user");
-            let forgotten = store.forget_user(&found[0], at(0)).await.unwrap();
-            stop.cancel();
-            forgotten
-        };
-        let (written, forgotten) = tokio::join!(writer.run(stop.clone()), forgetting);
-        written.unwrap();
-        forgotten
-    }
-
-    /// From now on no model call can be stored, so no step can be completed.
-    pub async fn refuse_attempts(&self) {
-        let mut connection = self.connect().await;
-        let statements: &[&str] = match connection.is_postgres() {
-            true => &[
-                "CREATE FUNCTION refuse_attempts() RETURNS trigger LANGUAGE plpgsql AS
-                    $$ BEGIN RAISE EXCEPTION 'an outage'; END $$",
-                "CREATE TRIGGER refuse_attempts BEFORE INSERT ON attempts
-                    FOR EACH ROW EXECUTE FUNCTION refuse_attempts()",
-            ],
-            false => &["CREATE TRIGGER refuse_attempts BEFORE INSERT ON attempts
-                BEGIN SELECT json_extract('not JSON', '$'); END"],
-        };
-        for statement in statements {
-            query(statement).execute(&mut connection).await.unwrap();
-        }
-    }
-
-    pub async fn accept_attempts(&self) {
-        let mut connection = self.connect().await;
-        let statement = match connection.is_postgres() {
-            true => "DROP TRIGGER refuse_attempts ON attempts",
-            false => "DROP TRIGGER refuse_attempts",
-        };
-        query(statement).execute(&mut connection).await.unwrap();
-    }
-
-    /// The column `n` of the only row that a statement returns.
-    pub async fn count(&self, statement: &'static str) -> i64 {
-        let row = query(statement).fetch_one(&mut self.connect().await).await.unwrap();
-        row.number("n").unwrap().unwrap()
-    }
-}
-
-impl TestStore {
-    pub fn volatile() -> Self {
-        Self::from_volatile(Arc::new(VolatileStore::new()))
-    }
-
-    fn from_volatile(store: Arc<VolatileStore>) -> Self {
-        Self {
-            store: store.clone(),
-            archive: store.clone(),
-            cursors: store.clone(),
-            uploads: store,
-            database: None,
-            database_store: None,
-        }
-    }
-
-    /// A volatile store with the installation id of a database, so that both mint the same keys.
-    pub async fn volatile_of_same_installation(other: &Self) -> Self {
-        let mut connection = other.database.as_ref().unwrap().connect().await;
-        let row =
-            query("SELECT installation FROM counters").fetch_one(&mut connection).await.unwrap();
-        let installation = row.text("installation").unwrap().unwrap();
-        Self::from_volatile(Arc::new(VolatileStore::with_installation(&installation)))
-    }
-
-    pub async fn sqlite() -> Self {
-        let folder = Arc::new(tempfile::tempdir().unwrap());
-        let path = folder.path().join("aizuchi.db");
-        let mut file =
-            File::options().create_new(true).write(true).mode(0o600).open(&path).unwrap();
-        file.write_all(migrated_file().await).unwrap();
-        Self::open(DatabaseLocation::Sqlite(path), Some(folder)).await
-    }
-
-    pub async fn postgres() -> Self {
-        let server = PostgresUrl::parse(&crate::postgres::with_tables()).unwrap();
-        Self::open(DatabaseLocation::Postgres(server), None).await
-    }
-
-    /// A database that is there already. It is not removed.
-    pub async fn reopen(address: &DatabaseLocation) -> Self {
-        Self::open(address.clone(), None).await
-    }
-
-    async fn open(address: DatabaseLocation, folder: Option<Arc<TempDir>>) -> Self {
-        let (store, writer) = Self::opened(&address).await;
-        let stop = CancellationToken::new();
-        let writer = tokio::spawn(writer.run(stop.clone()));
-        let store = Arc::new(store);
-        let database = TestDatabase { address, folder, stop, writer: Mutex::new(Some(writer)) };
-        Self {
-            store: store.clone(),
-            archive: store.clone(),
-            cursors: store.clone(),
-            uploads: store.clone(),
-            database: Some(Arc::new(database)),
-            database_store: Some(store),
-        }
-    }
-
-    /// Opens a database, and retries while it is locked: a process that another test spawns inherits our open files
-    /// and with them our lock, until it calls `exec`.
-    async fn opened(address: &DatabaseLocation) -> (DatabaseStore, DatabaseWriter) {
-        let started = Instant::now();
-        loop {
-            match address.open().await {
-                Ok(opened) => return opened,
-                Err(error) => {
-                    let is_locked = error.to_string().contains("another Aizuchi is");
-                    assert!(is_locked && started.elapsed() < EXEC_TIMEOUT, "{error}");
-                }
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// Takes all steps that forgetting users needs.
-    /// Withholds and forgets all that users have ordered to be.
-    pub async fn finish_forgetting(&self, now: Timestamp) {
-        let Some(store) = &self.database_store else { return };
-        while store.redact_next(now).await.unwrap() != RedactionProgress::Idle {}
-        let mut job = ForgettingJob::default();
-        while job.step(store, now).await.unwrap() != ForgetProgress::Idle {}
-    }
-
-    /// Stops the writer, as a process does that ends in order.
-    pub async fn stop(self) {
-        let Some(database) = self.database.clone() else { return };
-        database.stop.cancel();
-        let writer = database.writer.lock().unwrap().take();
-        writer.unwrap().await.unwrap().unwrap();
-    }
-
-    /// Stops the store and opens it again, as a restarted process does. A volatile store stays as it is.
-    pub async fn restart(self) -> Self {
-        let Some(database) = self.database.clone() else {
-            return self;
-        };
-        database.stop.cancel();
-        drop(self);
-        let writer = database.writer.lock().unwrap().take();
-        if let Some(writer) = writer {
-            writer.await.unwrap().unwrap();
-        }
-        Self::open(database.address.clone(), database.folder.clone()).await
-    }
-}
-
-/// A new SQLite database with all tables: a copy of one that was migrated once.
-async fn migrated_file() -> &'static [u8] {
-    static FILE: OnceCell<Vec<u8>> = OnceCell::const_new();
-    let make = || async {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("aizuchi.db");
-        let (mut connection, lock) = sqlite::connect(&path).await.unwrap();
-        migrate("the template", sqlite::MIGRATIONS, &mut connection).await.unwrap();
-        // The last connection moves everything out of the log.
-        connection.close().await.unwrap();
-        drop(lock);
-        std::fs::read(&path).unwrap()
-    };
-    FILE.get_or_init(make).await
 }
 
 #[derive(Clone)]
@@ -573,39 +265,6 @@ impl Harness {
     }
 }
 
-/// Runs a test on every store: volatile, SQLite and PostgreSQL, each of them new. Returns what the test returned (of a
-/// story, its transcript), which must be the same on every store.
-pub async fn on_every_store<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
-    on_stores(&StoreKind::ALL, test).await
-}
-
-/// The same on SQLite and PostgreSQL alone, for what the volatile store does not keep.
-pub async fn on_every_database<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
-    on_stores(&StoreKind::DATABASES, test).await
-}
-
-async fn on_stores<T: PartialEq + Debug>(
-    kinds: &[StoreKind],
-    test: impl AsyncFn(TestStore) -> T,
-) -> T {
-    let mut first = None;
-    for kind in kinds {
-        // Shown if the test fails, so that it is clear on which store.
-        eprintln!("on the {kind:?} store:");
-        let result = test(kind.open().await).await;
-        match &first {
-            None => first = Some(result),
-            Some(first) => assert_eq!(&result, first, "the {kind:?} store differs"),
-        }
-    }
-    first.expect("there are stores")
-}
-
-pub fn new_channel(channel: &str, visibility: Visibility) -> Channel {
-    let id = ChannelId::new(channel);
-    Channel { workspace: workspace(), id, name: channel.into(), visibility }
-}
-
 /// An inbox and a runner around a store, a model and a platform, with the default options.
 pub fn build_parts(
     store: Arc<dyn Store>,
@@ -809,280 +468,5 @@ pub fn answers(
     })
 }
 
-pub fn message(
-    conversation: ConversationId,
-    id: &str,
-    at: Timestamp,
-    name: &str,
-    text: &str,
-) -> Message {
-    let kind = if name.ends_with("bot") { AuthorKind::Bot } else { AuthorKind::Human };
-    Message {
-        conversation,
-        id: MessageId::new(id),
-        at,
-        author: Author { id: UserId::new(format!("u-{name}")), kind },
-        text: text.into(),
-        mentions: mentions(text),
-        attachments: Vec::new(),
-        edits: 0,
-    }
-}
-
-/// The users whom a text mentions as `@name`, and `@Aizuchi`.
-pub fn mentions(text: &str) -> Vec<Mention> {
-    let names = text.split_whitespace().filter_map(|word| word.strip_prefix('@'));
-    let names = names.map(|name| name.trim_end_matches([',', '.', ':', '?', '!']));
-    let of = |name: &str| match name {
-        "Aizuchi" => Mention::Persona,
-        name => Mention::User(UserId::new(format!("u-{name}"))),
-    };
-    names.filter(|name| *name != "everyone").map(of).collect()
-}
-
-/// What a test does during a call.
-type Interruption = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
-
-/// A scripted model that records its prompts, and during whose calls a test may act.
-#[derive(Default)]
-pub struct TestMind {
-    pub script: ScriptedMind,
-    interruptions: Mutex<VecDeque<(PromptVerb, Interruption)>>,
-    recorded: Mutex<Vec<Prompt>>,
-    refused_text: Mutex<Option<String>>,
-}
-
-impl TestMind {
-    /// Runs this during the next call for this verb, before it is answered.
-    pub fn meanwhile<F>(&self, verb: PromptVerb, interruption: impl FnOnce() -> F + Send + 'static)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        let interruption: Interruption = Box::new(move || Box::pin(interruption()));
-        self.interruptions.lock().unwrap().push_back((verb, interruption));
-    }
-
-    /// Refuses prompts that contain this text.
-    pub fn fail_on(&self, text: &str) {
-        *self.refused_text.lock().unwrap() = Some(text.to_owned());
-    }
-
-    pub fn prompt_texts(&self, verb: PromptVerb) -> Vec<String> {
-        self.prompts(verb).into_iter().map(|prompt| prompt.text).collect()
-    }
-
-    /// The prompts for this verb.
-    pub fn prompts(&self, verb: PromptVerb) -> Vec<Prompt> {
-        let recorded = self.recorded.lock().unwrap();
-        recorded.iter().filter(|prompt| prompt.verb == verb).cloned().collect()
-    }
-
-    /// Takes all recorded prompts, in order.
-    pub fn calls(&self) -> Vec<Prompt> {
-        std::mem::take(&mut self.recorded.lock().unwrap())
-    }
-
-    /// The verbs of all recorded prompts: `state judge reply`.
-    pub fn verbs(&self) -> String {
-        let recorded = self.recorded.lock().unwrap();
-        recorded.iter().map(|prompt| prompt.verb.name()).collect::<Vec<_>>().join(" ")
-    }
-}
-
-#[async_trait]
-impl Llm for TestMind {
-    fn model(&self) -> &str {
-        "scripted"
-    }
-
-    async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
-        self.recorded.lock().unwrap().push(prompt.clone());
-        let interruption = {
-            let mut interruptions = self.interruptions.lock().unwrap();
-            let is_next = interruptions.front().is_some_and(|(verb, _)| *verb == prompt.verb);
-            if is_next { interruptions.pop_front() } else { None }
-        };
-        let refused_text = self.refused_text.lock().unwrap().clone();
-        if refused_text.is_some_and(|text| prompt.text.contains(&text)) {
-            return Err(LlmError::Refused("broken".to_owned()));
-        }
-        if let Some((_, interruption)) = interruption {
-            interruption().await;
-            // Lets the agent notice first whether its work was superseded.
-            tokio::task::yield_now().await;
-        }
-        self.script.ask(prompt).await
-    }
-}
-
-/// How the platform treats the next post.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    None,
-    Busy,
-    /// Other posts go first.
-    Queued,
-    Refused,
-    /// The response is lost, but the message was posted.
-    LostAnswer,
-    /// The request is lost, and the message was not posted.
-    LostRequest,
-}
-
-/// A platform in memory, whose history can be searched for a post's key.
-#[derive(Default)]
-pub struct TestPlatform {
-    pub posted: Mutex<Vec<(OutboxItem, PostedMessage)>>,
-    pub faults: Mutex<VecDeque<Fault>>,
-    pub calls: AtomicUsize,
-    interruptions: Mutex<VecDeque<Interruption>>,
-    clock: Mutex<Option<Clock>>,
-    typing: Mutex<SignedDuration>,
-    typings: AtomicUsize,
-    backfill_state: Mutex<BackfillState>,
-    longest_post: Mutex<Option<usize>>,
-    is_history_hidden: AtomicBool,
-    /// The contents of files, by id, and the ids of those that were asked for.
-    pub files: Mutex<HashMap<String, Vec<u8>>>,
-    pub fetched: Mutex<Vec<String>>,
-}
-
-impl TestPlatform {
-    /// Whether recent messages may not have been heard yet.
-    pub fn set_backfill_state(&self, state: BackfillState) {
-        *self.backfill_state.lock().unwrap() = state;
-    }
-
-    /// From now on, each post is preceded by this much typing.
-    /// In characters, from now on.
-    pub fn set_longest_post(&self, characters: usize) {
-        *self.longest_post.lock().unwrap() = Some(characters);
-    }
-
-    pub fn set_typing_seconds(&self, seconds: i64) {
-        *self.typing.lock().unwrap() = SignedDuration::from_secs(seconds);
-    }
-
-    /// Returns once typing has begun this many times.
-    pub async fn until_typing(&self, times: usize) {
-        while self.typings.load(Ordering::SeqCst) < times {
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// Runs this during the next call to post.
-    pub fn meanwhile<F>(&self, interruption: impl FnOnce() -> F + Send + 'static)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        self.interruptions.lock().unwrap().push_back(Box::new(move || Box::pin(interruption())));
-    }
-
-    /// Whether posts can be found in the history, from now on.
-    pub fn set_history_hidden(&self, is_hidden: bool) {
-        self.is_history_hidden.store(is_hidden, Ordering::SeqCst);
-    }
-
-    pub fn fails(&self, faults: &[Fault]) {
-        self.faults.lock().unwrap().extend(faults);
-    }
-
-    pub fn posted_texts(&self) -> Vec<String> {
-        self.posted.lock().unwrap().iter().map(|(item, _)| item.text.to_string()).collect()
-    }
-
-    pub fn posts_in(&self, conversation: &ConversationId) -> usize {
-        let posted = self.posted.lock().unwrap();
-        posted.iter().filter(|(item, _)| item.conversation == *conversation).count()
-    }
-}
-
 /// The persona's own user on the test platform.
 pub const PERSONA_USER_ID: &str = "u-persona";
-/// The longest post of the test platform, in characters.
-pub const LONGEST_POST: usize = 90;
-/// How long after a call an item that is not in the history was surely not posted.
-pub const SETTLE: SignedDuration = SignedDuration::from_secs(30);
-
-#[async_trait]
-impl Platform for TestPlatform {
-    async fn post(&self, item: &OutboxItem) -> Result<PostedMessage, PlatformError> {
-        self.calls.fetch_add(1, Ordering::SeqCst);
-        let interruption = self.interruptions.lock().unwrap().pop_front();
-        if let Some(interruption) = interruption {
-            interruption().await;
-        }
-        let at = self.clock.lock().unwrap().as_ref().unwrap().now();
-        let fault = self.faults.lock().unwrap().pop_front();
-        let mut history = self.posted.lock().unwrap();
-        let id = MessageId::new(format!("p{:03}", history.len()));
-        let posted = PostedMessage {
-            id,
-            thread: item.conversation.thread.clone(),
-            at,
-            author: UserId::new(PERSONA_USER_ID),
-        };
-        match fault {
-            Some(Fault::Busy) => {
-                return Err(PlatformError::Busy { why: "slow down".to_owned(), retry_after: None });
-            }
-            Some(Fault::Queued) => {
-                return Err(PlatformError::Queued { wait: SignedDuration::from_secs(2) });
-            }
-            Some(Fault::Refused) => {
-                return Err(PlatformError::Refused("the channel is closed".to_owned()));
-            }
-            Some(Fault::LostRequest) => {
-                return Err(PlatformError::OutcomeUnknown("cut off".to_owned()));
-            }
-            Some(Fault::LostAnswer | Fault::None) | None => {
-                history.push((item.clone(), posted.clone()))
-            }
-        }
-        match fault {
-            Some(Fault::LostAnswer) => Err(PlatformError::OutcomeUnknown("cut off".to_owned())),
-            Some(_) | None => Ok(posted),
-        }
-    }
-
-    async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError> {
-        if self.is_history_hidden.load(Ordering::SeqCst) {
-            return Err(PlatformError::Busy { why: "later".to_owned(), retry_after: None });
-        }
-        let posted = self.posted.lock().unwrap();
-        Ok(posted.iter().find(|(other, _)| other.key == item.key).map(|(_, post)| post.clone()))
-    }
-
-    async fn show_typing(&self, _item: &OutboxItem) -> SignedDuration {
-        self.typings.fetch_add(1, Ordering::SeqCst);
-        *self.typing.lock().unwrap()
-    }
-
-    fn settle_time(&self) -> SignedDuration {
-        SETTLE
-    }
-
-    fn backfill_state(&self, _conversation: &ConversationId) -> BackfillState {
-        *self.backfill_state.lock().unwrap()
-    }
-
-    async fn fetch_file(
-        &self,
-        _message: &Message,
-        attachment: &Attachment,
-        max_bytes: usize,
-    ) -> Result<Vec<u8>, PlatformError> {
-        self.fetched.lock().unwrap().push(attachment.id.to_string());
-        let found = self.files.lock().unwrap().get(&*attachment.id).cloned();
-        let found = found.filter(|bytes| bytes.len() <= max_bytes);
-        found.ok_or_else(|| PlatformError::Refused("there is no such file".to_owned()))
-    }
-
-    fn own_user(&self) -> Option<UserId> {
-        Some(UserId::new(PERSONA_USER_ID))
-    }
-
-    fn max_post_length(&self) -> usize {
-        self.longest_post.lock().unwrap().unwrap_or(LONGEST_POST)
-    }
-}

@@ -8,4 +8,8 @@ pub mod endless;
 pub mod recording;
 pub mod postgres;
 pub mod providers;
+pub mod fixtures;
+pub mod test_store;
+pub mod test_mind;
+pub mod test_platform;
 pub mod harness;

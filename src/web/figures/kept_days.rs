@@ -236,9 +236,9 @@ mod tests {
     use aizuchi_core::chat::{Arrival, Heard, Visibility};
     use aizuchi_core::event::Disposition;
     use aizuchi_core::store::InboxEntry;
-    use aizuchi_harness::harness::{
-        Harness, TestStore, at, message, new_channel, on_every_store, top_level, until, workspace,
-    };
+    use aizuchi_harness::fixtures::{at, message, new_channel, top_level, until, workspace};
+    use aizuchi_harness::harness::Harness;
+    use aizuchi_harness::test_store::{TestStore, on_every_store};
     use jiff::tz::TimeZone;
 
     async fn hear(store: &TestStore, id: &str, second: i64) {

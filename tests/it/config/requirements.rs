@@ -2,7 +2,9 @@
 
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
-use aizuchi_harness::harness::{Harness, HarnessOptions, at, on_every_store, top_level};
+use aizuchi_harness::fixtures::{at, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::on_every_store;
 
 /// Requirement: a small model of its own names the conversation state. `EAVESDROP_JUDGE_MODEL` names it, and its default
 /// is `anthropic/claude-haiku-4-5`.

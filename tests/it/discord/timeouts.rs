@@ -23,7 +23,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use twilight_model::channel::message::MessageFlags;
 
 use crate::discord::harness::{DiscordHarness, IDENTIFY, RESUME};
-use aizuchi_harness::harness::{TestMind, TestPlatform, TestStore, build_parts};
+use aizuchi_harness::harness::build_parts;
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_harness::test_store::TestStore;
 
 /// The adapter without the program.
 struct AdapterHarness {

@@ -11,9 +11,9 @@ use aizuchi_import::streamed::{MAX_BATCH_MESSAGES, StreamedMessage};
 use aizuchi_import::{ImportCount, ImportData, ImportReport};
 use serde_json::json;
 
-use aizuchi_harness::harness::{
-    self, Harness, HarnessOptions, TestStore, at, on_every_database, top_level,
-};
+use aizuchi_harness::fixtures::{at, top_level};
+use aizuchi_harness::harness::{self, Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 const MESSAGES: usize = 4 * MAX_BATCH_MESSAGES + 10;
 /// How many of them are private.

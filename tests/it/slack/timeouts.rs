@@ -26,7 +26,10 @@ use secrecy::SecretString;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::slack::harness::{SlackHarness, SlackOptions};
-use aizuchi_harness::harness::{TestMind, TestPlatform, TestStore, build_parts};
+use aizuchi_harness::harness::build_parts;
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_harness::test_store::TestStore;
 
 /// The adapter alone, without the rest of the program.
 pub struct AdapterHarness {

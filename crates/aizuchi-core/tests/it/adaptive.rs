@@ -8,7 +8,9 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use aizuchi_harness::harness::{Harness, JOIN, at, on_every_store, top_level};
+use aizuchi_harness::fixtures::{JOIN, at, top_level};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_store::on_every_store;
 
 /// How many seconds pass before the judge is called, if no further message comes.
 async fn silence(harness: &Harness) -> i64 {
@@ -133,8 +135,8 @@ async fn messages_during_the_judge_call_do_not_cancel_it() {
         let inbox = harness.inbox.clone();
         let clock = harness.clock.clone();
         harness.mind.meanwhile(PromptVerb::Judge, move || async move {
-            let message = aizuchi_harness::harness::message(
-                aizuchi_harness::harness::top_level("garden"),
+            let message = aizuchi_harness::fixtures::message(
+                aizuchi_harness::fixtures::top_level("garden"),
                 "m9",
                 clock.now(),
                 "carol",

@@ -22,10 +22,11 @@ use async_trait::async_trait;
 use futures_util::future::{join_all, join3};
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_harness::harness::{
-    TestMind, TestPlatform, TestStore, at, build_parts, message, on_every_store, top_level,
-    workspace,
-};
+use aizuchi_harness::fixtures::{at, message, top_level, workspace};
+use aizuchi_harness::harness::build_parts;
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// How long a call to a channel that hangs takes.
 const CALL_TIMEOUT: SignedDuration = SignedDuration::from_secs(12);

@@ -21,10 +21,9 @@ use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{BudgetLimits, ChannelRules, Rulebook};
 use aizuchi_core::runner::Runner;
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, SILENCE, StoreKind, TestStore, build_parts_with, on_every_store,
-    thread, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, SILENCE, thread, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_store};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use jiff::SignedDuration;

@@ -23,10 +23,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, build_parts_with, message, on_every_store, prompts,
-    thread, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, message, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with, prompts};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

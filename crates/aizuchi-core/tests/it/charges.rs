@@ -9,10 +9,9 @@ use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::{AttemptResult, Usage};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::Prompt;
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, at, build_parts_with, on_every_database, on_every_store,
-    workspace,
-};
+use aizuchi_harness::fixtures::{at, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use async_trait::async_trait;
 use futures_util::future::{Either, select};
 use jiff::SignedDuration;

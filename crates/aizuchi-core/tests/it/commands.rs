@@ -7,10 +7,10 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode};
 use insta::assert_snapshot;
 
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, message, on_every_database, on_every_store, thread,
-    top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, message, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
 
 fn in_japanese() -> HarnessOptions {
     HarnessOptions { language: Language::Ja, ..HarnessOptions::default() }

@@ -11,10 +11,9 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::ChannelRules;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, JOIN_IN_60, PERSONA_USER_ID, TestStore, at, on_every_store,
-    thread,
-};
+use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, thread};
+use aizuchi_harness::harness::{Harness, HarnessOptions, PERSONA_USER_ID};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// The settings name these companions. The wait is fixed at 60 s, and so is the window.
 fn named(companions: &[&str]) -> HarnessOptions {

@@ -21,10 +21,9 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, SILENCE, StoreKind, at, build_parts_with, message, top_level,
-    workspace,
-};
+use aizuchi_harness::fixtures::{SILENCE, at, message, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
+use aizuchi_harness::test_store::StoreKind;
 
 use crate::consents::{PLANT, Shed, caller, consents, options};
 use crate::crash::{CrashingPort, Fuse};

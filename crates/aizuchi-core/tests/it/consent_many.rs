@@ -7,7 +7,8 @@ use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperLengths, Keepers, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_harness::harness::{on_every_store, top_level, workspace};
+use aizuchi_harness::fixtures::{top_level, workspace};
+use aizuchi_harness::test_store::on_every_store;
 use jiff::tz::TimeZone;
 use serde_json::json;
 

@@ -9,7 +9,8 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::texts;
-use aizuchi_harness::harness::{Harness, TestStore, on_every_store};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 use jiff::SignedDuration;
 
 use crate::consents::{Garden, PLANT, Shed, are_settled, consents, options};

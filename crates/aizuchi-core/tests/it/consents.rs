@@ -33,9 +33,9 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, on_every_store, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 use crate::keepers::{TestChat, look};
 

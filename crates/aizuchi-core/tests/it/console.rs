@@ -29,10 +29,12 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::promises::PromisesExt;
-use aizuchi_harness::harness::{
-    Fault, Harness, JOIN, TestStore, at, message, new_channel, on_every_database, on_every_store,
-    thread, top_level, until, workspace,
+use aizuchi_harness::fixtures::{
+    JOIN, at, message, new_channel, thread, top_level, until, workspace,
 };
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 #[tokio::test]
 async fn the_activity_of_each_channel_is_that_of_others_and_of_the_persona() {

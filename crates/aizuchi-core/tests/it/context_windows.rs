@@ -7,9 +7,10 @@ use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::prompt::PromptVerb;
 use jiff::SignedDuration;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, TestStore, on_every_database, thread, top_level,
-};
+use aizuchi_harness::fixtures::{thread, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

@@ -14,7 +14,8 @@ use aizuchi_core::rules::{ChannelRules, Mode};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, on_every_store};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// Forty characters.
 const TEXT: &str =

@@ -31,10 +31,11 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, watch};
 
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, StoreKind, TestMind, TestPlatform, at, build_parts,
-    build_parts_with, message, on_every_store, top_level, window, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, at, message, top_level, window, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts, build_parts_with};
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_platform::{Fault, TestPlatform};
+use aizuchi_harness::test_store::{StoreKind, on_every_store};
 
 const FAULTS: [&[Fault]; 4] =
     [&[], &[Fault::LostAnswer], &[Fault::LostAnswer, Fault::Busy], &[Fault::LostRequest]];

@@ -16,10 +16,10 @@ use jiff::Timestamp;
 use jiff::civil::time;
 use jiff::tz::TimeZone;
 
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, at, new_channel, on_every_database,
-    on_every_store, thread, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, new_channel, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
 
 const REACT: &str =
     r#"{"should_respond": false, "reason": "good news", "confidence": 0.9, "reaction": "🎉"}"#;

@@ -19,10 +19,9 @@ use tokio::sync::{Barrier, Notify};
 
 use crate::canary::PromptRecorder;
 use crate::prompts::persona;
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, message, on_every_database, on_every_store, prompts,
-    thread, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{message, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, prompts};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

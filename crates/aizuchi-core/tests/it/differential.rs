@@ -30,9 +30,10 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    TestStore, at, message, new_channel, thread, top_level, until, window, workspace,
+use aizuchi_harness::fixtures::{
+    at, message, new_channel, thread, top_level, until, window, workspace,
 };
+use aizuchi_harness::test_store::TestStore;
 
 /// A random operation.
 #[derive(Clone, Debug)]

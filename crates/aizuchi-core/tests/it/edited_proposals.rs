@@ -17,9 +17,9 @@ use aizuchi_core::store::query::ProposalQuery;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, at, on_every_store, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, at, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// What ren looks after, where something waits to be approved.
 struct Story {

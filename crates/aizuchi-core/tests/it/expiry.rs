@@ -24,11 +24,11 @@ use aizuchi_core::store::stored_message::StoredMessage;
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, StoreKind, TestStore, at, message, on_every_database,
-    on_every_store, thread, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{at, message, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::random::Random;
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database, on_every_store};
 
 use crate::forgetting::{HearText, dump};
 

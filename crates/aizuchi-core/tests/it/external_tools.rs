@@ -15,7 +15,9 @@ use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use aizuchi_harness::harness::{Harness, HarnessOptions, JOIN, TestStore, top_level};
+use aizuchi_harness::fixtures::{JOIN, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::TestStore;
 
 /// A key of this installation.
 const OWN_KEY: &str = "a-key-of-our-own-0123";

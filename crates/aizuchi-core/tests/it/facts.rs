@@ -3,7 +3,8 @@
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 
-use aizuchi_harness::harness::{Harness, HarnessOptions, TestStore, on_every_store};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// The last prompt of the judge, after these messages, each so many seconds after the one before. The judge says no.
 async fn judge_prompt(

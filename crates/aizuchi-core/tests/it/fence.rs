@@ -25,7 +25,8 @@ use aizuchi_core::standing_order::{OrderScope, OrderText, StandingOrder};
 use proptest::prelude::*;
 
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{at, prompts, thread, top_level, workspace};
+use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
+use aizuchi_harness::harness::prompts;
 
 /// Text with many characters that could break a fence.
 fn hostile() -> impl Strategy<Value = String> {

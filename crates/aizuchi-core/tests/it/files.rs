@@ -13,10 +13,10 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{BudgetLimits, Rulebook};
 use aizuchi_core::store::order::Order;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, TestStore, message, new_channel, on_every_store, top_level,
-    workspace,
-};
+use aizuchi_harness::fixtures::{message, new_channel, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// Where the platform has a file. No model may learn it.
 const ADDRESS: &str = "https://files.example/F1-secret";

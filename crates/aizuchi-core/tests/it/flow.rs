@@ -18,10 +18,10 @@ use tokio::sync::{Barrier, Notify};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use aizuchi_harness::harness::{
-    Harness, TestPlatform, TestStore, at, build_parts, message, on_every_database, on_every_store,
-    top_level,
-};
+use aizuchi_harness::fixtures::{at, message, top_level};
+use aizuchi_harness::harness::{Harness, build_parts};
+use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const CHANNELS: usize = 20;
 /// How long a test waits for something that should happen at once.
@@ -178,7 +178,7 @@ async fn a_stop_finishes_the_step_in_flight() {
         running.await.unwrap().unwrap();
         // The reply was finished and stored. The post is a step of its own, left to the next start.
         let steps =
-            store.archive.pending_steps(&aizuchi_harness::harness::workspace()).await.unwrap();
+            store.archive.pending_steps(&aizuchi_harness::fixtures::workspace()).await.unwrap();
         assert_eq!(steps.len(), 1);
         assert_eq!((steps[0].event.verb(), steps[0].lease), ("post", None));
         assert!(platform.posted_texts().is_empty());

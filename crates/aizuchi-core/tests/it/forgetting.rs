@@ -19,10 +19,11 @@ use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    Fault, Harness, StoreKind, TestStore, at, message, on_every_database, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{at, message, top_level, workspace};
+use aizuchi_harness::harness::Harness;
 use aizuchi_harness::random::Random;
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database};
 
 use crate::forgetting::world::World;
 
@@ -231,7 +232,7 @@ async fn the_newest_messages_are_gone_with_the_order() {
         harness.inbox.apply_order(order).await.unwrap();
         let shown = harness.messages("garden").await;
         assert!(shown.iter().all(|stored| stored.is_deleted && stored.message.text.is_empty()));
-        let window = aizuchi_harness::harness::window(50);
+        let window = aizuchi_harness::fixtures::window(50);
         let context = harness.store.store.context(&top_level("garden"), &window).await.unwrap();
         assert_eq!(context.target_messages().len(), 0);
     })

@@ -10,9 +10,10 @@ use aizuchi_core::decision::Decision;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::persona::Language;
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, TestStore, on_every_database, on_every_store, top_level,
-};
+use aizuchi_harness::fixtures::top_level;
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 use insta::assert_snapshot;
 
 /// Between messages: not everything is said at once.

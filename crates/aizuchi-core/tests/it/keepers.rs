@@ -20,9 +20,9 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, at, on_every_store, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, at, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// A private chat: what stands there.
 #[derive(Default)]

@@ -14,9 +14,9 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::order::Order;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, SILENCE, TestStore, on_every_store, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, SILENCE, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const SHORT: &str = "is anyone there?";
 const LONG: &str =

@@ -6,7 +6,9 @@ use aizuchi_core::chat::{MessageId, UserId};
 use aizuchi_core::store::order::Order;
 use jiff::Timestamp;
 
-use aizuchi_harness::harness::{Harness, TestStore, on_every_store, top_level, window, workspace};
+use aizuchi_harness::fixtures::{top_level, window, workspace};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// Seconds since the message before, whether it is in the thread of the first question, author and text.
 const TALK: [(i64, bool, &str, &str); 19] = [

@@ -18,10 +18,10 @@ use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, TestStore, at, on_every_database, on_every_store, thread,
-    top_level, workspace,
-};
+use aizuchi_harness::fixtures::{at, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
@@ -657,7 +657,7 @@ async fn forgetting_a_user_leaves_no_trace_in_the_file() {
     harness.says("bob", "@Aizuchi who could help in the orchard?").await;
     let own = Message {
         author: Author { id: UserId::new("u-bob"), kind: AuthorKind::Human },
-        ..aizuchi_harness::harness::message(
+        ..aizuchi_harness::fixtures::message(
             top_level("kitchen"),
             "x1",
             harness.clock.now(),

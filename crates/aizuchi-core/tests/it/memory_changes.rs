@@ -12,9 +12,10 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, TestStore, at, on_every_database, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{at, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 const HOUR: i64 = 3600;
 const BIRTHDAY: &str = "the birthday of Mia is on May 3rd";

@@ -17,9 +17,9 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, on_every_database, top_level, window, workspace,
-};
+use aizuchi_harness::fixtures::{top_level, window, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 /// Its persona may use tools, and remembers.
 async fn new_harness(store: TestStore) -> Harness {
@@ -399,7 +399,7 @@ async fn prompts_that_showed_a_removed_memo_are_deleted_with_its_source() {
     on_every_database(async |store| {
         let harness = new_harness(store).await;
         let message = harness.call_tools("kitchen", "note this", &[add("tea", "green")]).await;
-        let asked = aizuchi_harness::harness::message(
+        let asked = aizuchi_harness::fixtures::message(
             top_level("garden"),
             "x1",
             harness.clock.now(),

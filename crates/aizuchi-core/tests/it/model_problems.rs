@@ -15,7 +15,7 @@ use aizuchi_core::llm::scripted::ScriptedMind;
 use aizuchi_core::prompt::PromptVerb;
 
 use crate::models::{EVERYONE, LIMIT, mind, prompt, settings};
-use aizuchi_harness::harness::at;
+use aizuchi_harness::fixtures::at;
 use aizuchi_harness::net::free_port;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 

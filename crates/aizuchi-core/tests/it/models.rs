@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use aizuchi_harness::endless::{ENDLESS_BODIES, EndlessServer};
-use aizuchi_harness::harness::{at, message, top_level};
+use aizuchi_harness::fixtures::{at, message, top_level};
 use aizuchi_harness::providers::{
     CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, ProviderApi, ProviderRequest, ProviderResponse,
     Server, ServerLimits,

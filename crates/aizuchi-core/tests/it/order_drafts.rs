@@ -19,11 +19,10 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, at, message, new_channel, on_every_store, top_level,
-    window, workspace,
-};
+use aizuchi_harness::fixtures::{at, message, new_channel, top_level, window, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::random::Random;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// Says that it would have kept three of twelve words to itself.
 struct Foreseeing;

@@ -14,9 +14,9 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, message, on_every_store, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{message, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// Takes its time, in which somebody may say something.
 struct Slow {

@@ -17,10 +17,11 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use aizuchi_harness::harness::{
-    Harness, JOIN, TestMind, TestPlatform, TestStore, at, message, on_every_store, top_level,
-    workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, at, message, top_level, workspace};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_platform::TestPlatform;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 #[tokio::test]
 async fn an_order_applies_to_work_in_flight() {

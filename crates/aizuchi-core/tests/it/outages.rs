@@ -10,10 +10,10 @@ use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, SETTLE, at, message, on_every_database,
-    on_every_store, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, at, message, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_platform::{Fault, SETTLE};
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
 
 #[tokio::test]
 async fn messages_during_a_failing_judge_call_are_judged_later() {

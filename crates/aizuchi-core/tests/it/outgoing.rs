@@ -9,10 +9,9 @@ use aizuchi_core::prompt::PromptVerb;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, new_channel, on_every_database, on_every_store,
-    top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 /// How a member writes down where a key should go. `KEY` stands for the value of somebody else.
 const PLANTED_LINKS: [&str; 40] = [

@@ -8,9 +8,10 @@ use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{ChannelRules, ModelRules, Rulebook};
 use async_trait::async_trait;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, on_every_database, on_every_store, thread, top_level,
-};
+use aizuchi_harness::fixtures::{thread, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
 
 const HOUR: i64 = 3600;
 const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
@@ -96,7 +97,7 @@ async fn a_workspace_has_a_model_of_its_own() {
     on_every_store(async |store| {
         let own = Arc::new(OwnModel::default());
         own.0.script.set_default(PromptVerb::Judge, DECLINE);
-        let workspace = aizuchi_harness::harness::workspace();
+        let workspace = aizuchi_harness::fixtures::workspace();
         let workspace_models = [(workspace.to_string(), all("own"))].into();
         // A name that nobody has is as if there were none: the config refuses it.
         let rulebook = Rulebook { workspace_models, ..in_garden(all("gone")) };

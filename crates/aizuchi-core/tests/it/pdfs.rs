@@ -11,9 +11,9 @@ use aizuchi_core::documents::{DocumentError, DocumentReader};
 use aizuchi_core::prompt::PromptVerb;
 use async_trait::async_trait;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, message, on_every_store, top_level,
-};
+use aizuchi_harness::fixtures::{message, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// Says the same of every PDF.
 struct Reader {

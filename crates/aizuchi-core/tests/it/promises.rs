@@ -29,10 +29,10 @@ use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::{HearReceipt, InboxEntry, Spending, StoreError};
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_harness::harness::{
-    StoreKind, TestStore, at, message, new_channel, on_every_database, on_every_store, thread,
-    top_level, until, window, workspace,
+use aizuchi_harness::fixtures::{
+    at, message, new_channel, thread, top_level, until, window, workspace,
 };
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database, on_every_store};
 
 const LEASE: SignedDuration = SignedDuration::from_secs(100);
 

@@ -15,9 +15,9 @@ use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 use insta::assert_snapshot;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, SILENCE, TestStore, at, on_every_store, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, SILENCE, at, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// A harness whose judge always wants to speak, and somebody has to approve it.
 async fn proposing(store: TestStore) -> Harness {

@@ -11,9 +11,9 @@ use aizuchi_core::memory::{Lineage, MessageRef};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::store::{HearReceipt, InboxEntry};
 
-use aizuchi_harness::harness::{
-    Harness, JOIN, TestStore, at, message, on_every_store, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, at, message, top_level, workspace};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 use ReactionChange::{Added, Removed};
 

@@ -17,9 +17,8 @@ use futures_util::future::join_all;
 use proptest::prelude::*;
 
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    TestStore, at, message, on_every_store, thread, top_level, until, workspace,
-};
+use aizuchi_harness::fixtures::{at, message, thread, top_level, until, workspace};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// How often a search is tried.
 const MAX_SEARCHES: usize = 5;

@@ -20,11 +20,11 @@ use aizuchi_core::rules::{BudgetLimits, Rulebook};
 use aizuchi_core::store::order::Order;
 use serde_json::json;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, TestStore, at, message, new_channel, on_every_store,
-    top_level, workspace,
-};
+use aizuchi_harness::fixtures::{at, message, new_channel, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 use crate::models::{advance_while, prompt, settings};
 

@@ -6,9 +6,8 @@ use aizuchi_core::event::Disposition;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::redaction::RedactionProgress;
 use aizuchi_core::store::order::Order;
-use aizuchi_harness::harness::{
-    TestStore, at, message, on_every_database, on_every_store, thread, top_level, window, workspace,
-};
+use aizuchi_harness::fixtures::{at, message, thread, top_level, window, workspace};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 use crate::forgetting::HearText;
 

@@ -17,10 +17,9 @@ use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, at, message, on_every_database, on_every_store, thread,
-    top_level, workspace,
-};
+use aizuchi_harness::fixtures::{at, message, thread, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 const DAY: i64 = 24 * 3600;
 

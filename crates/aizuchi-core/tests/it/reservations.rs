@@ -8,7 +8,8 @@ use aizuchi_core::event::planned_call::{
 };
 use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::store::figures::{CallKind, Period};
-use aizuchi_harness::harness::{StoreKind, TestStore, at, on_every_store, workspace};
+use aizuchi_harness::fixtures::{at, workspace};
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_store};
 use jiff::{SignedDuration, Timestamp};
 
 fn planned(token: i64, until: i64) -> PlannedCall {

@@ -5,10 +5,9 @@ use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, message, new_channel, on_every_store, thread, top_level, window,
-    workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, message, new_channel, thread, top_level, window, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::on_every_store;
 
 /// An admin posts `reset`.
 async fn resets(harness: &Harness, conversation: ConversationId) {

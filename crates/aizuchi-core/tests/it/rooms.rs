@@ -14,9 +14,10 @@ use aizuchi_core::rules::{
 use aizuchi_core::store::order::Order;
 use jiff::tz::TimeZone;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestMind, at, on_every_database, on_every_store, top_level, workspace,
-};
+use aizuchi_harness::fixtures::{at, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_mind::TestMind;
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
 
 const HOUR: i64 = 3600;
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;

@@ -28,10 +28,10 @@ use std::sync::Mutex;
 
 use crate::deciding::every_message_is_accounted_for;
 use aizuchi_harness::effort::cases;
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, TestPlatform, TestStore, build_parts_with, thread, top_level,
-    window, workspace,
-};
+use aizuchi_harness::fixtures::{thread, top_level, window, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
+use aizuchi_harness::test_platform::{Fault, TestPlatform};
+use aizuchi_harness::test_store::TestStore;
 
 /// How many steps a schedule may take until nothing is pending.
 const MOST_STEPS: usize = 500;
@@ -254,7 +254,7 @@ impl Simulation {
                 let id = format!("m{number:03}");
                 let at = harness.clock.now();
                 let message =
-                    aizuchi_harness::harness::message(conversation.clone(), &id, at, who, &text);
+                    aizuchi_harness::fixtures::message(conversation.clone(), &id, at, who, &text);
                 {
                     let mut log = self.log.lock().unwrap();
                     log.messages.push((message.id.clone(), conversation.clone()));
@@ -534,7 +534,7 @@ async fn run_schedule(schedule: &Schedule, store: TestStore) {
         dispatches: Arc::default(),
         platform: Arc::default(),
     };
-    simulation.start(store, Clock::manual(aizuchi_harness::harness::at(0))).await;
+    simulation.start(store, Clock::manual(aizuchi_harness::fixtures::at(0))).await;
     for action in &schedule.actions {
         match action {
             Action::Wait { seconds } => simulation.pass(i64::from(*seconds)).await,

@@ -6,9 +6,9 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode};
 use insta::assert_snapshot;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, START, TestStore, on_every_store, top_level,
-};
+use aizuchi_harness::fixtures::{JOIN, START, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const UNSURE: &str = r#"{"should_respond": true, "reason": "they may still answer", "confidence": 0.5, "delay_seconds": 60}"#;
 const LATER: &str = r#"{"should_respond": false, "reason": "not yet", "confidence": 0.8, "delay_seconds": null, "look_again_seconds": 120}"#;

@@ -15,10 +15,11 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::prompts::golden::SEED_002_FIELDS;
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, JOIN_IN_60, SILENCE, START, TestStore, at, message,
-    on_every_store, thread, top_level, workspace,
+use aizuchi_harness::fixtures::{
+    JOIN, JOIN_IN_60, SILENCE, START, at, message, thread, top_level, workspace,
 };
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// The seed's own wait: 300 seconds with a jitter of 30 %.
 fn seed() -> HarnessOptions {

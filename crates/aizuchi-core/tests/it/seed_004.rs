@@ -16,9 +16,10 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode};
 use jiff::SignedDuration;
 
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, START, TestStore, at, on_every_store, top_level,
-};
+use aizuchi_harness::fixtures::{JOIN, START, at, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 use ConversationState::{Active, Conflict, Ending, Misunderstanding};
 

@@ -13,10 +13,9 @@ use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
 use aizuchi_core::store::refusal_reason::RefusalReason;
 use jiff::tz::TimeZone;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, TestStore, at, message, new_channel, on_every_store, thread,
-    top_level, window, workspace,
-};
+use aizuchi_harness::fixtures::{at, message, new_channel, thread, top_level, window, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// An admin posts a message.
 async fn admin_says(

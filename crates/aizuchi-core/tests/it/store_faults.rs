@@ -16,8 +16,9 @@ use futures_util::stream;
 use sqlx::{Connection, PgConnection};
 use tokio_util::sync::CancellationToken;
 
-use aizuchi_harness::harness::{TestStore, at, message, top_level, workspace};
+use aizuchi_harness::fixtures::{at, message, top_level, workspace};
 use aizuchi_harness::postgres;
+use aizuchi_harness::test_store::TestStore;
 
 fn entry(id: &str, disposition: Disposition) -> InboxEntry {
     let said = message(top_level("garden"), id, at(0), "alice", "the shed leaks");

@@ -9,10 +9,10 @@ use aizuchi_core::llm::LlmError;
 use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 
-use aizuchi_harness::harness::{
-    Fault, Harness, HarnessOptions, JOIN, JOIN_IN_60, SILENCE, TestStore, build_parts_with,
-    on_every_store, thread,
-};
+use aizuchi_harness::fixtures::{JOIN, JOIN_IN_60, SILENCE, thread};
+use aizuchi_harness::harness::{Harness, HarnessOptions, build_parts_with};
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// A fixed wait, for the stories in which each new message starts it again: by default, work in flight goes on.
 async fn fixed_wait(store: TestStore) -> Harness {
@@ -123,7 +123,7 @@ async fn with_a_fixed_wait_a_message_during_the_judge_call_discards_it() {
         harness.mind.meanwhile(PromptVerb::Judge, || async move {
             there.says("bob", "all day, they say").await;
             // The dropped call never takes its answer.
-            there.mind.script.push(PromptVerb::Judge, Ok(aizuchi_harness::harness::SILENCE));
+            there.mind.script.push(PromptVerb::Judge, Ok(aizuchi_harness::fixtures::SILENCE));
         });
         harness.pass(1000).await;
         assert!(harness.platform.posted_texts().is_empty());

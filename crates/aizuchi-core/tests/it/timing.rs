@@ -7,10 +7,9 @@ use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::PostTiming;
 use jiff::{SignedDuration, Timestamp};
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN_IN_60, at, message, on_every_store, thread, top_level, window,
-    workspace,
-};
+use aizuchi_harness::fixtures::{JOIN_IN_60, at, message, thread, top_level, window, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::on_every_store;
 
 const JOIN_WHENEVER: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": null}"#;
 /// How a prompt names the first message of a story, which Alice posts.
@@ -64,7 +63,7 @@ async fn with_a_fixed_wait_a_message_before_the_post_cancels_it() {
         let (due, _) = until_it_waits(&harness).await;
         let left = due.duration_since(harness.clock.now()).as_secs();
         harness.pass(left - 1).await;
-        harness.mind.script.set_default(PromptVerb::Judge, aizuchi_harness::harness::SILENCE);
+        harness.mind.script.set_default(PromptVerb::Judge, aizuchi_harness::fixtures::SILENCE);
         harness.says("bob", "in March").await;
         harness.pass(4000).await;
         assert_eq!(harness.mind.verbs(), "judge judge");
@@ -78,7 +77,7 @@ async fn with_a_fixed_wait_a_message_during_typing_cancels_the_post() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(fixed_wait());
         let (due, _) = until_it_waits(&harness).await;
-        harness.mind.script.set_default(PromptVerb::Judge, aizuchi_harness::harness::SILENCE);
+        harness.mind.script.set_default(PromptVerb::Judge, aizuchi_harness::fixtures::SILENCE);
         harness.pass(due.duration_since(harness.clock.now()).as_secs() + 2).await;
         assert_eq!(harness.mind.verbs(), "judge reply");
         assert_eq!(said(&harness), []);

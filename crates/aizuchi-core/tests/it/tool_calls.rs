@@ -13,7 +13,7 @@ use aizuchi_core::prompt::{Prompt, PromptVerb};
 use serde_json::{Value, json};
 
 use crate::models::{EVERYONE, LIMIT, advance_while, ask, mind, prompt, provider_api, settings};
-use aizuchi_harness::harness::at;
+use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::tools::Written;
 use aizuchi_harness::providers::{ProviderApi, ProviderResponse, Server, ServerLimits};
 

@@ -11,10 +11,9 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, TestStore, at, on_every_database, on_every_store, top_level,
-    workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, at, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_database, on_every_store};
 
 /// A harness whose persona may use tools.
 async fn harness(store: TestStore) -> Harness {

@@ -16,8 +16,10 @@ use aizuchi_core::store::order::Order;
 use aizuchi_core::store::sqlite::earlier_version::remove_copies;
 use aizuchi_core::store::transfer::tables::{Table, TableDigest};
 use aizuchi_core::store::transfer::{IfOccupied, MoveReport, back_up, move_to, restore};
-use aizuchi_harness::harness::{Harness, StoreKind, TestStore, at, on_every_database, workspace};
+use aizuchi_harness::fixtures::{at, workspace};
+use aizuchi_harness::harness::Harness;
 use aizuchi_harness::postgres;
+use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_database};
 use jiff::SignedDuration;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -394,7 +396,7 @@ async fn a_restored_companion_remembers_and_answers() {
         harness.pass(1000).await;
         harness
             .says_in(
-                aizuchi_harness::harness::top_level("kitchen"),
+                aizuchi_harness::fixtures::top_level("kitchen"),
                 "bob",
                 "@Aizuchi where hangs the pump key?",
             )

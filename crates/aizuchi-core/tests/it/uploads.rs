@@ -14,7 +14,9 @@ use aizuchi_core::store::uploads::{
 };
 
 use aizuchi_core::platform::local;
-use aizuchi_harness::harness::{Harness, at, message, on_every_store};
+use aizuchi_harness::fixtures::{at, message};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_store::on_every_store;
 
 /// Larger than one row.
 const SIZE: usize = 300_000;

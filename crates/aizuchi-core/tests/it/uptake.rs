@@ -8,9 +8,9 @@ use aizuchi_core::prompt::PromptVerb;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use aizuchi_harness::harness::{
-    Harness, JOIN_IN_60, START, TestStore, message, on_every_store, thread,
-};
+use aizuchi_harness::fixtures::{JOIN_IN_60, START, message, thread};
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// A channel in which these users write, each so many seconds after the one before. The judge always says yes, with a delay.
 async fn after_messages(store: TestStore, messages: &[(i64, &str, &str)]) -> Harness {

@@ -9,7 +9,7 @@ use aizuchi_core::prompt::PromptVerb;
 use serde_json::{Value, json};
 
 use aizuchi_harness::endless::{EndlessBody, EndlessServer};
-use aizuchi_harness::harness::at;
+use aizuchi_harness::fixtures::at;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 use crate::models::{ask, prompt, settings};

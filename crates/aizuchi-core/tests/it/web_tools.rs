@@ -15,7 +15,9 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::web_server::{WebServer, page, redirect, response};
-use aizuchi_harness::harness::{Harness, HarnessOptions, JOIN, TestStore};
+use aizuchi_harness::fixtures::JOIN;
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::TestStore;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -21,10 +21,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 
-use aizuchi_harness::harness::{
-    Harness, HarnessOptions, JOIN, SILENCE, TestStore, new_channel, on_every_store, top_level,
-    workspace,
-};
+use aizuchi_harness::fixtures::{JOIN, SILENCE, new_channel, top_level, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 const SETTLES_AFTER: SignedDuration = SignedDuration::from_mins(1);
 

@@ -11,8 +11,9 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::Disposition;
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::connection::{Connection, query};
-use aizuchi_harness::harness::{TestStore, at, workspace};
+use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::random::Random;
+use aizuchi_harness::test_store::TestStore;
 use futures_util::future::join_all;
 use serde_json::json;
 

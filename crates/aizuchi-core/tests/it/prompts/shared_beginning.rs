@@ -14,7 +14,9 @@ use aizuchi_core::prompt::builder::PromptOptions;
 use aizuchi_core::store::InboxEntry;
 
 use crate::prompts::persona;
-use aizuchi_harness::harness::{StoreKind, at, message, prompts, top_level};
+use aizuchi_harness::fixtures::{at, message, top_level};
+use aizuchi_harness::harness::prompts;
+use aizuchi_harness::test_store::StoreKind;
 
 const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "dave", "erin"];
 const WORDS: [&str; 8] = ["roses", "need", "water", "before", "the", "evening", "but", "tomatoes"];

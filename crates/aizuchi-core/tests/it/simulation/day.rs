@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use aizuchi_core::chat::{MessageId, UserId};
-use aizuchi_harness::harness::{START, StoreKind, TestStore, at, mentions, message};
+use aizuchi_harness::fixtures::{START, at, mentions, message};
 use aizuchi_harness::random::Random;
+use aizuchi_harness::test_store::{StoreKind, TestStore};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forgetting::dump;

@@ -9,10 +9,10 @@ use aizuchi_core::chat::{Arrival, AuthorKind, Heard, MessageId, Role, User, User
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::rules::Mode;
-use aizuchi_harness::harness::{
-    HarnessOptions, TestStore, build_parts_with, new_channel, workspace,
-};
+use aizuchi_harness::fixtures::{new_channel, workspace};
+use aizuchi_harness::harness::{HarnessOptions, build_parts_with};
 use aizuchi_harness::random::Random;
+use aizuchi_harness::test_store::TestStore;
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use jiff::SignedDuration;

@@ -9,8 +9,8 @@ use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{
     BudgetLimits, ChannelRules, FacilitationRules, Mode, PostTiming, QuietHours, Rulebook,
 };
-use aizuchi_harness::harness::StoreKind;
 use aizuchi_harness::random::Random;
+use aizuchi_harness::test_store::StoreKind;
 use jiff::SignedDuration;
 use jiff::civil::Time;
 

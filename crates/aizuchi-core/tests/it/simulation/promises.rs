@@ -15,7 +15,7 @@ use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts::judging::message_deleted;
-use aizuchi_harness::harness::{window, workspace};
+use aizuchi_harness::fixtures::{window, workspace};
 use jiff::SignedDuration;
 
 use crate::simulation::plan::{CHANNELS, Plan};

@@ -11,7 +11,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::Clock;
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::inbox::Delivery;
-use aizuchi_harness::harness::{START, at, workspace};
+use aizuchi_harness::fixtures::{START, at, workspace};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::simulation::promises::Inspector;

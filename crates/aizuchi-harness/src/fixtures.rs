@@ -1,0 +1,88 @@
+//! Times, places and messages that tests begin with, and answers of a judge.
+
+
+use jiff::{SignedDuration, Timestamp};
+
+use aizuchi_core::chat::{
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId,
+    UserId, Visibility, WorkspaceId,
+};
+use aizuchi_core::context::message_window::MessageWindow;
+use aizuchi_core::context::{ContextLimits, ContextWindow};
+use aizuchi_core::event::{Debounce, OnNewMessage};
+
+/// When each story starts: 2027-01-15 08:00:00 UTC, in seconds since 1970.
+pub const START: i64 = 1_800_000_000;
+
+pub const SILENCE: &str =
+    r#"{"should_respond": false, "reason": "they get along", "confidence": 0.9}"#;
+
+pub const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
+
+pub const JOIN_IN_60: &str = r#"{"should_respond": true, "reason": "give them a minute", "confidence": 0.9, "delay_seconds": 60}"#;
+
+/// A wait until `due` that each new message starts again.
+pub fn until(due: Timestamp) -> Debounce {
+    Debounce { due, max_wait: SignedDuration::MAX, on_new_message: OnNewMessage::Restart }
+}
+
+pub fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(START + second).unwrap()
+}
+
+pub fn workspace() -> WorkspaceId {
+    WorkspaceId::new("story")
+}
+
+pub fn top_level(channel: &str) -> ConversationId {
+    ConversationId { workspace: workspace(), channel: ChannelId::new(channel), thread: None }
+}
+
+/// The default window at the start of a story, but with exactly this many of the newest messages.
+pub fn window(messages: usize) -> ContextWindow {
+    ContextWindow {
+        messages: MessageWindow::exact(messages),
+        thread_messages: MessageWindow::exact(messages.max(500)),
+        ..ContextLimits::default().window(at(0))
+    }
+}
+
+pub fn thread(channel: &str, parent: &str) -> ConversationId {
+    ConversationId { thread: Some(MessageId::new(parent)), ..top_level(channel) }
+}
+
+pub fn new_channel(channel: &str, visibility: Visibility) -> Channel {
+    let id = ChannelId::new(channel);
+    Channel { workspace: workspace(), id, name: channel.into(), visibility }
+}
+
+pub fn message(
+    conversation: ConversationId,
+    id: &str,
+    at: Timestamp,
+    name: &str,
+    text: &str,
+) -> Message {
+    let kind = if name.ends_with("bot") { AuthorKind::Bot } else { AuthorKind::Human };
+    Message {
+        conversation,
+        id: MessageId::new(id),
+        at,
+        author: Author { id: UserId::new(format!("u-{name}")), kind },
+        text: text.into(),
+        mentions: mentions(text),
+        attachments: Vec::new(),
+        edits: 0,
+    }
+}
+
+/// The users whom a text mentions as `@name`, and `@Aizuchi`.
+pub fn mentions(text: &str) -> Vec<Mention> {
+    let names = text.split_whitespace().filter_map(|word| word.strip_prefix('@'));
+    let names = names.map(|name| name.trim_end_matches([',', '.', ':', '?', '!']));
+    let of = |name: &str| match name {
+        "Aizuchi" => Mention::Persona,
+        name => Mention::User(UserId::new(format!("u-{name}"))),
+    };
+    names.filter(|name| *name != "everyone").map(of).collect()
+}

@@ -1,0 +1,310 @@
+//! The three stores, each empty and of a test's own, and tests that run on all of them.
+
+use std::fmt::{Debug, Write as _};
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use crate::fixtures::at;
+use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::database::DatabaseStore;
+use aizuchi_core::store::database::connection::{Connection, query};
+use aizuchi_core::store::database::forget::ForgetReport;
+use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
+use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
+use aizuchi_core::store::database::redaction::RedactionProgress;
+use aizuchi_core::store::database::schema::migrate;
+use aizuchi_core::store::database::writer::DatabaseWriter;
+use aizuchi_core::store::uploads::Uploads;
+use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_core::store::{Cursors, Store, sqlite};
+
+/// How long a spawned process may take to `exec`.
+const EXEC_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The stores that the program has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    Volatile,
+    Sqlite,
+    Postgres,
+}
+
+impl StoreKind {
+    pub const ALL: [Self; 3] = [Self::Volatile, Self::Sqlite, Self::Postgres];
+    /// Those that keep memories and memos, and survive a restart.
+    pub const DATABASES: [Self; 2] = [Self::Sqlite, Self::Postgres];
+
+    /// A new, empty store.
+    pub async fn open(self) -> TestStore {
+        match self {
+            Self::Volatile => TestStore::volatile(),
+            Self::Sqlite => TestStore::sqlite().await,
+            Self::Postgres => TestStore::postgres().await,
+        }
+    }
+}
+
+/// A store, and whatever must live as long as it.
+#[derive(Clone)]
+pub struct TestStore {
+    pub store: Arc<dyn Store>,
+    pub archive: Arc<dyn Archive>,
+    pub cursors: Arc<dyn Cursors>,
+    pub uploads: Arc<dyn Uploads>,
+    pub database: Option<Arc<TestDatabase>>,
+    /// The same as `store`, if that is a database.
+    pub database_store: Option<Arc<DatabaseStore>>,
+}
+
+pub struct TestDatabase {
+    pub address: DatabaseLocation,
+    /// The folder of its file, where it is SQLite. It is deleted with the last clone.
+    folder: Option<Arc<TempDir>>,
+    stop: CancellationToken,
+    writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
+}
+
+impl TestDatabase {
+    /// The file of an SQLite database. Panics for PostgreSQL.
+    pub fn path(&self) -> &Path {
+        match &self.address {
+            DatabaseLocation::Sqlite(path) => path,
+            DatabaseLocation::Postgres(server) => panic!("{server} has no file"),
+        }
+    }
+
+    /// Another connection to the database, which may write.
+    pub async fn connect(&self) -> Connection {
+        use sqlx::{ConnectOptions, Connection as _};
+        match &self.address {
+            DatabaseLocation::Sqlite(path) => {
+                let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+                let options = options.pragma("secure_delete", "1");
+                Connection::Sqlite(options.connect().await.unwrap())
+            }
+            DatabaseLocation::Postgres(server) => {
+                Connection::Postgres(sqlx::PgConnection::connect(server.url()).await.unwrap())
+            }
+        }
+    }
+
+    /// The stored prompts and answers, compressed.
+    pub async fn packed_exchanges(&self) -> Vec<Vec<u8>> {
+        let mut connection = self.connect().await;
+        let packed =
+            query("SELECT packed FROM exchanges WHERE packed IS NOT NULL ORDER BY attempt");
+        let rows = packed.fetch_all(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        rows.iter().map(|row| row.bytes("packed").unwrap().unwrap()).collect()
+    }
+
+    /// Deletes what the store knows of a user. The store must have been stopped.
+    pub async fn forget(&self, name: &str) -> ForgetReport {
+        let (store, writer) = self.address.open().await.unwrap();
+        let stop = CancellationToken::new();
+        let forgetting = async {
+            let found = store.find_users(name).await.unwrap();
+            assert_eq!(found.len(), 1, "{name} names one user");
+            let forgotten = store.forget_user(&found[0], at(0)).await.unwrap();
+            stop.cancel();
+            forgotten
+        };
+        let (written, forgotten) = tokio::join!(writer.run(stop.clone()), forgetting);
+        written.unwrap();
+        forgotten
+    }
+
+    /// From now on no model call can be stored, so no step can be completed.
+    pub async fn refuse_attempts(&self) {
+        let mut connection = self.connect().await;
+        let statements: &[&str] = match connection.is_postgres() {
+            true => &[
+                "CREATE FUNCTION refuse_attempts() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'an outage'; END $$",
+                "CREATE TRIGGER refuse_attempts BEFORE INSERT ON attempts
+                    FOR EACH ROW EXECUTE FUNCTION refuse_attempts()",
+            ],
+            false => &["CREATE TRIGGER refuse_attempts BEFORE INSERT ON attempts
+                BEGIN SELECT json_extract('not JSON', '$'); END"],
+        };
+        for statement in statements {
+            query(statement).execute(&mut connection).await.unwrap();
+        }
+    }
+
+    pub async fn accept_attempts(&self) {
+        let mut connection = self.connect().await;
+        let statement = match connection.is_postgres() {
+            true => "DROP TRIGGER refuse_attempts ON attempts",
+            false => "DROP TRIGGER refuse_attempts",
+        };
+        query(statement).execute(&mut connection).await.unwrap();
+    }
+
+    /// The column `n` of the only row that a statement returns.
+    pub async fn count(&self, statement: &'static str) -> i64 {
+        let row = query(statement).fetch_one(&mut self.connect().await).await.unwrap();
+        row.number("n").unwrap().unwrap()
+    }
+}
+
+impl TestStore {
+    pub fn volatile() -> Self {
+        Self::from_volatile(Arc::new(VolatileStore::new()))
+    }
+
+    fn from_volatile(store: Arc<VolatileStore>) -> Self {
+        Self {
+            store: store.clone(),
+            archive: store.clone(),
+            cursors: store.clone(),
+            uploads: store,
+            database: None,
+            database_store: None,
+        }
+    }
+
+    /// A volatile store with the installation id of a database, so that both mint the same keys.
+    pub async fn volatile_of_same_installation(other: &Self) -> Self {
+        let mut connection = other.database.as_ref().unwrap().connect().await;
+        let row =
+            query("SELECT installation FROM counters").fetch_one(&mut connection).await.unwrap();
+        let installation = row.text("installation").unwrap().unwrap();
+        Self::from_volatile(Arc::new(VolatileStore::with_installation(&installation)))
+    }
+
+    pub async fn sqlite() -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let path = folder.path().join("aizuchi.db");
+        let mut file =
+            File::options().create_new(true).write(true).mode(0o600).open(&path).unwrap();
+        file.write_all(migrated_file().await).unwrap();
+        Self::open(DatabaseLocation::Sqlite(path), Some(folder)).await
+    }
+
+    pub async fn postgres() -> Self {
+        let server = PostgresUrl::parse(&crate::postgres::with_tables()).unwrap();
+        Self::open(DatabaseLocation::Postgres(server), None).await
+    }
+
+    /// A database that is there already. It is not removed.
+    pub async fn reopen(address: &DatabaseLocation) -> Self {
+        Self::open(address.clone(), None).await
+    }
+
+    async fn open(address: DatabaseLocation, folder: Option<Arc<TempDir>>) -> Self {
+        let (store, writer) = Self::opened(&address).await;
+        let stop = CancellationToken::new();
+        let writer = tokio::spawn(writer.run(stop.clone()));
+        let store = Arc::new(store);
+        let database = TestDatabase { address, folder, stop, writer: Mutex::new(Some(writer)) };
+        Self {
+            store: store.clone(),
+            archive: store.clone(),
+            cursors: store.clone(),
+            uploads: store.clone(),
+            database: Some(Arc::new(database)),
+            database_store: Some(store),
+        }
+    }
+
+    /// Opens a database, and retries while it is locked: a process that another test spawns inherits our open files
+    /// and with them our lock, until it calls `exec`.
+    async fn opened(address: &DatabaseLocation) -> (DatabaseStore, DatabaseWriter) {
+        let started = Instant::now();
+        loop {
+            match address.open().await {
+                Ok(opened) => return opened,
+                Err(error) => {
+                    let is_locked = error.to_string().contains("another Aizuchi is");
+                    assert!(is_locked && started.elapsed() < EXEC_TIMEOUT, "{error}");
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Takes all steps that forgetting users needs.
+    /// Withholds and forgets all that users have ordered to be.
+    pub async fn finish_forgetting(&self, now: Timestamp) {
+        let Some(store) = &self.database_store else { return };
+        while store.redact_next(now).await.unwrap() != RedactionProgress::Idle {}
+        let mut job = ForgettingJob::default();
+        while job.step(store, now).await.unwrap() != ForgetProgress::Idle {}
+    }
+
+    /// Stops the writer, as a process does that ends in order.
+    pub async fn stop(self) {
+        let Some(database) = self.database.clone() else { return };
+        database.stop.cancel();
+        let writer = database.writer.lock().unwrap().take();
+        writer.unwrap().await.unwrap().unwrap();
+    }
+
+    /// Stops the store and opens it again, as a restarted process does. A volatile store stays as it is.
+    pub async fn restart(self) -> Self {
+        let Some(database) = self.database.clone() else {
+            return self;
+        };
+        database.stop.cancel();
+        drop(self);
+        let writer = database.writer.lock().unwrap().take();
+        if let Some(writer) = writer {
+            writer.await.unwrap().unwrap();
+        }
+        Self::open(database.address.clone(), database.folder.clone()).await
+    }
+}
+
+/// A new SQLite database with all tables: a copy of one that was migrated once.
+async fn migrated_file() -> &'static [u8] {
+    static FILE: OnceCell<Vec<u8>> = OnceCell::const_new();
+    let make = || async {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("aizuchi.db");
+        let (mut connection, lock) = sqlite::connect(&path).await.unwrap();
+        migrate("the template", sqlite::MIGRATIONS, &mut connection).await.unwrap();
+        // The last connection moves everything out of the log.
+        connection.close().await.unwrap();
+        drop(lock);
+        std::fs::read(&path).unwrap()
+    };
+    FILE.get_or_init(make).await
+}
+
+/// Runs a test on every store: volatile, SQLite and PostgreSQL, each of them new. Returns what the test returned (of a
+/// story, its transcript), which must be the same on every store.
+pub async fn on_every_store<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
+    on_stores(&StoreKind::ALL, test).await
+}
+
+/// The same on SQLite and PostgreSQL alone, for what the volatile store does not keep.
+pub async fn on_every_database<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
+    on_stores(&StoreKind::DATABASES, test).await
+}
+
+async fn on_stores<T: PartialEq + Debug>(
+    kinds: &[StoreKind],
+    test: impl AsyncFn(TestStore) -> T,
+) -> T {
+    let mut first = None;
+    for kind in kinds {
+        // Shown if the test fails, so that it is clear on which store.
+        eprintln!("on the {kind:?} store:");
+        let result = test(kind.open().await).await;
+        match &first {
+            None => first = Some(result),
+            Some(first) => assert_eq!(&result, first, "the {kind:?} store differs"),
+        }
+    }
+    first.expect("there are stores")
+}
