@@ -41,11 +41,14 @@ pub struct RecordSorter {
     pub most_held: usize,
 }
 
+/// The next record of a run: its key, the number of the run, and the record.
+type Head = (Vec<u8>, usize, Vec<u8>);
+
 /// The records in their order.
 pub struct SortedRecords {
     readers: Vec<BufReader<File>>,
-    /// The next record of each run: its key, the number of its run, and the record.
-    heads: BinaryHeap<Reverse<(Vec<u8>, usize, Vec<u8>)>>,
+    /// Of each run.
+    heads: BinaryHeap<Reverse<Head>>,
 }
 
 impl RecordSorter {
@@ -149,6 +152,10 @@ fn read_part(reader: &mut BufReader<File>) -> anyhow::Result<Option<Vec<u8>>> {
 mod tests {
     use super::*;
 
+    #[allow(
+        clippy::type_complexity,
+        reason = "how many were held, and the keys with their records"
+    )]
     fn sorted(limits: SorterLimits, count: usize) -> (usize, Vec<(Vec<u8>, Vec<u8>)>) {
         let mut sorter = RecordSorter::new(limits);
         for number in 0..count {

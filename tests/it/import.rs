@@ -20,8 +20,8 @@ use sqlx::{ConnectOptions, Connection, Executor, Row};
 use tempfile::TempDir;
 
 use crate::command::aizuchi;
-use aizuchi_harness::fixtures::{at, top_level};
-use aizuchi_harness::harness::{self, Harness, HarnessOptions};
+use aizuchi_harness::fixtures::{self, at, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
 /// The schema of myao2.
@@ -308,7 +308,7 @@ async fn importing_is_idempotent() {
 #[tokio::test]
 async fn a_message_in_the_platforms_history_is_not_imported_twice() {
     let message = |id: &str, second: i64, text: &str, kind| {
-        let message = harness::message(top_level("garden"), id, at(second), "myao", text);
+        let message = fixtures::message(top_level("garden"), id, at(second), "myao", text);
         Message { author: Author { kind, ..message.author.clone() }, ..message }
     };
     let own = |id: &str, second: i64, text: &str| ImportedMessage {
@@ -327,7 +327,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
             has_platform_id: true,
         };
         let data = ImportData {
-            channels: vec![harness::new_channel("garden", Visibility::Private)],
+            channels: vec![fixtures::new_channel("garden", Visibility::Private)],
             messages: vec![
                 own("before", -7200, "Who?"),
                 own("same", -7190, "He does."),
@@ -335,7 +335,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
                 own("young", -1000, "Good night."),
                 fresh,
             ],
-            ..ImportData::new(harness::workspace())
+            ..ImportData::new(fixtures::workspace())
         };
         let import = async || {
             let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
@@ -358,7 +358,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
         assert_eq!((again.messages.new, again.messages.existing), (0, 4));
         // Not even a recent mention is owed an answer, and a public channel stays public.
         assert_eq!(harness.store.store.next_ready().await.unwrap(), None);
-        let channels = harness.store.archive.channels(&harness::workspace()).await.unwrap();
+        let channels = harness.store.archive.channels(&fixtures::workspace()).await.unwrap();
         assert!(channels.iter().all(|channel| channel.visibility == Visibility::Public));
     })
     .await;

@@ -1,5 +1,5 @@
 //! Persistence. [`Store`] is the port that the message flow writes through: hearing, claiming and completing are one
-//! transaction each, and nothing is written any other way (invariant 5: handlers do not write). [`Archive`] is the
+//! transaction each, and nothing is written any other way (invariant 5: handlers do not write). [`archive::Archive`] is the
 //! read side, for pages and exports.
 //!
 //! Every committed change carries an increasing *revision*.
@@ -44,7 +44,6 @@ use crate::event::{Claim, Disposition, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
 use crate::recall::{RecallQuery, RecalledMessage};
-use crate::store::archive::Archive;
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::order::{Order, OrdersInForce};
 use crate::store::refusal_reason::RefusalReason;

@@ -1,11 +1,10 @@
 //! Times, places and messages that tests begin with, and answers of a judge.
 
-
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::{
-    Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId,
-    UserId, Visibility, WorkspaceId,
+    Author, AuthorKind, Channel, ChannelId, ConversationId, Mention, Message, MessageId, UserId,
+    Visibility, WorkspaceId,
 };
 use aizuchi_core::context::message_window::MessageWindow;
 use aizuchi_core::context::{ContextLimits, ContextWindow};

@@ -3,16 +3,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::SignedDuration;
 
-use crate::fixtures::{
-    SILENCE, START, at, mentions, message, new_channel, top_level, workspace,
-};
+use crate::fixtures::{SILENCE, START, at, mentions, message, new_channel, top_level, workspace};
 use crate::test_mind::TestMind;
 use crate::test_platform::TestPlatform;
 use crate::test_store::TestStore;
@@ -20,8 +16,8 @@ use aizuchi_core::agent::dispatches::Dispatches;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::agent::{Agent, AgentSettings, Mind, Minds, StateCall};
 use aizuchi_core::chat::{
-    Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Message,
-    MessageId, Role, User, Visibility,
+    Arrival, AuthorKind, ChannelId, ConversationId, Deletion, Edit, Heard, Message, MessageId,
+    Role, User, Visibility,
 };
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::order_trial::OrderTrial;
@@ -47,7 +43,7 @@ use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use aizuchi_core::store::volatile::VolatileStore;
-use aizuchi_core::store::{Cursors, HearReceipt, Store};
+use aizuchi_core::store::{HearReceipt, Store};
 
 /// The built-in prompt templates of a language.
 pub fn prompts(language: Language) -> Arc<PromptBuilder> {

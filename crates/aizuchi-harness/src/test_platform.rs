@@ -1,7 +1,7 @@
 //! A platform that keeps what is posted, with faults that a test sets.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt::{Debug, Write as _};
+use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -1,6 +1,6 @@
 //! The three stores, each empty and of a test's own, and tests that run on all of them.
 
-use std::fmt::{Debug, Write as _};
+use std::fmt::Debug;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -11,8 +11,8 @@ use aizuchi_import::streamed::{MAX_BATCH_MESSAGES, StreamedMessage};
 use aizuchi_import::{ImportCount, ImportData, ImportReport};
 use serde_json::json;
 
-use aizuchi_harness::fixtures::{at, top_level};
-use aizuchi_harness::harness::{self, Harness, HarnessOptions};
+use aizuchi_harness::fixtures::{self, at, top_level};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_database};
 
 const MESSAGES: usize = 4 * MAX_BATCH_MESSAGES + 10;
@@ -47,7 +47,7 @@ impl Iterator for Counted {
         self.held.push(Arc::downgrade(&text));
         let second = i64::try_from(number).unwrap() - 100_000;
         let id = format!("m{number}");
-        let message = harness::message(top_level("attic"), &id, at(second), "mika", "");
+        let message = fixtures::message(top_level("attic"), &id, at(second), "mika", "");
         let message = Message { text, ..message };
         // The first ones are from when the channel was private.
         let was_private = number < PRIVATE;
@@ -63,8 +63,8 @@ async fn started(store: TestStore) -> Harness {
 
 async fn import(harness: &Harness, messages: &mut Counted) -> anyhow::Result<ImportReport> {
     let data = ImportData {
-        channels: vec![harness::new_channel("attic", Visibility::Public)],
-        ..ImportData::new(harness::workspace())
+        channels: vec![fixtures::new_channel("attic", Visibility::Public)],
+        ..ImportData::new(fixtures::workspace())
     };
     let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
     let cursors = &*harness.store.cursors;
@@ -105,7 +105,7 @@ async fn an_import_that_was_interrupted_goes_on_where_it_ended() {
             let report = import(&harness, &mut Counted::default()).await.unwrap();
             assert_eq!(report.messages, ImportCount { new, existing });
             assert_eq!(private(&harness).await, PRIVATE);
-            let channels = harness.store.archive.channels(&harness::workspace()).await.unwrap();
+            let channels = harness.store.archive.channels(&fixtures::workspace()).await.unwrap();
             let attic = channels.iter().find(|channel| channel.id.as_str() == "attic").unwrap();
             assert_eq!(attic.visibility, Visibility::Public);
         }

@@ -31,9 +31,7 @@ use crate::store::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
 };
 use crate::store::stored_message::StoredMessage;
-use crate::store::{
-    Backlog, ChannelActivity, Cursors, DecisionCount, RecentCall, Spending, Store, StoreError,
-};
+use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
 
 /// What pages and exports read.
 #[async_trait]

@@ -15,9 +15,7 @@ use crate::memory::change::{MemoEdit, MemoryChange};
 use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
 use crate::rules::Mode;
 use crate::standing_order::{DraftTarget, OrderScope, OrderText, StandingOrder};
-use crate::store::archive::Archive;
 use crate::store::private_reads::PrivateRead;
-use crate::store::{Cursors, Store};
 
 /// What a user orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +73,7 @@ pub enum Order {
         workspace: WorkspaceId,
         scope: OrderScope,
         text: OrderText,
-        /// As in [`GivenOrder::by`].
+        /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
     },
     /// Make a standing order say something else. Refused unless it is in force.
@@ -96,7 +94,7 @@ pub enum Order {
         workspace: WorkspaceId,
         target: DraftTarget,
         text: OrderText,
-        /// As in [`GivenOrder::by`].
+        /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
     },
     /// Follow a draft from now on. Refused unless it is one.
@@ -148,7 +146,7 @@ pub enum Order {
     /// One of the others, recorded in the journal of orders in the same transaction.
     Signed {
         order: Box<Order>,
-        /// As in [`GivenOrder::by`].
+        /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
     },
     /// Say what a decision was, seen afterwards; `None` takes that back. Refused while the decision is open.

@@ -8,7 +8,6 @@ use crate::decision::gate::Gate;
 use crate::decision::proposal::ProposalId;
 use crate::decision::{DecisionId, DecisionResult};
 use crate::event::DeadLetterId;
-use crate::store::archive::Archive;
 use crate::store::stored_message::StoredMessage;
 
 #[derive(Clone, Debug)]

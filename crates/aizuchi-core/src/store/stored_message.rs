@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::chat::{Message, User, Visibility};
 use crate::decision::gate::Gate;
-use crate::store::archive::Archive;
 
 /// A message with what the store knows about it.
 #[derive(Clone, Debug, PartialEq)]

@@ -75,7 +75,7 @@ const SEED_000_TOP_LEVEL: &str = "## 判定対象: トップレベル会話
 ";
 
 /// The data of the required example prompts.
-pub fn seed_000(target: Option<&str>) -> Context {
+pub fn ordered_layout(target: Option<&str>) -> Context {
     let messages = vec![
         said(0, "alice", "おはよう！", None),
         said(5, "bob", "おはよう〜", None),
@@ -134,7 +134,7 @@ fn orders_stand_before_the_memory() {
         let thread = OrderScope::Thread(ChannelId::new("C001"), MessageId::new(THREAD));
         let standing_orders =
             vec![order(3, OrderScope::Workspace, "be kind"), order(5, thread, "say \"plugh\"")];
-        let context = Arc::new(Context { standing_orders, ..seed_000(Some(THREAD)) });
+        let context = Arc::new(Context { standing_orders, ..ordered_layout(Some(THREAD)) });
         let prompts = prompts(language);
         let persona = persona(language);
         for prompt in [
@@ -151,10 +151,11 @@ fn orders_stand_before_the_memory() {
 }
 
 #[test]
-fn seed_000_prints_its_examples() {
+fn the_ordered_layout_is_printed() {
     let prompts = prompts(Language::Ja);
     for (target, example) in [(Some(THREAD), SEED_000_THREAD), (None, SEED_000_TOP_LEVEL)] {
-        let prompt = prompts.judge(&persona(Language::Ja), &Arc::new(seed_000(target)), &scene());
+        let prompt =
+            prompts.judge(&persona(Language::Ja), &Arc::new(ordered_layout(target)), &scene());
         let printed = from(&prompt.text, "## 記憶");
         let whole = format!("{SEED_000_MEMORY}{example}");
         let expected: Vec<&str> = whole.lines().collect();
@@ -169,7 +170,7 @@ fn seed_000_prints_its_examples() {
 
 /// Seed 002's fields, as the seed prints them but for three places: it counts four fields where there are more, its
 /// scale of confidence says nothing about the conversation, and its `null` means the same as its `0`.
-pub const SEED_002_FIELDS: &str = "## 出力フィールド
+pub const VERDICT_FIELDS: &str = "## 出力フィールド
 
 あなたの判断は以下のフィールドで構成されます。
 
@@ -208,10 +209,10 @@ pub const SEED_002_FIELDS: &str = "## 出力フィールド
 ";
 
 #[test]
-fn seed_002_has_its_fields() {
-    let context = Arc::new(seed_000(None));
+fn a_verdict_has_its_fields() {
+    let context = Arc::new(ordered_layout(None));
     let prompt = prompts(Language::Ja).judge(&persona(Language::Ja), &context, &scene());
-    assert!(prompt.text.contains(SEED_002_FIELDS), "{}", prompt.text);
+    assert!(prompt.text.contains(VERDICT_FIELDS), "{}", prompt.text);
     let headings: Vec<&str> =
         prompt.text.lines().filter(|line| line.starts_with("## ")).take(4).collect();
     assert_eq!(headings, ["## 判断基準", "## 応答しない条件", "## 出力フィールド", "## 記憶"]);
@@ -261,7 +262,7 @@ const SEED_001_BARE: &str = "## 現在の会話
 上記の情報をもとに、現在の会話に返答してください。";
 
 #[test]
-fn seed_001_prints_its_examples() {
+fn the_ordered_reply_is_printed() {
     let thread = "1234567890.000000";
     let summary = |thread: &str, text: &str| ThreadMemory {
         thread: MessageId::new(thread),

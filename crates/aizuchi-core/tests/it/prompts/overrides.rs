@@ -9,7 +9,7 @@ use aizuchi_core::prompt::builder::PromptBuilder;
 use aizuchi_core::prompt::builder::sample::SAMPLE_TEXT;
 use tempfile::TempDir;
 
-use crate::prompts::golden::{everything, seed_000};
+use crate::prompts::golden::{everything, ordered_layout};
 use crate::prompts::{THREAD, from, persona, said, scene, talk};
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -173,7 +173,7 @@ fn the_seeds_own_template_can_be_used() {
              現在時刻: 2024-03-01 12:00:00 UTC",
         ),
     ] {
-        let context = Arc::new(seed_000(target));
+        let context = Arc::new(ordered_layout(target));
         let prompt = prompts.judge(&persona(Language::Ja), &context, &scene());
         let lines = from(&prompt.text, "## チャンネル情報").into_iter();
         let lines = lines.filter(|line| !line.starts_with("**"));

@@ -1,5 +1,5 @@
-//! Seed 004, requirement by requirement: the state of a conversation, named in a call of its own or in the judge's;
-//! and facilitator mode with kotonoha's defaults.
+//! The state of a conversation, named in a call of its own or in the judge's, and facilitator mode with kotonoha's
+//! defaults. Each test is a requirement of the document that they were ordered by.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -138,7 +138,7 @@ impl Write for ToThread {
 }
 
 #[tokio::test]
-async fn s01_s02_s16_one_word_names_the_state_by_its_prefix_and_priority() {
+async fn one_word_names_the_state_by_its_prefix_and_priority() {
     for (answer, expected) in [
         ("ENDING", Ending),
         ("MISUNDERSTANDING", Misunderstanding),
@@ -166,7 +166,7 @@ async fn s01_s02_s16_one_word_names_the_state_by_its_prefix_and_priority() {
 }
 
 #[tokio::test]
-async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
+async fn the_question_tells_the_states_apart_in_their_order() {
     let wanted = [
         (
             Language::En,
@@ -216,7 +216,7 @@ async fn s02_to_s07_the_question_tells_the_states_apart_in_their_order() {
 }
 
 #[tokio::test]
-async fn s08_no_word_list_decides() {
+async fn no_word_list_decides() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
@@ -243,7 +243,7 @@ async fn s08_no_word_list_decides() {
 }
 
 #[tokio::test]
-async fn s09_the_whole_conversation_is_judged_and_the_newest_message_comes_last() {
+async fn the_whole_conversation_is_judged_and_the_newest_message_comes_last() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         talk(&harness, 12).await;
@@ -258,7 +258,7 @@ async fn s09_the_whole_conversation_is_judged_and_the_newest_message_comes_last(
 }
 
 #[tokio::test]
-async fn s12_nothing_to_judge_costs_no_call() {
+async fn nothing_to_judge_costs_no_call() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         let message = harness.says("alice", "oops").await;
@@ -271,7 +271,7 @@ async fn s12_nothing_to_judge_costs_no_call() {
 }
 
 #[tokio::test]
-async fn s13_the_state_is_one_call_of_at_most_twenty_tokens() {
+async fn the_state_is_one_call_of_at_most_twenty_tokens() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         harness.says("alice", "who is there?").await;
@@ -286,7 +286,7 @@ async fn s13_the_state_is_one_call_of_at_most_twenty_tokens() {
 }
 
 #[tokio::test]
-async fn s15_a_state_call_does_not_block_other_conversations() {
+async fn a_state_call_does_not_block_other_conversations() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         harness.says("alice", "good night").await;
@@ -305,7 +305,7 @@ async fn s15_a_state_call_does_not_block_other_conversations() {
 }
 
 #[tokio::test]
-async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
+async fn an_error_is_active_and_flagged_and_the_judge_decides() {
     let failures: [fn() -> Result<&'static str, LlmError>; 5] = [
         || Err(LlmError::Refused("no".to_owned())),
         || Err(LlmError::TimedOut("never".to_owned())),
@@ -347,7 +347,7 @@ async fn s17_an_error_is_active_and_flagged_and_the_judge_decides() {
 }
 
 #[tokio::test]
-async fn s18_an_ending_is_silence_before_the_judge() {
+async fn an_ending_is_silence_before_the_judge() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         let log = Log::begin();
@@ -369,7 +369,7 @@ async fn s18_an_ending_is_silence_before_the_judge() {
 }
 
 #[tokio::test]
-async fn s19_conflicts_reach_the_judge_and_both_prompts_name_them() {
+async fn conflicts_reach_the_judge_and_both_prompts_name_them() {
     for (label, state, hint, words) in [
         ("CONFLICT", Conflict, "There seems to be tension in it.", CONFLICT_WORDS),
         (
@@ -403,7 +403,7 @@ async fn s19_conflicts_reach_the_judge_and_both_prompts_name_them() {
 }
 
 #[tokio::test]
-async fn s19_no_state_forces_a_post() {
+async fn no_state_forces_a_post() {
     for label in ["CONFLICT", "MISUNDERSTANDING", "ACTIVE"] {
         on_every_store(async |store| {
             let harness = separate(store).await;
@@ -419,7 +419,7 @@ async fn s19_no_state_forces_a_post() {
 }
 
 #[tokio::test]
-async fn s20_s22_a_decision_costs_one_state_call() {
+async fn a_decision_costs_one_state_call() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         for label in ["ACTIVE", "CONFLICT", "ENDING"] {
@@ -436,7 +436,7 @@ async fn s20_s22_a_decision_costs_one_state_call() {
 }
 
 #[tokio::test]
-async fn s21_an_unchanged_conversation_is_classified_once() {
+async fn an_unchanged_conversation_is_classified_once() {
     on_every_store(async |store| {
         let harness = separate(store).await;
         let busy = || {

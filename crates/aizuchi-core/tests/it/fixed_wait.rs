@@ -1,5 +1,5 @@
-//! Seed 002, requirement by requirement: a mention is answered at once, everything else is judged once the
-//! conversation rests; and what the seed leaves open (G1 to G9). All with `wait: fixed`, which is the seed's.
+//! The fixed wait: a mention is answered at once, everything else is judged once the conversation rests. Each test is a
+//! requirement of the document that this way of deciding was ordered by (the seed), or a question that it leaves open.
 
 use aizuchi_core::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
 use aizuchi_core::decision::gate::Gate;
@@ -14,7 +14,7 @@ use aizuchi_core::store::order::Order;
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::prompts::golden::SEED_002_FIELDS;
+use crate::prompts::golden::VERDICT_FIELDS;
 use aizuchi_harness::fixtures::{
     JOIN, JOIN_IN_60, SILENCE, START, at, message, thread, top_level, workspace,
 };
@@ -51,7 +51,7 @@ async fn only_decision(harness: &Harness) -> Decision {
 }
 
 #[tokio::test]
-async fn r01_a_judgment_has_the_seeds_fields_and_stays_what_it_was() {
+async fn a_judgment_has_the_seeds_fields_and_stays_what_it_was() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
@@ -69,7 +69,7 @@ async fn r01_a_judgment_has_the_seeds_fields_and_stays_what_it_was() {
 }
 
 #[tokio::test]
-async fn r02_the_delay_says_when_it_speaks() {
+async fn the_delay_says_when_it_speaks() {
     for (answer, expected) in [
         (joins("0"), vec![60]),
         (joins("45"), vec![105]),
@@ -89,7 +89,7 @@ async fn r02_the_delay_says_when_it_speaks() {
 }
 
 #[tokio::test]
-async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
+async fn the_steps_are_judge_reply_and_post_and_nothing_else() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
@@ -106,7 +106,7 @@ async fn r03_the_steps_are_judge_reply_and_post_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn r04_a_channels_top_level_and_each_thread_have_one_step() {
+async fn a_channels_top_level_and_each_thread_have_one_step() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         let conversations = [top_level("garden"), thread("garden", "m000"), top_level("kitchen")];
@@ -126,7 +126,7 @@ async fn r04_a_channels_top_level_and_each_thread_have_one_step() {
 }
 
 #[tokio::test]
-async fn r05_an_out_of_range_answer_is_no_judgment() {
+async fn an_out_of_range_answer_is_no_judgment() {
     let confidence = |value: &str| joins("0").replace("0.7", value);
     for bad in [
         confidence("1.1"),
@@ -163,7 +163,7 @@ async fn r05_an_out_of_range_answer_is_no_judgment() {
 }
 
 #[tokio::test]
-async fn r06_the_delay_is_part_of_the_judgment() {
+async fn the_delay_is_part_of_the_judgment() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
@@ -177,7 +177,7 @@ async fn r06_the_delay_is_part_of_the_judgment() {
 
 /// The whole question is compared. The seed prints the part about the fields of the answer; it is there word for word.
 #[tokio::test]
-async fn r07_the_judge_is_asked_in_the_seeds_words() {
+async fn the_judge_is_asked_in_the_seeds_words() {
     let options = HarnessOptions { language: Language::Ja, ..HarnessOptions::fixed_wait() };
     let asked = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(options.clone());
@@ -186,12 +186,12 @@ async fn r07_the_judge_is_asked_in_the_seeds_words() {
         harness.mind.prompt_texts(PromptVerb::Judge).remove(0)
     })
     .await;
-    assert!(asked.contains(SEED_002_FIELDS), "{asked}");
-    assert_snapshot!("r07_judge", asked);
+    assert!(asked.contains(VERDICT_FIELDS), "{asked}");
+    assert_snapshot!("judge_in_the_seeds_words", asked);
 }
 
 #[tokio::test]
-async fn r08_nothing_is_judged_periodically() {
+async fn nothing_is_judged_periodically() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.says("alice", "does anybody know when to cut the roses?").await;
@@ -203,7 +203,7 @@ async fn r08_nothing_is_judged_periodically() {
 }
 
 #[tokio::test]
-async fn r09_a_message_is_stored_before_anything_follows() {
+async fn a_message_is_stored_before_anything_follows() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.says("alice", "@Aizuchi are you there?").await;
@@ -221,7 +221,7 @@ async fn r09_a_message_is_stored_before_anything_follows() {
 }
 
 #[tokio::test]
-async fn r10_its_own_message_is_only_stored() {
+async fn its_own_message_is_only_stored() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         let author = Author { id: UserId::new("u-persona"), kind: AuthorKind::Persona };
@@ -236,7 +236,7 @@ async fn r10_its_own_message_is_only_stored() {
 }
 
 #[tokio::test]
-async fn r11_a_mention_is_answered_at_once_and_never_judged() {
+async fn a_mention_is_answered_at_once_and_never_judged() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         let harness = harness.with_options(seed());
@@ -251,7 +251,7 @@ async fn r11_a_mention_is_answered_at_once_and_never_judged() {
 }
 
 #[tokio::test]
-async fn r12_other_messages_wait_for_300_seconds_with_jitter() {
+async fn other_messages_wait_for_300_seconds_with_jitter() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         let harness = harness.with_options(seed());
@@ -273,7 +273,7 @@ async fn r12_other_messages_wait_for_300_seconds_with_jitter() {
 }
 
 #[tokio::test]
-async fn r13_a_new_message_restarts_the_wait_in_its_own_thread_only() {
+async fn a_new_message_restarts_the_wait_in_its_own_thread_only() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN_IN_60);
@@ -301,7 +301,7 @@ async fn r13_a_new_message_restarts_the_wait_in_its_own_thread_only() {
 }
 
 #[tokio::test]
-async fn r14_the_judge_sees_the_newest_messages_and_its_failure_is_silence() {
+async fn the_judge_sees_the_newest_messages_and_its_failure_is_silence() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.says("alice", "when do I cut the roses?").await;
@@ -325,7 +325,7 @@ async fn r14_the_judge_sees_the_newest_messages_and_its_failure_is_silence() {
 }
 
 #[tokio::test]
-async fn r15_the_reply_is_made_from_a_fresh_context_and_stored() {
+async fn the_reply_is_made_from_a_fresh_context_and_stored() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
@@ -344,7 +344,7 @@ async fn r15_the_reply_is_made_from_a_fresh_context_and_stored() {
 }
 
 #[tokio::test]
-async fn r16_no_judgment_is_reused_for_new_messages() {
+async fn no_judgment_is_reused_for_new_messages() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         for number in 1..=3 {
@@ -357,7 +357,7 @@ async fn r16_no_judgment_is_reused_for_new_messages() {
 }
 
 #[tokio::test]
-async fn r18_a_burst_costs_one_judgment() {
+async fn a_burst_costs_one_judgment() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         let harness = harness.with_options(seed());
@@ -372,7 +372,7 @@ async fn r18_a_burst_costs_one_judgment() {
 }
 
 #[tokio::test]
-async fn r19_a_start_answers_no_old_messages() {
+async fn a_start_answers_no_old_messages() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         let old = |id: &str, second: i64, text: &str| {
@@ -405,7 +405,7 @@ async fn r19_a_start_answers_no_old_messages() {
 }
 
 #[tokio::test]
-async fn r20_it_posts_when_the_seed_says() {
+async fn it_posts_when_the_seed_says() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         let harness = harness.with_options(seed());
@@ -455,7 +455,7 @@ async fn r20_it_posts_when_the_seed_says() {
 }
 
 #[tokio::test]
-async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
+async fn a_conversation_has_one_timer_whatever_it_waits_for() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         // A mention replaces a pending judgment, and a pending reply.
@@ -476,7 +476,7 @@ async fn g1_a_conversation_has_one_timer_whatever_it_waits_for() {
 }
 
 #[tokio::test]
-async fn g2_all_mentions_are_answered_and_no_channel_delays_a_judgment_forever() {
+async fn all_mentions_are_answered_and_no_channel_delays_a_judgment_forever() {
     let waiting =
         WaitSettings { max_wait_seconds: 300.0, ..HarnessOptions::fixed_wait().wait_settings };
     let options = HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() };
@@ -505,7 +505,7 @@ async fn g2_all_mentions_are_answered_and_no_channel_delays_a_judgment_forever()
 }
 
 #[tokio::test]
-async fn g3_a_delay_is_capped() {
+async fn a_delay_is_capped() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(&joins("999999")));
@@ -517,7 +517,7 @@ async fn g3_a_delay_is_capped() {
 }
 
 #[tokio::test]
-async fn g4_an_edit_or_a_deletion_counts() {
+async fn an_edit_or_a_deletion_counts() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
@@ -546,7 +546,7 @@ async fn g4_an_edit_or_a_deletion_counts() {
 }
 
 #[tokio::test]
-async fn g5_after_its_own_message_and_for_bots_no_model_is_asked() {
+async fn after_its_own_message_and_for_bots_no_model_is_asked() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.says("alice", "@Aizuchi hello").await;
@@ -567,7 +567,7 @@ async fn g5_after_its_own_message_and_for_bots_no_model_is_asked() {
 }
 
 #[tokio::test]
-async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
+async fn an_answer_in_a_thread_settles_the_question_at_top_level() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
@@ -590,7 +590,7 @@ async fn g6_an_answer_in_a_thread_settles_the_question_at_top_level() {
 }
 
 #[tokio::test]
-async fn g6_a_question_that_is_asked_again_in_its_thread_is_judged_there() {
+async fn a_question_that_is_asked_again_in_its_thread_is_judged_there() {
     let transcript = on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN));
@@ -614,7 +614,7 @@ async fn g6_a_question_that_is_asked_again_in_its_thread_is_judged_there() {
 }
 
 #[tokio::test]
-async fn g7_timers_survive_a_restart() {
+async fn timers_survive_a_restart() {
     for (seconds, verbs) in [(30, ""), (90, "judge"), (200, "judge reply")] {
         on_every_store(async |store| {
             let harness = fixed(store).await;
@@ -631,7 +631,7 @@ async fn g7_timers_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn g8_it_checks_again_before_it_posts() {
+async fn it_checks_again_before_it_posts() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(JOIN_IN_60));
@@ -650,7 +650,7 @@ async fn g8_it_checks_again_before_it_posts() {
 }
 
 #[tokio::test]
-async fn g9_low_confidence_is_silence() {
+async fn low_confidence_is_silence() {
     for (least, spoke) in [(0.69, true), (0.7, true), (0.71, false)] {
         on_every_store(async |store| {
             let options = HarnessOptions::from_rules(ChannelRules {

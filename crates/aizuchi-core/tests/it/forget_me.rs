@@ -1,0 +1,211 @@
+//! Being forgotten by a command in the chat, and what opting out leaves.
+
+use insta::assert_snapshot;
+
+use crate::commands::{in_japanese, sends_again};
+use aizuchi_core::chat::MessageId;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_harness::fixtures::top_level;
+use aizuchi_harness::harness::Harness;
+use aizuchi_harness::test_platform::Fault;
+use aizuchi_harness::test_store::{on_every_database, on_every_store};
+
+#[tokio::test]
+async fn nothing_is_forgotten_before_the_user_is_sure() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "the roses bloom").await;
+        harness.pass(400).await;
+        harness.says("alice", "@Aizuchi forget me").await;
+        harness.pass(5).await;
+        harness.transcript().await
+    });
+    let transcript = transcript.await;
+    assert!(transcript.contains("alice: the roses bloom\n"), "{transcript}");
+    assert!(transcript.contains("It can’t"), "{transcript}");
+    assert!(transcript.contains("forget me, yes"), "{transcript}");
+}
+
+#[tokio::test]
+async fn a_user_who_opted_out_can_still_give_commands() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "@Aizuchi opt out").await;
+        harness.pass(5).await;
+        harness.says("alice", "I am not here").await;
+        harness.says("bob", "nor am I").await;
+        harness.pass(400).await;
+        assert!(!harness.mind.prompt_texts(PromptVerb::Judge)[0].contains("I am not here"));
+        harness.says("alice", "@Aizuchi status").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi opt in").await;
+        harness.pass(5).await;
+        harness.says("alice", "@Aizuchi hello").await;
+        harness.pass(5).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s alice: @Aizuchi opt out
+       0s (persona): I’m not listening to you any more, here or in the other channels of this workspace or
+       0s (persona): server. I won’t use anything you say there, either to answer or to remember; I only take
+       0s (persona): your commands. Say `opt in` to undo this.
+       5s alice: 
+       5s bob: nor am I
+     405s alice: @Aizuchi status
+     405s (persona): In this channel I answer when I’m mentioned, and join in when the conversation goes quiet
+     405s (persona): and I have something to add.
+    I’m not listening to you any more, here or in the other
+     405s (persona): channels of this workspace or server. I won’t use anything you say there, either to
+     405s (persona): answer or to remember; I only take your commands. Say `opt in` to undo this.
+     410s alice: @Aizuchi opt in
+     410s (persona): I’m listening to you.
+     415s alice: @Aizuchi hello
+     415s (persona): Here I am.
+    [m000] spoke by command: it was a command for me ()
+    [m002] chose_silence: they get along (judge kept)
+    [m003] spoke by command: it was a command for me ()
+    [m004] spoke by command: it was a command for me ()
+    [m005] spoke: alice mentioned me (reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn forget_me_deletes_what_the_user_said() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "my shed leaks").await;
+        harness.says("bob", "hm").await;
+        harness.pass(400).await;
+        harness.says("alice", "@Aizuchi forget me, yes").await;
+        harness.pass(5).await;
+        harness.says("alice", "is it a new day?").await;
+        harness.pass(400).await;
+        let asked = harness.mind.prompt_texts(PromptVerb::Judge);
+        let last = asked.last().unwrap();
+        assert!(last.contains("is it a new day?") && !last.contains("shed"));
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+       0s bob: hm
+     400s alice: @Aizuchi forget me, yes
+     400s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
+     400s (persona): and what I remembered of it. The last traces leave my database within a day.
+     400s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
+     405s alice: is it a new day?
+    [m000 m001] chose_silence:  (judge kept)
+    [m002] spoke by command: it was a command for me ()
+    [m003] chose_silence: they get along (judge kept)
+    ");
+}
+
+#[tokio::test]
+async fn forget_me_in_japanese() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(in_japanese());
+        harness.says("花子", "うちの納屋が雨漏りする").await;
+        harness.pass(400).await;
+        harness.says("花子", "@Aizuchi はい、私のことを忘れて").await;
+        harness.pass(5).await;
+        harness.says("花子", "@Aizuchi オプトアウト").await;
+        harness.pass(5).await;
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+     400s 花子: @Aizuchi はい、私のことを忘れて
+     400s (persona): このチャンネルと、同じワークスペースやサーバーのほかのチャンネルにあったあなたの発言、そこから覚えたことを消しました。データベースに残っている分も、1 日以内にすべて消えます。
+     400s (persona): これからの発言はまた聞きます。聞かれたくないときは `オプトアウト` と伝えてください。
+     405s 花子: @Aizuchi オプトアウト
+     405s (persona): このチャンネルでも、同じワークスペースやサーバーのほかのチャンネルでも、あなたの発言は聞いていません。返事にも記憶にも使わず、コマンドだけ受け付けます。
+     405s (persona): `オプトイン` で元に戻ります。
+    [m000] chose_silence:  (judge kept)
+    [m001] spoke by command: 私への指示でした ()
+    [m002] spoke by command: 私への指示でした ()
+    ");
+}
+
+#[tokio::test]
+async fn a_forgotten_message_that_is_sent_again_stays_forgotten() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        sends_again(&harness, "alice", "my shed leaks", &["a1"]).await;
+        harness.says("alice", "@Aizuchi forget me, yes").await;
+        harness.store.finish_forgetting(harness.clock.now()).await;
+        sends_again(&harness, "alice", "my shed leaks", &["a2", "a3"]).await;
+        harness.pass(5).await;
+        let ids: Vec<MessageId> =
+            harness.messages("garden").await.iter().map(|it| it.message.id.clone()).collect();
+        assert!(!ids.contains(&MessageId::new("a2")), "{ids:?}");
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+       0s alice: @Aizuchi forget me, yes
+       0s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
+       0s (persona): and what I remembered of it. The last traces leave my database within a day.
+       0s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
+    [m000] spoke by command: it was a command for me ()
+    [a1] open:  ()
+    ");
+}
+
+#[tokio::test]
+async fn what_was_said_of_an_answer_stays_when_its_rest_is_forgotten() {
+    let transcript = on_every_database(async |store| {
+        let harness = Harness::new(store).await;
+        harness.platform.set_longest_post(30);
+        harness.says("alice", "my shed leaks").await;
+        let answer = "Use the tar in the cellar. Alice says that her shed leaks, too.";
+        harness.mind.script.push(PromptVerb::Reply, Ok(answer));
+        harness.platform.fails(&[Fault::None, Fault::LostRequest]);
+        harness.says("bob", "@Aizuchi how do I mend a roof?").await;
+        harness.pass(1).await;
+        harness.says_in(top_level("kitchen"), "alice", "@Aizuchi forget me, yes").await;
+        harness.store.finish_forgetting(harness.clock.now()).await;
+        harness.pass(120).await;
+        assert_eq!(harness.mind.prompt_texts(PromptVerb::Reply).len(), 1);
+        harness.transcript().await
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+       0s bob: @Aizuchi how do I mend a roof?
+       0s (persona): (deleted)
+    [m000 m001] spoke: a message it was based on has changed (reply kept)
+    ");
+}
+
+#[tokio::test]
+async fn a_user_is_forgotten_at_most_once_an_hour() {
+    let transcript = on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        for _ in 0..2 {
+            harness.says("alice", "my shed leaks").await;
+            harness.says("alice", "@Aizuchi forget me, yes").await;
+            harness.pass(1900).await;
+        }
+        let transcript = harness.transcript().await;
+        harness.says("bob", "@Aizuchi forget me, yes").await;
+        harness.says("alice", "@Aizuchi forget me, yes").await;
+        harness.pass(5).await;
+        let later = harness.transcript().await;
+        assert_eq!(later.matches("I’ve deleted what you said here").count(), 2, "{later}");
+        assert_eq!(later.matches("my shed leaks").count(), 0, "{later}");
+        transcript
+    });
+    assert_snapshot!(transcript.await, @"
+       0s forgotten: (deleted)
+       0s alice: @Aizuchi forget me, yes
+       0s (persona): I’ve deleted what you said here and in the other channels of this workspace or server,
+       0s (persona): and what I remembered of it. The last traces leave my database within a day.
+       0s (persona): I’ll hear what you say from now on; if you don’t want that, say `opt out`.
+    1900s alice: my shed leaks
+    1900s alice: @Aizuchi forget me, yes
+    1900s (persona): I last deleted your messages less than an hour ago.
+    1900s (persona): What you’ve said since then is still here. Ask me again once the hour is up.
+    [m001] spoke by command: it was a command for me ()
+    [m000] dropped: the message was deleted ()
+    [m003] spoke by command: it was a command for me ()
+    [m002] chose_silence: they get along (judge kept)
+    ");
+}
