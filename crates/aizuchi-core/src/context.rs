@@ -464,6 +464,18 @@ impl Context {
         self
     }
 
+    /// The messages that a reply should answer.
+    pub fn messages_to_answer(&self) -> Vec<&Arc<Message>> {
+        let owed: Vec<&Arc<Message>> =
+            self.owed.iter().filter_map(|id| self.target_message(id)).collect();
+        if !owed.is_empty() {
+            return owed;
+        }
+        let about =
+            self.intent.as_ref().and_then(|intent| self.target_message(intent.about.as_ref()?));
+        about.or_else(|| self.newest_human_message()).into_iter().collect()
+    }
+
     pub fn newest_human_message(&self) -> Option<&Arc<Message>> {
         self.target_messages().iter().rev().find(|message| message.author.kind == AuthorKind::Human)
     }

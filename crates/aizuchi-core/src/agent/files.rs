@@ -9,7 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, is_public, shorten};
 use crate::agent::listen::has_paid;
-use crate::agent::reply::messages_to_answer;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
 use crate::chat::attachment::{
@@ -124,7 +123,7 @@ impl Agent {
         let target = context.target_messages();
         let parent = context.conversation.thread.as_ref().and_then(|_| target.first());
         let newest = target.iter().rev().take(LOOKBACK);
-        let messages = messages_to_answer(context).into_iter().chain(newest).chain(parent);
+        let messages = context.messages_to_answer().into_iter().chain(newest).chain(parent);
         let (mut pictures, mut recordings, mut texts) = (0, 0, 0);
         let mut seen = HashSet::new();
         let mut files = Vec::new();

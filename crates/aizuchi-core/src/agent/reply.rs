@@ -42,18 +42,6 @@ const MAX_REDRAFTS: u32 = 3;
 /// How many rounds of tool calls a model gets before it has to answer in text.
 const MAX_TOOL_ROUNDS: usize = 5;
 
-/// The messages that the reply should answer.
-pub(super) fn messages_to_answer(context: &Context) -> Vec<&Arc<Message>> {
-    let owed: Vec<&Arc<Message>> =
-        context.owed.iter().filter_map(|id| context.target_message(id)).collect();
-    if !owed.is_empty() {
-        return owed;
-    }
-    let about =
-        context.intent.as_ref().and_then(|intent| context.target_message(intent.about.as_ref()?));
-    about.or_else(|| context.newest_human_message()).into_iter().collect()
-}
-
 /// What the mind generated.
 enum Generated {
     Reply(GeneratedReply),
@@ -403,7 +391,7 @@ impl Agent {
     /// Finds relevant old messages from every channel that is visible from here.
     pub(super) async fn recall(&self, context: &Context) -> Vec<RecalledMessage> {
         let limit = self.settings.recall_limit;
-        let messages = messages_to_answer(context);
+        let messages = context.messages_to_answer();
         let memory = self.gate_input(context, &self.rulebook()).rules.memory;
         if limit == 0 || messages.is_empty() || memory == MemoryRule::Off {
             return Vec::new();
@@ -618,7 +606,7 @@ impl Agent {
 
     /// A reply that is nothing but an emoji which the channel allows is a reaction to the only message that it answers.
     fn as_reaction(&self, context: &Context, text: &str) -> Option<DraftContent> {
-        let [message] = messages_to_answer(context)[..] else { return None };
+        let [message] = context.messages_to_answer()[..] else { return None };
         let rulebook = self.rulebook();
         let reactions = &self.gate_input(context, &rulebook).rules.reactions;
         let emoji = reactions.iter().find(|emoji| **emoji == text.trim())?.clone();

@@ -144,6 +144,7 @@ async fn one_draft_of_a_step_is_tried() {
         let harness = room(store, &trial).await;
         for (id, words) in [("a1", "be brief"), ("a2", "be kind"), ("a3", "be quick")] {
             admin_says(&harness, id, &format!("@Aizuchi in this channel: {words}")).await;
+            harness.clock.advance_to(harness.clock.now() + SignedDuration::from_secs(1));
         }
         harness.pass(300).await;
         assert_eq!(trial.tried(), [(1, false)]);

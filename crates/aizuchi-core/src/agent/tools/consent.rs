@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::agent::reply::messages_to_answer;
 use crate::chat::{ConversationId, MessageId};
 use crate::context::Context;
 use crate::decision::consent::{Consent, ConsentState, NewConsent, shown_arguments};
@@ -48,7 +47,7 @@ impl Agent {
         lifetime: SignedDuration,
     ) -> Result<Option<CallRequests>, StoreError> {
         let is_addressed = !context.owed.is_empty();
-        let asked = messages_to_answer(context);
+        let asked = context.messages_to_answer();
         let askers: HashSet<_> = asked.iter().map(|message| &message.author.id).collect();
         let may_propose = is_addressed || mode != Mode::Propose;
         if asked.is_empty() || askers.len() > MAX_ASKERS || !may_propose {
