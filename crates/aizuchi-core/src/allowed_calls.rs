@@ -2,6 +2,7 @@
 //! call is claimed in the store before it is made: after a crash in between nobody knows whether it was, and it is not made
 //! again.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -46,6 +47,21 @@ pub struct ClaimedCall {
     until: Timestamp,
 }
 
+/// Waits for something else while calls go on. One that stands still may hold what the other waits for: the inbox takes one
+/// order at a time.
+async fn while_calling<T>(
+    calls: &mut FuturesUnordered<impl Future<Output = ()>>,
+    other: impl Future<Output = T>,
+) -> T {
+    let mut other = pin!(other);
+    loop {
+        tokio::select! {
+            done = &mut other => return done,
+            Some(()) = calls.next() => {}
+        }
+    }
+}
+
 impl AllowedCalls {
     /// Makes calls until `shutdown`.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
@@ -54,7 +70,7 @@ impl AllowedCalls {
         let mut calls = FuturesUnordered::new();
         loop {
             revisions.mark_unchanged();
-            for call in self.look().await {
+            for call in while_calling(&mut calls, self.look()).await {
                 calls.push(self.make(call));
             }
             let check_at = clock.now() + CHECK_INTERVAL;
@@ -62,7 +78,9 @@ impl AllowedCalls {
                 () = shutdown.cancelled() => break,
                 Some(()) = calls.next() => {}
                 changed = revisions.changed() => match changed {
-                    Ok(()) => clock.sleep_until(clock.now() + PAUSE).await,
+                    Ok(()) => {
+                        while_calling(&mut calls, clock.sleep_until(clock.now() + PAUSE)).await;
+                    }
                     Err(_) => break,
                 },
                 () = clock.sleep_until(check_at) => {}
