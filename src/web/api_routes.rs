@@ -220,7 +220,8 @@ fn messages() -> Vec<Endpoint> {
             ("removeFile", topic),
             texts::remove_file,
             delete(files::remove),
-        ),
+        )
+        .query::<WorkspaceQuery>(),
         Endpoint::new(
             ("GET", "/api/files/{id}"),
             ("getFile", topic),

@@ -61,6 +61,8 @@ pub struct CallView {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallBody {
+    /// The workspace that it must be of. Without one it may be of any.
+    workspace: Option<String>,
     choice: CallAction,
 }
 
@@ -97,7 +99,8 @@ pub async fn post(
         CallAction::AllowOnce => ConsentChoice::AllowOnce,
         CallAction::Refuse => ConsentChoice::Refuse,
     };
-    decide(&web, &visitor.access, ConsentId(id), choice).await?;
+    let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
+    decide(&web, &visitor.access, workspace.as_ref(), ConsentId(id), choice).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -176,10 +179,11 @@ pub async fn read(
 pub async fn decide(
     web: &Web,
     access: &Access,
+    workspace: Option<&WorkspaceId>,
     id: ConsentId,
     choice: ConsentChoice,
 ) -> Result<(), ApiProblem> {
-    let found = web.archive.consent(None, id, web.clock.now()).await?;
+    let found = web.archive.consent(workspace, id, web.clock.now()).await?;
     let found = found.ok_or(StoreError::Refused(RefusalReason::ConsentGone))?;
     require_decider(web, access, &found.conversation).await?;
     let (workspace, by) = (found.conversation.workspace, access.signature());

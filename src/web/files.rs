@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::web::access::Visitor;
 use crate::web::console::layout::encode;
 use crate::web::refusal::Refusal;
+use crate::web::workspaces::WorkspaceParameter;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::attachment::{Attachment, AttachmentKind, picture_type};
 use aizuchi_core::chat::{ChannelId, Message, MessageId};
@@ -51,6 +52,8 @@ pub struct FileQuery {
     channel: String,
     /// The id of the message that was sent with it.
     message: String,
+    /// Only the local room has files; it is the default.
+    workspace: Option<String>,
 }
 
 /// Where a file of a message of the local room is.
@@ -86,9 +89,11 @@ pub async fn upload(
 pub async fn remove(
     State(web): State<Arc<Web>>,
     id: Result<Path<String>, PathRejection>,
+    query: WorkspaceParameter,
 ) -> Result<StatusCode, ApiProblem> {
     let Path(id) = id.map_err(|_| Refusal::UnreadableId)?;
-    workspaces::require_local(&web, None).await?;
+    let Query(query) = query.map_err(|_| Refusal::UnclearQuery)?;
+    workspaces::require_local(&web, query.workspace.as_deref()).await?;
     web.room.remove_upload(&id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -120,6 +125,7 @@ pub async fn download(
     let (Ok(Path(id)), Ok(Query(query))) = (id, query) else {
         return Err(Refusal::NoFile.into());
     };
+    workspaces::require_local(&web, query.workspace.as_deref()).await?;
     let (channel, message) = (ChannelId::new(query.channel), MessageId::new(query.message));
     let stored = web.archive.message(&workspace_id(), &channel, &message).await?;
     let stored = stored.filter(|stored| !stored.is_deleted).ok_or(Refusal::NoFile)?;

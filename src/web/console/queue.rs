@@ -277,7 +277,7 @@ pub async fn decide(
         }
         (None, Some(id)) => {
             let choice = consents::parse_choice(&form.choice).ok_or(Refusal::IncompleteForm)?;
-            consents::decide(&web, access, ConsentId(id), choice).await?;
+            consents::decide(&web, access, None, ConsentId(id), choice).await?;
         }
         (Some(_), Some(_)) | (None, None) => return Err(Refusal::IncompleteForm.into()),
     }
