@@ -152,11 +152,10 @@ fn read_part(reader: &mut BufReader<File>) -> anyhow::Result<Option<Vec<u8>>> {
 mod tests {
     use super::*;
 
-    #[allow(
-        clippy::type_complexity,
-        reason = "how many were held, and the keys with their records"
-    )]
-    fn sorted(limits: SorterLimits, count: usize) -> (usize, Vec<(Vec<u8>, Vec<u8>)>) {
+    type Pair = (Vec<u8>, Vec<u8>);
+
+    /// How many were held at most, and the keys with their records.
+    fn sorted(limits: SorterLimits, count: usize) -> (usize, Vec<Pair>) {
         let mut sorter = RecordSorter::new(limits);
         for number in 0..count {
             // Each key comes several times.

@@ -147,7 +147,7 @@ impl SlackPlatform {
         let answering = self.incidents.contain(PlatformTask::Command, self.answer_form(&payload));
         let told = answering.await.unwrap_or_else(|_| Some(self.slash_commands.failure_text()));
         if let Err(Some(_)) = sender.send(told) {
-            info!("what is wrong with a form could not be shown in time");
+            info!(platform = "slack", "what is wrong with a form could not be shown in time");
         }
     }
 
