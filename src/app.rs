@@ -49,8 +49,8 @@ use aizuchi_core::agent::{self, Agent};
 use aizuchi_core::allowed_calls::AllowedCalls;
 use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::Clock;
-use aizuchi_core::command::order_trial::OrderTrial;
 use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
 use aizuchi_core::current::Current;
 use aizuchi_core::documents::DocumentReader;
 use aizuchi_core::external_tools::ExternalTools;
@@ -198,8 +198,9 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let in_flight = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
-        let order_trial = Arc::new(ChatTrial::new(store.clone(), store.clone(), clock.clone()));
-        let trial: Option<Arc<dyn OrderTrial>> = Some(order_trial.clone());
+        let standing_order_trial =
+            Arc::new(ChatTrial::new(store.clone(), store.clone(), clock.clone()));
+        let trial: Option<Arc<dyn StandingOrderTrial>> = Some(standing_order_trial.clone());
         let command_replies = build_answers_with(config, store.clone(), store.clone(), trial);
         let rulebook = command_replies.rulebook.clone();
         let channel_cache = Arc::new(ChannelCache::new(rulebook.clone()));
@@ -291,7 +292,7 @@ impl App {
             clock.clone(),
         );
         let models = Arc::new(models);
-        order_trial.connect(models.clone());
+        standing_order_trial.connect(models.clone());
         let speakers = std::iter::once(&agent).chain(agent.translation.as_deref());
         let prompts =
             speakers.map(|speaker| (speaker.persona.language, speaker.prompt_builder.clone()));
@@ -680,7 +681,7 @@ fn build_answers_with(
     config: &Config,
     store: Arc<dyn Store>,
     archive: Arc<dyn Archive>,
-    order_trial: Option<Arc<dyn OrderTrial>>,
+    standing_order_trial: Option<Arc<dyn StandingOrderTrial>>,
 ) -> Arc<CommandReplies> {
     Arc::new(CommandReplies {
         store,
@@ -689,7 +690,7 @@ fn build_answers_with(
         persona: config.persona(),
         zone: config.time_zone_or(TimeZone::system()),
         admins_workspace: local::workspace_id(),
-        order_trial,
+        standing_order_trial,
     })
 }
 

@@ -10,7 +10,7 @@ use aizuchi_core::context::Context;
 use aizuchi_core::context::channel_messages::ChannelMessages;
 use aizuchi_core::decision::Decision;
 use aizuchi_core::memory::MessageRef;
-use aizuchi_core::standing_order::{OrderScope, StandingOrder};
+use aizuchi_core::standing_order::{StandingOrder, StandingOrderScope};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::stored_message::StoredMessage;
@@ -91,7 +91,7 @@ impl PastMoment {
 
     /// Whether an order held in the conversation then, and may be shown there now.
     fn shows(&self, order: &StandingOrder, channel: &Channel) -> bool {
-        let is_everywhere = order.scope == OrderScope::Workspace;
+        let is_everywhere = order.scope == StandingOrderScope::Workspace;
         let is_shown =
             is_everywhere || order.visibility_in(channel.visibility) == channel.visibility;
         let is_here = order.scope.includes(&self.decision.conversation);

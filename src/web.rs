@@ -246,7 +246,7 @@ fn router(web: Arc<Web>) -> Router {
         )
         .route(
             "/console/channels/{workspace}/{channel}/order-trial",
-            post(console::order_trial::order).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
+            post(console::standing_order_trial::order).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)),
         )
         .route("/console/decisions/{workspace}/{id}", get(console::decision::page))
         .route(

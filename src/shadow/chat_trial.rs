@@ -15,15 +15,16 @@ use crate::models::ModelsInUse;
 use crate::models::budgeted::BudgetedModel;
 use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::model::CallLimits;
-use crate::shadow::order_trial::{
-    DAYS, MOST_CALLS, MomentSource, OrderTrialResult, OrderTrialRun, TriedOrder,
-};
 use crate::shadow::prompts::unknown_channel;
+use crate::shadow::standing_order_trial::{
+    DAYS, MOST_CALLS, MomentSource, StandingOrderTrialResult, StandingOrderTrialRun,
+    TriedStandingOrder,
+};
 use crate::shadow::{LONGEST_ASKING_IN_CHAT, LONGEST_CALL};
 use crate::what_if::ShadowModel;
 use aizuchi_core::chat::{Channel, ConversationId, WorkspaceId};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::command::order_trial::{OrderTrial, OrderTrialOutcome};
+use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
 use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::standing_order::{DRAFT_LIFETIME, StandingOrder};
@@ -84,46 +85,48 @@ impl ChatTrial {
 }
 
 #[async_trait]
-impl OrderTrial for ChatTrial {
+impl StandingOrderTrial for ChatTrial {
     async fn try_draft(
         &self,
         conversation: &ConversationId,
         draft: &StandingOrder,
         stop: &CancellationToken,
-    ) -> Result<OrderTrialOutcome, StoreError> {
-        let Some(models) = self.models.get() else { return Ok(OrderTrialOutcome::NotAllowed) };
+    ) -> Result<StandingOrderTrialOutcome, StoreError> {
+        let Some(models) = self.models.get() else {
+            return Ok(StandingOrderTrialOutcome::NotAllowed);
+        };
         let config = models.config();
         let max_cost_micros = config.response.order_trial_micros();
         if max_cost_micros == 0 {
-            return Ok(OrderTrialOutcome::NotAllowed);
+            return Ok(StandingOrderTrialOutcome::NotAllowed);
         }
         let channel = self.channel(conversation).await?;
         let Ok((llm, parameters)) = models.shadow_judge(&channel) else {
-            return Ok(OrderTrialOutcome::Unanswered);
+            return Ok(StandingOrderTrialOutcome::Unanswered);
         };
         if llm.model() == ModelId::Builtin.to_string() {
-            return Ok(OrderTrialOutcome::NoModel);
+            return Ok(StandingOrderTrialOutcome::NoModel);
         }
         if config.prices().cost(llm.model(), Usage::default()).is_none() {
-            return Ok(OrderTrialOutcome::Unpriced);
+            return Ok(StandingOrderTrialOutcome::Unpriced);
         }
         let source = MomentSource { archive: &*self.archive, store: &*self.store, config: &config };
-        let order = TriedOrder::from(draft);
+        let order = TriedStandingOrder::from(draft);
         let moments = match source.read(&channel, &order, self.clock.now()).await? {
             Ok(moments) => moments,
             Err(error) => {
                 warn!(error = format!("{error:#}"), "the draft of an order could not be tried");
-                return Ok(OrderTrialOutcome::Unanswered);
+                return Ok(StandingOrderTrialOutcome::Unanswered);
             }
         };
         if moments.is_empty() {
-            return Ok(OrderTrialOutcome::NothingToTry(DAYS));
+            return Ok(StandingOrderTrialOutcome::NothingToTry(DAYS));
         }
         let budgeted = models.within_budget(llm, &channel);
         let key = DraftKey::new(conversation, draft);
         let (cache, left_micros) = self.tried.begin(&key, max_cost_micros, self.clock.now());
         let judge = shadow_model(&config, &budgeted, parameters, (cache, left_micros));
-        let run = OrderTrialRun { moments, judge, secrets: models.secrets().clone() };
+        let run = StandingOrderTrialRun { moments, judge, secrets: models.secrets().clone() };
         let result = run.run(stop, LONGEST_ASKING_IN_CHAT).await;
         self.tried.end(&key, left_micros, result.counts.cost_micros);
         Ok(outcome(&run, &result, &budgeted))
@@ -193,16 +196,16 @@ fn shadow_model(
 }
 
 fn outcome(
-    run: &OrderTrialRun,
-    result: &OrderTrialResult,
+    run: &StandingOrderTrialRun,
+    result: &StandingOrderTrialResult,
     budgeted: &BudgetedModel,
-) -> OrderTrialOutcome {
+) -> StandingOrderTrialOutcome {
     // A model that is too slow is none that is too dear.
     let is_over = budgeted.reached_limit().is_some() || result.counts.is_cap_reached;
     match result.is_unknown() {
-        true if is_over => OrderTrialOutcome::OverBudget,
-        true => OrderTrialOutcome::Unanswered,
-        false => OrderTrialOutcome::Tried(run.effect(result)),
+        true if is_over => StandingOrderTrialOutcome::OverBudget,
+        true => StandingOrderTrialOutcome::Unanswered,
+        false => StandingOrderTrialOutcome::Tried(run.effect(result)),
     }
 }
 

@@ -12,7 +12,7 @@ pub mod decision;
 pub mod judge_again;
 pub mod timeline;
 pub mod what_if;
-pub mod order_trial;
+pub mod standing_order_trial;
 pub mod persona;
 pub mod memory;
 pub mod figures;

@@ -19,7 +19,9 @@ use crate::web::workspaces::{Shown, WorkspaceParameter};
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::platform::local::error::LocalRoomError;
-use aizuchi_core::standing_order::{DraftTarget, MAX_LENGTH, OrderScope, OrderText, StandingOrder};
+use aizuchi_core::standing_order::{
+    DraftTarget, MAX_LENGTH, StandingOrder, StandingOrderScope, StandingOrderText,
+};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 
@@ -61,7 +63,7 @@ pub struct StandingOrderView {
 }
 
 /// An order, and whether the visitor may read it.
-pub struct ShownOrder {
+pub struct ShownStandingOrder {
     pub order: StandingOrder,
     pub is_readable: bool,
 }
@@ -86,10 +88,10 @@ pub async fn list(
     Ok(Json(StandingOrdersAnswer { standing_orders: shown.into_iter().map(view).collect() }))
 }
 
-fn view(ShownOrder { order, is_readable }: ShownOrder) -> StandingOrderView {
+fn view(ShownStandingOrder { order, is_readable }: ShownStandingOrder) -> StandingOrderView {
     let thread = match &order.scope {
-        OrderScope::Workspace | OrderScope::Channel(_) => None,
-        OrderScope::Thread(_, thread) => Some(thread.clone()),
+        StandingOrderScope::Workspace | StandingOrderScope::Channel(_) => None,
+        StandingOrderScope::Thread(_, thread) => Some(thread.clone()),
     };
     StandingOrderView {
         number: order.number,
@@ -111,7 +113,7 @@ pub async fn read(
     access: &Access,
     workspace: &WorkspaceId,
     channel: Option<&ChannelId>,
-) -> Result<Vec<ShownOrder>, ApiProblem> {
+) -> Result<Vec<ShownStandingOrder>, ApiProblem> {
     let channels = web.archive.channels(workspace).await?;
     let visibilities: BTreeMap<ChannelId, Visibility> =
         channels.into_iter().map(|channel| (channel.id, channel.visibility)).collect();
@@ -128,10 +130,10 @@ pub async fn read(
         channel.is_none_or(|wanted| own.is_none_or(|own| own == wanted))
     };
     let orders = web.archive.standing_orders(workspace).await?.into_iter().filter(holds_there);
-    let shown: Vec<ShownOrder> = orders
+    let shown: Vec<ShownStandingOrder> = orders
         .map(|order| {
             let is_readable = access.may_read(workspace, visibility(&order));
-            ShownOrder { order, is_readable }
+            ShownStandingOrder { order, is_readable }
         })
         .collect();
     let private = shown
@@ -278,9 +280,9 @@ pub async fn carry_out(
     Ok(web.inbox.apply_order(order.signed(by)).await?)
 }
 
-pub fn parse(text: &str) -> Result<OrderText, ApiProblem> {
+pub fn parse(text: &str) -> Result<StandingOrderText, ApiProblem> {
     let problem = |_| Refusal::StandingOrderLength { most: MAX_LENGTH };
-    Ok(OrderText::parse(text).map_err(problem)?)
+    Ok(StandingOrderText::parse(text).map_err(problem)?)
 }
 
 async fn scope(
@@ -288,13 +290,13 @@ async fn scope(
     workspace: &WorkspaceId,
     channel: Option<String>,
     thread: Option<String>,
-) -> Result<OrderScope, ApiProblem> {
-    let Some(channel) = channel else { return Ok(OrderScope::Workspace) };
+) -> Result<StandingOrderScope, ApiProblem> {
+    let Some(channel) = channel else { return Ok(StandingOrderScope::Workspace) };
     let channel = workspaces::channel(web, workspace, &channel).await?.id;
-    let Some(thread) = thread else { return Ok(OrderScope::Channel(channel)) };
+    let Some(thread) = thread else { return Ok(StandingOrderScope::Channel(channel)) };
     let parent = MessageId::new(thread.as_str());
     match web.archive.message(workspace, &channel, &parent).await? {
-        Some(_) => Ok(OrderScope::Thread(channel, parent)),
+        Some(_) => Ok(StandingOrderScope::Thread(channel, parent)),
         None => Err(Refusal::Room(LocalRoomError::UnknownThread(thread)).into()),
     }
 }

@@ -47,7 +47,7 @@ mod models;
 mod openapi;
 mod pdf;
 mod orders;
-mod order_trial;
+mod standing_order_trial;
 mod program;
 mod proposals;
 mod edited_words;

@@ -5,7 +5,7 @@ pub mod named_message;
 pub mod quoted;
 pub mod remembered;
 pub mod forget_that;
-pub mod order_trial;
+pub mod standing_order_trial;
 pub mod standing_orders;
 pub mod reply;
 pub mod memory_reply;
@@ -46,9 +46,9 @@ pub enum Command {
     /// Take part here in this mode; `None` returns to the settings.
     Mode(Option<Mode>),
     /// Follow what the command says from now on.
-    GiveStandingOrder(OrderTarget),
+    GiveStandingOrder(StandingOrderTarget),
     /// Keep what the command says as a draft, and tell what it would have changed.
-    DraftStandingOrder(OrderTarget),
+    DraftStandingOrder(StandingOrderTarget),
     /// Follow the draft of this number from now on.
     KeepStandingOrder(i64),
     /// Discard the draft of this number.
@@ -82,7 +82,7 @@ pub enum NearMiss {
 
 /// What a standing order is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrderTarget {
+pub enum StandingOrderTarget {
     Thread,
     Channel,
     Workspace,
@@ -100,7 +100,7 @@ impl Command {
     /// The same under rules by which an order that is given is a draft at first.
     pub fn under(self, rulebook: &Rulebook) -> Self {
         match self {
-            Command::GiveStandingOrder(target) if rulebook.drafts_orders => {
+            Command::GiveStandingOrder(target) if rulebook.drafts_standing_orders => {
                 Command::DraftStandingOrder(target)
             }
             command => command,
@@ -154,14 +154,18 @@ impl CommandRequest {
         match self.command {
             Command::Mode(_)
             | Command::Mute { scope: MuteScope::Workspace, .. }
-            | Command::GiveStandingOrder(OrderTarget::Workspace)
-            | Command::DraftStandingOrder(OrderTarget::Workspace)
+            | Command::GiveStandingOrder(StandingOrderTarget::Workspace)
+            | Command::DraftStandingOrder(StandingOrderTarget::Workspace)
             | Command::Unmute(MuteScope::Workspace) => self.role == Role::Admin,
             Command::GiveStandingOrder(
-                OrderTarget::Thread | OrderTarget::Channel | OrderTarget::Order(_),
+                StandingOrderTarget::Thread
+                | StandingOrderTarget::Channel
+                | StandingOrderTarget::Order(_),
             )
             | Command::DraftStandingOrder(
-                OrderTarget::Thread | OrderTarget::Channel | OrderTarget::Order(_),
+                StandingOrderTarget::Thread
+                | StandingOrderTarget::Channel
+                | StandingOrderTarget::Order(_),
             )
             | Command::DropStandingOrder(_)
             | Command::KeepStandingOrder(_)

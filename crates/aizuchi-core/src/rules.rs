@@ -352,7 +352,7 @@ pub struct Rulebook {
     /// Ids of users whose messages are ignored.
     pub opted_out: Vec<UserId>,
     /// Whether a standing order that is given in the chat is a draft at first, until somebody keeps it.
-    pub drafts_orders: bool,
+    pub drafts_standing_orders: bool,
     /// The models of a workspace by its id, or of all workspaces of a platform by the platform's name, which their ids begin
     /// with. An id takes precedence.
     pub workspace_models: BTreeMap<String, ModelRules>,
@@ -371,7 +371,7 @@ impl Default for Rulebook {
             soft_share: 0.8,
             mention_share: 0.3,
             opted_out: Vec::new(),
-            drafts_orders: false,
+            drafts_standing_orders: false,
             workspace_models: BTreeMap::new(),
         }
     }

@@ -17,7 +17,7 @@ pub const DRAFT_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Where an order holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OrderScope {
+pub enum StandingOrderScope {
     /// In the whole workspace.
     Workspace,
     /// In a channel and all its threads.
@@ -29,18 +29,18 @@ pub enum OrderScope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DraftTarget {
     /// An order of its own.
-    New(OrderScope),
+    New(StandingOrderScope),
     /// The next version of the order of this number.
     Change(i64),
 }
 
 /// What an order says, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OrderText(Arc<str>);
+pub struct StandingOrderText(Arc<str>);
 
 /// Why a text can be no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrderTextProblem {
+pub enum StandingOrderTextProblem {
     Empty,
     TooLong,
 }
@@ -52,8 +52,8 @@ pub struct StandingOrder {
     pub number: i64,
     /// From 1.
     pub version: i64,
-    pub scope: OrderScope,
-    pub text: OrderText,
+    pub scope: StandingOrderScope,
+    pub text: StandingOrderText,
     /// Who could read its channel when this version was given, unless fewer can since. What is followed everywhere is
     /// public.
     pub visibility: Visibility,
@@ -68,7 +68,7 @@ pub struct StandingOrder {
 
 /// What an order would have changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OrderEffect {
+pub struct StandingOrderEffect {
     /// Within so many days.
     pub days: i64,
     /// On how many of the newest moments it was tried at which it spoke, and on how many at which its judge left it silent.
@@ -85,14 +85,14 @@ pub struct OrderEffect {
     pub unclear: usize,
 }
 
-impl OrderScope {
+impl StandingOrderScope {
     /// The scope of a stored row: no channel is the whole workspace, and no thread the whole channel.
     pub fn from_columns(channel: &str, thread: &str) -> Self {
         match (channel, thread) {
-            ("", _) => OrderScope::Workspace,
-            (channel, "") => OrderScope::Channel(ChannelId::new(channel)),
+            ("", _) => StandingOrderScope::Workspace,
+            (channel, "") => StandingOrderScope::Channel(ChannelId::new(channel)),
             (channel, thread) => {
-                OrderScope::Thread(ChannelId::new(channel), MessageId::new(thread))
+                StandingOrderScope::Thread(ChannelId::new(channel), MessageId::new(thread))
             }
         }
     }
@@ -100,39 +100,41 @@ impl OrderScope {
     /// The channel and the thread as they are stored.
     pub fn columns(&self) -> (&str, &str) {
         match self {
-            OrderScope::Workspace => ("", ""),
-            OrderScope::Channel(channel) => (channel.as_str(), ""),
-            OrderScope::Thread(channel, thread) => (channel.as_str(), thread.as_str()),
+            StandingOrderScope::Workspace => ("", ""),
+            StandingOrderScope::Channel(channel) => (channel.as_str(), ""),
+            StandingOrderScope::Thread(channel, thread) => (channel.as_str(), thread.as_str()),
         }
     }
 
     pub fn channel(&self) -> Option<&ChannelId> {
         match self {
-            OrderScope::Workspace => None,
-            OrderScope::Channel(channel) | OrderScope::Thread(channel, _) => Some(channel),
+            StandingOrderScope::Workspace => None,
+            StandingOrderScope::Channel(channel) | StandingOrderScope::Thread(channel, _) => {
+                Some(channel)
+            }
         }
     }
 
     /// Whether an order with this scope holds in a conversation of its workspace.
     pub fn includes(&self, conversation: &ConversationId) -> bool {
         match self {
-            OrderScope::Workspace => true,
-            OrderScope::Channel(channel) => *channel == conversation.channel,
-            OrderScope::Thread(channel, thread) => {
+            StandingOrderScope::Workspace => true,
+            StandingOrderScope::Channel(channel) => *channel == conversation.channel,
+            StandingOrderScope::Thread(channel, thread) => {
                 *channel == conversation.channel && Some(thread) == conversation.thread.as_ref()
             }
         }
     }
 }
 
-impl OrderText {
-    pub fn parse(text: &str) -> Result<Self, OrderTextProblem> {
+impl StandingOrderText {
+    pub fn parse(text: &str) -> Result<Self, StandingOrderTextProblem> {
         let text = to_single_line(text);
         if is_blank(&text) {
-            return Err(OrderTextProblem::Empty);
+            return Err(StandingOrderTextProblem::Empty);
         }
         match text.chars().count() > MAX_LENGTH {
-            true => Err(OrderTextProblem::TooLong),
+            true => Err(StandingOrderTextProblem::TooLong),
             false => Ok(Self(text.into())),
         }
     }
@@ -184,22 +186,22 @@ mod tests {
             conversation(&kitchen, Some(&pump)),
         ];
         for (scope, expected) in [
-            (OrderScope::Workspace, [true, true, true, true]),
-            (OrderScope::Channel(garden.clone()), [true, true, true, false]),
-            (OrderScope::Thread(garden, pump), [false, true, false, false]),
+            (StandingOrderScope::Workspace, [true, true, true, true]),
+            (StandingOrderScope::Channel(garden.clone()), [true, true, true, false]),
+            (StandingOrderScope::Thread(garden, pump), [false, true, false, false]),
         ] {
             assert_eq!(places.each_ref().map(|place| scope.includes(place)), expected, "{scope:?}");
             let (channel, thread) = scope.columns();
-            assert_eq!(OrderScope::from_columns(channel, thread), scope);
+            assert_eq!(StandingOrderScope::from_columns(channel, thread), scope);
         }
     }
 
     #[test]
     fn a_text_is_short_and_on_one_line() {
-        let text = |text: &str| OrderText::parse(text).map(|text| text.as_str().to_owned());
+        let text = |text: &str| StandingOrderText::parse(text).map(|text| text.as_str().to_owned());
         assert_eq!(text(" answer in\n Japanese\u{202e} "), Ok("answer in  Japanese".to_owned()));
-        assert_eq!(text(" \u{200b}\n"), Err(OrderTextProblem::Empty));
+        assert_eq!(text(" \u{200b}\n"), Err(StandingOrderTextProblem::Empty));
         assert_eq!(text(&"あ".repeat(300)), Ok("あ".repeat(300)));
-        assert_eq!(text(&"あ".repeat(301)), Err(OrderTextProblem::TooLong));
+        assert_eq!(text(&"あ".repeat(301)), Err(StandingOrderTextProblem::TooLong));
     }
 }

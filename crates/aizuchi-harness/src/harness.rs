@@ -20,8 +20,8 @@ use aizuchi_core::chat::{
     Role, User, Visibility,
 };
 use aizuchi_core::clock::Clock;
-use aizuchi_core::command::order_trial::OrderTrial;
 use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
 use aizuchi_core::current::Current;
 use aizuchi_core::decision::learned::LearnedGates;
 use aizuchi_core::documents::DocumentReader;
@@ -297,7 +297,7 @@ pub struct HarnessOptions {
     /// Where command replies look things up. By default, an empty store.
     pub archive: Option<Arc<dyn Archive>>,
     /// What tries the drafts of orders.
-    pub order_trial: Option<Arc<dyn OrderTrial>>,
+    pub standing_order_trial: Option<Arc<dyn StandingOrderTrial>>,
     /// The models that channels and workspaces may have of their own.
     pub named: BTreeMap<String, Arc<dyn Llm>>,
 }
@@ -320,7 +320,7 @@ impl Default for HarnessOptions {
             learned_gates: Arc::default(),
             memory: None,
             language: Language::En,
-            order_trial: None,
+            standing_order_trial: None,
             named: BTreeMap::new(),
         }
     }
@@ -400,7 +400,7 @@ pub fn build_parts_with(
         persona: persona.clone(),
         zone: options.settings.zone.clone(),
         admins_workspace: local::workspace_id(),
-        order_trial: options.order_trial,
+        standing_order_trial: options.standing_order_trial,
     };
     let no_persona = Persona { system_prompt: String::new(), ..(*persona).clone() };
     let agent = Agent {
@@ -460,7 +460,7 @@ pub fn answers(
         persona: persona.clone(),
         zone,
         admins_workspace: local::workspace_id(),
-        order_trial: None,
+        standing_order_trial: None,
     })
 }
 

@@ -195,7 +195,7 @@ pub fn what_if_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
 }
 
 /// The address at which an order is tried on a channel.
-pub fn order_trial_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
+pub fn standing_order_trial_address(workspace: &WorkspaceId, channel: &ChannelId) -> String {
     format!("{}/order-trial", channel_address(workspace, channel))
 }
 

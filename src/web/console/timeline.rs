@@ -12,8 +12,8 @@ use axum::response::Html;
 
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{
-    Layout, Section, TimeView, channel_address, memory_address, order_trial_address, render,
-    what_if_address,
+    Layout, Section, TimeView, channel_address, memory_address, render,
+    standing_order_trial_address, what_if_address,
 };
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery, Source};
@@ -21,12 +21,12 @@ use crate::web::console::timeline::rows::{Rest, Row, Rows};
 use crate::web::language::PageLanguage;
 use crate::web::order_journal::user_names;
 use crate::web::refusal::Refusal;
-use crate::web::standing_orders::{self, ShownOrder};
+use crate::web::standing_orders::{self, ShownStandingOrder};
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{Channel, User, UserId};
 use aizuchi_core::memory::asker::signer;
 use aizuchi_core::persona::Language;
-use aizuchi_core::standing_order::OrderScope;
+use aizuchi_core::standing_order::StandingOrderScope;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -41,7 +41,7 @@ struct TimelinePage<'a> {
     memory: String,
     what_if: String,
     /// Where an order is tried before it holds.
-    order_trial: String,
+    standing_order_trial: String,
     is_muted: bool,
     is_muted_everywhere: bool,
     /// If the mute has an end.
@@ -121,7 +121,7 @@ pub async fn page(
         },
         memory: memory_address(&workspace, Some(&channel.id)),
         what_if: what_if_address(&workspace, &channel.id),
-        order_trial: order_trial_address(&workspace, &channel.id),
+        standing_order_trial: standing_order_trial_address(&workspace, &channel.id),
         workspace_label: workspaces::label(&web, &workspace, language),
         workspace: workspace.to_string(),
         channel: channel.id.to_string(),
@@ -184,13 +184,13 @@ async fn standing_order_rows(
         None if by.is_empty() => texts::console::this_machine(language).to_owned(),
         None => by.to_owned(),
     };
-    let row = |ShownOrder { order, is_readable }: ShownOrder| StandingOrderRow {
+    let row = |ShownStandingOrder { order, is_readable }: ShownStandingOrder| StandingOrderRow {
         number: order.number,
         text: is_readable.then(|| order.text.as_str().to_owned()),
         scope: match order.scope {
-            OrderScope::Workspace => texts::commands::for_all_channels(language),
-            OrderScope::Channel(_) => texts::commands::for_this_channel(language),
-            OrderScope::Thread(..) => texts::console::for_a_thread(language),
+            StandingOrderScope::Workspace => texts::commands::for_all_channels(language),
+            StandingOrderScope::Channel(_) => texts::commands::for_this_channel(language),
+            StandingOrderScope::Thread(..) => texts::console::for_a_thread(language),
         },
         by: by(&order.by),
         given: TimeView::new(order.given),

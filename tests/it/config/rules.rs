@@ -210,7 +210,7 @@ fn the_rulebook_has_every_setting() {
         soft_share: 0.5,
         mention_share: 0.4,
         opted_out: ["U1", "987654321098765432"].map(UserId::new).to_vec(),
-        drafts_orders: true,
+        drafts_standing_orders: true,
         workspace_models: {
             let small = || Some("small".into());
             let models = ModelRules {

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, StepError};
 use crate::chat::{ConversationId, MessageId, UserId};
-use crate::command::order_trial::StepTrial;
+use crate::command::standing_order_trial::StepTrial;
 use crate::command::{Command, CommandRequest};
 use crate::context::{Context, PendingCommand};
 use crate::decision::DecisionResult;
@@ -46,7 +46,7 @@ impl Agent {
             pending.filter(|command| command.user == first.user).collect();
         let mut answers: Vec<String> = Vec::new();
         let mut is_public = true;
-        let trial = self.command_answers.order_trial.as_deref();
+        let trial = self.command_answers.standing_order_trial.as_deref();
         let trial = trial.map(|trial| StepTrial::new(trial, &self.clock, superseded));
         for command in self.newest_distinct(&from_user) {
             let request = self.command_request(context, command).await?;

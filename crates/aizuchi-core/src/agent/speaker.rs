@@ -93,7 +93,7 @@ impl Agent {
                 persona: persona.clone(),
                 zone: answers.zone.clone(),
                 admins_workspace: answers.admins_workspace.clone(),
-                order_trial: answers.order_trial.clone(),
+                standing_order_trial: answers.standing_order_trial.clone(),
             }),
             persona,
             tools: self.tools.clone(),

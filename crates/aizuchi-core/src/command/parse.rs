@@ -11,7 +11,7 @@ use crate::command::parse::phrases::{
     MODE, MUTE, NAZE, OPENINGS, OPT_IN, OPT_OUT, POLITE_ENDINGS, RESET, STATUS, STOP, SURE, UNMUTE,
     VAGUE, WHY, WHY_SILENT,
 };
-use crate::command::parse::standing_order::{WrittenOrder, lists_orders, parse_numbered};
+use crate::command::parse::standing_order::{WrittenStandingOrder, lists_orders, parse_numbered};
 use crate::command::quoted::Quoted;
 use crate::command::{Command, MuteScope, NearMiss};
 use crate::persona::spelling::spellings;
@@ -25,7 +25,7 @@ impl Command {
         if Self::forgets_quotation(text, name) {
             return Some(Command::ForgetThat);
         }
-        if let Some(written) = WrittenOrder::parse(text, name) {
+        if let Some(written) = WrittenStandingOrder::parse(text, name) {
             return Some(written.command());
         }
         let text = normalize(text);
@@ -103,7 +103,7 @@ impl Command {
         if Self::forgets_quotation(order, "") {
             return Some(Command::ForgetThat);
         }
-        if let Some(written) = WrittenOrder::parse(order, "") {
+        if let Some(written) = WrittenStandingOrder::parse(order, "") {
             return Some(written.command());
         }
         let order = normalize(order);

@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 
 use crate::chat::{Role, Visibility, WorkspaceId, to_single_line};
 use crate::command::named_message::named_message;
-use crate::command::order_trial::{OrderTrial, StepTrial};
 use crate::command::reply_renderer::ReplyRenderer;
+use crate::command::standing_order_trial::{StandingOrderTrial, StepTrial};
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
 use crate::current::Current;
 use crate::decision::Decision;
@@ -41,7 +41,7 @@ pub struct CommandReplies {
     /// The workspace in which everybody is an admin.
     pub admins_workspace: WorkspaceId,
     /// Tells what a drafted order would have changed, if anything can.
-    pub order_trial: Option<Arc<dyn OrderTrial>>,
+    pub standing_order_trial: Option<Arc<dyn StandingOrderTrial>>,
 }
 
 impl CommandReplies {

@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use crate::chat::{ConversationId, Role, Visibility};
-use crate::command::order_trial::{OrderTrialOutcome, StepTrial};
-use crate::command::parse::standing_order::WrittenOrder;
+use crate::command::parse::standing_order::WrittenStandingOrder;
 use crate::command::reply::{CommandReplies, screen_stored};
-use crate::command::{Command, CommandRequest, OrderTarget};
+use crate::command::standing_order_trial::{StandingOrderTrialOutcome, StepTrial};
+use crate::command::{Command, CommandRequest, StandingOrderTarget};
 use crate::memory::asker::{sign, signer};
 use crate::persona::Language;
 use crate::standing_order::{
-    DraftTarget, MAX_LENGTH, MAX_PER_SCOPE, OrderScope, OrderText, OrderTextProblem, StandingOrder,
+    DraftTarget, MAX_LENGTH, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
+    StandingOrderTextProblem,
 };
 use crate::store::StoreError;
 use crate::store::order::{Order, OrdersInForce};
@@ -105,7 +106,7 @@ pub fn to_order(
 }
 
 /// What an order says, and who gives it.
-fn words(request: &CommandRequest, name: &str) -> Result<(OrderText, Arc<str>), Unmet> {
+fn words(request: &CommandRequest, name: &str) -> Result<(StandingOrderText, Arc<str>), Unmet> {
     let by = sign(&request.user, request.at).into();
     Ok((written_text(request, name)?, by))
 }
@@ -114,21 +115,23 @@ fn words(request: &CommandRequest, name: &str) -> Result<(OrderText, Arc<str>), 
 fn find_target(
     request: &CommandRequest,
     orders: &OrdersInForce,
-    target: OrderTarget,
+    target: StandingOrderTarget,
 ) -> Result<DraftTarget, Unmet> {
     let is_public = request.visibility == Visibility::Public;
     let scope = match target {
-        OrderTarget::Order(number) => {
+        StandingOrderTarget::Order(number) => {
             let changed = find(request, orders.standing_in(&request.conversation), number)?;
-            return match changed.scope == OrderScope::Workspace && !is_public {
+            return match changed.scope == StandingOrderScope::Workspace && !is_public {
                 true => Err(Unmet::NotPublic),
                 false => Ok(DraftTarget::Change(number)),
             };
         }
-        OrderTarget::Thread => thread_scope(&request.conversation)?,
-        OrderTarget::Channel => OrderScope::Channel(request.conversation.channel.clone()),
-        OrderTarget::Workspace if is_public => OrderScope::Workspace,
-        OrderTarget::Workspace => return Err(Unmet::NotPublic),
+        StandingOrderTarget::Thread => thread_scope(&request.conversation)?,
+        StandingOrderTarget::Channel => {
+            StandingOrderScope::Channel(request.conversation.channel.clone())
+        }
+        StandingOrderTarget::Workspace if is_public => StandingOrderScope::Workspace,
+        StandingOrderTarget::Workspace => return Err(Unmet::NotPublic),
     };
     match is_full(&orders.standing, &scope) {
         true => Err(Unmet::TooMany),
@@ -137,25 +140,27 @@ fn find_target(
 }
 
 /// Whether there are as many of these orders, or drafts, in a scope as there may be.
-fn is_full(orders: &[StandingOrder], scope: &OrderScope) -> bool {
+fn is_full(orders: &[StandingOrder], scope: &StandingOrderScope) -> bool {
     orders.iter().filter(|order| order.scope == *scope).count() >= MAX_PER_SCOPE
 }
 
-fn written_text(request: &CommandRequest, name: &str) -> Result<OrderText, Unmet> {
+fn written_text(request: &CommandRequest, name: &str) -> Result<StandingOrderText, Unmet> {
     // A slash command has no name before it.
-    let written = WrittenOrder::parse(&request.text, name);
-    let written = written.or_else(|| WrittenOrder::parse(&request.text, ""));
-    OrderText::parse(written.map_or("", |written| written.text)).map_err(|problem| match problem {
-        OrderTextProblem::Empty => Unmet::NoText,
-        OrderTextProblem::TooLong => Unmet::TooLong,
+    let written = WrittenStandingOrder::parse(&request.text, name);
+    let written = written.or_else(|| WrittenStandingOrder::parse(&request.text, ""));
+    StandingOrderText::parse(written.map_or("", |written| written.text)).map_err(|problem| {
+        match problem {
+            StandingOrderTextProblem::Empty => Unmet::NoText,
+            StandingOrderTextProblem::TooLong => Unmet::TooLong,
+        }
     })
 }
 
 fn thread_scope(
     ConversationId { channel, thread, .. }: &ConversationId,
-) -> Result<OrderScope, Unmet> {
+) -> Result<StandingOrderScope, Unmet> {
     let thread = thread.clone().ok_or(Unmet::NotInThread)?;
-    Ok(OrderScope::Thread(channel.clone(), thread))
+    Ok(StandingOrderScope::Thread(channel.clone(), thread))
 }
 
 /// One of the orders that hold here, or of their drafts, which the user may change.
@@ -165,7 +170,7 @@ fn find<'a>(
     number: i64,
 ) -> Result<&'a StandingOrder, Unmet> {
     let found = here.find(|order| order.number == number).ok_or(Unmet::NoSuchOrder(number))?;
-    match found.scope == OrderScope::Workspace && request.role != Role::Admin {
+    match found.scope == StandingOrderScope::Workspace && request.role != Role::Admin {
         true => Err(Unmet::ForAdmins),
         false => Ok(found),
     }
@@ -255,17 +260,29 @@ impl CommandReplies {
         trial: Option<&StepTrial<'_>>,
     ) -> Result<String, StoreError> {
         let Some(trial) = trial else {
-            return Ok(texts::order_trial::on_console(language).to_owned());
+            return Ok(texts::standing_order_trial::on_console(language).to_owned());
         };
         Ok(match trial.try_draft(&request.conversation, draft).await? {
-            OrderTrialOutcome::Tried(effect) => texts::order_trial::effect_here(language, &effect),
-            OrderTrialOutcome::NotAllowed => texts::order_trial::on_console(language).to_owned(),
-            OrderTrialOutcome::NoModel => texts::order_trial::no_model(language).to_owned(),
-            OrderTrialOutcome::Unpriced => texts::order_trial::unpriced(language).to_owned(),
-            OrderTrialOutcome::OverBudget => texts::order_trial::over_budget(language).to_owned(),
-            OrderTrialOutcome::Unanswered => texts::order_trial::unanswered(language).to_owned(),
-            OrderTrialOutcome::NothingToTry(days) => {
-                texts::order_trial::nothing_to_try(language, days)
+            StandingOrderTrialOutcome::Tried(effect) => {
+                texts::standing_order_trial::effect_here(language, &effect)
+            }
+            StandingOrderTrialOutcome::NotAllowed => {
+                texts::standing_order_trial::on_console(language).to_owned()
+            }
+            StandingOrderTrialOutcome::NoModel => {
+                texts::standing_order_trial::no_model(language).to_owned()
+            }
+            StandingOrderTrialOutcome::Unpriced => {
+                texts::standing_order_trial::unpriced(language).to_owned()
+            }
+            StandingOrderTrialOutcome::OverBudget => {
+                texts::standing_order_trial::over_budget(language).to_owned()
+            }
+            StandingOrderTrialOutcome::Unanswered => {
+                texts::standing_order_trial::unanswered(language).to_owned()
+            }
+            StandingOrderTrialOutcome::NothingToTry(days) => {
+                texts::standing_order_trial::nothing_to_try(language, days)
             }
         })
     }
@@ -311,11 +328,11 @@ impl CommandReplies {
     }
 }
 
-fn scope_text(language: Language, scope: &OrderScope) -> &'static str {
+fn scope_text(language: Language, scope: &StandingOrderScope) -> &'static str {
     match scope {
-        OrderScope::Workspace => texts::commands::for_all_channels(language),
-        OrderScope::Channel(_) => texts::commands::for_this_channel(language),
-        OrderScope::Thread(..) => texts::commands::for_this_thread(language),
+        StandingOrderScope::Workspace => texts::commands::for_all_channels(language),
+        StandingOrderScope::Channel(_) => texts::commands::for_this_channel(language),
+        StandingOrderScope::Thread(..) => texts::commands::for_this_thread(language),
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::prompt::tokens::estimate;
-use crate::prompt::view::{ChannelView, ContextView, FencedText, MessageView, OrderView};
+use crate::prompt::view::{ChannelView, ContextView, FencedText, MessageView, StandingOrderView};
 
 /// The maximum length of a prompt, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ const NEWEST_KEPT: usize = 5;
 /// results.
 const TOOLS_DIVISOR: u64 = 4;
 /// For the heading of the standing orders and the sentences below it.
-const ORDERS_HEADING_TOKENS: u64 = 140;
+const STANDING_ORDERS_HEADING_TOKENS: u64 = 140;
 /// For the heading and the blank lines around a memory.
 const MEMORY_HEADING_TOKENS: u64 = 8;
 /// What has to be left out of a whole prompt is rounded up to this part of it (one divided by this).
@@ -142,16 +142,20 @@ impl Default for SectionLimits {
 }
 
 /// The estimated tokens of standing orders.
-pub fn order_tokens(orders: &[OrderView]) -> u64 {
-    let heading = if orders.is_empty() { 0 } else { ORDERS_HEADING_TOKENS };
+pub fn standing_order_tokens(orders: &[StandingOrderView]) -> u64 {
+    let heading = if orders.is_empty() { 0 } else { STANDING_ORDERS_HEADING_TOKENS };
     heading + orders.iter().map(|order| order.tokens).sum::<u64>()
 }
 
 /// Leaves out as many standing orders as do not fit: the widest first and, of these, the oldest.
-pub fn fit_orders(orders: &mut Vec<OrderView>, room: u64, trimmed: &mut Vec<TrimmedSection>) {
+pub fn fit_standing_orders(
+    orders: &mut Vec<StandingOrderView>,
+    room: u64,
+    trimmed: &mut Vec<TrimmedSection>,
+) {
     let (mut count, mut tokens) = (0, 0);
-    while order_tokens(orders) > room {
-        let width = |order: &OrderView| match order.scope {
+    while standing_order_tokens(orders) > room {
+        let width = |order: &StandingOrderView| match order.scope {
             "workspace" => 2,
             "channel" => 1,
             _ => 0,

@@ -324,8 +324,8 @@ impl PromptBuilder {
         let task = task + if view.has_unread_files { UNREAD_FILES_TOKENS } else { 0 };
         let fixed = self.fixed_tokens(verb, &view.persona.system_prompt) + task;
         let orders_room = budget.max_tokens.saturating_sub(fixed) / ORDERS_DIVISOR;
-        budget::fit_orders(&mut view.orders, orders_room, trimmed);
-        let fixed = fixed + budget::order_tokens(&view.orders);
+        budget::fit_standing_orders(&mut view.orders, orders_room, trimmed);
+        let fixed = fixed + budget::standing_order_tokens(&view.orders);
         if let Some(floor) = &mut view.floor {
             floor.fit(budget.max_tokens.saturating_sub(fixed) / FLOOR_DIVISOR);
         }

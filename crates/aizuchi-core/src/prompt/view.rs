@@ -37,7 +37,7 @@ pub struct ContextView {
     pub weekday: &'static str,
     pub current_channel_name: String,
     /// The standing orders that hold here.
-    pub orders: Vec<OrderView>,
+    pub orders: Vec<StandingOrderView>,
     pub workspace_long_term_memory: Option<FencedText>,
     pub workspace_short_term_memory: Option<FencedText>,
     #[serde(serialize_with = "channels_by_id")]
@@ -81,7 +81,7 @@ pub struct ContextView {
 
 /// A standing order. Its text is on one line, without quotation marks that could end the quotation.
 #[derive(Clone, Debug, Serialize)]
-pub struct OrderView {
+pub struct StandingOrderView {
     pub number: i64,
     /// `thread`, `channel` or `workspace`.
     pub scope: &'static str,

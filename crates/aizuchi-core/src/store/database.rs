@@ -36,7 +36,7 @@ mod expiry;
 mod dead_letters;
 mod marks;
 mod standing_orders;
-mod order_drafts;
+mod standing_order_drafts;
 mod weekly_notes;
 mod uploads;
 pub mod orders;

@@ -14,7 +14,7 @@ use crate::memo::Memo;
 use crate::memory::change::{MemoEdit, MemoryChange};
 use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
 use crate::rules::Mode;
-use crate::standing_order::{DraftTarget, OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::private_reads::PrivateRead;
 
 /// What a user orders.
@@ -71,8 +71,8 @@ pub enum Order {
     /// its scope as there may be.
     GiveStandingOrder {
         workspace: WorkspaceId,
-        scope: OrderScope,
-        text: OrderText,
+        scope: StandingOrderScope,
+        text: StandingOrderText,
         /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
     },
@@ -80,7 +80,7 @@ pub enum Order {
     ChangeStandingOrder {
         workspace: WorkspaceId,
         number: i64,
-        text: OrderText,
+        text: StandingOrderText,
         by: Arc<str>,
     },
     /// Follow a standing order no more. Refused unless it is in force.
@@ -93,7 +93,7 @@ pub enum Order {
     DraftStandingOrder {
         workspace: WorkspaceId,
         target: DraftTarget,
-        text: OrderText,
+        text: StandingOrderText,
         /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
     },

@@ -16,7 +16,7 @@ mod proposals;
 mod consents;
 mod order_journal;
 mod standing_orders;
-mod order_drafts;
+mod standing_order_drafts;
 mod weekly_notes;
 mod uploads;
 mod steps;
@@ -336,7 +336,7 @@ impl Store for VolatileStore {
         let state = self.lock();
         let orders = state.orders.get(workspace).cloned().unwrap_or_default();
         let standing = state.shown_standing_orders(workspace);
-        let drafts = state.shown_order_drafts(workspace);
+        let drafts = state.shown_standing_order_drafts(workspace);
         Ok(OrdersInForce { standing, drafts, ..orders })
     }
 

@@ -21,7 +21,7 @@ use aizuchi_core::prompt::memory_input::{
     EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemoryInput, MemorySource, MessageBlock,
 };
 use aizuchi_core::recall::RecalledMessage;
-use aizuchi_core::standing_order::{OrderScope, OrderText, StandingOrder};
+use aizuchi_core::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 use proptest::prelude::*;
 
 use aizuchi_harness::effort::cases;
@@ -385,18 +385,18 @@ fn check_order(text: &str, language: Language, [open, close]: [char; 2]) {
     static PROMPTS: std::sync::OnceLock<[Arc<PromptBuilder>; 2]> = std::sync::OnceLock::new();
     let both = PROMPTS.get_or_init(|| [prompts(Language::En), prompts(Language::Ja)]);
     let prompts = &both[usize::from(language == Language::Ja)];
-    let Ok(text) = OrderText::parse(text) else { return };
+    let Ok(text) = StandingOrderText::parse(text) else { return };
     let talk = benign(&Hostile {
         texts: vec![(0, String::new())],
         names: Vec::new(),
         channel: String::new(),
         other: String::new(),
     });
-    let context = |text: OrderText| {
+    let context = |text: StandingOrderText| {
         let order = StandingOrder {
             number: 7,
             version: 1,
-            scope: OrderScope::Channel(ChannelId::new("garden")),
+            scope: StandingOrderScope::Channel(ChannelId::new("garden")),
             text,
             visibility: Visibility::Public,
             by: "olga".into(),
@@ -407,7 +407,7 @@ fn check_order(text: &str, language: Language, [open, close]: [char; 2]) {
         Arc::new(Context { standing_orders: vec![order], ..talk.context(None) })
     };
     let (persona, scene) = (persona(language), talk.scene());
-    let plain = context(OrderText::parse("speak of plants").unwrap());
+    let plain = context(StandingOrderText::parse("speak of plants").unwrap());
     let ordered = context(text);
     for (ordered, plain) in [
         (prompts.judge(&persona, &ordered, &scene), prompts.judge(&persona, &plain, &scene)),

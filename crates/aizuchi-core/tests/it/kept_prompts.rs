@@ -8,7 +8,7 @@ use aizuchi_core::chat::UserId;
 use aizuchi_core::decision::{Attempt, DecisionResult, ModelExchange};
 use aizuchi_core::event::{DecisionClosing, Disposition, Outcome, StepResult};
 use aizuchi_core::memory::Lineage;
-use aizuchi_core::standing_order::{OrderScope, OrderText};
+use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::database::connection::query;
 use aizuchi_core::store::order::Order;
@@ -178,8 +178,8 @@ async fn an_order_withdrawn_during_a_call_is_not_kept_in_its_prompt() {
     on_every_store(async |store| {
         let (ann, ben, cleo) = (UserId::new("u-ann"), UserId::new("u-ben"), UserId::new("u-cleo"));
         for by in ["u-ann 1000", "u-ben 2000", "u-cleo 3000", "olga"] {
-            let text = OrderText::parse("say xyzzy").unwrap();
-            let scope = OrderScope::Channel(top_level("garden").channel);
+            let text = StandingOrderText::parse("say xyzzy").unwrap();
+            let scope = StandingOrderScope::Channel(top_level("garden").channel);
             let order =
                 Order::GiveStandingOrder { workspace: workspace(), scope, text, by: by.into() };
             store.store.order(order, at(0)).await.unwrap();

@@ -6,7 +6,9 @@ use aizuchi_core::context::Context;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::standing_order::{MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use aizuchi_core::standing_order::{
+    MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
+};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
@@ -35,13 +37,13 @@ async fn admin_says(
     id
 }
 
-fn give(scope: OrderScope, text: &str, by: &str) -> Order {
-    let text = OrderText::parse(text).unwrap();
+fn give(scope: StandingOrderScope, text: &str, by: &str) -> Order {
+    let text = StandingOrderText::parse(text).unwrap();
     Order::GiveStandingOrder { workspace: workspace(), scope, text, by: by.into() }
 }
 
-fn garden() -> OrderScope {
-    OrderScope::Channel(top_level("garden").channel)
+fn garden() -> StandingOrderScope {
+    StandingOrderScope::Channel(top_level("garden").channel)
 }
 
 async fn in_force(store: &TestStore) -> Vec<(i64, i64, String)> {
@@ -145,9 +147,9 @@ async fn an_order_is_followed_where_it_was_given() {
         let parent = harness.says("bob", "the pump leaks").await;
         let pump = thread("garden", parent.as_str());
         for (scope, text) in [
-            (OrderScope::Workspace, "be kind"),
+            (StandingOrderScope::Workspace, "be kind"),
             (garden(), "answer in Japanese"),
-            (OrderScope::Thread(pump.channel.clone(), parent), "be brief"),
+            (StandingOrderScope::Thread(pump.channel.clone(), parent), "be brief"),
         ] {
             harness.order(give(scope, text, "olga")).await;
         }
@@ -189,7 +191,7 @@ async fn an_order_is_followed_where_it_was_given() {
 async fn a_verdict_names_only_orders_that_hold() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        let kitchen = OrderScope::Channel(top_level("kitchen").channel);
+        let kitchen = StandingOrderScope::Channel(top_level("kitchen").channel);
         harness.order(give(kitchen, "be kind", "olga")).await;
         let judged = r#"{"should_respond": false, "reason": "so", "confidence": 0.9, "order": 1}"#;
         harness.mind.script.push(PromptVerb::Judge, Ok(judged));
@@ -221,7 +223,7 @@ async fn an_order_reaches_no_further_than_where_it_is_given() {
         let texts: Vec<String> =
             in_force(&harness.store).await.into_iter().map(|it| it.2).collect();
         assert_eq!(texts, ["say plugh", "be brief"]);
-        harness.order(give(OrderScope::Workspace, "be kind", "olga")).await;
+        harness.order(give(StandingOrderScope::Workspace, "be kind", "olga")).await;
         admin_says(&harness, top_level("attic"), "a3", "@Aizuchi order 3: say xyzzy").await;
         admin_says(&harness, top_level("dm"), "a4", "order 3: say xyzzy").await;
         harness.says_in(top_level("dm"), "alice", "drop order 3").await;
@@ -260,10 +262,10 @@ async fn an_order_of_a_private_channel_stays_private() {
             assert_eq!(listed.collect::<Vec<_>>(), shown);
             shown
         };
-        let scope = OrderScope::Channel(attic.channel.clone());
+        let scope = StandingOrderScope::Channel(attic.channel.clone());
         turn(Visibility::Private).await;
         harness.order(give(scope.clone(), "never name the buyer", "olga")).await;
-        harness.order(give(OrderScope::Workspace, "be kind", "olga")).await;
+        harness.order(give(StandingOrderScope::Workspace, "be kind", "olga")).await;
         assert_eq!(shown().await, ["never name the buyer", "be kind"]);
         turn(Visibility::Public).await;
         assert_eq!(shown().await, ["be kind"]);
@@ -278,7 +280,7 @@ async fn an_order_of_a_private_channel_stays_private() {
         let change = Order::ChangeStandingOrder {
             workspace: workspace(),
             number: 1,
-            text: OrderText::parse("be discreet").unwrap(),
+            text: StandingOrderText::parse("be discreet").unwrap(),
             by: "olga".into(),
         };
         harness.order(change).await;
@@ -346,7 +348,7 @@ async fn a_store_keeps_so_many_orders_and_their_versions() {
         let change = |number, text: &str| Order::ChangeStandingOrder {
             workspace: workspace(),
             number,
-            text: OrderText::parse(text).unwrap(),
+            text: StandingOrderText::parse(text).unwrap(),
             by: "mia".into(),
         };
         let drop = |number| Order::DropStandingOrder { workspace: workspace(), number };
@@ -361,7 +363,7 @@ async fn a_store_keeps_so_many_orders_and_their_versions() {
         assert_eq!(orders[0], (2, 2, "another text".to_owned()));
         assert_eq!(orders.len(), MAX_PER_SCOPE - 1);
         // A command of the chat that is carried out twice gives one order.
-        let command = give(OrderScope::Workspace, "be kind", "u-alice 5000");
+        let command = give(StandingOrderScope::Workspace, "be kind", "u-alice 5000");
         for second in [5, 6] {
             store.store.order(command.clone(), at(second)).await.unwrap();
         }
@@ -408,7 +410,7 @@ async fn orders_go_with_who_gave_them() {
         let order = Order::ChangeStandingOrder {
             workspace: workspace(),
             number: 1,
-            text: OrderText::parse("say plugh").unwrap(),
+            text: StandingOrderText::parse("say plugh").unwrap(),
             by: "olga".into(),
         };
         harness.order(order).await;

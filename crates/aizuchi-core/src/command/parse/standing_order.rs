@@ -2,7 +2,7 @@
 //! Japanese`, 「@Aizuchi このチャンネルでは：日本語で答えて」.
 
 use crate::command::parse::{addressed_order, candidate_forms, is_question, normalize};
-use crate::command::{Command, OrderTarget};
+use crate::command::{Command, StandingOrderTarget};
 
 const IN_THREAD: [&str; 5] =
     ["in this thread", "for this thread", "このスレッドでは", "このスレッドで", "このスレッド"];
@@ -96,14 +96,14 @@ const MAX_COLONS: usize = 2;
 
 /// An order with its text, as somebody wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WrittenOrder<'a> {
-    pub target: OrderTarget,
+pub struct WrittenStandingOrder<'a> {
+    pub target: StandingOrderTarget,
     pub text: &'a str,
     /// Whether it is to be kept as a draft first.
     pub is_draft: bool,
 }
 
-impl<'a> WrittenOrder<'a> {
+impl<'a> WrittenStandingOrder<'a> {
     /// The order that a message consists of, if it is one. A question is none.
     pub fn parse(message: &'a str, name: &str) -> Option<Self> {
         if is_question(message) {
@@ -136,14 +136,14 @@ impl<'a> WrittenOrder<'a> {
     }
 }
 
-fn target(head: &str) -> Option<OrderTarget> {
+fn target(head: &str) -> Option<StandingOrderTarget> {
     match head {
-        head if IN_THREAD.contains(&head) => Some(OrderTarget::Thread),
-        head if IN_CHANNEL.contains(&head) => Some(OrderTarget::Channel),
-        head if EVERYWHERE.contains(&head) => Some(OrderTarget::Workspace),
+        head if IN_THREAD.contains(&head) => Some(StandingOrderTarget::Thread),
+        head if IN_CHANNEL.contains(&head) => Some(StandingOrderTarget::Channel),
+        head if EVERYWHERE.contains(&head) => Some(StandingOrderTarget::Workspace),
         head => {
             let number = ORDER.iter().find_map(|word| head.strip_prefix(word))?;
-            parse_number(number).map(OrderTarget::Order)
+            parse_number(number).map(StandingOrderTarget::Order)
         }
     }
 }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn orders_are_given_in_both_languages() {
-        use OrderTarget::{Channel, Order, Thread, Workspace};
+        use StandingOrderTarget::{Channel, Order, Thread, Workspace};
         for (message, target, text) in [
             (
                 "@Aizuchi in this channel: answer in Japanese, never about salaries",
@@ -209,9 +209,9 @@ mod tests {
             ("@Aizuchi in this channel:", Channel, ""),
             ("@Aizuchi in this channel:\n answer\n in Japanese", Channel, "answer\n in Japanese"),
         ] {
-            let written = WrittenOrder::parse(message, "Aizuchi");
+            let written = WrittenStandingOrder::parse(message, "Aizuchi");
             let is_draft = false;
-            assert_eq!(written, Some(WrittenOrder { target, text, is_draft }), "{message}");
+            assert_eq!(written, Some(WrittenStandingOrder { target, text, is_draft }), "{message}");
             let command = Command::parse_message(message, "Aizuchi");
             assert_eq!(command, Some(Command::GiveStandingOrder(target)), "{message}");
         }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn orders_are_drafted_first() {
-        use OrderTarget::{Channel, Order, Thread, Workspace};
+        use StandingOrderTarget::{Channel, Order, Thread, Workspace};
         for (message, target, text) in [
             ("@Aizuchi try in this channel: be brief", Channel, "be brief"),
             ("@Aizuchi please try in this thread: be brief", Thread, "be brief"),
@@ -229,9 +229,9 @@ mod tests {
             ("@Aizuchi 試しに、指示2：短く", Order(2), "短く"),
             ("@Aizuchi 下書き、どこでも：やさしく", Workspace, "やさしく"),
         ] {
-            let written = WrittenOrder::parse(message, "Aizuchi");
+            let written = WrittenStandingOrder::parse(message, "Aizuchi");
             let is_draft = true;
-            assert_eq!(written, Some(WrittenOrder { target, text, is_draft }), "{message}");
+            assert_eq!(written, Some(WrittenStandingOrder { target, text, is_draft }), "{message}");
             let command = Command::parse_message(message, "Aizuchi");
             assert_eq!(command, Some(Command::DraftStandingOrder(target)), "{message}");
         }
@@ -295,7 +295,7 @@ mod tests {
             "@Aizuchi 指示を待っています",
             "@Aizuchi drop order 99999999999999999999",
         ] {
-            assert_eq!(WrittenOrder::parse(message, "Aizuchi"), None, "{message}");
+            assert_eq!(WrittenStandingOrder::parse(message, "Aizuchi"), None, "{message}");
             assert_eq!(Command::parse_message(message, "Aizuchi"), None, "{message}");
         }
     }

@@ -23,7 +23,7 @@ use crate::prompt::memory_input::{
 use crate::prompt::view::PromptView;
 use crate::recall::RecalledMessage;
 use crate::rules::Mode;
-use crate::standing_order::{OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 
 /// The text of every message of the samples, which stands in no template.
 pub const SAMPLE_TEXT: &str = "Has the blue kettle come back?";
@@ -111,9 +111,9 @@ fn full_context(target: Option<MessageId>) -> Context {
         seen_revision: 0,
     };
     let scopes = [
-        OrderScope::Workspace,
-        OrderScope::Channel(channel.clone()),
-        OrderScope::Thread(channel.clone(), MessageId::new("1")),
+        StandingOrderScope::Workspace,
+        StandingOrderScope::Channel(channel.clone()),
+        StandingOrderScope::Thread(channel.clone(), MessageId::new("1")),
     ];
     Context {
         standing_orders: (1..).zip(scopes).map(|(number, scope)| order(number, scope)).collect(),
@@ -153,12 +153,12 @@ fn full_context(target: Option<MessageId>) -> Context {
     }
 }
 
-fn order(number: i64, scope: OrderScope) -> StandingOrder {
+fn order(number: i64, scope: StandingOrderScope) -> StandingOrder {
     StandingOrder {
         number,
         version: 1,
         scope,
-        text: OrderText::from_stored("Speak of plants.".to_owned()),
+        text: StandingOrderText::from_stored("Speak of plants.".to_owned()),
         visibility: Visibility::Public,
         by: "olga".into(),
         given: Timestamp::UNIX_EPOCH,

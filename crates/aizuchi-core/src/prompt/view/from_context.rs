@@ -19,20 +19,20 @@ use crate::prompt::speakers::{NameCache, Speakers};
 use crate::prompt::tokens::estimate;
 use crate::prompt::view::floor::FloorView;
 use crate::prompt::view::{
-    ChannelView, ContextView, FencedText, InterventionView, MemoView, MessageView, OrderView,
-    PersonaView, RecalledView, ThreadView, UserView,
+    ChannelView, ContextView, FencedText, InterventionView, MemoView, MessageView, PersonaView,
+    RecalledView, StandingOrderView, ThreadView, UserView,
 };
 use crate::prompt::{PromptVerb, shorten};
 use crate::recall::RecalledMessage;
 use crate::rules::Mode;
-use crate::standing_order::{OrderScope, StandingOrder};
+use crate::standing_order::{StandingOrder, StandingOrderScope};
 
 /// The maximum share of the prompt (one divided by this) for a single message of the target, and of
 /// other conversations.
 const TARGET_MESSAGE_DIVISOR: u64 = 8;
 const OTHER_MESSAGE_DIVISOR: u64 = 32;
 /// The number and the scope of an order, and the marks around it.
-const ORDER_TOKENS: u64 = 12;
+const STANDING_ORDER_TOKENS: u64 = 12;
 /// In characters.
 const MAX_REASON_CHARS: usize = 200;
 
@@ -153,7 +153,7 @@ impl ContextView {
             PromptVerb::Judge => view.add_judge_values(context, now, mode, renderer),
             PromptVerb::Reply => view.add_reply_values(context, renderer),
         }
-        view.orders = context.standing_orders.iter().map(order_view).collect();
+        view.orders = context.standing_orders.iter().map(standing_order_view).collect();
         view.add_memories(context);
         view.add_background(context, renderer);
         if let Some(target) = target {
@@ -243,14 +243,19 @@ impl ContextView {
     }
 }
 
-fn order_view(order: &StandingOrder) -> OrderView {
+fn standing_order_view(order: &StandingOrder) -> StandingOrderView {
     let text = escape_quotes(&to_inert_line(order.text.as_str()));
     let scope = match order.scope {
-        OrderScope::Workspace => "workspace",
-        OrderScope::Channel(_) => "channel",
-        OrderScope::Thread(..) => "thread",
+        StandingOrderScope::Workspace => "workspace",
+        StandingOrderScope::Channel(_) => "channel",
+        StandingOrderScope::Thread(..) => "thread",
     };
-    OrderView { number: order.number, scope, tokens: estimate(&text) + ORDER_TOKENS, text }
+    StandingOrderView {
+        number: order.number,
+        scope,
+        tokens: estimate(&text) + STANDING_ORDER_TOKENS,
+        text,
+    }
 }
 
 fn channel_view(channel: &ChannelMemory, context: &Context) -> ChannelView {

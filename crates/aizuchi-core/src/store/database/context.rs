@@ -22,7 +22,7 @@ use crate::memo::Memo;
 use crate::memory::MemoryId;
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
-use crate::standing_order::{OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::rows;
@@ -149,8 +149,8 @@ fn parse_orders(json: &str) -> Result<Vec<StandingOrder>, StoreError> {
         Ok(StandingOrder {
             number,
             version,
-            scope: OrderScope::from_columns(&channel, &thread),
-            text: OrderText::from_stored(text),
+            scope: StandingOrderScope::from_columns(&channel, &thread),
+            text: StandingOrderText::from_stored(text),
             visibility,
             by,
             given: rows::to_timestamp(given_ms)?,

@@ -45,7 +45,7 @@ async fn is_order_gone(
     workspace: &WorkspaceId,
     lineage: &Lineage,
 ) -> Result<bool, StoreError> {
-    let count = query(sql::orders::COUNT_ORDERS_AMONG).bind(workspace.as_str());
+    let count = query(sql::orders::COUNT_STANDING_ORDERS_AMONG).bind(workspace.as_str());
     let count = count.bind(json!(lineage.orders).to_string()).fetch_one(connection).await?;
     Ok(rows::column::<i64>(&count, "n")? < lineage.orders.len() as i64)
 }

@@ -345,7 +345,8 @@ pub async fn make_channel_private(
         .bind(channel.as_str())
         .bind("private");
     messages.execute(&mut *connection).await?;
-    let orders = query(sql::MAKE_ORDERS_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
+    let orders =
+        query(sql::MAKE_STANDING_ORDERS_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());
     orders.execute(&mut *connection).await?;
     let partition =
         query(sql::MAKE_INDEX_PARTITION_PRIVATE).bind(workspace.as_str()).bind(channel.as_str());

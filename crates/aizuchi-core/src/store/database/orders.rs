@@ -9,8 +9,8 @@ use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
-    Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_drafts,
-    order_journal, proposals, redaction, rows, sql, standing_orders,
+    Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_journal,
+    proposals, redaction, rows, sql, standing_order_drafts, standing_orders,
 };
 use crate::store::order::{Mute, Order, OrdersInForce};
 use crate::store::private_reads::PrivateRead;
@@ -98,13 +98,14 @@ async fn carry_out(
         }
         Order::DraftStandingOrder { workspace, target, text, by } => {
             let place = (workspace, target);
-            return order_drafts::draft(connection, counters, place, text, by, now).await;
+            return standing_order_drafts::draft(connection, counters, place, text, by, now).await;
         }
         Order::KeepStandingOrder { workspace, number } => {
-            return order_drafts::keep(connection, counters, workspace, *number, now).await;
+            return standing_order_drafts::keep(connection, counters, workspace, *number, now)
+                .await;
         }
         Order::DropOrderDraft { workspace, number } => {
-            return order_drafts::drop(connection, counters, workspace, *number).await;
+            return standing_order_drafts::drop(connection, counters, workspace, *number).await;
         }
         Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
         Order::MarkDecision { workspace, id, mark, by } => {
@@ -294,7 +295,8 @@ async fn reset_conversation(
 pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
     let query = query(sql::orders::ORDERS).bind(workspace.as_str());
     let standing = standing_orders::read(readers, sql::orders::STANDING_ORDERS, workspace).await?;
-    let drafts = standing_orders::read(readers, sql::orders::ORDER_DRAFTS, workspace).await?;
+    let drafts =
+        standing_orders::read(readers, sql::orders::STANDING_ORDER_DRAFTS, workspace).await?;
     let mut orders = OrdersInForce { standing, drafts, ..OrdersInForce::default() };
     for row in query.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;

@@ -111,7 +111,7 @@ async fn begin(
 
 /// Whether anything is still to be withheld.
 pub async fn is_pending(connection: &mut Connection) -> Result<bool, StoreError> {
-    for statement in [sql::NEXT_REDACTION, flow_sql::orders::HAS_WITHDRAWN_ORDERS] {
+    for statement in [sql::NEXT_REDACTION, flow_sql::orders::HAS_WITHDRAWN_STANDING_ORDERS] {
         if query(statement).fetch_optional(&mut *connection).await?.is_some() {
             return Ok(true);
         }
@@ -125,17 +125,18 @@ async fn erase_next_prompts(
     connection: &mut Connection,
     counters: &mut Counters,
 ) -> Result<bool, StoreError> {
-    let withdrawn =
-        query(flow_sql::orders::HAS_WITHDRAWN_ORDERS).fetch_optional(&mut *connection).await?;
+    let withdrawn = query(flow_sql::orders::HAS_WITHDRAWN_STANDING_ORDERS)
+        .fetch_optional(&mut *connection)
+        .await?;
     if withdrawn.is_none() {
         return Ok(false);
     }
-    let prompts = query(flow_sql::orders::PROMPTS_OF_WITHDRAWN_ORDERS).bind(PROMPTS);
+    let prompts = query(flow_sql::orders::PROMPTS_OF_WITHDRAWN_STANDING_ORDERS).bind(PROMPTS);
     let prompts = prompts.fetch_all(&mut *connection).await?;
     let prompts = prompts.iter().map(|row| rows::column(row, "attempt"));
     let prompts = prompts.collect::<Result<BTreeSet<i64>, _>>()?;
     if prompts.is_empty() {
-        query(flow_sql::orders::DROP_WITHDRAWN_ORDERS).execute(connection).await?;
+        query(flow_sql::orders::DROP_WITHDRAWN_STANDING_ORDERS).execute(connection).await?;
     } else {
         let prompts: Vec<i64> = prompts.into_iter().collect();
         forget::write::drop_prompts(connection, counters, &prompts).await?;

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 
 use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::memory::asker::signer;
-use crate::standing_order::{DRAFT_LIFETIME, MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{
+    DRAFT_LIFETIME, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
+};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::{Counters, rows, sql};
@@ -16,8 +18,8 @@ use crate::store::refusal_reason::RefusalReason;
 pub async fn give(
     connection: &mut Connection,
     counters: &mut Counters,
-    (workspace, scope): (&WorkspaceId, &OrderScope),
-    text: &OrderText,
+    (workspace, scope): (&WorkspaceId, &StandingOrderScope),
+    text: &StandingOrderText,
     by: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -47,7 +49,7 @@ pub async fn change(
     connection: &mut Connection,
     counters: &mut Counters,
     (workspace, number): (&WorkspaceId, i64),
-    text: &OrderText,
+    text: &StandingOrderText,
     by: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -78,7 +80,7 @@ pub async fn drop(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let mut is_known = false;
-    for statement in [sql::orders::STANDING_ORDER, sql::orders::ORDER_DRAFT] {
+    for statement in [sql::orders::STANDING_ORDER, sql::orders::STANDING_ORDER_DRAFT] {
         is_known |= find(connection, statement, workspace, number).await?.is_some();
     }
     if !is_known {
@@ -121,7 +123,7 @@ pub(super) async fn was_given(
 pub(super) async fn visibility(
     connection: &mut Connection,
     workspace: &WorkspaceId,
-    scope: &OrderScope,
+    scope: &StandingOrderScope,
 ) -> Result<Visibility, StoreError> {
     let Some(channel) = scope.channel() else { return Ok(Visibility::Public) };
     let channel = query(sql::messages::CHANNEL).bind(workspace.as_str()).bind(channel.as_str());
@@ -135,7 +137,7 @@ pub(super) async fn count(
     connection: &mut Connection,
     statement: &'static str,
     workspace: &WorkspaceId,
-    scope: &OrderScope,
+    scope: &StandingOrderScope,
 ) -> Result<i64, StoreError> {
     let (channel, thread) = scope.columns();
     let count = query(statement).bind(workspace.as_str()).bind(channel).bind(thread);
@@ -176,7 +178,8 @@ pub(super) async fn discard_draft(
     workspace: &WorkspaceId,
     number: i64,
 ) -> Result<(), StoreError> {
-    let discard = query(sql::orders::DROP_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
+    let discard =
+        query(sql::orders::DROP_STANDING_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
     discard.execute(connection).await?;
     Ok(())
 }
@@ -187,8 +190,9 @@ async fn discard_drafts_of(
     workspace: &WorkspaceId,
     user: &UserId,
 ) -> Result<(), StoreError> {
-    let discard =
-        query(sql::orders::DROP_ORDER_DRAFTS_OF).bind(workspace.as_str()).bind(user.as_str());
+    let discard = query(sql::orders::DROP_STANDING_ORDER_DRAFTS_OF)
+        .bind(workspace.as_str())
+        .bind(user.as_str());
     discard.execute(connection).await?;
     Ok(())
 }
@@ -196,7 +200,7 @@ async fn discard_drafts_of(
 /// Discards what nobody has kept.
 async fn drop_lapsed_drafts(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
     let before = now.checked_sub(DRAFT_LIFETIME).unwrap_or(Timestamp::MIN);
-    let drop = query(sql::orders::DROP_LAPSED_ORDER_DRAFTS).bind(before.as_millisecond());
+    let drop = query(sql::orders::DROP_LAPSED_STANDING_ORDER_DRAFTS).bind(before.as_millisecond());
     drop.execute(connection).await?;
     Ok(())
 }
@@ -252,8 +256,8 @@ fn from_row(row: &Row) -> Result<StandingOrder, StoreError> {
     Ok(StandingOrder {
         number: rows::column(row, "number")?,
         version: rows::column(row, "version")?,
-        scope: OrderScope::from_columns(&channel, &thread),
-        text: OrderText::from_stored(rows::column(row, "text")?),
+        scope: StandingOrderScope::from_columns(&channel, &thread),
+        text: StandingOrderText::from_stored(rows::column(row, "text")?),
         visibility: rows::parse_name(&rows::column::<String>(row, "visibility")?)?,
         by: rows::column::<String>(row, "given_by")?.into(),
         given: rows::to_timestamp(rows::column(row, "given_ms")?)?,

@@ -201,7 +201,7 @@ impl VolatileState {
                     .for_each(|visibility| *visibility = Visibility::Private);
             }
         }
-        self.make_orders_private(workspace, channel);
+        self.make_standing_orders_private(workspace, channel);
         self.last_change = self.revision;
         self.made_private_at.insert((workspace.clone(), channel.clone()), self.revision);
         self.forget_prompts_of_channel(workspace, channel);

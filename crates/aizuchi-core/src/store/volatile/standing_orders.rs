@@ -7,7 +7,9 @@ use jiff::Timestamp;
 
 use crate::chat::{ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
 use crate::memory::asker::signer;
-use crate::standing_order::{DRAFT_LIFETIME, MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{
+    DRAFT_LIFETIME, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
+};
 use crate::store::StoreError;
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
@@ -41,14 +43,22 @@ impl VolatileState {
     }
 
     /// Who may read what is ordered with this scope now.
-    pub(super) fn visibility_of(&self, workspace: &WorkspaceId, scope: &OrderScope) -> Visibility {
+    pub(super) fn visibility_of(
+        &self,
+        workspace: &WorkspaceId,
+        scope: &StandingOrderScope,
+    ) -> Visibility {
         let Some(channel) = scope.channel() else { return Visibility::Public };
         let known = self.channels.get(&(workspace.clone(), channel.clone()));
         known.map_or(Visibility::Private, |channel| channel.visibility)
     }
 
     /// A public channel turned private.
-    pub(super) fn make_orders_private(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
+    pub(super) fn make_standing_orders_private(
+        &mut self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) {
         let orders = self.standing_orders.get_mut(workspace).into_iter().flatten();
         let here = orders.filter(|order| order.scope.channel() == Some(channel));
         for order in here.filter(|order| order.visibility == Visibility::Public) {
@@ -59,8 +69,8 @@ impl VolatileState {
     /// Gives an order. A command of the chat that is carried out again gives nothing.
     pub(super) fn give_standing_order(
         &mut self,
-        (workspace, scope): (WorkspaceId, OrderScope),
-        text: OrderText,
+        (workspace, scope): (WorkspaceId, StandingOrderScope),
+        text: StandingOrderText,
         by: Arc<str>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -95,7 +105,7 @@ impl VolatileState {
     pub(super) fn change_standing_order(
         &mut self,
         (workspace, number): (WorkspaceId, i64),
-        text: OrderText,
+        text: StandingOrderText,
         by: Arc<str>,
         now: Timestamp,
     ) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use aizuchi_core::prompt::memory_input::{
     EntryOwner, KnownEntry, MemoryInput, MemorySource, MessageBlock,
 };
 use aizuchi_core::recall::RecalledMessage;
-use aizuchi_core::standing_order::{OrderScope, OrderText, StandingOrder};
+use aizuchi_core::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 use jiff::civil::date;
 
 use crate::prompts::{THREAD, channel, conversation, from, noon, persona, said, scene, talk};
@@ -124,16 +124,18 @@ fn orders_stand_before_the_memory() {
             number,
             version: 1,
             scope,
-            text: OrderText::parse(text).unwrap(),
+            text: StandingOrderText::parse(text).unwrap(),
             visibility: Visibility::Public,
             by: "olga".into(),
             given: noon(),
             ended: None,
             is_draft: false,
         };
-        let thread = OrderScope::Thread(ChannelId::new("C001"), MessageId::new(THREAD));
-        let standing_orders =
-            vec![order(3, OrderScope::Workspace, "be kind"), order(5, thread, "say \"plugh\"")];
+        let thread = StandingOrderScope::Thread(ChannelId::new("C001"), MessageId::new(THREAD));
+        let standing_orders = vec![
+            order(3, StandingOrderScope::Workspace, "be kind"),
+            order(5, thread, "say \"plugh\""),
+        ];
         let context = Arc::new(Context { standing_orders, ..ordered_layout(Some(THREAD)) });
         let prompts = prompts(language);
         let persona = persona(language);

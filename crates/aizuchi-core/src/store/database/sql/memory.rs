@@ -301,7 +301,7 @@ statements! {
             WHERE d.channel <> ?2 OR a.chore LIKE 'workspace/%')"
     );
 
-    MAKE_ORDERS_PRIVATE = "
+    MAKE_STANDING_ORDERS_PRIVATE = "
         UPDATE standing_orders SET visibility = 'private'
         WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";
     SET_VISIBILITY_OF_PUBLIC_MESSAGES = "UPDATE messages SET visibility = ?3 WHERE workspace = ?1 AND channel = ?2 AND visibility = 'public'";

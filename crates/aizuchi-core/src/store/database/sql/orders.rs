@@ -41,7 +41,7 @@ statements! {
     COUNT_STANDING_ORDERS = "
         SELECT count(*) AS n FROM standing_orders
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL AND is_draft = 0";
-    COUNT_ORDER_DRAFTS = "
+    COUNT_STANDING_ORDER_DRAFTS = "
         SELECT count(*) AS n FROM standing_orders
         WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended_ms IS NULL AND is_draft = 1";
     NEXT_STANDING_ORDER = "
@@ -52,19 +52,19 @@ statements! {
         SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
         FROM standing_orders
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 0";
-    ORDER_DRAFT = "
+    STANDING_ORDER_DRAFT = "
         SELECT number, version, channel, thread, text, given_by, given_ms, ended_ms, visibility, is_draft
         FROM standing_orders
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 1";
-    KEEP_ORDER_DRAFT = "
+    KEEP_STANDING_ORDER_DRAFT = "
         UPDATE standing_orders SET is_draft = 0, given_ms = ?3
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 1";
-    DROP_ORDER_DRAFT = "DELETE FROM standing_orders WHERE workspace = ?1 AND number = ?2 AND is_draft = 1";
-    DROP_ORDER_DRAFTS_OF = "
+    DROP_STANDING_ORDER_DRAFT = "DELETE FROM standing_orders WHERE workspace = ?1 AND number = ?2 AND is_draft = 1";
+    DROP_STANDING_ORDER_DRAFTS_OF = "
         DELETE FROM standing_orders
         WHERE workspace = ?1 AND is_draft = 1
             AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
-    DROP_LAPSED_ORDER_DRAFTS = "DELETE FROM standing_orders WHERE is_draft = 1 AND given_ms < ?1";
+    DROP_LAPSED_STANDING_ORDER_DRAFTS = "DELETE FROM standing_orders WHERE is_draft = 1 AND given_ms < ?1";
     END_STANDING_ORDER = "
         UPDATE standing_orders SET ended_ms = ?3
         WHERE workspace = ?1 AND number = ?2 AND ended_ms IS NULL AND is_draft = 0";
@@ -72,17 +72,17 @@ statements! {
     WITHDRAW_STANDING_ORDERS_OF = "
         UPDATE standing_orders SET text = '', ended_ms = coalesce(ended_ms, ?3)
         WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
-    HAS_WITHDRAWN_ORDERS = "
+    HAS_WITHDRAWN_STANDING_ORDERS = "
         SELECT 1 AS n FROM standing_orders INDEXED BY standing_orders_withdrawn WHERE text = '' LIMIT 1";
     /// Some of the prompts that held a withdrawn order.
-    PROMPTS_OF_WITHDRAWN_ORDERS = "
+    PROMPTS_OF_WITHDRAWN_STANDING_ORDERS = "
         SELECT e.attempt FROM standing_orders AS s INDEXED BY standing_orders_withdrawn
         CROSS JOIN exchange_orders AS e
             ON e.workspace = s.workspace AND e.number = s.number AND e.version = s.version
         WHERE s.text = '' LIMIT +?1";
-    DROP_WITHDRAWN_ORDERS = "DELETE FROM standing_orders WHERE text = ''";
+    DROP_WITHDRAWN_STANDING_ORDERS = "DELETE FROM standing_orders WHERE text = ''";
     /// How many of the orders ?2, each a number and a version, are on record with their words.
-    COUNT_ORDERS_AMONG = "
+    COUNT_STANDING_ORDERS_AMONG = "
         SELECT count(*) AS n FROM json_each(?2) AS j
         CROSS JOIN standing_orders AS s ON s.workspace = ?1 AND s.number = CAST(j.value ->> 0 AS BIGINT)
             AND s.version = CAST(j.value ->> 1 AS BIGINT)
@@ -138,7 +138,7 @@ statements! {
         WHERE s.workspace = ?1 AND s.ended_ms IS NULL AND s.is_draft = 0
             AND (s.visibility = 'public' OR c.visibility IS DISTINCT FROM 'public')
         ORDER BY s.number";
-    ORDER_DRAFTS = "
+    STANDING_ORDER_DRAFTS = "
         SELECT s.number, s.version, s.channel, s.thread, s.text, s.given_by, s.given_ms, s.ended_ms, s.visibility,
             s.is_draft
         FROM standing_orders AS s

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::chat::{Arrival, ConversationId, Heard, Message, Role, User};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::command::order_trial::{LONGEST_TRIAL, OrderTrial, OrderTrialOutcome};
+use aizuchi_core::command::standing_order_trial::{
+    LONGEST_TRIAL, StandingOrderTrial, StandingOrderTrialOutcome,
+};
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::rules::Rulebook;
-use aizuchi_core::standing_order::{OrderEffect, StandingOrder};
+use aizuchi_core::standing_order::{StandingOrder, StandingOrderEffect};
 use aizuchi_core::store::StoreError;
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -45,13 +47,13 @@ impl Slow {
 }
 
 #[async_trait]
-impl OrderTrial for Slow {
+impl StandingOrderTrial for Slow {
     async fn try_draft(
         &self,
         _: &ConversationId,
         draft: &StandingOrder,
         stop: &CancellationToken,
-    ) -> Result<OrderTrialOutcome, StoreError> {
+    ) -> Result<StandingOrderTrialOutcome, StoreError> {
         let (clock, inbox) = self.place.get().unwrap();
         let said = self.meanwhile.lock().unwrap().take();
         if let Some(message) = said {
@@ -62,18 +64,23 @@ impl OrderTrial for Slow {
         if self.takes > LONGEST_TRIAL {
             std::future::pending::<()>().await;
         }
-        let effect = OrderEffect { days: 7, spoke: 12, newly_silent: 3, ..OrderEffect::default() };
-        Ok(OrderTrialOutcome::Tried(effect))
+        let effect = StandingOrderEffect {
+            days: 7,
+            spoke: 12,
+            newly_silent: 3,
+            ..StandingOrderEffect::default()
+        };
+        Ok(StandingOrderTrialOutcome::Tried(effect))
     }
 }
 
 /// A room in which orders are drafts at first, and are tried with this.
 async fn room(store: TestStore, trial: &Arc<Slow>) -> Harness {
-    let rulebook = Rulebook { drafts_orders: true, ..Rulebook::default() };
+    let rulebook = Rulebook { drafts_standing_orders: true, ..Rulebook::default() };
     let options = HarnessOptions::default();
     let settings = AgentSettings { rulebook: rulebook.into(), ..options.settings };
-    let order_trial: Option<Arc<dyn OrderTrial>> = Some(trial.clone());
-    let options = HarnessOptions { settings, order_trial, ..HarnessOptions::default() };
+    let standing_order_trial: Option<Arc<dyn StandingOrderTrial>> = Some(trial.clone());
+    let options = HarnessOptions { settings, standing_order_trial, ..HarnessOptions::default() };
     let harness = Harness::new(store).await.with_options(options);
     harness.platform.set_longest_post(1000);
     assert!(trial.place.set((harness.clock.clone(), harness.inbox.clone())).is_ok());

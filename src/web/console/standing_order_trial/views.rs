@@ -1,7 +1,8 @@
 //! What an order would have changed, as this visitor may read it.
 
-use crate::shadow::order_trial::{
-    DAYS, MOST_CALLS, MomentEffect, OrderMoment, OrderTrialResult, OrderTrialRun,
+use crate::shadow::standing_order_trial::{
+    DAYS, MOST_CALLS, MomentEffect, StandingOrderMoment, StandingOrderTrialResult,
+    StandingOrderTrialRun,
 };
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
@@ -60,11 +61,11 @@ pub struct ViewBuilder<'a> {
     pub language: Language,
     pub channel: &'a Channel,
     pub currency: &'a str,
-    pub run: &'a OrderTrialRun,
+    pub run: &'a StandingOrderTrialRun,
 }
 
 pub fn explained(language: Language, name: &str) -> String {
-    texts::order_trial::explained(language, name, DAYS, (MOST_CALLS / 4) as usize)
+    texts::standing_order_trial::explained(language, name, DAYS, (MOST_CALLS / 4) as usize)
 }
 
 impl ResultView {
@@ -76,7 +77,7 @@ impl ResultView {
 impl ViewBuilder<'_> {
     pub fn view(
         &self,
-        found: &OrderTrialResult,
+        found: &StandingOrderTrialResult,
         was_asked: bool,
         limit: Option<Limit>,
     ) -> ResultView {
@@ -86,7 +87,7 @@ impl ViewBuilder<'_> {
         ResultView {
             problem: was_asked.then(|| self.problem(found, limit)).flatten(),
             spent: was_asked.then(|| self.spent(found)),
-            told: is_known.then(|| texts::order_trial::effect(language, &effect)),
+            told: is_known.then(|| texts::standing_order_trial::effect(language, &effect)),
             estimate: (!was_asked).then(|| self.estimate(found)),
             cap_explained: texts::shadow::cap_explained(language, MOST_CALLS),
             groups: [("silent", true), ("spoken", false)]
@@ -98,7 +99,7 @@ impl ViewBuilder<'_> {
     }
 
     /// The messages that the view shows.
-    pub fn shown(&self, found: &OrderTrialResult) -> Vec<StoredMessage> {
+    pub fn shown(&self, found: &StandingOrderTrialResult) -> Vec<StoredMessage> {
         let changed = self.changed(found);
         changed.flat_map(|(moment, _)| newest_messages(moment)).cloned().collect()
     }
@@ -106,8 +107,8 @@ impl ViewBuilder<'_> {
     /// The moments that the order changes, newest first.
     fn changed<'a>(
         &'a self,
-        found: &'a OrderTrialResult,
-    ) -> impl Iterator<Item = (&'a OrderMoment, &'a Judgment)> {
+        found: &'a StandingOrderTrialResult,
+    ) -> impl Iterator<Item = (&'a StandingOrderMoment, &'a Judgment)> {
         let pairs = self.run.moments.iter().zip(&found.effects);
         pairs.filter_map(|(moment, effect)| match effect {
             MomentEffect::Changed(judgment) => Some((moment, judgment)),
@@ -119,19 +120,19 @@ impl ViewBuilder<'_> {
         &self,
         name: &'static str,
         spoke: bool,
-        found: &OrderTrialResult,
+        found: &StandingOrderTrialResult,
     ) -> Option<GroupView> {
         let changed = self.changed(found).filter(|(moment, _)| moment.spoke == spoke);
         let moments: Vec<MomentView> =
             changed.map(|(moment, judgment)| self.moment(moment, judgment)).collect();
         let heading = match spoke {
-            true => texts::order_trial::newly_silent(self.language, moments.len()),
-            false => texts::order_trial::newly_speaking(self.language, moments.len()),
+            true => texts::standing_order_trial::newly_silent(self.language, moments.len()),
+            false => texts::standing_order_trial::newly_speaking(self.language, moments.len()),
         };
         (!moments.is_empty()).then_some(GroupView { name, heading, moments })
     }
 
-    fn moment(&self, tried: &OrderMoment, judgment: &Judgment) -> MomentView {
+    fn moment(&self, tried: &StandingOrderMoment, judgment: &Judgment) -> MomentView {
         let decision = &tried.moment.decision;
         let quoted = |stored: &StoredMessage| {
             let is_new = decision.messages.contains(&stored.message.id);
@@ -177,7 +178,7 @@ impl ViewBuilder<'_> {
         Money { language: self.language, currency: self.currency }
     }
 
-    fn estimate(&self, found: &OrderTrialResult) -> String {
+    fn estimate(&self, found: &StandingOrderTrialResult) -> String {
         let counts = &found.counts;
         if counts.calls == 0 {
             return texts::shadow::nothing_to_ask(self.language).to_owned();
@@ -187,14 +188,14 @@ impl ViewBuilder<'_> {
         texts::shadow::estimate_many(self.language, name, counts.calls, &cost)
     }
 
-    fn spent(&self, found: &OrderTrialResult) -> String {
+    fn spent(&self, found: &StandingOrderTrialResult) -> String {
         let counts = &found.counts;
         let tokens = counts.input_tokens + counts.output_tokens;
         let cost = self.money().told(counts.cost_micros);
         texts::shadow::spent(self.language, counts.calls, tokens, &cost)
     }
 
-    fn problem(&self, found: &OrderTrialResult, limit: Option<Limit>) -> Option<String> {
+    fn problem(&self, found: &StandingOrderTrialResult, limit: Option<Limit>) -> Option<String> {
         let language = self.language;
         if let Some(limit) = limit {
             let why = texts::judging::limit_reason(language, limit);
@@ -212,6 +213,6 @@ impl ViewBuilder<'_> {
     }
 }
 
-fn newest_messages(tried: &OrderMoment) -> Vec<&StoredMessage> {
+fn newest_messages(tried: &StandingOrderMoment) -> Vec<&StoredMessage> {
     tried.moment.end_of_conversation(MAX_MESSAGES)
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::chat::{ConversationId, Heard, MessageId, Role, User, UserId, Visibility};
-use aizuchi_core::command::order_trial::{OrderTrial, OrderTrialOutcome};
+use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::standing_order::{
-    DRAFT_LIFETIME, DraftTarget, MAX_PER_SCOPE, OrderEffect, OrderScope, OrderText, StandingOrder,
+    DRAFT_LIFETIME, DraftTarget, MAX_PER_SCOPE, StandingOrder, StandingOrderEffect,
+    StandingOrderScope, StandingOrderText,
 };
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::order::Order;
@@ -28,26 +29,31 @@ use aizuchi_harness::test_store::{TestStore, on_every_store};
 struct Foreseeing;
 
 #[async_trait]
-impl OrderTrial for Foreseeing {
+impl StandingOrderTrial for Foreseeing {
     async fn try_draft(
         &self,
         _: &ConversationId,
         draft: &StandingOrder,
         _: &CancellationToken,
-    ) -> Result<OrderTrialOutcome, StoreError> {
+    ) -> Result<StandingOrderTrialOutcome, StoreError> {
         assert!(draft.is_pending());
-        let effect = OrderEffect { days: 7, spoke: 12, newly_silent: 3, ..OrderEffect::default() };
-        Ok(OrderTrialOutcome::Tried(effect))
+        let effect = StandingOrderEffect {
+            days: 7,
+            spoke: 12,
+            newly_silent: 3,
+            ..StandingOrderEffect::default()
+        };
+        Ok(StandingOrderTrialOutcome::Tried(effect))
     }
 }
 
 /// Orders of the chat are drafts at first, and are tried.
 fn drafting(language: Language) -> HarnessOptions {
-    let rulebook = Rulebook { drafts_orders: true, ..Rulebook::default() };
+    let rulebook = Rulebook { drafts_standing_orders: true, ..Rulebook::default() };
     let options = HarnessOptions::default();
     let settings = AgentSettings { rulebook: rulebook.into(), ..options.settings };
-    let order_trial: Option<Arc<dyn OrderTrial>> = Some(Arc::new(Foreseeing));
-    HarnessOptions { settings, order_trial, language, ..HarnessOptions::default() }
+    let standing_order_trial: Option<Arc<dyn StandingOrderTrial>> = Some(Arc::new(Foreseeing));
+    HarnessOptions { settings, standing_order_trial, language, ..HarnessOptions::default() }
 }
 
 async fn admin_says(harness: &Harness, id: &str, text: &str) -> MessageId {
@@ -62,12 +68,12 @@ async fn admin_says(harness: &Harness, id: &str, text: &str) -> MessageId {
     id
 }
 
-fn garden() -> OrderScope {
-    OrderScope::Channel(top_level("garden").channel)
+fn garden() -> StandingOrderScope {
+    StandingOrderScope::Channel(top_level("garden").channel)
 }
 
-fn text(text: &str) -> OrderText {
-    OrderText::parse(text).unwrap()
+fn text(text: &str) -> StandingOrderText {
+    StandingOrderText::parse(text).unwrap()
 }
 
 fn draft(target: DraftTarget, words: &str, by: &str) -> Order {
@@ -213,7 +219,7 @@ async fn a_draft_is_as_private_and_as_forgotten_as_an_order() {
         let store = &harness.store;
         store
             .store
-            .order(draft(DraftTarget::New(OrderScope::Workspace), "be brief", "olga"), now)
+            .order(draft(DraftTarget::New(StandingOrderScope::Workspace), "be brief", "olga"), now)
             .await
             .unwrap();
         store.store.drop_journals(now + DRAFT_LIFETIME).await.unwrap();
@@ -274,7 +280,7 @@ async fn a_draft_takes_no_effect_whatever_happens() {
             let words = random.word();
             let channel = *random.pick(&["garden", "kitchen", ""]);
             let number = random.between(1, expected.last.max(1));
-            let scope = OrderScope::from_columns(channel, "");
+            let scope = StandingOrderScope::from_columns(channel, "");
             let give = |scope| Order::GiveStandingOrder {
                 workspace: workspace(),
                 scope,

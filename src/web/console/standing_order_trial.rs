@@ -13,26 +13,30 @@ use serde::Deserialize;
 use tokio::runtime::Handle;
 
 use crate::shadow::LONGEST_ASKING;
-use crate::shadow::order_trial::{DAYS, MomentSource, OrderTrialRun, TriedOrder};
+use crate::shadow::standing_order_trial::{
+    DAYS, MomentSource, StandingOrderTrialRun, TriedStandingOrder,
+};
 use crate::web::access::{Access, Visitor};
-use crate::web::console::layout::{Layout, Section, channel_address, order_trial_address, render};
-use crate::web::console::order_trial::views::{ResultView, ViewBuilder};
+use crate::web::console::layout::{
+    Layout, Section, channel_address, render, standing_order_trial_address,
+};
+use crate::web::console::standing_order_trial::views::{ResultView, ViewBuilder};
 use crate::web::judge_again::unprepared;
 use crate::web::language::PageLanguage;
 use crate::web::refusal::Refusal;
 use crate::web::shadow::{Cap, USUAL_CAP, is_builtin};
-use crate::web::standing_orders::{self, ShownOrder};
+use crate::web::standing_orders::{self, ShownStandingOrder};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, shadow, workspaces};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::persona::Language;
-use aizuchi_core::standing_order::OrderScope;
+use aizuchi_core::standing_order::StandingOrderScope;
 use aizuchi_core::store::refusal_reason::RefusalReason;
 use aizuchi_core::texts;
 
 #[derive(Template)]
 #[template(path = "console/order_trial.html")]
-struct OrderTrialPage<'a> {
+struct StandingOrderTrialPage<'a> {
     layout: Layout<'a>,
     name: String,
     timeline: String,
@@ -69,23 +73,23 @@ impl Fields {
         web: &Web,
         access: &Access,
         channel: &Channel,
-    ) -> Result<TriedOrder, ApiProblem> {
+    ) -> Result<TriedStandingOrder, ApiProblem> {
         let Some(number) = self.number else {
             let text = standing_orders::parse(self.text.as_deref().unwrap_or_default())?;
             let scope = match self.channel.as_deref() {
-                Some("") => OrderScope::Workspace,
-                Some(_) | None => OrderScope::Channel(channel.id.clone()),
+                Some("") => StandingOrderScope::Workspace,
+                Some(_) | None => StandingOrderScope::Channel(channel.id.clone()),
             };
-            return Ok(TriedOrder { number: None, scope, text });
+            return Ok(TriedStandingOrder { number: None, scope, text });
         };
         let known =
             standing_orders::read(web, access, &channel.workspace, Some(&channel.id)).await?;
-        let is_meant = |shown: &&ShownOrder| {
+        let is_meant = |shown: &&ShownStandingOrder| {
             shown.is_readable && shown.order.number == number && shown.order.is_pending()
         };
         let draft =
             known.iter().find(is_meant).ok_or(Refusal::Order(RefusalReason::NoOrderDraft))?;
-        Ok(TriedOrder::from(&draft.order))
+        Ok(TriedStandingOrder::from(&draft.order))
     }
 
     /// What may be spent. `None`: nothing is asked.
@@ -121,19 +125,19 @@ pub async fn order(
         true => channel.name.to_string(),
         false => channel.id.to_string(),
     };
-    render(&OrderTrialPage {
+    render(&StandingOrderTrialPage {
         layout: Layout::new(&web, &visitor, language, Section::Trial),
         explained: views::explained(language, &name),
         name,
         timeline: channel_address(&workspace, &channel.id),
-        address: order_trial_address(&workspace, &channel.id),
+        address: standing_order_trial_address(&workspace, &channel.id),
         workspace: workspace.to_string(),
         channel: tried.scope.channel().map(ToString::to_string).unwrap_or_default(),
         text: tried.text.as_str().to_owned(),
         scope: match &tried.scope {
-            OrderScope::Workspace => texts::commands::for_all_channels(language),
-            OrderScope::Channel(_) => texts::commands::for_this_channel(language),
-            OrderScope::Thread(..) => texts::console::for_a_thread(language),
+            StandingOrderScope::Workspace => texts::commands::for_all_channels(language),
+            StandingOrderScope::Channel(_) => texts::commands::for_this_channel(language),
+            StandingOrderScope::Thread(..) => texts::console::for_a_thread(language),
         },
         number: fields.number,
         withheld: (!can_read).then(|| match access {
@@ -150,21 +154,21 @@ async fn result(
     access: &Access,
     channel: &Channel,
     language: Language,
-    (tried, cap): (&TriedOrder, Option<Cap>),
+    (tried, cap): (&TriedStandingOrder, Option<Cap>),
 ) -> Result<ResultView, ApiProblem> {
     let judge = shadow::budgeted(web, channel, web.models.shadow_judge(channel), cap)?;
     if is_builtin(&judge.model) {
-        return Ok(ResultView::note(texts::order_trial::builtin(language).to_owned()));
+        return Ok(ResultView::note(texts::standing_order_trial::builtin(language).to_owned()));
     }
     let config = web.models.config();
     let source = MomentSource { archive: &*web.archive, store: &*web.store, config: &config };
     let moments = source.read(channel, tried, web.clock.now()).await?;
     let moments = moments.map_err(|error| unprepared(&error))?;
     if moments.is_empty() {
-        return Ok(ResultView::note(texts::order_trial::no_moments(language, DAYS)));
+        return Ok(ResultView::note(texts::standing_order_trial::no_moments(language, DAYS)));
     }
     let secrets = web.models.secrets().clone();
-    let run = Arc::new(OrderTrialRun { moments, judge: judge.model.clone(), secrets });
+    let run = Arc::new(StandingOrderTrialRun { moments, judge: judge.model.clone(), secrets });
     let (working, runtime) = (run.clone(), Handle::current());
     let work = move |stop: &_| Ok(runtime.block_on(working.run(stop, LONGEST_ASKING)));
     let found = web.computations.run(work).await?;

@@ -27,7 +27,9 @@ use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::rules::{ChannelRules, Mode};
-use aizuchi_core::standing_order::{OrderEffect, OrderScope, OrderText, StandingOrder};
+use aizuchi_core::standing_order::{
+    StandingOrder, StandingOrderEffect, StandingOrderScope, StandingOrderText,
+};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::store::{Store, StoreError};
@@ -43,11 +45,11 @@ const MAX_CONCURRENT_CALLS: usize = 4;
 
 /// An order that nobody follows yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TriedOrder {
+pub struct TriedStandingOrder {
     /// The order that it would change, or its own number as a draft.
     pub number: Option<i64>,
-    pub scope: OrderScope,
-    pub text: OrderText,
+    pub scope: StandingOrderScope,
+    pub text: StandingOrderText,
 }
 
 /// Where the moments are read.
@@ -58,7 +60,7 @@ pub struct MomentSource<'a> {
 }
 
 /// A moment at which a judge was asked, and its prompts with and without the order.
-pub struct OrderMoment {
+pub struct StandingOrderMoment {
     pub moment: PastMoment,
     /// Whether it spoke then, or asked whether it may.
     pub spoke: bool,
@@ -70,8 +72,8 @@ pub struct OrderMoment {
 }
 
 /// Moments, and the judge that is asked about them.
-pub struct OrderTrialRun {
-    pub moments: Vec<OrderMoment>,
+pub struct StandingOrderTrialRun {
+    pub moments: Vec<StandingOrderMoment>,
     pub judge: ShadowModel,
     pub secrets: SecretScanner,
 }
@@ -90,7 +92,7 @@ pub enum MomentEffect {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OrderTrialResult {
+pub struct StandingOrderTrialResult {
     /// For each moment.
     pub effects: Vec<MomentEffect>,
     /// What was asked, or would be at most.
@@ -104,7 +106,7 @@ enum Answer {
     Unknown,
 }
 
-impl From<&StandingOrder> for TriedOrder {
+impl From<&StandingOrder> for TriedStandingOrder {
     fn from(order: &StandingOrder) -> Self {
         Self { number: Some(order.number), scope: order.scope.clone(), text: order.text.clone() }
     }
@@ -116,9 +118,9 @@ impl MomentSource<'_> {
     pub async fn read(
         &self,
         channel: &Channel,
-        order: &TriedOrder,
+        order: &TriedStandingOrder,
         now: Timestamp,
-    ) -> Result<anyhow::Result<Vec<OrderMoment>>, StoreError> {
+    ) -> Result<anyhow::Result<Vec<StandingOrderMoment>>, StoreError> {
         let query = DecisionQuery::Since {
             workspace: channel.workspace.clone(),
             channel: channel.id.clone(),
@@ -143,7 +145,7 @@ impl MomentSource<'_> {
                 Ok(prompts) => prompts,
                 Err(error) => return Ok(Err(error)),
             };
-            moments.push(OrderMoment::new(
+            moments.push(StandingOrderMoment::new(
                 (moment, spoke),
                 context,
                 order,
@@ -209,11 +211,11 @@ fn spoke_unasked(decision: &Decision) -> Option<bool> {
     }
 }
 
-impl OrderMoment {
+impl StandingOrderMoment {
     fn new(
         (moment, spoke): (PastMoment, bool),
         context: Context,
-        order: &TriedOrder,
+        order: &TriedStandingOrder,
         (prompts, labels): (&PastPrompts, &[Label]),
     ) -> Self {
         let PastMoment { decision, at, .. } = &moment;
@@ -293,7 +295,7 @@ async fn answer(judge: &ModelJudge, prompt: &Prompt) -> Answer {
 }
 
 /// The context as it would be if the order had been in force.
-fn with_order(context: Context, order: &TriedOrder, at: Timestamp) -> Context {
+fn with_order(context: Context, order: &TriedStandingOrder, at: Timestamp) -> Context {
     let mut orders = context.standing_orders.clone();
     let next = orders.iter().map(|known| known.number + 1).max().unwrap_or(1);
     orders.retain(|known| Some(known.number) != order.number);
@@ -312,10 +314,14 @@ fn with_order(context: Context, order: &TriedOrder, at: Timestamp) -> Context {
     Context { standing_orders: orders, ..context }
 }
 
-impl OrderTrialRun {
+impl StandingOrderTrialRun {
     /// Asks in the order of the moments, or only counts what that would cost at most. No call begins `longest` after the
     /// first one.
-    pub async fn run(&self, stop: &CancellationToken, longest: SignedDuration) -> OrderTrialResult {
+    pub async fn run(
+        &self,
+        stop: &CancellationToken,
+        longest: SignedDuration,
+    ) -> StandingOrderTrialResult {
         let judge = self.judge.judge().until(stop.clone(), longest);
         let mut effects = Vec::with_capacity(self.moments.len());
         for moments in self.moments.chunks(MAX_CONCURRENT_CALLS) {
@@ -325,18 +331,18 @@ impl OrderTrialRun {
             }
             effects.extend(join_all(calls).await);
         }
-        OrderTrialResult { effects, counts: judge.counts() }
+        StandingOrderTrialResult { effects, counts: judge.counts() }
     }
 
     /// What the order would have changed, in figures.
-    pub fn effect(&self, result: &OrderTrialResult) -> OrderEffect {
+    pub fn effect(&self, result: &StandingOrderTrialResult) -> StandingOrderEffect {
         effect(self.moments.iter().map(|moment| moment.spoke).zip(&result.effects))
     }
 }
 
 /// Of moments, each with whether it spoke. A moment that was not tried says nothing about the order.
-fn effect<'a>(found: impl Iterator<Item = (bool, &'a MomentEffect)>) -> OrderEffect {
-    let mut effect = OrderEffect { days: DAYS, ..OrderEffect::default() };
+fn effect<'a>(found: impl Iterator<Item = (bool, &'a MomentEffect)>) -> StandingOrderEffect {
+    let mut effect = StandingOrderEffect { days: DAYS, ..StandingOrderEffect::default() };
     for (spoke, found) in found {
         let (tried, untried, changed) = match spoke {
             true => (&mut effect.spoke, &mut effect.untried_spoke, &mut effect.newly_silent),
@@ -358,7 +364,7 @@ fn effect<'a>(found: impl Iterator<Item = (bool, &'a MomentEffect)>) -> OrderEff
     effect
 }
 
-impl OrderTrialResult {
+impl StandingOrderTrialResult {
     /// Whether nobody answered anything.
     pub fn is_unknown(&self) -> bool {
         self.effects.iter().all(|effect| *effect == MomentEffect::Unknown)
@@ -379,7 +385,7 @@ mod tests {
             (MomentEffect::Unchanged, MomentEffect::Unclear, MomentEffect::Unknown);
         let spoke = [&same, &changed, &unclear, &unknown].map(|effect| (true, effect));
         let silent = [&same, &unknown, &unknown].map(|effect| (false, effect));
-        let expected = OrderEffect {
+        let expected = StandingOrderEffect {
             days: DAYS,
             spoke: 3,
             silent: 1,
@@ -402,10 +408,10 @@ mod tests {
         };
         let history = ChannelMessages::new(channel, "tea".into());
         let empty = Context::new(conversation, history);
-        let tried = |number, text: &str| TriedOrder {
+        let tried = |number, text: &str| TriedStandingOrder {
             number,
-            scope: OrderScope::Workspace,
-            text: OrderText::parse(text).unwrap(),
+            scope: StandingOrderScope::Workspace,
+            text: StandingOrderText::parse(text).unwrap(),
         };
         let now = Timestamp::UNIX_EPOCH;
         let told = |context: &Context| -> Vec<(i64, String)> {

@@ -9,14 +9,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chat::ConversationId;
 use crate::clock::Clock;
-use crate::standing_order::{OrderEffect, StandingOrder};
+use crate::standing_order::{StandingOrder, StandingOrderEffect};
 use crate::store::StoreError;
 
 /// A trial that takes longer is given up, since the step that waits for it holds its conversation.
 pub const LONGEST_TRIAL: SignedDuration = SignedDuration::from_secs(60);
 
 #[async_trait]
-pub trait OrderTrial: Send + Sync {
+pub trait StandingOrderTrial: Send + Sync {
     /// Tries a draft in the channel of a conversation. No model is asked any more once `stop` is cancelled. The same draft
     /// may be tried again, if the step that answers for it is done again.
     async fn try_draft(
@@ -24,12 +24,12 @@ pub trait OrderTrial: Send + Sync {
         conversation: &ConversationId,
         draft: &StandingOrder,
         stop: &CancellationToken,
-    ) -> Result<OrderTrialOutcome, StoreError>;
+    ) -> Result<StandingOrderTrialOutcome, StoreError>;
 }
 
 /// What one step may try: one draft, while nothing supersedes the step, and no longer than its lease allows for.
 pub struct StepTrial<'a> {
-    trial: &'a dyn OrderTrial,
+    trial: &'a dyn StandingOrderTrial,
     clock: &'a Clock,
     /// Cancelled when a new message makes the step obsolete.
     superseded: &'a CancellationToken,
@@ -38,7 +38,7 @@ pub struct StepTrial<'a> {
 
 impl<'a> StepTrial<'a> {
     pub fn new(
-        trial: &'a dyn OrderTrial,
+        trial: &'a dyn StandingOrderTrial,
         clock: &'a Clock,
         superseded: &'a CancellationToken,
     ) -> Self {
@@ -50,20 +50,20 @@ impl<'a> StepTrial<'a> {
         &self,
         conversation: &ConversationId,
         draft: &StandingOrder,
-    ) -> Result<OrderTrialOutcome, StoreError> {
+    ) -> Result<StandingOrderTrialOutcome, StoreError> {
         if self.is_used.swap(true, Ordering::Relaxed) {
-            return Ok(OrderTrialOutcome::NotAllowed);
+            return Ok(StandingOrderTrialOutcome::NotAllowed);
         }
         let trying = self.trial.try_draft(conversation, draft, self.superseded);
         let tried = self.clock.timeout(LONGEST_TRIAL, trying).await;
-        tried.unwrap_or(Ok(OrderTrialOutcome::Unanswered))
+        tried.unwrap_or(Ok(StandingOrderTrialOutcome::Unanswered))
     }
 }
 
 /// What came of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OrderTrialOutcome {
-    Tried(OrderEffect),
+pub enum StandingOrderTrialOutcome {
+    Tried(StandingOrderEffect),
     /// The settings let the chat have no model asked, or this step has tried a draft already.
     NotAllowed,
     /// The built-in rules judge, and they read no orders.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::chat::WorkspaceId;
-use crate::standing_order::{DraftTarget, MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{
+    DraftTarget, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
+};
 use crate::store::StoreError;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
@@ -13,12 +15,18 @@ use crate::store::volatile::channel_status::truncate_to_milliseconds;
 
 impl VolatileState {
     /// What somebody may keep, without what was drafted in private for a channel that is public now.
-    pub(super) fn shown_order_drafts(&self, workspace: &WorkspaceId) -> Vec<StandingOrder> {
-        let drafts = self.order_drafts(workspace);
+    pub(super) fn shown_standing_order_drafts(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Vec<StandingOrder> {
+        let drafts = self.standing_order_drafts(workspace);
         drafts.filter(|draft| self.shows_order(workspace, draft)).cloned().collect()
     }
 
-    fn order_drafts(&self, workspace: &WorkspaceId) -> impl Iterator<Item = &StandingOrder> {
+    fn standing_order_drafts(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> impl Iterator<Item = &StandingOrder> {
         let orders = self.standing_orders.get(workspace).into_iter().flatten();
         orders.filter(|order| order.is_pending())
     }
@@ -27,7 +35,7 @@ impl VolatileState {
     pub(super) fn draft_standing_order(
         &mut self,
         (workspace, target): (WorkspaceId, DraftTarget),
-        text: OrderText,
+        text: StandingOrderText,
         by: Arc<str>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -65,7 +73,8 @@ impl VolatileState {
         number: i64,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let draft = self.order_drafts(workspace).find(|draft| draft.number == number).cloned();
+        let draft =
+            self.standing_order_drafts(workspace).find(|draft| draft.number == number).cloned();
         let draft = draft.ok_or(StoreError::Refused(RefusalReason::NoOrderDraft))?;
         if draft.version == 1 && self.count_in_force(workspace, &draft.scope) >= MAX_PER_SCOPE {
             return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
@@ -95,15 +104,20 @@ impl VolatileState {
     }
 
     /// Neither the orders of a scope nor the drafts for it may be too many.
-    fn check_room(&self, workspace: &WorkspaceId, scope: &OrderScope) -> Result<(), StoreError> {
-        let drafts = self.order_drafts(workspace).filter(|draft| draft.scope == *scope).count();
+    fn check_room(
+        &self,
+        workspace: &WorkspaceId,
+        scope: &StandingOrderScope,
+    ) -> Result<(), StoreError> {
+        let drafts =
+            self.standing_order_drafts(workspace).filter(|draft| draft.scope == *scope).count();
         match drafts.max(self.count_in_force(workspace, scope)) >= MAX_PER_SCOPE {
             true => Err(StoreError::Refused(RefusalReason::TooManyStandingOrders)),
             false => Ok(()),
         }
     }
 
-    fn count_in_force(&self, workspace: &WorkspaceId, scope: &OrderScope) -> usize {
+    fn count_in_force(&self, workspace: &WorkspaceId, scope: &StandingOrderScope) -> usize {
         let in_force = self.standing_orders_in_force(workspace);
         in_force.filter(|order| order.scope == *scope).count()
     }

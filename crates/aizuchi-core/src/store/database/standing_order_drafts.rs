@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 
 use crate::chat::WorkspaceId;
-use crate::standing_order::{DraftTarget, MAX_PER_SCOPE, OrderScope, OrderText, StandingOrder};
+use crate::standing_order::{
+    DraftTarget, MAX_PER_SCOPE, StandingOrder, StandingOrderScope, StandingOrderText,
+};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::standing_orders::{
@@ -17,7 +19,7 @@ pub async fn draft(
     connection: &mut Connection,
     counters: &mut Counters,
     (workspace, target): (&WorkspaceId, &DraftTarget),
-    text: &OrderText,
+    text: &StandingOrderText,
     by: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -58,7 +60,7 @@ pub async fn keep(
     number: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let draft = find(connection, sql::orders::ORDER_DRAFT, workspace, number).await?;
+    let draft = find(connection, sql::orders::STANDING_ORDER_DRAFT, workspace, number).await?;
     let draft = draft.ok_or(StoreError::Refused(RefusalReason::NoOrderDraft))?;
     if draft.version == 1
         && count(connection, sql::orders::COUNT_STANDING_ORDERS, workspace, &draft.scope).await?
@@ -67,7 +69,7 @@ pub async fn keep(
         return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
     }
     end(connection, workspace, number, now).await?;
-    let keep = query(sql::orders::KEEP_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
+    let keep = query(sql::orders::KEEP_STANDING_ORDER_DRAFT).bind(workspace.as_str()).bind(number);
     keep.bind(now.as_millisecond()).execute(connection).await?;
     counters.revision += 1;
     Ok(())
@@ -80,7 +82,7 @@ pub async fn drop(
     workspace: &WorkspaceId,
     number: i64,
 ) -> Result<(), StoreError> {
-    if find(connection, sql::orders::ORDER_DRAFT, workspace, number).await?.is_none() {
+    if find(connection, sql::orders::STANDING_ORDER_DRAFT, workspace, number).await?.is_none() {
         return Err(StoreError::Refused(RefusalReason::NoOrderDraft));
     }
     counters.revision += 1;
@@ -91,9 +93,10 @@ pub async fn drop(
 async fn check_room(
     connection: &mut Connection,
     workspace: &WorkspaceId,
-    scope: &OrderScope,
+    scope: &StandingOrderScope,
 ) -> Result<(), StoreError> {
-    for statement in [sql::orders::COUNT_STANDING_ORDERS, sql::orders::COUNT_ORDER_DRAFTS] {
+    for statement in [sql::orders::COUNT_STANDING_ORDERS, sql::orders::COUNT_STANDING_ORDER_DRAFTS]
+    {
         if count(connection, statement, workspace, scope).await? >= MAX_PER_SCOPE as i64 {
             return Err(StoreError::Refused(RefusalReason::TooManyStandingOrders));
         }

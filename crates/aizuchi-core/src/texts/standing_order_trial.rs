@@ -1,7 +1,7 @@
 //! What an order would have changed, in the chat and on the console, and why that cannot be told.
 
 use crate::persona::Language;
-use crate::standing_order::OrderEffect;
+use crate::standing_order::StandingOrderEffect;
 
 texts! {
     on_console:
@@ -68,7 +68,7 @@ texts! {
 }
 
 /// As it tells it itself, in the chat.
-pub fn effect_here(language: Language, effect: &OrderEffect) -> String {
+pub fn effect_here(language: Language, effect: &StandingOrderEffect) -> String {
     let spoken = match (effect.spoke, effect.untried_spoke) {
         (0, 0) => never_spoke_here(language, effect.days),
         // Nothing is known of those times.
@@ -86,7 +86,7 @@ pub fn effect_here(language: Language, effect: &OrderEffect) -> String {
 }
 
 /// As the console tells it.
-pub fn effect(language: Language, effect: &OrderEffect) -> String {
+pub fn effect(language: Language, effect: &StandingOrderEffect) -> String {
     let spoken = match (effect.spoke, effect.untried_spoke) {
         (0, 0) => never_spoke(language, effect.days),
         (0, _) => String::new(),
@@ -101,7 +101,7 @@ pub fn effect(language: Language, effect: &OrderEffect) -> String {
 }
 
 /// Of what was tried and what was not, how much is not known.
-fn unknown(language: Language, effect: &OrderEffect) -> String {
+fn unknown(language: Language, effect: &StandingOrderEffect) -> String {
     let unclear = match effect.unclear {
         0 => String::new(),
         unclear => unclear_here(language, unclear),
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn an_effect_is_a_sentence() {
-        let some = OrderEffect {
+        let some = StandingOrderEffect {
             days: 7,
             spoke: 12,
             silent: 5,
@@ -140,19 +140,26 @@ mod tests {
             effect(Language::En, &some),
             "Of 12 times it spoke here unasked in the last 7 days, 3 would have stayed silent. Of 5 times it stayed silent, it would have spoken in 1. Unclear: 2. Not tried: 3."
         );
-        let untried =
-            OrderEffect { days: 7, silent: 2, untried_spoke: 4, ..OrderEffect::default() };
+        let untried = StandingOrderEffect {
+            days: 7,
+            silent: 2,
+            untried_spoke: 4,
+            ..StandingOrderEffect::default()
+        };
         assert_eq!(
             effect_here(Language::En, &untried),
             "Of 2 times I stayed silent, I would have spoken in 0. Not tried: 4."
         );
-        let none = OrderEffect { days: 7, spoke: 1, ..OrderEffect::default() };
+        let none = StandingOrderEffect { days: 7, spoke: 1, ..StandingOrderEffect::default() };
         assert_eq!(
             effect_here(Language::En, &none),
             "Of 1 time I spoke here unasked in the last 7 days, 0 would have stayed silent."
         );
         assert_eq!(
-            effect_here(Language::Ja, &OrderEffect { days: 7, ..OrderEffect::default() }),
+            effect_here(
+                Language::Ja,
+                &StandingOrderEffect { days: 7, ..StandingOrderEffect::default() }
+            ),
             "直近 7 日間、ここで自分から話していません。"
         );
     }
