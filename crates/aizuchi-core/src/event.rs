@@ -4,7 +4,7 @@
 pub mod memory_job;
 pub mod completion;
 pub mod step;
-pub mod retry;
+pub mod dead_letter;
 pub mod approval;
 pub mod planned_call;
 

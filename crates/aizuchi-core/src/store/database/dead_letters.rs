@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::chat::{MessageId, UserId, WorkspaceId};
 use crate::decision::DecisionId;
-use crate::event::retry::Retry;
+use crate::event::dead_letter::Redelivery;
 use crate::event::step::{OwedAnswer, PendingState};
 use crate::event::{DeadLetter, DeadLetterId, OutboxItem};
 use crate::store::StoreError;
@@ -50,10 +50,10 @@ pub async fn retry(
     };
     let gone = || StoreError::Refused(RefusalReason::DeadLetterGone);
     let decision = letter.decision.ok_or_else(gone)?;
-    let rest = match Retry::of_parts(&unposted_parts(connection, decision).await?) {
-        Retry::Anew => None,
-        Retry::Continue(part) => Some(part),
-        Retry::Impossible => {
+    let rest = match Redelivery::of_parts(&unposted_parts(connection, decision).await?) {
+        Redelivery::Anew => None,
+        Redelivery::Continue(part) => Some(part),
+        Redelivery::Impossible => {
             return Err(StoreError::Refused(RefusalReason::DeadLetterIncomplete));
         }
     };

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::chat::WorkspaceId;
 use crate::decision::DecisionResult;
-use crate::event::retry::Retry;
+use crate::event::dead_letter::Redelivery;
 use crate::event::step::{OwedAnswer, PendingState};
 use crate::event::{DeadLetter, DeadLetterId, OutboxItem};
 use crate::store::StoreError;
@@ -64,10 +64,10 @@ impl VolatileState {
         let decision = failed.ok_or_else(gone)?;
         let parts = self.dead_parts.get(&decision.id).map_or(&[][..], Vec::as_slice);
         let items: Vec<OutboxItem> = parts.iter().map(|part| part.item.clone()).collect();
-        let rest = match Retry::of_parts(&items) {
-            Retry::Anew => None,
-            Retry::Continue(part) => Some(part),
-            Retry::Impossible => {
+        let rest = match Redelivery::of_parts(&items) {
+            Redelivery::Anew => None,
+            Redelivery::Continue(part) => Some(part),
+            Redelivery::Impossible => {
                 return Err(StoreError::Refused(RefusalReason::DeadLetterIncomplete));
             }
         };

@@ -9,7 +9,7 @@ use crate::event::{Event, OutboxItem};
 
 /// How an answer that was given up is tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Retry {
+pub enum Redelivery {
     /// Users have seen nothing of it, so it is thought of anew: the conversation may have moved on.
     Anew,
     /// Users have seen its beginning, or may have: from this part on, the rest is posted.
@@ -18,7 +18,7 @@ pub enum Retry {
     Impossible,
 }
 
-impl Retry {
+impl Redelivery {
     /// `unposted` are the parts that were not posted as far as is known, in their order. One whose outcome is unknown is
     /// still marked as dispatched, and is looked up before it is posted.
     pub fn of_parts(unposted: &[OutboxItem]) -> Self {
@@ -92,17 +92,23 @@ mod tests {
     fn what_users_have_seen_the_beginning_of_goes_on() {
         let sent = Some(Timestamp::UNIX_EPOCH);
         for (unposted, expected) in [
-            (vec![], Retry::Anew),
-            (vec![part(1, "a", None), part(2, "b", None)], Retry::Anew),
-            (vec![part(1, "", None)], Retry::Anew),
-            (vec![part(2, "b", None), part(3, "c", None)], Retry::Continue(part(2, "b", None))),
-            (vec![part(1, "a", sent), part(2, "b", None)], Retry::Continue(part(1, "a", sent))),
-            (vec![part(2, "b", sent)], Retry::Continue(part(2, "b", sent))),
-            (vec![part(2, "", None), part(3, "", None)], Retry::Impossible),
-            (vec![part(2, "b", None), part(3, "", None)], Retry::Impossible),
-            (vec![part(1, "", sent)], Retry::Impossible),
+            (vec![], Redelivery::Anew),
+            (vec![part(1, "a", None), part(2, "b", None)], Redelivery::Anew),
+            (vec![part(1, "", None)], Redelivery::Anew),
+            (
+                vec![part(2, "b", None), part(3, "c", None)],
+                Redelivery::Continue(part(2, "b", None)),
+            ),
+            (
+                vec![part(1, "a", sent), part(2, "b", None)],
+                Redelivery::Continue(part(1, "a", sent)),
+            ),
+            (vec![part(2, "b", sent)], Redelivery::Continue(part(2, "b", sent))),
+            (vec![part(2, "", None), part(3, "", None)], Redelivery::Impossible),
+            (vec![part(2, "b", None), part(3, "", None)], Redelivery::Impossible),
+            (vec![part(1, "", sent)], Redelivery::Impossible),
         ] {
-            assert_eq!(Retry::of_parts(&unposted), expected, "{unposted:?}");
+            assert_eq!(Redelivery::of_parts(&unposted), expected, "{unposted:?}");
         }
     }
 }
