@@ -13,7 +13,7 @@ use aizuchi_core::event::step::Step;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::figures::{CallSum, Period};
+use aizuchi_core::store::figures::{CallSum, WorkspacePeriod};
 use aizuchi_core::store::order::OrdersInForce;
 use aizuchi_core::store::{ChannelActivity, StoreError};
 use aizuchi_core::texts;
@@ -232,8 +232,8 @@ impl StatusReader<'_> {
         }
     }
 
-    fn today(&self, workspace: &WorkspaceId) -> Period {
-        Period {
+    fn today(&self, workspace: &WorkspaceId) -> WorkspacePeriod {
+        WorkspacePeriod {
             workspace: workspace.clone(),
             since: self.midnight(),
             until: Timestamp::MAX,

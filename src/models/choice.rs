@@ -24,7 +24,7 @@ const MAX_BYTES: usize = 512;
 
 /// What somebody chooses.
 #[derive(Debug)]
-pub enum Choice {
+pub enum ModelChoice {
     Builtin,
     /// A model of a server on this machine, by the server's name.
     Local {
@@ -102,7 +102,7 @@ impl ChoiceError {
 
 impl ModelsInUse {
     /// Tries the model, saves the choice and uses it.
-    pub async fn choose(&self, choice: Choice) -> Result<(), ChoiceError> {
+    pub async fn choose(&self, choice: ModelChoice) -> Result<(), ChoiceError> {
         let _turn = self.turn.lock().await;
         if !self.is_open_to_choice() {
             return Err(ChoiceError::NamedBy(self.origin()));
@@ -136,7 +136,7 @@ impl ModelsInUse {
 
 /// What a choice changes in the `.env` file.
 fn changes(
-    choice: Choice,
+    choice: ModelChoice,
     config: &Config,
     found: &[FoundServer],
 ) -> Result<Vec<VariableChange>, ChoiceError> {
@@ -148,8 +148,8 @@ fn changes(
         ]
     };
     match choice {
-        Choice::Builtin => Ok(chosen(ModelId::Builtin, None)),
-        Choice::Local { server, model } => {
+        ModelChoice::Builtin => Ok(chosen(ModelId::Builtin, None)),
+        ModelChoice::Local { server, model } => {
             let has_model = |found: &&FoundServer| {
                 found.endpoint.server.name() == server && found.models.contains(&model)
             };
@@ -157,7 +157,7 @@ fn changes(
             let api_base = found.endpoint.api_base();
             Ok(chosen(model, api_base))
         }
-        Choice::Hosted { provider, model, key } => {
+        ModelChoice::Hosted { provider, model, key } => {
             let variable = provider.key_variable().ok_or(ChoiceError::NotFoundHere)?;
             let mut changes = chosen(hosted(provider, model)?, None);
             match typed(key)? {
@@ -170,7 +170,7 @@ fn changes(
             }
             Ok(changes)
         }
-        Choice::Compatible { api_base, model, key } => {
+        ModelChoice::Compatible { api_base, model, key } => {
             let api_base = with_scheme(api_base);
             let is_address = ["http://", "https://"].iter().any(|it| api_base.starts_with(it));
             if !is_address || !is_plain(&api_base) {

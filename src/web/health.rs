@@ -16,7 +16,7 @@ use crate::web::language::language_of;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::chat::ChannelId;
-use aizuchi_core::metrics::{GaugeSnapshot, Metrics, Period, Readiness};
+use aizuchi_core::metrics::{BudgetPeriod, GaugeSnapshot, Metrics, Readiness};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;
@@ -256,11 +256,14 @@ async fn snapshot(web: &Web) -> Result<GaugeSnapshot, StoreError> {
         let spending = web.archive.spending(&workspace, now).await?;
         let whole = spending.into_iter().find(|spending| spending.channel.is_none());
         let whole = whole.map(|whole| whole.spent).unwrap_or_default();
-        spent.push((workspace.clone(), Period::Day, whole.micros_in_day));
-        spent.push((workspace, Period::Month, whole.micros_in_month));
+        spent.push((workspace.clone(), BudgetPeriod::Day, whole.micros_in_day));
+        spent.push((workspace, BudgetPeriod::Month, whole.micros_in_month));
     }
     let limits = web.room.rulebook().workspace_limits;
-    let limits = [(Period::Day, limits.micros_per_day), (Period::Month, limits.micros_per_month)];
+    let limits = [
+        (BudgetPeriod::Day, limits.micros_per_day),
+        (BudgetPeriod::Month, limits.micros_per_month),
+    ];
     let limits = limits.into_iter().filter_map(|(period, limit)| Some((period, limit?)));
     Ok(GaugeSnapshot {
         oldest_owed: waiting(backlog.oldest_owed),

@@ -14,7 +14,7 @@ use tracing::warn;
 use crate::config::http::AccessRole;
 use crate::config::secret::Secret;
 use crate::models::ModelsInUse;
-use crate::models::choice::{Choice, ChoiceError};
+use crate::models::choice::{ChoiceError, ModelChoice};
 use crate::models::offer::{command, example_model};
 use crate::web::access::Visitor;
 use crate::web::api::invalid_body;
@@ -105,17 +105,17 @@ pub struct ProviderView {
 }
 
 impl ChoiceBody {
-    fn choice(self) -> Option<Choice> {
+    fn choice(self) -> Option<ModelChoice> {
         Some(match self {
-            ChoiceBody::Builtin => Choice::Builtin,
-            ChoiceBody::Local { server, model } => Choice::Local { server, model },
+            ChoiceBody::Builtin => ModelChoice::Builtin,
+            ChoiceBody::Local { server, model } => ModelChoice::Local { server, model },
             ChoiceBody::Hosted { provider, model, key } => {
                 let provider = PROVIDERS.into_iter().find(|known| known.name() == provider)?;
-                Choice::Hosted { provider, model: model.trim().to_owned(), key }
+                ModelChoice::Hosted { provider, model: model.trim().to_owned(), key }
             }
             ChoiceBody::Compatible { api_base, model, key } => {
                 let (api_base, model) = (api_base.trim().to_owned(), model.trim().to_owned());
-                Choice::Compatible { api_base, model, key }
+                ModelChoice::Compatible { api_base, model, key }
             }
         })
     }

@@ -53,7 +53,7 @@ pub struct Intent {
 
 /// The circumstances of a conversation: orders in force, recent posts, and spending.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ChannelStatus {
+pub struct Circumstances {
     /// The persona is muted until then, in this channel or everywhere.
     pub muted_until: Option<Timestamp>,
     /// The mode that a user ordered for the channel, if any.
@@ -264,7 +264,7 @@ pub struct Context {
     pub undecided: BTreeSet<MessageId>,
     /// Messages of the target that the open decision covers.
     pub new_messages: BTreeSet<MessageId>,
-    pub channel_status: ChannelStatus,
+    pub circumstances: Circumstances,
     /// The other bots that speak unasked in the channel, as the persona does. Whoever decides says which these are.
     pub companions: BTreeSet<UserId>,
     /// Messages whose authors are still owed an answer, oldest first.
@@ -304,7 +304,7 @@ impl Context {
             links: BTreeMap::new(),
             undecided: BTreeSet::new(),
             new_messages: BTreeSet::new(),
-            channel_status: ChannelStatus::default(),
+            circumstances: Circumstances::default(),
             companions: BTreeSet::new(),
             owed: Vec::new(),
             pending_commands: Vec::new(),
@@ -427,7 +427,7 @@ impl Context {
     /// Every message of it once.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
         let recalled = self.recalled_messages.iter().map(|recalled| &recalled.message);
-        let intervention = self.channel_status.last_intervention.iter();
+        let intervention = self.circumstances.last_intervention.iter();
         let earlier = intervention.flat_map(|intervention| &intervention.messages_before);
         let earlier = earlier.filter(|message| !self.has_message(message));
         self.conversation_history.iter().chain(recalled).chain(earlier)

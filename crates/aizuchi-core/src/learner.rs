@@ -16,7 +16,7 @@ use crate::decision::welcome::RatedChoice;
 use crate::rules::Rulebook;
 use crate::store::StoreError;
 use crate::store::archive::Archive;
-use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, Period};
+use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
 use crate::store::order_journal::{OrderJournalQuery, OrderKind};
 
 /// How often it looks for new verdicts.
@@ -104,8 +104,12 @@ pub async fn welcome_labels(
     now: Timestamp,
 ) -> Result<ChannelLabels, StoreError> {
     let since = label_begin(archive, workspace, now).await?;
-    let period =
-        Period { workspace: workspace.clone(), since, until: now, offset: SignedDuration::ZERO };
+    let period = WorkspacePeriod {
+        workspace: workspace.clone(),
+        since,
+        until: now,
+        offset: SignedDuration::ZERO,
+    };
     let found = archive.aftermaths(&period).await?;
     // Of newer ones nobody knows yet.
     let settled = found.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW);

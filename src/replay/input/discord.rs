@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 
 use crate::replay::history::RecordedMessage;
 use crate::replay::input::InputWriter;
-use crate::replay::input::document::{
-    DocumentError, DocumentReader, ElementsWanted, read_document,
-};
+use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
 use crate::replay::input::export_files::ExportFiles;
 use aizuchi_core::chat::{UserId, to_single_line};
 use aizuchi_discord::message_text::read_message_text;
@@ -120,11 +118,11 @@ pub fn read_file(
     let read = reader.read;
     match end {
         Ok(()) => Ok(()),
-        Err(DocumentError::Malformed(problem)) => {
+        Err(ExportError::Malformed(problem)) => {
             writer.add_bad(read + 1, problem);
             Ok(())
         }
-        Err(DocumentError::Failed(error)) => Err(error),
+        Err(ExportError::Failed(error)) => Err(error),
     }
 }
 
@@ -132,8 +130,8 @@ fn read_head(input: &mut dyn BufRead) -> anyhow::Result<Option<ExportChannel>> {
     let mut head = HeadReader::default();
     match read_document(input, &mut head) {
         // What is wrong with it is said when its messages are read.
-        Ok(()) | Err(DocumentError::Malformed(_)) => Ok(head.channel()),
-        Err(DocumentError::Failed(error)) => Err(error),
+        Ok(()) | Err(ExportError::Malformed(_)) => Ok(head.channel()),
+        Err(ExportError::Failed(error)) => Err(error),
     }
 }
 
@@ -150,7 +148,7 @@ impl HeadReader {
     }
 }
 
-impl DocumentReader for HeadReader {
+impl ExportReader for HeadReader {
     fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()> {
         match name {
             "guild" => self.guild = value,
@@ -180,7 +178,7 @@ struct FileReader<'a, 'w> {
     read: u64,
 }
 
-impl DocumentReader for FileReader<'_, '_> {
+impl ExportReader for FileReader<'_, '_> {
     fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()> {
         self.head.field(name, value)
     }

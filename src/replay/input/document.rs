@@ -11,7 +11,7 @@ use serde_json::Value;
 const ELEMENTS: &str = "messages";
 
 /// Takes the parts of a document in their order. An error ends the reading.
-pub trait DocumentReader {
+pub trait ExportReader {
     /// A field of the object, of those before `messages`.
     fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()>;
 
@@ -30,35 +30,32 @@ pub enum ElementsWanted {
 
 /// Why a document could not be read to its end.
 #[derive(Debug)]
-pub enum DocumentError {
+pub enum ExportError {
     /// The sentence names the place and repeats nothing of the text.
     Malformed(String),
     /// The reader of its parts failed, or the file.
     Failed(anyhow::Error),
 }
 
-pub fn read_document(
-    input: impl Read,
-    reader: &mut dyn DocumentReader,
-) -> Result<(), DocumentError> {
+pub fn read_document(input: impl Read, reader: &mut dyn ExportReader) -> Result<(), ExportError> {
     let mut state = State { reader, stop: None, elements: 0 };
     let mut deserializer = serde_json::Deserializer::from_reader(input);
     let result =
         deserializer.deserialize_any(Document(&mut state)).and_then(|()| deserializer.end());
     match (state.stop, result) {
         (Some(Stop::Done), _) | (None, Ok(())) => Ok(()),
-        (Some(Stop::Failed(error)), _) => Err(DocumentError::Failed(error)),
-        (None, Err(error)) if error.is_io() => Err(DocumentError::Failed(error.into())),
+        (Some(Stop::Failed(error)), _) => Err(ExportError::Failed(error)),
+        (None, Err(error)) if error.is_io() => Err(ExportError::Failed(error.into())),
         (None, Err(error)) => {
             let (line, column) = (error.line(), error.column());
             let what = if error.is_eof() { "it ends too early" } else { "it is not valid JSON" };
-            Err(DocumentError::Malformed(format!("{what}, at line {line}, column {column}")))
+            Err(ExportError::Malformed(format!("{what}, at line {line}, column {column}")))
         }
     }
 }
 
 struct State<'a> {
-    reader: &'a mut dyn DocumentReader,
+    reader: &'a mut dyn ExportReader,
     stop: Option<Stop>,
     elements: u64,
 }
@@ -137,7 +134,7 @@ mod tests {
     #[derive(Default)]
     struct Log(Vec<String>);
 
-    impl DocumentReader for Log {
+    impl ExportReader for Log {
         fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()> {
             self.0.push(format!("{name}={value}"));
             Ok(())
@@ -159,8 +156,8 @@ mod tests {
         let mut log = Log::default();
         let end = match read_document(text.as_bytes(), &mut log) {
             Ok(()) => String::new(),
-            Err(DocumentError::Malformed(problem)) => problem,
-            Err(DocumentError::Failed(error)) => error.to_string(),
+            Err(ExportError::Malformed(problem)) => problem,
+            Err(ExportError::Failed(error)) => error.to_string(),
         };
         (log.0.join(" "), end)
     }

@@ -9,9 +9,7 @@ use serde_json::Value;
 
 use crate::replay::history::RecordedMessage;
 use crate::replay::input::InputWriter;
-use crate::replay::input::document::{
-    DocumentError, DocumentReader, ElementsWanted, read_document,
-};
+use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
 use aizuchi_core::chat::to_single_line;
 
 /// Reads a room. `label` is put before the number of a record.
@@ -26,11 +24,11 @@ pub fn read(
     let read = reader.read;
     match end {
         Ok(()) => Ok(()),
-        Err(DocumentError::Malformed(problem)) => {
+        Err(ExportError::Malformed(problem)) => {
             writer.add_bad(read + 1, problem);
             Ok(())
         }
-        Err(DocumentError::Failed(error)) => Err(error),
+        Err(ExportError::Failed(error)) => Err(error),
     }
 }
 
@@ -42,7 +40,7 @@ struct RoomReader<'a, 'w> {
     read: u64,
 }
 
-impl DocumentReader for RoomReader<'_, '_> {
+impl ExportReader for RoomReader<'_, '_> {
     fn field(&mut self, name: &str, value: Value) -> anyhow::Result<()> {
         if name == "room_name" {
             self.room = to_single_line(value.as_str().unwrap_or_default());

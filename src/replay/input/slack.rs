@@ -9,9 +9,7 @@ use serde_json::Value;
 
 use crate::replay::history::RecordedMessage;
 use crate::replay::input::InputWriter;
-use crate::replay::input::document::{
-    DocumentError, DocumentReader, ElementsWanted, read_document,
-};
+use crate::replay::input::document::{ElementsWanted, ExportError, ExportReader, read_document};
 use crate::replay::input::export_files::ExportFiles;
 use aizuchi_core::chat::{ChannelId, UserId};
 use aizuchi_slack::from_slack::{
@@ -52,8 +50,8 @@ pub fn read(files: &mut ExportFiles, writer: &mut InputWriter<'_>) -> anyhow::Re
             let read = reader.read;
             match end {
                 Ok(()) => {}
-                Err(DocumentError::Malformed(problem)) => writer.add_bad(read + 1, problem),
-                Err(DocumentError::Failed(error)) => return Err(error.context(name)),
+                Err(ExportError::Malformed(problem)) => writer.add_bad(read + 1, problem),
+                Err(ExportError::Failed(error)) => return Err(error.context(name)),
             }
         }
     }
@@ -176,11 +174,11 @@ fn read_list(
     let read = reader.read;
     match end {
         Ok(()) => Ok(()),
-        Err(DocumentError::Malformed(problem)) => {
+        Err(ExportError::Malformed(problem)) => {
             writer.add_bad(read + 1, problem);
             Ok(())
         }
-        Err(DocumentError::Failed(error)) => Err(error.context(name.to_owned())),
+        Err(ExportError::Failed(error)) => Err(error.context(name.to_owned())),
     }
 }
 
@@ -190,7 +188,7 @@ struct ListReader<'a, 'w> {
     read: u64,
 }
 
-impl DocumentReader for ListReader<'_, '_> {
+impl ExportReader for ListReader<'_, '_> {
     fn field(&mut self, _name: &str, _value: Value) -> anyhow::Result<()> {
         Ok(())
     }
@@ -216,7 +214,7 @@ struct DayReader<'a, 'w> {
     read: u64,
 }
 
-impl DocumentReader for DayReader<'_, '_> {
+impl ExportReader for DayReader<'_, '_> {
     fn field(&mut self, _name: &str, _value: Value) -> anyhow::Result<()> {
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::web::console::layout::{
     standing_order_trial_address, what_if_address,
 };
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
-use crate::web::console::timeline::filter::{Choice, Filter, FilterQuery, Source};
+use crate::web::console::timeline::filter::{Filter, FilterOption, FilterQuery, Source};
 use crate::web::console::timeline::rows::{Rest, Row, Rows};
 use crate::web::language::PageLanguage;
 use crate::web::order_journal::user_names;
@@ -55,8 +55,8 @@ struct TimelinePage<'a> {
     /// Whether the visitor reads what was said here.
     can_read: bool,
     withheld: &'static str,
-    outcomes: Vec<Choice>,
-    gates: Vec<Choice>,
+    outcomes: Vec<FilterOption>,
+    gates: Vec<FilterOption>,
     filter: FilterQuery,
     /// If nobody has the name that is asked for.
     nobody: Option<String>,

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::store::figures::{Day, Period};
+use aizuchi_core::store::figures::{Day, WorkspacePeriod};
 
 const DAY_SECONDS: i64 = 24 * 3600;
 
@@ -37,7 +37,11 @@ impl<'a> Calendar<'a> {
     }
 
     /// The time from the first to the last of these days.
-    pub fn periods(self, workspace: &WorkspaceId, (first, last): (Day, Day)) -> Vec<Period> {
+    pub fn periods(
+        self,
+        workspace: &WorkspaceId,
+        (first, last): (Day, Day),
+    ) -> Vec<WorkspacePeriod> {
         let end = self.begin_of(Day(last.0 + 1));
         let mut since = self.begin_of(first);
         let mut periods = Vec::new();
@@ -45,7 +49,7 @@ impl<'a> Calendar<'a> {
             let change = self.zone.following(since).next().map(|change| change.timestamp());
             let until = change.map_or(end, |change| change.min(end));
             let offset = self.zone.to_offset(since).seconds();
-            periods.push(Period {
+            periods.push(WorkspacePeriod {
                 workspace: workspace.clone(),
                 since,
                 until,

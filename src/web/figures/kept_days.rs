@@ -17,7 +17,7 @@ use crate::web::figures::tally::Figures;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, Period};
+use aizuchi_core::store::figures::{ANSWER_WINDOW, Day, WorkspacePeriod};
 
 /// After this time nothing more becomes known of a day. Whether a question was answered takes an hour; a model call belongs
 /// to the time at which it began, and is stored when it has ended, or once a program that was stopped runs again.
@@ -187,7 +187,7 @@ impl DayReader<'_> {
 /// Adds what is counted in a period, but for choices.
 async fn count(
     archive: &dyn Archive,
-    period: &Period,
+    period: &WorkspacePeriod,
     now: Timestamp,
     days: &mut BTreeMap<Day, Figures>,
 ) -> Result<(), StoreError> {
@@ -209,7 +209,8 @@ async fn count(
     // Newer ones may still be answered.
     let until = period.until.min(now - ANSWER_WINDOW);
     if period.since < until {
-        let questions = archive.open_questions(&Period { until, ..period.clone() }).await?;
+        let questions =
+            archive.open_questions(&WorkspacePeriod { until, ..period.clone() }).await?;
         for of_day in questions.chunk_by(|one, other| one.day == other.day) {
             days.entry(of_day[0].day).or_default().add_questions(of_day);
         }
@@ -219,7 +220,7 @@ async fn count(
 
 async fn count_choices(
     archive: &dyn Archive,
-    period: &Period,
+    period: &WorkspacePeriod,
     now: Timestamp,
     days: &mut BTreeMap<Day, Figures>,
 ) -> Result<(), StoreError> {

@@ -9,7 +9,7 @@ use aizuchi_core::chat::ChannelId;
 use aizuchi_core::decision::welcome::RatedChoice;
 use aizuchi_core::decision::{DecisionResult, Usage};
 use aizuchi_core::store::figures::{
-    AnswerDelay, CallKind, CallSum, MessageCount, OpenQuestion, OutcomeCount, ReactionCount,
+    AnswerDelay, CallKind, CallSum, MessageCount, OutcomeCount, ReactionCount, UnansweredQuestion,
 };
 use aizuchi_core::store::open_questions;
 
@@ -125,7 +125,7 @@ impl Figures {
 
     /// Adds a day's questions, by channel and time: those that are one, are asked of everybody, and do not only say again
     /// what their author has just asked, as in a report.
-    pub fn add_questions(&mut self, questions: &[OpenQuestion]) {
+    pub fn add_questions(&mut self, questions: &[UnansweredQuestion]) {
         for question in open_questions::of_everybody(questions) {
             for sums in self.of(Some(question.channel.clone())) {
                 sums.questions += 1;
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_of_somebody_or_asked_again_is_not_counted() {
-        let question = |second: i64, author: &str, text: &str, is_taken_up| OpenQuestion {
+        let question = |second: i64, author: &str, text: &str, is_taken_up| UnansweredQuestion {
             day: Day(1),
             channel: ChannelId::new("garden"),
             message: MessageId::new(second.to_string()),

@@ -13,7 +13,7 @@ use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
-use aizuchi_core::decision::welcome::{Choice, RatedChoice, Welcome};
+use aizuchi_core::decision::welcome::{RatedChoice, SpeakChoice, Welcome};
 use aizuchi_core::learner::label_begin;
 use aizuchi_core::store::StoreError;
 
@@ -100,8 +100,8 @@ fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId,
     for choice in choices {
         let here = channels.entry(choice.channel.clone()).or_default();
         let counts = match choice.choice {
-            Choice::Word => &mut here.words,
-            Choice::Silence => &mut here.silences,
+            SpeakChoice::Word => &mut here.words,
+            SpeakChoice::Silence => &mut here.silences,
         };
         counts.add(choice.marked(marks.get(&choice.decision).copied()).welcome);
     }
@@ -125,11 +125,11 @@ mod tests {
             rating: Rating { welcome, reasons: vec![WelcomeReason::Died] },
         };
         let choices = [
-            choice(1, "garden", Choice::Word, Welcome::Welcome),
-            choice(2, "garden", Choice::Word, Welcome::Unclear),
-            choice(3, "garden", Choice::Silence, Welcome::Unwelcome),
-            choice(4, "kitchen", Choice::Silence, Welcome::Welcome),
-            choice(5, "kitchen", Choice::Silence, Welcome::Unclear),
+            choice(1, "garden", SpeakChoice::Word, Welcome::Welcome),
+            choice(2, "garden", SpeakChoice::Word, Welcome::Unclear),
+            choice(3, "garden", SpeakChoice::Silence, Welcome::Unwelcome),
+            choice(4, "kitchen", SpeakChoice::Silence, Welcome::Welcome),
+            choice(5, "kitchen", SpeakChoice::Silence, Welcome::Unclear),
         ];
         let mark = DecisionMark {
             decision: DecisionId(2),

@@ -133,7 +133,7 @@ impl Agent {
         let reactions = gate_input.rules.reactions.clone();
         let mut options = self.prompt_options(&self.judge_mind(&context));
         options.judge_options = JudgeOptions { mode, known_state: None, reactions };
-        if let Some(intervention) = &mut context.channel_status.last_intervention {
+        if let Some(intervention) = &mut context.circumstances.last_intervention {
             // One more: the intervention itself is the last of them.
             let max_messages = facilitation.compare_window + 1;
             let surplus = intervention.messages_before.len().saturating_sub(max_messages);

@@ -231,7 +231,7 @@ impl Agent {
         let Some(limit) = limit else {
             return self.silence_owed(gate, None, DecisionResult::Muted, context);
         };
-        if context.channel_status.has_announced_over_budget {
+        if context.circumstances.has_announced_over_budget {
             let ended = DecisionResult::OverBudget;
             return self.silence_owed(gate, Some(limit), ended, context);
         }

@@ -96,7 +96,7 @@ impl Agent {
         // Companions draw the same, so that the one that is first in their order is first in time, too.
         let seed = if context.companions.is_empty() { self.seed } else { 0 };
         let draw = seeded_random(seed, &[&conversation, newest, "delay"]);
-        context.channel_status.reply_delays.sample(waited, max_delay, yield_policy, draw)
+        context.circumstances.reply_delays.sample(waited, max_delay, yield_policy, draw)
     }
 
     /// When to post a text whose draft was begun at `began`: at the planned time, but no sooner

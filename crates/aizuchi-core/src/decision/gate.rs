@@ -239,7 +239,7 @@ impl GateInput<'_> {
 
     /// A user's order takes precedence over the settings.
     pub fn mode(&self) -> Mode {
-        self.context.channel_status.ordered_mode.unwrap_or(self.rules.mode)
+        self.context.circumstances.ordered_mode.unwrap_or(self.rules.mode)
     }
 
     fn is_closed(&self, gate: Gate) -> bool {
@@ -277,7 +277,7 @@ impl GateInput<'_> {
     }
 
     fn is_muted(&self) -> bool {
-        self.context.channel_status.muted_until.is_some_and(|until| self.now < until)
+        self.context.circumstances.muted_until.is_some_and(|until| self.now < until)
     }
 
     fn is_quiet_hours(&self) -> bool {
@@ -348,7 +348,7 @@ impl GateInput<'_> {
 
     fn is_cooling_down(&self) -> bool {
         let cooldown = self.rules.cooldown_for(self.mode());
-        let spoke = self.context.channel_status.last_unsolicited_post;
+        let spoke = self.context.circumstances.last_unsolicited_post;
         spoke.is_some_and(|at| self.now < at + cooldown)
     }
 
@@ -365,7 +365,7 @@ impl GateInput<'_> {
 
     /// The limit that stops unsolicited posts, if any.
     fn reached_limit(&self) -> Option<Limit> {
-        let status = &self.context.channel_status;
+        let status = &self.context.circumstances;
         let (share, unsolicited) =
             (self.rulebook.soft_share, Some(self.rulebook.unsolicited_share()));
         let mut budgets = self.budgets();
@@ -398,13 +398,13 @@ impl GateInput<'_> {
     pub fn has_reached_answer_limit(&self, message: &MessageId) -> bool {
         let answers = || {
             let author = &self.context.target_message(message)?.author.id;
-            self.context.channel_status.answers_in_hour.get(author).copied()
+            self.context.circumstances.answers_in_hour.get(author).copied()
         };
         self.rulebook.answers_per_hour.is_some_and(|most| answers().unwrap_or(0) >= most)
     }
 
     fn budgets(&self) -> impl Iterator<Item = (&BudgetUsage, &BudgetLimits)> {
-        let status = &self.context.channel_status;
+        let status = &self.context.circumstances;
         let here = (&status.channel_usage, &self.rules.budget_limits);
         [here, (&status.workspace_usage, &self.rulebook.workspace_limits)].into_iter()
     }

@@ -15,7 +15,7 @@ use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::DecisionId;
 use crate::decision::learned::calibration::{Calibration, Scored};
 use crate::decision::mark::{DecisionMark, Mark};
-use crate::decision::welcome::{Choice, RatedChoice, Welcome};
+use crate::decision::welcome::{RatedChoice, SpeakChoice, Welcome};
 
 /// With fewer labels in a channel nothing moves.
 pub const MIN_LABELS: usize = 50;
@@ -59,11 +59,11 @@ pub fn labels<'a>(
 fn label(choice: &RatedChoice, mark: Option<Mark>) -> Option<Label> {
     let confidence = choice.confidence?;
     let is_welcome = match (choice.choice, choice.marked(mark).welcome) {
-        (Choice::Word, Welcome::Welcome) => true,
-        (Choice::Word, Welcome::Unwelcome) => false,
-        (Choice::Word, Welcome::Unclear) => return None,
+        (SpeakChoice::Word, Welcome::Welcome) => true,
+        (SpeakChoice::Word, Welcome::Unwelcome) => false,
+        (SpeakChoice::Word, Welcome::Unclear) => return None,
         // A word that was held back: only a person can say what would have become of it.
-        (Choice::Silence, Welcome::Welcome | Welcome::Unwelcome | Welcome::Unclear) => {
+        (SpeakChoice::Silence, Welcome::Welcome | Welcome::Unwelcome | Welcome::Unclear) => {
             mark? == Mark::ShouldHaveSpoken
         }
     };
@@ -152,16 +152,22 @@ mod tests {
     fn only_clear_words_and_marks_are_labels() {
         use Mark::{Right, ShouldHaveKeptSilent, ShouldHaveSpoken};
         for (choice, welcome, confidence, mark, expected) in [
-            (Choice::Word, Welcome::Welcome, Some(0.8), None, Some(true)),
-            (Choice::Word, Welcome::Unwelcome, Some(0.8), None, Some(false)),
-            (Choice::Word, Welcome::Unclear, Some(0.8), None, None),
-            (Choice::Word, Welcome::Unclear, Some(0.8), Some(Right), Some(true)),
-            (Choice::Word, Welcome::Welcome, Some(0.8), Some(ShouldHaveKeptSilent), Some(false)),
-            (Choice::Silence, Welcome::Unwelcome, Some(0.6), None, None),
-            (Choice::Silence, Welcome::Unclear, Some(0.6), Some(ShouldHaveSpoken), Some(true)),
-            (Choice::Silence, Welcome::Unclear, Some(0.6), Some(Right), Some(false)),
+            (SpeakChoice::Word, Welcome::Welcome, Some(0.8), None, Some(true)),
+            (SpeakChoice::Word, Welcome::Unwelcome, Some(0.8), None, Some(false)),
+            (SpeakChoice::Word, Welcome::Unclear, Some(0.8), None, None),
+            (SpeakChoice::Word, Welcome::Unclear, Some(0.8), Some(Right), Some(true)),
+            (
+                SpeakChoice::Word,
+                Welcome::Welcome,
+                Some(0.8),
+                Some(ShouldHaveKeptSilent),
+                Some(false),
+            ),
+            (SpeakChoice::Silence, Welcome::Unwelcome, Some(0.6), None, None),
+            (SpeakChoice::Silence, Welcome::Unclear, Some(0.6), Some(ShouldHaveSpoken), Some(true)),
+            (SpeakChoice::Silence, Welcome::Unclear, Some(0.6), Some(Right), Some(false)),
             // The judge said no: how sure it was of that tells nothing about words.
-            (Choice::Silence, Welcome::Unclear, None, Some(ShouldHaveSpoken), None),
+            (SpeakChoice::Silence, Welcome::Unclear, None, Some(ShouldHaveSpoken), None),
         ] {
             let rated = RatedChoice {
                 decision: DecisionId(7),

@@ -77,7 +77,7 @@ const STOP: &[&str] = &[
 
 /// What the persona chose to do, unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Choice {
+pub enum SpeakChoice {
     Word,
     Silence,
 }
@@ -167,7 +167,7 @@ pub struct RatedChoice {
     pub channel: ChannelId,
     /// When it spoke, or chose not to.
     pub at: Timestamp,
-    pub choice: Choice,
+    pub choice: SpeakChoice,
     /// How sure the judge was that it should speak. `None` if it said no.
     pub confidence: Option<f64>,
     /// By what happened next, without a mark.
@@ -175,10 +175,10 @@ pub struct RatedChoice {
 }
 
 impl Aftermath {
-    pub fn choice(&self) -> Choice {
+    pub fn choice(&self) -> SpeakChoice {
         match self {
-            Aftermath::Word(_) => Choice::Word,
-            Aftermath::Silence(_) => Choice::Silence,
+            Aftermath::Word(_) => SpeakChoice::Word,
+            Aftermath::Silence(_) => SpeakChoice::Silence,
         }
     }
 
@@ -243,10 +243,10 @@ impl RatedChoice {
         let Some(mark) = mark else { return self.rating.clone() };
         let is_right = match (mark, self.choice) {
             (Mark::Right, _)
-            | (Mark::ShouldHaveSpoken, Choice::Word)
-            | (Mark::ShouldHaveKeptSilent, Choice::Silence) => true,
-            (Mark::ShouldHaveSpoken, Choice::Silence)
-            | (Mark::ShouldHaveKeptSilent, Choice::Word) => false,
+            | (Mark::ShouldHaveSpoken, SpeakChoice::Word)
+            | (Mark::ShouldHaveKeptSilent, SpeakChoice::Silence) => true,
+            (Mark::ShouldHaveSpoken, SpeakChoice::Silence)
+            | (Mark::ShouldHaveKeptSilent, SpeakChoice::Word) => false,
         };
         let welcome = if is_right { Welcome::Welcome } else { Welcome::Unwelcome };
         Rating { welcome, reasons: vec![WelcomeReason::Marked] }
@@ -371,12 +371,12 @@ mod tests {
     fn a_mark_wins() {
         use Mark::{Right, ShouldHaveKeptSilent, ShouldHaveSpoken};
         for (choice, mark, welcome) in [
-            (Choice::Word, Right, Welcome::Welcome),
-            (Choice::Word, ShouldHaveSpoken, Welcome::Welcome),
-            (Choice::Word, ShouldHaveKeptSilent, Welcome::Unwelcome),
-            (Choice::Silence, Right, Welcome::Welcome),
-            (Choice::Silence, ShouldHaveSpoken, Welcome::Unwelcome),
-            (Choice::Silence, ShouldHaveKeptSilent, Welcome::Welcome),
+            (SpeakChoice::Word, Right, Welcome::Welcome),
+            (SpeakChoice::Word, ShouldHaveSpoken, Welcome::Welcome),
+            (SpeakChoice::Word, ShouldHaveKeptSilent, Welcome::Unwelcome),
+            (SpeakChoice::Silence, Right, Welcome::Welcome),
+            (SpeakChoice::Silence, ShouldHaveSpoken, Welcome::Unwelcome),
+            (SpeakChoice::Silence, ShouldHaveKeptSilent, Welcome::Welcome),
         ] {
             let rated = RatedChoice {
                 decision: DecisionId(1),

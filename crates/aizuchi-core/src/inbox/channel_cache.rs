@@ -37,14 +37,14 @@ struct ChannelCacheState {
     modes: HashMap<(WorkspaceId, ChannelId), Mode>,
     opted_out: BTreeSet<(WorkspaceId, UserId)>,
     admins: BTreeSet<(WorkspaceId, UserId)>,
-    user_names: HashMap<WorkspaceId, UserNames>,
+    user_names: HashMap<WorkspaceId, KnownNames>,
     /// When the newest message was written that arrived live.
     newest_live: HashMap<WorkspaceId, Timestamp>,
 }
 
 /// The names of a workspace's users, in lower case.
 #[derive(Debug, Default)]
-struct UserNames {
+struct KnownNames {
     names: HashMap<UserId, Arc<str>>,
     users: HashMap<Arc<str>, UserId>,
     humans: BTreeSet<UserId>,
@@ -341,7 +341,7 @@ impl ChannelCache {
     }
 }
 
-impl UserNames {
+impl KnownNames {
     /// Returns whether the user had another name.
     fn insert(&mut self, user: UserId, name: Arc<str>) -> bool {
         let before = self.names.insert(user.clone(), name.clone()).filter(|before| *before != name);

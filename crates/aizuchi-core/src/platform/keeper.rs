@@ -125,7 +125,7 @@ pub enum KeeperButton {
 }
 
 /// What a button wants.
-enum Choice {
+enum ButtonChoice {
     Proposal(ProposalChoice),
     /// Decides nothing yet: what comes back from the form does.
     Form,
@@ -162,14 +162,14 @@ impl KeeperButton {
         }
     }
 
-    fn choice(self) -> Choice {
+    fn choice(self) -> ButtonChoice {
         match self {
-            KeeperButton::Say => Choice::Proposal(ProposalChoice::SayIt),
-            KeeperButton::Edit => Choice::Form,
-            KeeperButton::NotNow => Choice::Proposal(ProposalChoice::NotNow),
-            KeeperButton::Never => Choice::Proposal(ProposalChoice::NeverLikeThis),
-            KeeperButton::AllowOnce => Choice::Call(ConsentChoice::AllowOnce),
-            KeeperButton::Refuse => Choice::Call(ConsentChoice::Refuse),
+            KeeperButton::Say => ButtonChoice::Proposal(ProposalChoice::SayIt),
+            KeeperButton::Edit => ButtonChoice::Form,
+            KeeperButton::NotNow => ButtonChoice::Proposal(ProposalChoice::NotNow),
+            KeeperButton::Never => ButtonChoice::Proposal(ProposalChoice::NeverLikeThis),
+            KeeperButton::AllowOnce => ButtonChoice::Call(ConsentChoice::AllowOnce),
+            KeeperButton::Refuse => ButtonChoice::Call(ConsentChoice::Refuse),
         }
     }
 }
@@ -316,13 +316,13 @@ impl Keepers {
         let by: Arc<str> = asker::sign(&click.user, now).into();
         let Click { workspace, subject, user, button } = click;
         let (channel, order) = match (subject, button.choice()) {
-            (QuestionSubject::Proposal(id), Choice::Form) => {
+            (QuestionSubject::Proposal(id), ButtonChoice::Form) => {
                 return Ok(match self.kept_by(&workspace, id, &user).await? {
                     Ok(found) => self.edit_form(&found),
                     Err(told) => ClickAnswer::Tell(told),
                 });
             }
-            (QuestionSubject::Proposal(id), Choice::Proposal(choice)) => {
+            (QuestionSubject::Proposal(id), ButtonChoice::Proposal(choice)) => {
                 let found = match self.kept_by(&workspace, id, &user).await? {
                     Ok(found) => found,
                     Err(told) => return Ok(ClickAnswer::Tell(told)),
@@ -330,7 +330,7 @@ impl Keepers {
                 let told = self.decide(&found, &user, choice).await?;
                 return Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell));
             }
-            (QuestionSubject::Call(id), Choice::Call(choice)) => {
+            (QuestionSubject::Call(id), ButtonChoice::Call(choice)) => {
                 let Some(found) = self.archive.consent(Some(&workspace), id, now).await? else {
                     return Ok(ClickAnswer::Tell(self.too_late(subject)));
                 };
@@ -338,8 +338,8 @@ impl Keepers {
                 let order = Order::TakeConsentStep { workspace: workspace.clone(), id, step };
                 (found.conversation.channel, order.signed(by))
             }
-            (QuestionSubject::Proposal(_), Choice::Call(_))
-            | (QuestionSubject::Call(_), Choice::Proposal(_) | Choice::Form) => {
+            (QuestionSubject::Proposal(_), ButtonChoice::Call(_))
+            | (QuestionSubject::Call(_), ButtonChoice::Proposal(_) | ButtonChoice::Form) => {
                 return Ok(ClickAnswer::Tell(self.too_late(subject)));
             }
         };

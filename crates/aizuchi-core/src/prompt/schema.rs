@@ -29,7 +29,7 @@ pub fn judgment_schema(prompt: &Prompt) -> Value {
         let emoji = json!({ "type": "string", "enum": prompt.judge_options.reactions });
         fields.push(("reaction", json!({ "anyOf": [emoji, { "type": "null" }] })));
     }
-    let has_intervened = prompt.context.channel_status.last_intervention.is_some();
+    let has_intervened = prompt.context.circumstances.last_intervention.is_some();
     if is_facilitator && has_intervened {
         fields.push(("same_conversation", json!({ "type": "boolean" })));
         fields.push(("situation_changed", json!({ "type": "boolean" })));

@@ -21,8 +21,8 @@ use crate::memory::{Memory, MemoryId, MemoryKey};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::figures::{
-    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
-    ReactionCount,
+    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
+    UnansweredQuestion, WorkspacePeriod,
 };
 use crate::store::lost_span::LostSpan;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
@@ -218,31 +218,51 @@ pub trait Archive: Send + Sync {
     ) -> Result<Vec<DecisionCount>, StoreError>;
 
     /// How many messages each channel had on each day of a period, others' and the persona's own.
-    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError>;
+    async fn messages_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<MessageCount>, StoreError>;
 
     /// How the decisions of a period ended, by day and channel.
-    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError>;
+    async fn outcomes_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<OutcomeCount>, StoreError>;
 
     /// The model calls of a period, by day, channel, kind and model.
-    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError>;
+    async fn calls_by_day(&self, period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError>;
 
     /// How long it took to speak, in each decision of a period that led to that.
-    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError>;
+    async fn answer_delays(&self, period: &WorkspacePeriod)
+    -> Result<Vec<AnswerDelay>, StoreError>;
 
     /// How people reacted to what the persona posted on each day of a period, by the day of the post.
-    async fn reactions_by_day(&self, period: &Period) -> Result<Vec<ReactionCount>, StoreError>;
+    async fn reactions_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<ReactionCount>, StoreError>;
 
     /// What people may have asked at the top level of channels in a period, and no other person followed: within
     /// [`figures::ANSWER_WINDOW`], or in its thread. By channel and time.
-    async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError>;
+    async fn open_questions(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<UnansweredQuestion>, StoreError>;
 
     /// What happened after the words that the persona said unasked in decisions of a period, and after the silences that
     /// its judge chose, in the order of the decisions.
-    async fn aftermaths(&self, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError>;
+    async fn aftermaths(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<ChoiceAftermath>, StoreError>;
 
     /// The days of a period on which something is counted that arrived or changed after a revision. Model calls are
     /// left out: they belong to the time at which they are stored.
-    async fn changed_days(&self, period: &Period, revision: u64) -> Result<Vec<Day>, StoreError>;
+    async fn changed_days(
+        &self,
+        period: &WorkspacePeriod,
+        revision: u64,
+    ) -> Result<Vec<Day>, StoreError>;
 
     /// How long people take to answer each other, as it was learned in each channel.
     async fn user_delays(

@@ -15,7 +15,7 @@ pub const ANSWER_WINDOW: SignedDuration = welcome::ANSWER_WINDOW;
 
 /// A period of a workspace.
 #[derive(Clone, Debug)]
-pub struct Period {
+pub struct WorkspacePeriod {
     pub workspace: WorkspaceId,
     pub since: Timestamp,
     /// The first time that is not in it.
@@ -131,7 +131,7 @@ pub struct ReactionCount {
 
 /// A message with a question mark that no other person followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenQuestion {
+pub struct UnansweredQuestion {
     pub day: Day,
     pub channel: ChannelId,
     pub message: MessageId,
@@ -171,7 +171,7 @@ impl ChoiceAftermath {
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-impl Period {
+impl WorkspacePeriod {
     pub fn has(&self, at: Timestamp) -> bool {
         self.since <= at && at < self.until
     }

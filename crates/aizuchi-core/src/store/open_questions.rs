@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, UserId};
-use crate::store::figures::OpenQuestion;
+use crate::store::figures::UnansweredQuestion;
 
 /// Questions of one person in a row are one question.
 const SAME_QUESTION: SignedDuration = SignedDuration::from_mins(10);
@@ -13,9 +13,9 @@ const LOOKBACK: usize = 3;
 /// Those of a period's questions, by channel and time, that are one, are asked of everybody, and do not only say again what
 /// their author has just asked.
 pub fn of_everybody<'q>(
-    questions: impl IntoIterator<Item = &'q OpenQuestion>,
-) -> Vec<&'q OpenQuestion> {
-    let mut found: Vec<&OpenQuestion> = Vec::new();
+    questions: impl IntoIterator<Item = &'q UnansweredQuestion>,
+) -> Vec<&'q UnansweredQuestion> {
+    let mut found: Vec<&UnansweredQuestion> = Vec::new();
     for question in questions {
         let is_again = says_again(asked(question), found.iter().copied().map(asked));
         if !is_again && asks(&question.text) && !names_somebody(&question.text) {
@@ -25,7 +25,7 @@ pub fn of_everybody<'q>(
     found
 }
 
-fn asked(question: &OpenQuestion) -> ((&ChannelId, &UserId), Timestamp) {
+fn asked(question: &UnansweredQuestion) -> ((&ChannelId, &UserId), Timestamp) {
     ((&question.channel, &question.author), question.at)
 }
 
@@ -61,8 +61,8 @@ mod tests {
     use crate::chat::MessageId;
     use crate::store::figures::Day;
 
-    fn question(channel: &str, second: i64, author: &str, text: &str) -> OpenQuestion {
-        OpenQuestion {
+    fn question(channel: &str, second: i64, author: &str, text: &str) -> UnansweredQuestion {
+        UnansweredQuestion {
             day: Day(1),
             channel: ChannelId::new(channel),
             message: MessageId::new(format!("{channel}-{second}")),

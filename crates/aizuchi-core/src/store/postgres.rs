@@ -19,7 +19,7 @@ use crate::store::database::location::{DatabaseStatus, OpenedDatabase, PostgresU
 use crate::store::database::schema::{
     SchemaMigration, migrate, newer_schema_error, newest_migration,
 };
-use crate::store::database::writer::{Heartbeat, Ownership};
+use crate::store::database::writer::{Ownership, SessionHeartbeat};
 use crate::store::database::{DatabaseStore, MAX_READERS, driver_error, rows};
 
 /// All schema migrations, oldest first.
@@ -60,8 +60,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
 /// An active process that is silent for this long is considered dead.
 const LEASE: Duration = Duration::from_secs(15);
 /// How the active process shows that it is alive, well within [`LEASE`].
-const HEARTBEAT: Heartbeat =
-    Heartbeat { interval: Duration::from_secs(5), timeout: RESPONSE_TIMEOUT };
+const HEARTBEAT: SessionHeartbeat =
+    SessionHeartbeat { interval: Duration::from_secs(5), timeout: RESPONSE_TIMEOUT };
 /// How often a session that may be ending is looked at, and how many times.
 const ENDING_SESSION_POLL: Duration = Duration::from_millis(200);
 const ENDING_SESSION_POLLS: usize = 15;

@@ -5,7 +5,7 @@
 mod figures;
 mod aftermaths;
 mod archive;
-mod channel_status;
+mod circumstances;
 mod forget;
 mod expiry;
 mod context;
@@ -61,7 +61,7 @@ use crate::store::order::{Order, OrdersInForce};
 use crate::store::order_journal::GivenOrder;
 use crate::store::private_reads::PrivateReads;
 use crate::store::refusal_reason::RefusalReason;
-use crate::store::volatile::channel_status::{SpendingBucket, SpendingSum};
+use crate::store::volatile::circumstances::{SpendingBucket, SpendingSum};
 use crate::store::volatile::consents::ConsentRecord;
 use crate::store::volatile::proposals::ProposalRecord;
 use crate::store::volatile::uploads::UploadRecord;

@@ -3,11 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::{AuthorKind, ChannelId, Heard, Reaction, ReactionChange, UserId};
-use aizuchi_core::decision::welcome::{Choice, RatedChoice, Rating, Welcome, WelcomeReason};
+use aizuchi_core::decision::welcome::{RatedChoice, Rating, SpeakChoice, Welcome, WelcomeReason};
 use aizuchi_core::decision::{AttemptResult, DecisionResult, Price, Usage};
 use aizuchi_core::event::planned_call::UnclaimedCall;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::store::figures::{CallKind, CallSum, ChoiceAftermath, Period};
+use aizuchi_core::store::figures::{CallKind, CallSum, ChoiceAftermath, WorkspacePeriod};
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_harness::fixtures::{JOIN, at, thread, workspace};
 use aizuchi_harness::harness::Harness;
@@ -40,7 +40,7 @@ async fn the_figures_of_a_period_are_the_same_on_every_store() {
         harness.pass(100).await;
         let archive = &harness.store.archive;
         let (all, late) = (period(0), period(50_000));
-        let early = Period { until: at(50_000), ..all.clone() };
+        let early = WorkspacePeriod { until: at(50_000), ..all.clone() };
         let messages = archive.messages_by_day(&all).await.unwrap();
         let days: Vec<i64> = messages.iter().map(|count| count.day.0).collect();
         let counts: Vec<_> = messages.iter().map(|count| (count.is_own, count.count)).collect();
@@ -68,9 +68,9 @@ async fn the_figures_of_a_period_are_the_same_on_every_store() {
     assert!(!figures.await.is_empty());
 }
 
-fn period(since: i64) -> Period {
+fn period(since: i64) -> WorkspacePeriod {
     let (since, until) = (at(since), Timestamp::MAX);
-    Period { workspace: workspace(), since, until, offset: SignedDuration::from_hours(9) }
+    WorkspacePeriod { workspace: workspace(), since, until, offset: SignedDuration::from_hours(9) }
 }
 
 #[tokio::test]
@@ -203,17 +203,17 @@ async fn what_happened_after_words_and_silences_is_found() {
         let archive = &harness.store.archive;
         let aftermaths = archive.aftermaths(&period(0)).await.unwrap();
         let rated: Vec<RatedChoice> = aftermaths.iter().map(ChoiceAftermath::rate).collect();
-        let has = |choice: Choice, welcome: Welcome, reason: WelcomeReason| {
+        let has = |choice: SpeakChoice, welcome: Welcome, reason: WelcomeReason| {
             let rating = Rating { welcome, reasons: vec![reason] };
             rated.iter().any(|rated| rated.choice == choice && rated.rating == rating)
         };
-        let unanswered = (Choice::Silence, Welcome::Unwelcome, WelcomeReason::NobodyAnswered);
-        let answered = (Choice::Silence, Welcome::Welcome, WelcomeReason::PersonAnswered);
-        let liked = (Choice::Word, Welcome::Welcome, WelcomeReason::Liked);
+        let unanswered = (SpeakChoice::Silence, Welcome::Unwelcome, WelcomeReason::NobodyAnswered);
+        let answered = (SpeakChoice::Silence, Welcome::Welcome, WelcomeReason::PersonAnswered);
+        let liked = (SpeakChoice::Word, Welcome::Welcome, WelcomeReason::Liked);
         for (choice, welcome, reason) in [unanswered, answered, liked] {
             assert!(has(choice, welcome, reason), "{reason:?}: {rated:?}");
         }
-        let words = rated.iter().filter(|rated| rated.choice == Choice::Word);
+        let words = rated.iter().filter(|rated| rated.choice == SpeakChoice::Word);
         assert!(words.clone().count() == 1 && words.clone().all(|it| it.confidence.is_some()));
         assert!(rated.is_sorted_by_key(|rated| rated.decision), "{rated:?}");
         assert_eq!(archive.aftermaths(&period(86_400)).await.unwrap(), []);

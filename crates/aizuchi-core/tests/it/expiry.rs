@@ -18,7 +18,7 @@ use aizuchi_core::recall::RecallQuery;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::forget::scrub::ScrubJob;
 use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
-use aizuchi_core::store::figures::Period;
+use aizuchi_core::store::figures::WorkspacePeriod;
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::stored_message::StoredMessage;
 use jiff::{SignedDuration, Timestamp};
@@ -137,7 +137,8 @@ async fn all_decisions(harness: &Harness) -> Vec<Decision> {
 async fn figures(store: &TestStore, now: Timestamp) -> String {
     let archive = &store.archive;
     let (since, until) = (at(0), Timestamp::MAX);
-    let period = Period { workspace: workspace(), since, until, offset: SignedDuration::ZERO };
+    let period =
+        WorkspacePeriod { workspace: workspace(), since, until, offset: SignedDuration::ZERO };
     format!(
         "{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}\n{:#?}",
         archive.decision_counts(&workspace(), at(0)).await.unwrap(),

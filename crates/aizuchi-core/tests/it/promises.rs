@@ -314,7 +314,7 @@ async fn a_mute_without_an_end_is_kept() {
         let mute = Mute { until, by: Role::Admin };
         assert_eq!(orders.mutes, [(None, mute), (Some(ChannelId::new("garden")), mute)]);
         let context = store.store.context(&top_level("garden"), &window(7)).await.unwrap();
-        assert_eq!(context.channel_status.muted_until, Some(until));
+        assert_eq!(context.circumstances.muted_until, Some(until));
     })
     .await;
 }

@@ -7,7 +7,7 @@ use aizuchi_core::event::planned_call::{
     Admission, CallCost, CallLimits, CallOwner, PlannedCall, UnclaimedCall,
 };
 use aizuchi_core::rules::BudgetLimits;
-use aizuchi_core::store::figures::{CallKind, Period};
+use aizuchi_core::store::figures::{CallKind, WorkspacePeriod};
 use aizuchi_harness::fixtures::{at, workspace};
 use aizuchi_harness::test_store::{StoreKind, TestStore, on_every_store};
 use jiff::{SignedDuration, Timestamp};
@@ -74,7 +74,7 @@ async fn a_reservation_outlives_its_process_and_is_booked() {
         assert_eq!(reserve(&store, second, 202).await, refused);
         assert_eq!(reserve(&store, planned(3, 500), 400).await, refused, "{kind:?}");
         assert_eq!(booked(&store).await, [120, 120], "{kind:?}");
-        let period = Period {
+        let period = WorkspacePeriod {
             workspace: workspace(),
             since: at(0),
             until: Timestamp::MAX,
@@ -85,7 +85,7 @@ async fn a_reservation_outlives_its_process_and_is_booked() {
         assert_eq!(unfinished.map(|sum| sum.usage.input_tokens).sum::<u64>(), 120, "{calls:?}");
         assert_eq!(calls.iter().map(|sum| sum.price.micros).sum::<u64>(), 12, "{calls:?}");
         // Each counts when it lapsed, and not when that was noticed.
-        let period = Period { until: at(101), ..period };
+        let period = WorkspacePeriod { until: at(101), ..period };
         let calls = store.archive.calls_by_day(&period).await.unwrap();
         assert_eq!(calls.iter().map(|sum| sum.usage.input_tokens).sum::<u64>(), 60, "{calls:?}");
     }

@@ -324,7 +324,7 @@ async fn an_order_changes_nothing_but_prompts() {
         assert!(!ordered.text.contains("under the mat"), "{}", ordered.text);
         let posts = harness.platform.posted_texts();
         assert_eq!(posts[0], posts[1]);
-        let status = context(&harness.store, &top_level("garden")).await.channel_status;
+        let status = context(&harness.store, &top_level("garden")).await.circumstances;
         assert_eq!((status.ordered_mode, status.muted_until), (None, None));
         let kitchen = context(&harness.store, &top_level("kitchen")).await;
         assert_eq!(kitchen.standing_orders, []);

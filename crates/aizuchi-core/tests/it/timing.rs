@@ -247,8 +247,8 @@ async fn reply_delays_are_learned_on_every_store() {
         let context = harness.store.store.context(&top_level("garden"), &window(50)).await.unwrap();
         let elsewhere =
             harness.store.store.context(&top_level("kitchen"), &window(50)).await.unwrap();
-        assert_ne!(context.channel_status.reply_delays, elsewhere.channel_status.reply_delays);
-        context.channel_status.reply_delays
+        assert_ne!(context.circumstances.reply_delays, elsewhere.circumstances.reply_delays);
+        context.circumstances.reply_delays
     })
     .await;
 }

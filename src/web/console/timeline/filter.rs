@@ -31,7 +31,7 @@ pub struct FilterQuery {
 }
 
 /// A value to choose.
-pub struct Choice {
+pub struct FilterOption {
     pub value: &'static str,
     pub word: &'static str,
 }
@@ -160,16 +160,17 @@ async fn find_users(web: &Web, channel: &Channel, name: &str) -> Result<Vec<User
 }
 
 /// All outcomes, to choose one.
-pub fn outcomes(language: Language) -> Vec<Choice> {
+pub fn outcomes(language: Language) -> Vec<FilterOption> {
     let all = RESULTS.into_iter().map(DecisionResult::name).chain(["open"]);
-    all.map(|value| Choice { value, word: texts::console::outcome_word(language, value) }).collect()
+    all.map(|value| FilterOption { value, word: texts::console::outcome_word(language, value) })
+        .collect()
 }
 
 /// The gates that close a decision, to choose one.
-pub fn gates(language: Language) -> Vec<Choice> {
+pub fn gates(language: Language) -> Vec<FilterOption> {
     let gates = GATES.into_iter();
     gates
-        .map(|gate| Choice { value: gate.name(), word: texts::ledger::gate(language, gate) })
+        .map(|gate| FilterOption { value: gate.name(), word: texts::ledger::gate(language, gate) })
         .collect()
 }
 

@@ -9,7 +9,7 @@ use crate::decision::{Decision, DecisionResult};
 use crate::persona::Language;
 use crate::platform::split::utf16_length;
 use crate::rules::weekly_time::Week;
-use crate::store::figures::{CallSum, ChoiceAftermath, OpenQuestion};
+use crate::store::figures::{CallSum, ChoiceAftermath, UnansweredQuestion};
 use crate::store::open_questions;
 use crate::texts;
 
@@ -25,7 +25,7 @@ pub struct WeekRows<'r> {
     /// Those of the channel.
     pub decisions: &'r [Decision],
     pub aftermaths: &'r [ChoiceAftermath],
-    pub questions: &'r [OpenQuestion],
+    pub questions: &'r [UnansweredQuestion],
     pub calls: &'r [CallSum],
 }
 
@@ -109,11 +109,11 @@ fn answered(rows: &WeekRows<'_>) -> Vec<Moment> {
 }
 
 /// The questions to everybody that are still open, each once if its author asked again.
-fn unanswered(channel: &ChannelId, questions: &[OpenQuestion]) -> Vec<Moment> {
+fn unanswered(channel: &ChannelId, questions: &[UnansweredQuestion]) -> Vec<Moment> {
     let of_channel = questions.iter().filter(|question| question.channel == *channel);
     let counted = open_questions::of_everybody(of_channel);
     let open = counted.into_iter().filter(|question| !question.is_taken_up);
-    let moment = |question: &OpenQuestion| Moment {
+    let moment = |question: &UnansweredQuestion| Moment {
         at: question.at,
         thread: None,
         message: question.message.clone(),
@@ -296,8 +296,8 @@ mod tests {
         }
     }
 
-    fn question(second: i64, author: &str, text: &str, is_taken_up: bool) -> OpenQuestion {
-        OpenQuestion {
+    fn question(second: i64, author: &str, text: &str, is_taken_up: bool) -> UnansweredQuestion {
+        UnansweredQuestion {
             day: Day(0),
             channel: ChannelId::new("tea"),
             message: MessageId::new(format!("q{second}")),
@@ -341,7 +341,10 @@ mod tests {
             question(70, "ann", "does nobody have the key?", false),
             question(9000, "ben", "@cat is it you?", false),
             question(9900, "ben", "how deep do they go?", true),
-            OpenQuestion { channel: ChannelId::new("attic"), ..question(1, "a", "why?", false) },
+            UnansweredQuestion {
+                channel: ChannelId::new("attic"),
+                ..question(1, "a", "why?", false)
+            },
         ];
         let calls = [calls(Some("tea")), calls(Some("attic")), calls(None)];
         let rows = WeekRows {

@@ -14,7 +14,9 @@ use crate::platform::keeper::week::{ChannelWeek, Moment, Note, ShownMoment, Week
 use crate::platform::keeper::{KeeperChat, Keepers};
 use crate::rules::weekly_time::Week;
 use crate::store::StoreError;
-use crate::store::figures::{ANSWER_WINDOW, CallSum, ChoiceAftermath, OpenQuestion, Period};
+use crate::store::figures::{
+    ANSWER_WINDOW, CallSum, ChoiceAftermath, UnansweredQuestion, WorkspacePeriod,
+};
 use crate::store::query::{DecisionQuery, MessageQuery, MessageRange};
 use crate::store::stored_message::StoredMessage;
 use crate::store::weekly_notes::{NoteChange, NoteKey, NoteState, StoredNote};
@@ -45,7 +47,7 @@ impl ToldWeeks {
 /// The rows of a workspace in a week that several channels share.
 struct SharedRows {
     aftermaths: Vec<ChoiceAftermath>,
-    questions: Vec<OpenQuestion>,
+    questions: Vec<UnansweredQuestion>,
     calls: Vec<CallSum>,
 }
 
@@ -161,9 +163,9 @@ impl Keepers {
     }
 
     /// A question of the last hour may still be answered, so it belongs to the next week.
-    fn period(&self, workspace: &WorkspaceId, week: &Week) -> Period {
+    fn period(&self, workspace: &WorkspaceId, week: &Week) -> WorkspacePeriod {
         let offset = self.zone.to_offset(week.until);
-        Period {
+        WorkspacePeriod {
             workspace: workspace.clone(),
             since: week.since - ANSWER_WINDOW,
             until: week.until - ANSWER_WINDOW,
@@ -171,7 +173,7 @@ impl Keepers {
         }
     }
 
-    async fn shared_rows(&self, period: &Period) -> Result<SharedRows, StoreError> {
+    async fn shared_rows(&self, period: &WorkspacePeriod) -> Result<SharedRows, StoreError> {
         Ok(SharedRows {
             aftermaths: self.archive.aftermaths(period).await?,
             questions: self.archive.open_questions(period).await?,
@@ -184,7 +186,7 @@ impl Keepers {
         &self,
         chat: &dyn KeeperChat,
         note: &DueNote<'_>,
-        period: &Period,
+        period: &WorkspacePeriod,
         rows: &SharedRows,
     ) -> Result<Option<String>, StoreError> {
         let (workspace, channel) = (&note.key.workspace, &note.key.channel);

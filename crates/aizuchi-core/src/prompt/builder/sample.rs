@@ -11,7 +11,7 @@ use crate::chat::{
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::state::ConversationState;
-use crate::context::{ChannelMemory, ChannelStatus, Context, Intent, Intervention, ThreadMemory};
+use crate::context::{ChannelMemory, Circumstances, Context, Intent, Intervention, ThreadMemory};
 use crate::memo::Memo;
 use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use crate::persona::{Language, Persona};
@@ -139,7 +139,7 @@ fn full_context(target: Option<MessageId>) -> Context {
             channel_name: "general".into(),
             score: 1.0,
         }],
-        channel_status: ChannelStatus {
+        circumstances: Circumstances {
             last_intervention: Some(Intervention {
                 at: Timestamp::UNIX_EPOCH,
                 messages_before: vec![
@@ -147,7 +147,7 @@ fn full_context(target: Option<MessageId>) -> Context {
                     message("6", None, AuthorKind::Persona),
                 ],
             }),
-            ..ChannelStatus::default()
+            ..Circumstances::default()
         },
         ..Context::new(conversation(target), history)
     }

@@ -183,7 +183,7 @@ impl ContextView {
         renderer: &MessageRenderer<'_>,
     ) {
         self.floor = FloorView::from_context(context, renderer.speakers, now);
-        let status = &context.channel_status;
+        let status = &context.circumstances;
         let intervention = status.last_intervention.as_ref();
         let intervention = intervention.filter(|_| mode == Mode::Facilitator);
         self.intervention =

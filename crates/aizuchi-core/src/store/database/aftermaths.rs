@@ -11,9 +11,12 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row};
 use crate::store::database::figures::of_period;
 use crate::store::database::{rows, sql};
-use crate::store::figures::{ChoiceAftermath, Day, Period};
+use crate::store::figures::{ChoiceAftermath, Day, WorkspacePeriod};
 
-pub async fn read(readers: &Readers, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError> {
+pub async fn read(
+    readers: &Readers,
+    period: &WorkspacePeriod,
+) -> Result<Vec<ChoiceAftermath>, StoreError> {
     let words = of_period(sql::figures::WORD_AFTERMATHS, period).fetch_all(readers).await?;
     let silences = of_period(sql::figures::SILENCE_AFTERMATHS, period).fetch_all(readers).await?;
     let words = words.iter().map(|row| choice(row, Aftermath::Word(word(row)?)));

@@ -31,8 +31,8 @@ use crate::store::database::{
     order_journal, proposals, rows, sql, standing_orders,
 };
 use crate::store::figures::{
-    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
-    ReactionCount,
+    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
+    UnansweredQuestion, WorkspacePeriod,
 };
 use crate::store::lost_span::LostSpan;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
@@ -469,35 +469,57 @@ impl Archive for DatabaseStore {
         rows.iter().map(decision_count).collect()
     }
 
-    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError> {
+    async fn messages_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<MessageCount>, StoreError> {
         figures::messages(&self.readers, period).await
     }
 
-    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError> {
+    async fn outcomes_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<OutcomeCount>, StoreError> {
         figures::outcomes(&self.readers, period).await
     }
 
-    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError> {
+    async fn calls_by_day(&self, period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError> {
         figures::calls(&self.readers, period).await
     }
 
-    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError> {
+    async fn answer_delays(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<AnswerDelay>, StoreError> {
         figures::answer_delays(&self.readers, period).await
     }
 
-    async fn reactions_by_day(&self, period: &Period) -> Result<Vec<ReactionCount>, StoreError> {
+    async fn reactions_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<ReactionCount>, StoreError> {
         figures::reactions(&self.readers, period).await
     }
 
-    async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError> {
+    async fn open_questions(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<UnansweredQuestion>, StoreError> {
         figures::open_questions(&self.readers, period).await
     }
 
-    async fn aftermaths(&self, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError> {
+    async fn aftermaths(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<ChoiceAftermath>, StoreError> {
         aftermaths::read(&self.readers, period).await
     }
 
-    async fn changed_days(&self, period: &Period, revision: u64) -> Result<Vec<Day>, StoreError> {
+    async fn changed_days(
+        &self,
+        period: &WorkspacePeriod,
+        revision: u64,
+    ) -> Result<Vec<Day>, StoreError> {
         figures::changed_days(&self.readers, period, revision).await
     }
 

@@ -14,7 +14,7 @@ use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::context::state::ConversationState;
 use crate::context::{
-    BudgetUsage, ChannelMemory, ChannelStatus, Context, ContextWindow, IMPORTANT_PRIORITY, Intent,
+    BudgetUsage, ChannelMemory, Circumstances, Context, ContextWindow, IMPORTANT_PRIORITY, Intent,
     Intervention, MAX_IMPORTANT_MEMOS, MAX_RECENT_MEMOS, PendingCommand, StateHash, ThreadMemory,
 };
 use crate::decision::Judgment;
@@ -65,7 +65,7 @@ pub async fn read(
         }
         messages.push(Arc::new(message));
     }
-    let channel_status: ChannelStatusRow =
+    let circumstances: CircumstancesRow =
         rows::parse_json(&rows::column::<String>(&row, "circumstances")?)?;
     let mut before_intervention: Vec<Arc<Message>> = Vec::new();
     for message_row in
@@ -82,7 +82,7 @@ pub async fn read(
     context.new_messages = new_messages;
     context.undecided = undecided;
     context.links = links;
-    context.channel_status = channel_status.into_channel_status(before_intervention)?;
+    context.circumstances = circumstances.into_circumstances(before_intervention)?;
     context.newest_message_revision = newest_revision;
     context.owed = rows::parse_json(&rows::column::<String>(&row, "owed")?)?;
     context.pending_commands = parse_commands(&rows::column::<String>(&row, "commands")?)?;
@@ -174,7 +174,7 @@ fn intent(row: &Row) -> Result<Option<Intent>, StoreError> {
 
 /// The `circumstances` of [`sql::CONTEXT`].
 #[derive(Deserialize)]
-struct ChannelStatusRow {
+struct CircumstancesRow {
     muted_until_ms: Option<i64>,
     ordered_mode: Option<Mode>,
     intervened_ms: Option<i64>,
@@ -189,13 +189,13 @@ struct ChannelStatusRow {
     delays: Option<ReplyDelays>,
 }
 
-impl ChannelStatusRow {
-    fn into_channel_status(
+impl CircumstancesRow {
+    fn into_circumstances(
         self,
         messages_before: Vec<Arc<Message>>,
-    ) -> Result<ChannelStatus, StoreError> {
+    ) -> Result<Circumstances, StoreError> {
         let at = self.intervened_ms.map(rows::to_timestamp).transpose()?;
-        Ok(ChannelStatus {
+        Ok(Circumstances {
             muted_until: self.muted_until_ms.map(rows::to_end_timestamp).transpose()?,
             ordered_mode: self.ordered_mode,
             last_intervention: at.map(|at| Intervention { at, messages_before }),

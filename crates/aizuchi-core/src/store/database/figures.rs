@@ -9,11 +9,14 @@ use crate::store::StoreError;
 use crate::store::database::connection::{Query, Readers, Row, query};
 use crate::store::database::{rows, sql};
 use crate::store::figures::{
-    ANSWER_WINDOW, AnswerDelay, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
-    ReactionCount,
+    ANSWER_WINDOW, AnswerDelay, CallSum, Day, MessageCount, OutcomeCount, ReactionCount,
+    UnansweredQuestion, WorkspacePeriod,
 };
 
-pub async fn messages(readers: &Readers, period: &Period) -> Result<Vec<MessageCount>, StoreError> {
+pub async fn messages(
+    readers: &Readers,
+    period: &WorkspacePeriod,
+) -> Result<Vec<MessageCount>, StoreError> {
     let count = |row: &Row| {
         Ok(MessageCount {
             day: day(row)?,
@@ -25,7 +28,10 @@ pub async fn messages(readers: &Readers, period: &Period) -> Result<Vec<MessageC
     by_day(readers, sql::figures::MESSAGES_BY_DAY, period).await?.iter().map(count).collect()
 }
 
-pub async fn outcomes(readers: &Readers, period: &Period) -> Result<Vec<OutcomeCount>, StoreError> {
+pub async fn outcomes(
+    readers: &Readers,
+    period: &WorkspacePeriod,
+) -> Result<Vec<OutcomeCount>, StoreError> {
     let count = |row: &Row| {
         Ok(OutcomeCount {
             day: day(row)?,
@@ -37,7 +43,10 @@ pub async fn outcomes(readers: &Readers, period: &Period) -> Result<Vec<OutcomeC
     by_day(readers, sql::figures::OUTCOMES_BY_DAY, period).await?.iter().map(count).collect()
 }
 
-pub async fn calls(readers: &Readers, period: &Period) -> Result<Vec<CallSum>, StoreError> {
+pub async fn calls(
+    readers: &Readers,
+    period: &WorkspacePeriod,
+) -> Result<Vec<CallSum>, StoreError> {
     let sum = |row: &Row| {
         Ok(CallSum {
             day: day(row)?,
@@ -61,7 +70,7 @@ pub async fn calls(readers: &Readers, period: &Period) -> Result<Vec<CallSum>, S
 
 pub async fn answer_delays(
     readers: &Readers,
-    period: &Period,
+    period: &WorkspacePeriod,
 ) -> Result<Vec<AnswerDelay>, StoreError> {
     let delay = |row: &Row| {
         Ok(AnswerDelay {
@@ -76,7 +85,7 @@ pub async fn answer_delays(
 
 pub async fn reactions(
     readers: &Readers,
-    period: &Period,
+    period: &WorkspacePeriod,
 ) -> Result<Vec<ReactionCount>, StoreError> {
     let count = |row: &Row| {
         Ok(ReactionCount { day: day(row)?, channel: channel(row)?, count: count(row, "n")? })
@@ -86,10 +95,10 @@ pub async fn reactions(
 
 pub async fn open_questions(
     readers: &Readers,
-    period: &Period,
-) -> Result<Vec<OpenQuestion>, StoreError> {
+    period: &WorkspacePeriod,
+) -> Result<Vec<UnansweredQuestion>, StoreError> {
     let question = |row: &Row| {
-        Ok(OpenQuestion {
+        Ok(UnansweredQuestion {
             day: day(row)?,
             channel: channel(row)?,
             message: MessageId::new(rows::column::<String>(row, "id")?),
@@ -117,7 +126,7 @@ fn is_taken_up(row: &Row) -> Result<bool, StoreError> {
 
 pub async fn changed_days(
     readers: &Readers,
-    period: &Period,
+    period: &WorkspacePeriod,
     revision: u64,
 ) -> Result<Vec<Day>, StoreError> {
     let days = of_period(sql::figures::CHANGED_DAYS, period).bind(revision as i64);
@@ -138,13 +147,13 @@ pub async fn user_delays(
 async fn by_day(
     readers: &Readers,
     statement: &'static str,
-    period: &Period,
+    period: &WorkspacePeriod,
 ) -> Result<Vec<Row>, StoreError> {
     of_period(statement, period).fetch_all(readers).await
 }
 
 /// A statement about a period.
-pub fn of_period(statement: &'static str, period: &Period) -> Query {
+pub fn of_period(statement: &'static str, period: &WorkspacePeriod) -> Query {
     query(statement)
         .bind(period.workspace.as_str())
         .bind(period.since.as_millisecond())

@@ -23,16 +23,16 @@ const PROMPTS: i64 = 10;
 const CANDIDATES: i64 = 500;
 
 /// Whose or which messages are withheld. Without a user it is a conversation.
-struct Redaction {
+struct RedactionTask {
     workspace: String,
     user: String,
     channel: String,
     thread: String,
-    position: Position,
+    position: RedactionPosition,
 }
 
 /// Everything before it is still to be withheld, newest first: a revision, or a time and an id.
-struct Position {
+struct RedactionPosition {
     before: i64,
     before_id: String,
 }
@@ -55,8 +55,8 @@ pub async fn begin_for_user(
     user: &UserId,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let position = Position { before: counters.revision as i64, before_id: String::new() };
-    let redaction = Redaction {
+    let position = RedactionPosition { before: counters.revision as i64, before_id: String::new() };
+    let redaction = RedactionTask {
         workspace: workspace.to_string(),
         user: user.to_string(),
         channel: String::new(),
@@ -82,12 +82,12 @@ pub async fn begin_for_conversation(
         .bind(until.as_millisecond());
     let parent = parent.fetch_all(&mut *connection).await?;
     let before = until.as_millisecond().saturating_add(1);
-    let redaction = Redaction {
+    let redaction = RedactionTask {
         workspace: workspace.to_string(),
         user: String::new(),
         channel: conversation.channel.to_string(),
         thread: rows::thread_column(conversation).to_owned(),
-        position: Position { before, before_id: String::new() },
+        position: RedactionPosition { before, before_id: String::new() },
     };
     begin(connection, counters, redaction, parent, now).await
 }
@@ -96,7 +96,7 @@ pub async fn begin_for_conversation(
 async fn begin(
     connection: &mut Connection,
     counters: &mut Counters,
-    mut redaction: Redaction,
+    mut redaction: RedactionTask,
     also: Vec<Row>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -155,7 +155,7 @@ pub async fn continue_next(
     }
     let next = query(sql::NEXT_REDACTION).fetch_optional(&mut *connection).await?;
     let Some(row) = next else { return Ok(RedactionProgress::Idle) };
-    let mut redaction = Redaction::from_row(&row)?;
+    let mut redaction = RedactionTask::from_row(&row)?;
     let (page, next) = redaction.page(connection, PAGE).await?;
     withhold(connection, counters, &redaction.workspace_id(), &page, now).await?;
     match next {
@@ -201,14 +201,14 @@ async fn withhold(
     Ok(())
 }
 
-impl Redaction {
+impl RedactionTask {
     fn from_row(row: &Row) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: rows::column(row, "workspace")?,
             user: rows::column(row, "user_id")?,
             channel: rows::column(row, "channel")?,
             thread: rows::column(row, "thread")?,
-            position: Position::from_row(row)?,
+            position: RedactionPosition::from_row(row)?,
         })
     }
 
@@ -221,13 +221,13 @@ impl Redaction {
         &self,
         connection: &mut Connection,
         limit: usize,
-    ) -> Result<(Vec<Row>, Option<Position>), StoreError> {
+    ) -> Result<(Vec<Row>, Option<RedactionPosition>), StoreError> {
         let candidates = self.candidates(connection).await?;
         let is_full = candidates.len() as i64 == CANDIDATES;
         let mut page = Vec::with_capacity(limit);
         let mut oldest = None;
         for row in candidates {
-            oldest = Some(Position::from_row(&row)?);
+            oldest = Some(RedactionPosition::from_row(&row)?);
             if rows::column::<i64>(&row, "withheld")? == 0 {
                 page.push(row);
             }
@@ -240,7 +240,7 @@ impl Redaction {
     }
 
     async fn candidates(&self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
-        let Position { before, before_id } = &self.position;
+        let RedactionPosition { before, before_id } = &self.position;
         let candidates = if self.user.is_empty() {
             let candidates = query(sql::MESSAGES_IN_CONVERSATION).bind(&*self.workspace);
             let candidates = candidates.bind(&*self.channel).bind(&*self.thread);
@@ -261,7 +261,7 @@ impl Redaction {
     }
 }
 
-impl Position {
+impl RedactionPosition {
     fn from_row(row: &Row) -> Result<Self, StoreError> {
         Ok(Self {
             before: rows::column(row, "before")?,

@@ -52,7 +52,7 @@ pub enum Ownership {
     /// The lock of a file, held while the file is open, and the files that it stands for.
     FileLock { lock: std::fs::File, files: DatabaseFiles },
     /// An advisory lock held by the writing session.
-    SessionLock(Heartbeat),
+    SessionLock(SessionHeartbeat),
 }
 
 /// How the newest writes went.
@@ -68,7 +68,7 @@ pub struct WriteHealth {
 
 /// How a server learns that this process is alive.
 #[derive(Clone, Copy)]
-pub struct Heartbeat {
+pub struct SessionHeartbeat {
     pub interval: Duration,
     /// A server that takes longer to answer is gone.
     pub timeout: Duration,

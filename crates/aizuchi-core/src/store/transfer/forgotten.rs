@@ -11,10 +11,10 @@ use crate::store::transfer::tables::Table;
 
 /// Everybody whom a database has forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ForgottenUsers(Vec<ForgottenUser>);
+pub struct ForgottenUsers(Vec<ForgottenUserHash>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ForgottenUser {
+struct ForgottenUserHash {
     workspace: WorkspaceId,
     hash: String,
     /// That of the installation that forgot them, or none if its version knew none.
@@ -36,7 +36,7 @@ impl ForgottenUsers {
         };
         let found = query(statement).fetch_all(connection).await?;
         let user = |row| {
-            Ok(ForgottenUser {
+            Ok(ForgottenUserHash {
                 workspace: WorkspaceId::new(rows::column::<String>(row, "workspace")?),
                 hash: rows::column(row, "user_hash")?,
                 salt: rows::column(row, "salt")?,

@@ -8,7 +8,7 @@ use crate::decision::welcome::{
     WordAftermath,
 };
 use crate::decision::{Decision, DecisionResult};
-use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, Period};
+use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
 use crate::store::order_journal::OrderKind;
 use crate::store::volatile::{MessageRecord, VolatileState};
 
@@ -16,7 +16,7 @@ use crate::store::volatile::{MessageRecord, VolatileState};
 const MAX_COVERED: usize = 5;
 
 impl VolatileState {
-    pub(super) fn aftermaths(&self, period: &Period) -> Vec<ChoiceAftermath> {
+    pub(super) fn aftermaths(&self, period: &WorkspacePeriod) -> Vec<ChoiceAftermath> {
         let unasked = self.decisions_in(period).into_iter();
         let unasked = unasked.filter(|decision| !decision.is_addressed);
         let aftermath = |decision: Decision| match decision.ended {
@@ -35,7 +35,7 @@ impl VolatileState {
         unasked.filter_map(aftermath).collect()
     }
 
-    fn after_word(&self, period: &Period, decision: &Decision) -> Option<ChoiceAftermath> {
+    fn after_word(&self, period: &WorkspacePeriod, decision: &Decision) -> Option<ChoiceAftermath> {
         let conversation = &decision.conversation;
         let posts = self.messages_in_channel(conversation, &decision.posted_messages);
         let newest = posts.iter().max_by_key(|post| (post.message.at, post.message.id.clone()))?;
@@ -88,7 +88,11 @@ impl VolatileState {
         })
     }
 
-    fn after_silence(&self, period: &Period, decision: &Decision) -> Option<ChoiceAftermath> {
+    fn after_silence(
+        &self,
+        period: &WorkspacePeriod,
+        decision: &Decision,
+    ) -> Option<ChoiceAftermath> {
         decision.judgment.as_ref()?;
         let conversation = &decision.conversation;
         let mut covered = self.messages_in_channel(conversation, &decision.messages);
@@ -143,7 +147,7 @@ impl VolatileState {
 }
 
 /// What is known of a choice without what happened next.
-fn choice(period: &Period, decision: &Decision) -> ChoiceAftermath {
+fn choice(period: &WorkspacePeriod, decision: &Decision) -> ChoiceAftermath {
     let wants = decision.judgment.as_ref().filter(|judgment| judgment.should_respond);
     ChoiceAftermath {
         decision: decision.id,

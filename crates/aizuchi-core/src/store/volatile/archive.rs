@@ -28,8 +28,8 @@ use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
 use crate::store::archive::Archive;
 use crate::store::figures::{
-    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OpenQuestion, OutcomeCount, Period,
-    ReactionCount,
+    AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
+    UnansweredQuestion, WorkspacePeriod,
 };
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
@@ -380,35 +380,57 @@ impl Archive for VolatileStore {
         Ok(counts.into_values().collect())
     }
 
-    async fn messages_by_day(&self, period: &Period) -> Result<Vec<MessageCount>, StoreError> {
+    async fn messages_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<MessageCount>, StoreError> {
         Ok(self.lock().messages_by_day(period))
     }
 
-    async fn outcomes_by_day(&self, period: &Period) -> Result<Vec<OutcomeCount>, StoreError> {
+    async fn outcomes_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<OutcomeCount>, StoreError> {
         Ok(self.lock().outcomes_by_day(period))
     }
 
-    async fn calls_by_day(&self, period: &Period) -> Result<Vec<CallSum>, StoreError> {
+    async fn calls_by_day(&self, period: &WorkspacePeriod) -> Result<Vec<CallSum>, StoreError> {
         Ok(self.lock().calls_by_day(period))
     }
 
-    async fn answer_delays(&self, period: &Period) -> Result<Vec<AnswerDelay>, StoreError> {
+    async fn answer_delays(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<AnswerDelay>, StoreError> {
         Ok(self.lock().answer_delays(period))
     }
 
-    async fn reactions_by_day(&self, period: &Period) -> Result<Vec<ReactionCount>, StoreError> {
+    async fn reactions_by_day(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<ReactionCount>, StoreError> {
         Ok(self.lock().reactions_by_day(period))
     }
 
-    async fn open_questions(&self, period: &Period) -> Result<Vec<OpenQuestion>, StoreError> {
+    async fn open_questions(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<UnansweredQuestion>, StoreError> {
         Ok(self.lock().open_questions(period))
     }
 
-    async fn aftermaths(&self, period: &Period) -> Result<Vec<ChoiceAftermath>, StoreError> {
+    async fn aftermaths(
+        &self,
+        period: &WorkspacePeriod,
+    ) -> Result<Vec<ChoiceAftermath>, StoreError> {
         Ok(self.lock().aftermaths(period))
     }
 
-    async fn changed_days(&self, period: &Period, revision: u64) -> Result<Vec<Day>, StoreError> {
+    async fn changed_days(
+        &self,
+        period: &WorkspacePeriod,
+        revision: u64,
+    ) -> Result<Vec<Day>, StoreError> {
         Ok(self.lock().changed_days(period, revision))
     }
 

@@ -36,11 +36,11 @@ impl VolatileState {
         let links = links.collect();
         let undecided = records.iter().filter(|record| record.decision.is_none());
         let undecided = undecided.map(|record| record.message.id.clone()).collect();
-        let channel_status = self.channel_status(conversation, record, window);
+        let circumstances = self.circumstances(conversation, record, window);
         let messages: Vec<Arc<Message>> =
             records.iter().map(|record| record.message.clone()).collect();
         let compared =
-            channel_status.last_intervention.iter().flat_map(|before| &before.messages_before);
+            circumstances.last_intervention.iter().flat_map(|before| &before.messages_before);
         let users: HashSet<&UserId> = messages
             .iter()
             .chain(compared)
@@ -69,7 +69,7 @@ impl VolatileState {
             links,
             undecided,
             new_messages,
-            channel_status,
+            circumstances,
             restricted_messages: restricted,
             visibility,
             owed,

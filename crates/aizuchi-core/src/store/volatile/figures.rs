@@ -9,13 +9,13 @@ use crate::decision::gate::Gate;
 use crate::decision::{Attempt, Decision, DecisionResult};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::store::figures::{
-    ANSWER_WINDOW, AnswerDelay, CallKind, CallSum, Day, MessageCount, OpenQuestion, OutcomeCount,
-    Period, ReactionCount,
+    ANSWER_WINDOW, AnswerDelay, CallKind, CallSum, Day, MessageCount, OutcomeCount, ReactionCount,
+    UnansweredQuestion, WorkspacePeriod,
 };
 use crate::store::volatile::{ConversationRecord, MessageRecord, VolatileState};
 
 impl VolatileState {
-    pub(super) fn messages_by_day(&self, period: &Period) -> Vec<MessageCount> {
+    pub(super) fn messages_by_day(&self, period: &WorkspacePeriod) -> Vec<MessageCount> {
         let mut counts = BTreeMap::new();
         let here = self.conversations.iter().filter(|(id, _)| id.workspace == period.workspace);
         for (id, record) in here {
@@ -31,7 +31,7 @@ impl VolatileState {
         counts.into_values().collect()
     }
 
-    pub(super) fn outcomes_by_day(&self, period: &Period) -> Vec<OutcomeCount> {
+    pub(super) fn outcomes_by_day(&self, period: &WorkspacePeriod) -> Vec<OutcomeCount> {
         let mut counts = BTreeMap::new();
         for decision in self.decisions_in(period) {
             let (day, ended) = (period.day_of(decision.opened), decision.ended);
@@ -43,7 +43,7 @@ impl VolatileState {
         counts.into_values().collect()
     }
 
-    pub(super) fn calls_by_day(&self, period: &Period) -> Vec<CallSum> {
+    pub(super) fn calls_by_day(&self, period: &WorkspacePeriod) -> Vec<CallSum> {
         let in_workspace = self.decisions.values();
         let in_workspace =
             in_workspace.filter(|decision| decision.conversation.workspace == period.workspace);
@@ -81,7 +81,7 @@ impl VolatileState {
         sums.into_values().collect()
     }
 
-    pub(super) fn answer_delays(&self, period: &Period) -> Vec<AnswerDelay> {
+    pub(super) fn answer_delays(&self, period: &WorkspacePeriod) -> Vec<AnswerDelay> {
         let spoke = self.decisions_in(period).into_iter();
         let spoke = spoke.filter(|decision| decision.ended == Some(DecisionResult::Spoke));
         let delay = |decision: Decision| {
@@ -103,7 +103,7 @@ impl VolatileState {
         spoke.filter_map(delay).filter(|answer| !answer.delay.is_negative()).collect()
     }
 
-    pub(super) fn reactions_by_day(&self, period: &Period) -> Vec<ReactionCount> {
+    pub(super) fn reactions_by_day(&self, period: &WorkspacePeriod) -> Vec<ReactionCount> {
         let mut counts = BTreeMap::new();
         let here = self.conversations.iter().filter(|(id, _)| id.workspace == period.workspace);
         for (id, record) in here {
@@ -122,7 +122,7 @@ impl VolatileState {
         counts.into_values().filter(|counted| counted.count > 0).collect()
     }
 
-    pub(super) fn open_questions(&self, period: &Period) -> Vec<OpenQuestion> {
+    pub(super) fn open_questions(&self, period: &WorkspacePeriod) -> Vec<UnansweredQuestion> {
         let mut found = BTreeMap::new();
         let here = self
             .conversations
@@ -134,7 +134,7 @@ impl VolatileState {
                 {
                     let message = &asked.message;
                     let key = (id.channel.clone(), message.at, message.id.clone());
-                    let question = OpenQuestion {
+                    let question = UnansweredQuestion {
                         day: period.day_of(message.at),
                         channel: id.channel.clone(),
                         message: message.id.clone(),
@@ -200,7 +200,7 @@ impl VolatileState {
             && closed.duration_since(asked.message.at) <= ANSWER_WINDOW
     }
 
-    pub(super) fn changed_days(&self, period: &Period, revision: u64) -> Vec<Day> {
+    pub(super) fn changed_days(&self, period: &WorkspacePeriod, revision: u64) -> Vec<Day> {
         let mut times: Vec<Timestamp> = Vec::new();
         let here = self.conversations.iter().filter(|(id, _)| id.workspace == period.workspace);
         for (id, record) in here {
@@ -235,7 +235,7 @@ impl VolatileState {
         learned.collect()
     }
 
-    pub(super) fn decisions_in(&self, period: &Period) -> Vec<Decision> {
+    pub(super) fn decisions_in(&self, period: &WorkspacePeriod) -> Vec<Decision> {
         let mut ledger = self.ledger();
         ledger.retain(|decision| {
             decision.conversation.workspace == period.workspace && period.has(decision.opened)
@@ -245,7 +245,11 @@ impl VolatileState {
 }
 
 /// What a call comes to, if it was in the period.
-fn call_sum(period: &Period, channel: Option<ChannelId>, attempt: &Attempt) -> Option<CallSum> {
+fn call_sum(
+    period: &WorkspacePeriod,
+    channel: Option<ChannelId>,
+    attempt: &Attempt,
+) -> Option<CallSum> {
     let Attempt { at, usage, price, .. } = attempt;
     period.has(*at).then_some(())?;
     let tokens = usage.input_tokens + usage.output_tokens;

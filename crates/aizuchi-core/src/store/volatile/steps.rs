@@ -15,7 +15,7 @@ use crate::event::{
     PostedMessage, StepResult,
 };
 use crate::store::CompletionReceipt;
-use crate::store::volatile::channel_status::SpendingSum;
+use crate::store::volatile::circumstances::SpendingSum;
 use crate::store::volatile::{
     ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord, VolatileState, retire,
 };

@@ -63,7 +63,7 @@ impl Inspector {
         let mute = orders.workspace_mute(now).or(orders.channel_mute(channel, now));
         let name = &context.conversation_history.channel_name;
         let rules = self.rulebook.channel_rules(channel, name, context.visibility);
-        let mode = context.channel_status.ordered_mode.unwrap_or(rules.mode);
+        let mode = context.circumstances.ordered_mode.unwrap_or(rules.mode);
         if mute.is_some() || mode.is_silent() {
             let how = format!("{} in {channel}, which is {mode:?}, {mute:?}", item.id);
             self.world.breaks("a silenced channel stays silent", how);

@@ -20,7 +20,7 @@ macro_rules! message_json {
 }
 
 /// The status of the conversation's channel at ?13, as a JSON object.
-macro_rules! channel_status {
+macro_rules! circumstances {
     () => {
         concat!(
             "json_object(
@@ -232,7 +232,7 @@ statements! {
                             WHERE workspace = ?1 AND realm = ?2
                             ORDER BY updated_ms DESC, name, id LIMIT +?12) AS part) AS part
                     ORDER BY updated_ms DESC, name, id LIMIT +?12) AS part) AS part) AS memories,
-            ", channel_status!(), " AS circumstances,
+            ", circumstances!(), " AS circumstances,
             (SELECT json_group_array(", message_json!(), ") FROM
                 (SELECT rowid AS line FROM messages INDEXED BY messages_left
                  WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND deleted_ms IS NULL AND withheld = 0

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
-use crate::context::{BudgetUsage, ChannelStatus, ContextWindow, Intervention};
+use crate::context::{BudgetUsage, Circumstances, ContextWindow, Intervention};
 use crate::decision::gate::Gate;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{DecisionId, DecisionResult};
@@ -72,12 +72,12 @@ impl SpendingSum {
 }
 
 impl VolatileState {
-    pub(super) fn channel_status(
+    pub(super) fn circumstances(
         &self,
         conversation: &ConversationId,
         record: Option<&ConversationRecord>,
         window: &ContextWindow,
-    ) -> ChannelStatus {
+    ) -> Circumstances {
         let ConversationId { workspace, channel, .. } = conversation;
         let orders = self.orders.get(workspace);
         let muted_until = orders.and_then(|orders| {
@@ -93,7 +93,7 @@ impl VolatileState {
         let half_hour_ago = window.now - SignedDuration::from_mins(30);
         let hour_ago = window.now - SignedDuration::from_hours(1);
         let posts = self.unsolicited_posts_since(conversation, hour_ago);
-        ChannelStatus {
+        Circumstances {
             muted_until,
             ordered_mode: mode,
             last_intervention: posts_here.iter().max().map(|at| Intervention {
