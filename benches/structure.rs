@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use aizuchi_structure::links::WINDOW;
 use aizuchi_structure::names::NameIndex;
 use aizuchi_structure::utterance::Utterance;
-use aizuchi_structure::{ConversationStructure, Models};
+use aizuchi_structure::{ConversationStructure, FittedModels};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const TEXTS: [&str; 12] = [
@@ -32,7 +32,7 @@ fn message(number: usize, names: &NameIndex) -> Utterance {
 
 /// Reads and links so many messages, one after the other, as they are heard.
 fn time_to_hear(messages: u64, names: &NameIndex) -> Duration {
-    let mut structure = ConversationStructure::new(Models::shipped());
+    let mut structure = ConversationStructure::new(FittedModels::shipped());
     let began = Instant::now();
     for number in 0..messages as usize {
         structure.push(message(number, names));
@@ -58,7 +58,7 @@ fn benches(criterion: &mut Criterion) {
     });
     let messages: Vec<Utterance> = (0..3 * WINDOW).map(|number| message(number, &names)).collect();
     let before = || {
-        let mut structure = ConversationStructure::new(Models::shipped());
+        let mut structure = ConversationStructure::new(FittedModels::shipped());
         messages[..2 * WINDOW].iter().for_each(|message| structure.push(message.clone()));
         structure
     };

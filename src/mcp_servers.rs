@@ -24,7 +24,7 @@ use tracing::{info, warn};
 
 use crate::config::Config;
 use crate::config::mcp::McpServerConfig;
-use crate::mcp_servers::connection::{ConnectError, Connector};
+use crate::mcp_servers::connection::{ConnectError, McpConnector};
 use crate::mcp_servers::tool_list::{AllowedTool, ToolList};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::external_tools::{
@@ -53,7 +53,7 @@ pub struct McpServers {
 struct McpServer {
     name: String,
     config: McpServerConfig,
-    connector: Connector,
+    connector: McpConnector,
     clock: Clock,
     metrics: Arc<Metrics>,
     /// Rings when the server says that its tools have changed, and when a call shows that it may not know us any more.
@@ -76,7 +76,7 @@ impl McpServers {
             McpServer {
                 name: name.to_owned(),
                 config: server.clone(),
-                connector: Connector::new(server, &config.folder, changed.clone()),
+                connector: McpConnector::new(server, &config.folder, changed.clone()),
                 clock: clock.clone(),
                 metrics: metrics.clone(),
                 changed,
@@ -126,7 +126,7 @@ impl ExternalTools for McpServers {
 /// Connects to a server once, and says which of its tools may be used.
 pub async fn check(name: &str, config: &McpServerConfig, folder: &Path) -> Result<String, String> {
     let look = async {
-        let mut connection = Connector::new(config, folder, Arc::default()).connect().await?;
+        let mut connection = McpConnector::new(config, folder, Arc::default()).connect().await?;
         let tools = connection::list_tools(connection.peer()).await;
         // A process that does not end by itself is killed then.
         let _ = connection.close_with_timeout(STOP_LIMIT.unsigned_abs()).await;

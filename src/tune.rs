@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use crate::replay::history::{ChannelSource, History, RecordedChannel};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::{Policy, Replay, ReplaySettings};
-use crate::tune::figures::{Day, Figures, day_of};
+use crate::tune::figures::{TuneFigures, UtcDay, day_of};
 
 /// The share of the days that the search sees.
 const LEARNED_SHARE: f64 = 0.6;
@@ -26,27 +26,27 @@ const COARSE_MESSAGES: u64 = 6_000;
 
 /// The days of a history, and where it is split.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Split {
+pub struct DaySplit {
     /// The first day that the search takes.
-    pub begin: Day,
+    pub begin: UtcDay,
     /// The first day of those that it looks at first, to see what is worth the whole.
-    pub coarse: Day,
+    pub coarse: UtcDay,
     /// The first day that only the check takes.
-    pub middle: Day,
+    pub middle: UtcDay,
     /// The last day.
-    pub end: Day,
+    pub end: UtcDay,
 }
 
-impl Split {
+impl DaySplit {
     /// Splits a history by its days. `None` if it has no messages.
     pub fn new(channels: &dyn ChannelSource) -> anyhow::Result<Option<Self>> {
-        let mut messages: BTreeMap<Day, u64> = BTreeMap::new();
+        let mut messages: BTreeMap<UtcDay, u64> = BTreeMap::new();
         for index in 0..channels.channel_count() {
             for message in &channels.channel(index)?.messages {
                 *messages.entry(day_of(message.at())).or_default() += 1;
             }
         }
-        let days: Vec<Day> = messages.keys().copied().collect();
+        let days: Vec<UtcDay> = messages.keys().copied().collect();
         let (Some(first), Some(last)) = (days.first(), days.last()) else { return Ok(None) };
         let middle = days[((days.len() as f64 * LEARNED_SHARE) as usize).min(days.len() - 1)];
         // The first of the newest days before the middle that have no more messages than this; one day at least.
@@ -75,7 +75,7 @@ pub fn measure(
     policy: &Policy,
     settings: &ReplaySettings,
     answers: Option<&Arc<RecordedAnswers>>,
-) -> anyhow::Result<BTreeMap<Day, Figures>> {
+) -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>> {
     let mut days = BTreeMap::new();
     let mut replay = Replay::new(policy, *settings)?;
     if let Some(answers) = answers {
@@ -91,8 +91,8 @@ pub fn measure(
 /// The channels between two days, the second one included.
 pub struct Part<'a> {
     pub channels: &'a dyn ChannelSource,
-    pub begin: Day,
-    pub end: Day,
+    pub begin: UtcDay,
+    pub end: UtcDay,
 }
 
 impl Part<'_> {

@@ -333,7 +333,7 @@ impl From<StoreError> for ApiProblem {
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        // `Asked::retell` says it in the reader's language, and to a browser on a page.
+        // `RefusedRequest::retell` says it in the reader's language, and to a browser on a page.
         self.answer(Language::En)
     }
 }

@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 use crate::replay::history::History;
 use crate::replay::judge::answer_cache::AnswerCache;
 use crate::replay::judge::ledger::LedgerJudge;
-use crate::replay::judge::model::{CallCounts, CallLimits, ModelJudge};
+use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::learning::ReplayLearning;
 use crate::replay::moments::Moments;
 use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
-use crate::what_if::comparison::Comparison;
+use crate::what_if::comparison::WhatIfComparison;
 use crate::what_if::material::Material;
 use crate::what_if::settings::TriedSettings;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
@@ -44,14 +44,14 @@ pub struct ShadowModel {
     pub parameters: String,
     /// What it was asked before.
     pub cache: Arc<AnswerCache>,
-    pub limits: CallLimits,
+    pub limits: CallBudget,
     /// Where its calls run. `None`: it is not asked, and what it would cost is estimated.
     pub runtime: Option<Handle>,
 }
 
 /// What came of it.
 pub struct WhatIfResult {
-    pub comparison: Comparison,
+    pub comparison: WhatIfComparison,
     /// Of both replays. What was asked if the model was, else what would be.
     pub calls: CallCounts,
 }
@@ -81,13 +81,13 @@ impl WhatIf {
         &self,
         model: &Arc<ModelJudge>,
         stop: &CancellationToken,
-    ) -> anyhow::Result<Comparison> {
+    ) -> anyhow::Result<WhatIfComparison> {
         let before = self.replay(&self.tried.present, model, stop)?;
         let after = match self.tried.is_changed() {
             true => Some(self.replay(&self.tried.policy, model, stop)?),
             false => None,
         };
-        Ok(Comparison::new(&self.material, &before, after.as_ref()))
+        Ok(WhatIfComparison::new(&self.material, &before, after.as_ref()))
     }
 
     fn replay(
@@ -233,7 +233,7 @@ mod tests {
             llm: Arc::new(BuiltinMind),
             parameters: String::new(),
             cache: Arc::default(),
-            limits: CallLimits {
+            limits: CallBudget {
                 prices: Prices::default(),
                 max_cost_micros: 0,
                 max_calls: Some(0),

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use crate::cli::judge::Judge;
 use crate::cli::{print, strip_control_characters};
 use crate::replay::difference::{
-    Difference, MessageKey, MessageOutcome, Treatment, TreatmentWriter, Treatments, differences,
+    MessageOutcome, ReplayedMessageKey, Treatment, TreatmentDifference, TreatmentWriter,
+    Treatments, differences,
 };
 use crate::replay::history::{ChannelSource, RecordedMessage};
 use crate::replay::input::Recording;
@@ -87,18 +88,18 @@ pub struct PresentReplay<'a> {
 }
 
 /// What differs, and between what.
-pub struct Comparison {
+pub struct ReplayComparison {
     before: String,
     after: String,
-    differences: Vec<Difference>,
+    differences: Vec<TreatmentDifference>,
     /// How many messages were looked at in either replay.
     looked_at: usize,
-    messages: HashMap<MessageKey, RecordedMessage>,
+    messages: HashMap<ReplayedMessageKey, RecordedMessage>,
 }
 
 impl PresentReplay<'_> {
     /// The other one stands before this one, as an old version does before a new one; other settings stand behind.
-    pub fn compare(&self, other: &Other) -> anyhow::Result<Comparison> {
+    pub fn compare(&self, other: &Other) -> anyhow::Result<ReplayComparison> {
         let own = self.treatments(self.policy)?;
         let version = concat!("aizuchi ", env!("CARGO_PKG_VERSION")).to_owned();
         let (before, after, names) = match other {
@@ -122,7 +123,7 @@ impl PresentReplay<'_> {
         let differences = differences(&before, &after);
         let looked_at = before.keys().filter(|key| !after.contains_key(*key)).count() + after.len();
         let messages = self.messages(&differences)?;
-        Ok(Comparison { before: names.0, after: names.1, differences, looked_at, messages })
+        Ok(ReplayComparison { before: names.0, after: names.1, differences, looked_at, messages })
     }
 
     fn treatments(&self, policy: &Policy) -> anyhow::Result<Treatments> {
@@ -138,16 +139,17 @@ impl PresentReplay<'_> {
     /// The messages behind the differences that are printed.
     fn messages(
         &self,
-        differences: &[Difference],
-    ) -> anyhow::Result<HashMap<MessageKey, RecordedMessage>> {
+        differences: &[TreatmentDifference],
+    ) -> anyhow::Result<HashMap<ReplayedMessageKey, RecordedMessage>> {
         let printed = differences.iter().take(MAX_PRINTED);
-        let wanted: HashSet<&MessageKey> = printed.map(|difference| &difference.key).collect();
+        let wanted: HashSet<&ReplayedMessageKey> =
+            printed.map(|difference| &difference.key).collect();
         let mut found = HashMap::new();
         for index in 0..self.recording.channel_count() {
             let channel = self.recording.channel(index)?;
             for message in &channel.messages {
                 let (channel, id) = (channel.name.clone(), message.id.clone());
-                let key = MessageKey { channel, message: id };
+                let key = ReplayedMessageKey { channel, message: id };
                 if wanted.contains(&key) {
                     found.insert(key, message.clone());
                 }
@@ -157,7 +159,7 @@ impl PresentReplay<'_> {
     }
 }
 
-impl Comparison {
+impl ReplayComparison {
     pub fn print(&self, is_json: bool) -> anyhow::Result<()> {
         match is_json {
             true => print(&serde_json::to_string_pretty(&self.to_json())?),
@@ -233,8 +235,8 @@ impl Comparison {
         format!("\n{}", rows.iter().map(line).collect::<String>())
     }
 
-    fn describe(&self, difference: &Difference) -> String {
-        let Difference { key, before, after } = difference;
+    fn describe(&self, difference: &TreatmentDifference) -> String {
+        let TreatmentDifference { key, before, after } = difference;
         let delay = difference.delay_seconds().map(|seconds| {
             let (much, when) = (
                 duration_from_seconds(seconds.abs().round()),

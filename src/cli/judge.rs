@@ -17,7 +17,7 @@ use crate::config::{Config, ModelSelection};
 use crate::models;
 use crate::replay::history::ChannelSource;
 use crate::replay::judge::answer_cache::AnswerCache;
-use crate::replay::judge::model::{CallCounts, CallLimits, ModelJudge};
+use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
 use crate::report::cost::PricedModel;
@@ -89,7 +89,7 @@ pub struct PreparedModel {
     parameters: String,
     cache: Arc<AnswerCache>,
     cache_file: PathBuf,
-    limits: CallLimits,
+    limits: CallBudget,
     currency: String,
     threads: usize,
     skips_question: bool,
@@ -156,7 +156,7 @@ impl JudgeArgs {
              model of your own), or limit the calls with --max-calls",
             llm.model()
         );
-        let limits = CallLimits {
+        let limits = CallBudget {
             prices,
             max_cost_micros: (self.max_cost * 1e6).round() as u64,
             max_calls: self.max_calls,

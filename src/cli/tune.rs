@@ -20,11 +20,11 @@ use crate::cli::{log, print};
 use crate::config::source::ConfigSource;
 use crate::replay::judge::recorded::{RecordedAnswers, RecordedCounts};
 use crate::replay::{Policy, ReplayJudge, ReplaySettings};
-use crate::tune::figures::{Day, Figures};
+use crate::tune::figures::{TuneFigures, UtcDay};
 use crate::tune::knobs::Knob;
 use crate::tune::search::{Goal, Grain, max_replays, search};
 use crate::tune::verdict::{Gain, lack};
-use crate::tune::{Part, Split, measure};
+use crate::tune::{DaySplit, Part, measure};
 
 #[derive(Debug, Args)]
 pub struct TuneArgs {
@@ -95,8 +95,8 @@ const NO_ADVICE: u8 = 2;
 
 /// What the search came to.
 struct Outcome {
-    split: Split,
-    learned: Figures,
+    split: DaySplit,
+    learned: TuneFigures,
     tried: usize,
     advice: Result<Advice, String>,
 }
@@ -105,8 +105,8 @@ struct Outcome {
 struct Advice {
     policy: Policy,
     changed: Vec<Knob>,
-    before: Figures,
-    after: Figures,
+    before: TuneFigures,
+    after: TuneFigures,
     gain: Gain,
 }
 
@@ -127,7 +127,7 @@ impl TuneArgs {
         };
         let recording = self.recording.open(source, base.config.language.own())?;
         let bar = progress_bar(max_replays() + 2);
-        let split = Split::new(&recording)?.context("the input holds no messages")?;
+        let split = DaySplit::new(&recording)?.context("the input holds no messages")?;
         let outcome = self.tune(&recording, &base, split, answers.as_ref(), &bar)?;
         bar.finish_and_clear();
         print(&if self.json { self.to_json(&outcome)? } else { self.describe(&outcome) })?;
@@ -141,15 +141,15 @@ impl TuneArgs {
         &self,
         recording: &crate::replay::input::Recording,
         base: &Policy,
-        split: Split,
+        split: DaySplit,
         answers: Option<&Arc<RecordedAnswers>>,
         bar: &ProgressBar,
     ) -> anyhow::Result<Outcome> {
         let settings = self.settings();
-        let Split { begin, coarse, middle, end } = split;
-        let part = |begin: Day, end: Day| Part { channels: recording, begin, end };
+        let DaySplit { begin, coarse, middle, end } = split;
+        let part = |begin: UtcDay, end: UtcDay| Part { channels: recording, begin, end };
         // The check begins earlier, so that the tempo of the channels is known when its days begin.
-        let measure_checked = |policy: &Policy| -> anyhow::Result<BTreeMap<Day, Figures>> {
+        let measure_checked = |policy: &Policy| -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>> {
             let mut days = measure(&part(begin, end), policy, &settings, answers)?;
             bar.inc(1);
             days.retain(|day, _| *day >= middle);
@@ -165,20 +165,20 @@ impl TuneArgs {
             };
             measure(channels, policy, &settings, answers)
         };
-        let learned = Figures::sum(measure_learned(base, Grain::Whole)?.values());
+        let learned = TuneFigures::sum(measure_learned(base, Grain::Whole)?.values());
         let before = measure_checked(base)?;
         let refused =
             |tried, why| Outcome { split: split.clone(), learned, tried, advice: Err(why) };
-        if let Some(why) = lack(&learned, &Figures::sum(before.values())) {
+        if let Some(why) = lack(&learned, &TuneFigures::sum(before.values())) {
             return Ok(refused(0, format!("The history is too short to tell: {why}.")));
         }
         let lacking = || answers.and_then(|answers| lack_of_answers(answers.counts()));
         if let Some(why) = lacking() {
             return Ok(refused(0, why));
         }
-        let is_coarse = |few: &Figures| coarse > begin && few.questions >= MIN_COARSE_QUESTIONS;
+        let is_coarse = |few: &TuneFigures| coarse > begin && few.questions >= MIN_COARSE_QUESTIONS;
         let first = match coarse > begin {
-            true => Figures::sum(measure_learned(base, Grain::Coarse)?.values()),
+            true => TuneFigures::sum(measure_learned(base, Grain::Coarse)?.values()),
             false => learned,
         };
         let first = if is_coarse(&first) { Grain::Coarse } else { Grain::Whole };
@@ -204,7 +204,7 @@ impl TuneArgs {
             );
             return Ok(refused(found.tried, why));
         }
-        let (before, after) = (Figures::sum(before.values()), Figures::sum(after.values()));
+        let (before, after) = (TuneFigures::sum(before.values()), TuneFigures::sum(after.values()));
         let advice = Advice { policy: found.policy, changed: found.changed, before, after, gain };
         Ok(Outcome { split, learned, tried: found.tried, advice: Ok(advice) })
     }
@@ -220,7 +220,7 @@ impl TuneArgs {
 
     /// A part of a config, with what it changes as comments.
     fn describe(&self, outcome: &Outcome) -> String {
-        let Split { begin, middle, end, .. } = outcome.split;
+        let DaySplit { begin, middle, end, .. } = outcome.split;
         let goal =
             self.goal.to_possible_value().map_or(String::new(), |it| it.get_name().to_owned());
         let period = match outcome.tried {
@@ -246,13 +246,13 @@ impl TuneArgs {
             Ok(advice) => advice,
             Err(why) => return format!("{text}# No change is recommended. {why}"),
         };
-        let mut row = |name: &str, figure: &dyn Fn(&Figures) -> Option<f64>| {
+        let mut row = |name: &str, figure: &dyn Fn(&TuneFigures) -> Option<f64>| {
             text += &format!("# {name}: {} -> {}\n", number(figure(before)), number(figure(after)));
         };
-        row("judge calls per 1000 messages", &Figures::calls_per_1000);
-        row("times it would have spoken a day", &Figures::posts_a_day);
-        row("share of unanswered questions it would have reached", &Figures::reached_share);
-        row("share of its posts into an active exchange", &Figures::exchange_share);
+        row("judge calls per 1000 messages", &TuneFigures::calls_per_1000);
+        row("times it would have spoken a day", &TuneFigures::posts_a_day);
+        row("share of unanswered questions it would have reached", &TuneFigures::reached_share);
+        row("share of its posts into an active exchange", &TuneFigures::exchange_share);
         text += &format!(
             "# The gain is {:.3} (between {:.3} and {:.3} in nine of ten draws of the days).\n",
             gain.mean, gain.low, gain.high
@@ -262,8 +262,8 @@ impl TuneArgs {
     }
 
     fn to_json(&self, outcome: &Outcome) -> anyhow::Result<String> {
-        let Split { begin, middle, end, .. } = outcome.split;
-        let figures = |figures: &Figures| {
+        let DaySplit { begin, middle, end, .. } = outcome.split;
+        let figures = |figures: &TuneFigures| {
             json!({
                 "sums": figures,
                 "calls_per_1000": figures.calls_per_1000(),
@@ -326,7 +326,7 @@ fn number(figure: Option<f64>) -> String {
     })
 }
 
-fn date(day: Day) -> String {
+fn date(day: UtcDay) -> String {
     let at = Timestamp::from_second(day * 86_400).unwrap_or(Timestamp::UNIX_EPOCH);
     at.to_zoned(TimeZone::UTC).date().to_string()
 }

@@ -34,10 +34,10 @@ const MAX_MESSAGE_BYTES: usize = 8 << 20;
 const MAX_PAGES: usize = 20;
 
 /// A connection that is open.
-pub type Connection = RunningService<RoleClient, Listener>;
+pub type McpConnection = RunningService<RoleClient, Listener>;
 
 /// Connects to one server.
-pub struct Connector {
+pub struct McpConnector {
     config: McpServerConfig,
     /// Where a program is started.
     folder: PathBuf,
@@ -87,7 +87,7 @@ impl ClientHandler for Listener {
     }
 }
 
-impl Connector {
+impl McpConnector {
     /// `changed` rings when the server says that its tools have changed.
     pub fn new(config: &McpServerConfig, folder: &Path, changed: Arc<Notify>) -> Self {
         let (config, folder) = (config.clone(), folder.to_owned());
@@ -95,7 +95,7 @@ impl Connector {
     }
 
     /// Greets the server as most know it, or else as those do that know only the newest revision of the protocol.
-    pub async fn connect(&self) -> Result<Connection, ConnectError> {
+    pub async fn connect(&self) -> Result<McpConnection, ConnectError> {
         match self.greet(ClientLifecycleMode::Initialize).await {
             Err(ConnectError::NotUnderstood) => {
                 let preferred_versions = vec![ProtocolVersion::LATEST];
@@ -105,7 +105,7 @@ impl Connector {
         }
     }
 
-    async fn greet(&self, how: ClientLifecycleMode) -> Result<Connection, ConnectError> {
+    async fn greet(&self, how: ClientLifecycleMode) -> Result<McpConnection, ConnectError> {
         let listener = self.listener.clone();
         let connected = match (&self.config.command, &self.config.url) {
             (Some(command), _) => {

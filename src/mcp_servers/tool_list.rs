@@ -24,7 +24,7 @@ const MAX_SCHEMA_BYTES: usize = 8 * 1024;
 #[derive(Debug, Default, PartialEq)]
 pub struct ToolList {
     pub allowed: Vec<AllowedTool>,
-    pub left_out: Vec<(String, LeftOut)>,
+    pub left_out: Vec<(String, LeftOutReason)>,
     /// Names in the settings that the server has no tool for.
     pub missing: Vec<String>,
 }
@@ -39,7 +39,7 @@ pub struct AllowedTool {
 
 /// Why a tool may not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum LeftOutReason {
     /// The server does not mark it as read-only, and the settings name no tools.
     MayWrite,
     /// The settings name others.
@@ -85,12 +85,12 @@ impl ToolList {
             let _ = write!(text, "; each call has to be allowed: {}", asking.join(", "));
         }
         let reasons = [
-            LeftOut::MayWrite,
-            LeftOut::NotNamed,
-            LeftOut::Name,
-            LeftOut::Schema,
-            LeftOut::Arguments,
-            LeftOut::Surplus,
+            LeftOutReason::MayWrite,
+            LeftOutReason::NotNamed,
+            LeftOutReason::Name,
+            LeftOutReason::Schema,
+            LeftOutReason::Arguments,
+            LeftOutReason::Surplus,
         ];
         for why in reasons {
             let left_out = self.left_out.iter().filter(|(_, reason)| *reason == why);
@@ -115,18 +115,18 @@ impl ToolList {
         server: &str,
         tool: Tool,
         config: &McpServerConfig,
-    ) -> Result<ExternalTool, LeftOut> {
+    ) -> Result<ExternalTool, LeftOutReason> {
         let is_read_only =
             tool.annotations.as_ref().is_some_and(|hints| hints.read_only_hint == Some(true));
         match &config.tools {
             Some(named) if !named.iter().any(|name| *name == tool.name) => {
-                return Err(LeftOut::NotNamed);
+                return Err(LeftOutReason::NotNamed);
             }
-            None if !is_read_only => return Err(LeftOut::MayWrite),
+            None if !is_read_only => return Err(LeftOutReason::MayWrite),
             Some(_) | None => {}
         }
         if self.allowed.len() >= MAX_TOOLS {
-            return Err(LeftOut::Surplus);
+            return Err(LeftOutReason::Surplus);
         }
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
         let plain = |letter: char| if is_plain(letter) { letter } else { '_' };
@@ -134,7 +134,7 @@ impl ToolList {
         let name: Arc<str> = format!("{server}__{own}").into();
         let is_taken = self.allowed.iter().any(|allowed| allowed.offered.name == name);
         if name.len() > MAX_NAME || own.is_empty() || is_taken {
-            return Err(LeftOut::Name);
+            return Err(LeftOutReason::Name);
         }
         let mut schema = (*tool.input_schema).clone();
         // Not all providers know the key.
@@ -142,10 +142,10 @@ impl ToolList {
         schema.entry("type").or_insert_with(|| json!("object"));
         let parameters = Value::Object(schema);
         if parameters.to_string().len() > MAX_SCHEMA_BYTES {
-            return Err(LeftOut::Schema);
+            return Err(LeftOutReason::Schema);
         }
         if !has_plain_arguments(&parameters) {
-            return Err(LeftOut::Arguments);
+            return Err(LeftOutReason::Arguments);
         }
         let description = tool.description.as_deref().or(tool.title.as_deref());
         let description = description.unwrap_or(&own);
@@ -160,15 +160,15 @@ impl ToolList {
     }
 }
 
-impl LeftOut {
+impl LeftOutReason {
     fn describe(self) -> &'static str {
         match self {
-            LeftOut::MayWrite => "not marked as read-only, and not named in tools",
-            LeftOut::NotNamed => "not named in tools",
-            LeftOut::Name => "with names that models cannot be given",
-            LeftOut::Schema => "with arguments that are described at too great length",
-            LeftOut::Arguments => "with names of arguments that models cannot be given",
-            LeftOut::Surplus => "beyond the first 100",
+            LeftOutReason::MayWrite => "not marked as read-only, and not named in tools",
+            LeftOutReason::NotNamed => "not named in tools",
+            LeftOutReason::Name => "with names that models cannot be given",
+            LeftOutReason::Schema => "with arguments that are described at too great length",
+            LeftOutReason::Arguments => "with names of arguments that models cannot be given",
+            LeftOutReason::Surplus => "beyond the first 100",
         }
     }
 }
@@ -224,7 +224,8 @@ mod tests {
         let list = ToolList::new("tracker", tools(), &naming(None));
         assert_eq!(names(&list), [("find", "tracker__find")]);
         assert!(!list.allowed[0].offered.needs_consent);
-        let left_out = ["delete", "unmarked"].map(|name| (name.to_owned(), LeftOut::MayWrite));
+        let left_out =
+            ["delete", "unmarked"].map(|name| (name.to_owned(), LeftOutReason::MayWrite));
         assert_eq!(list.left_out, left_out);
         let described = "it answers, and has find; not marked as read-only, and not named in tools: delete, unmarked";
         assert_eq!(list.describe(), described);
@@ -236,7 +237,7 @@ mod tests {
         assert!(list.allowed[0].offered.needs_consent);
         assert_eq!(names(&list), [("delete", "tracker__delete")]);
         assert_eq!(list.left_out.len(), 2);
-        assert_eq!(list.left_out[0].1, LeftOut::NotNamed);
+        assert_eq!(list.left_out[0].1, LeftOutReason::NotNamed);
         assert_eq!(list.missing, ["drop"]);
         assert_eq!(
             list.describe(),
@@ -264,7 +265,7 @@ mod tests {
         let list = ToolList::new("tracker", tools, &naming(None));
         let expected = [("issues.find", "tracker__issues_find"), ("検索", "tracker____")];
         assert_eq!(names(&list), expected);
-        let left_out = ["issues/find", long, ""].map(|name| (name.to_owned(), LeftOut::Name));
+        let left_out = ["issues/find", long, ""].map(|name| (name.to_owned(), LeftOutReason::Name));
         assert_eq!(list.left_out, left_out);
     }
 
@@ -277,7 +278,7 @@ mod tests {
         });
         let list = ToolList::new("tracker", tools.collect(), &naming(None));
         assert_eq!(list.allowed.len(), MAX_TOOLS);
-        assert_eq!(list.left_out, [("find100".to_owned(), LeftOut::Surplus)]);
+        assert_eq!(list.left_out, [("find100".to_owned(), LeftOutReason::Surplus)]);
     }
 
     #[test]
@@ -308,6 +309,6 @@ mod tests {
         let named = naming(Some(&["long", "wide"]));
         let list = ToolList::new("tracker", vec![long, wide], &named);
         assert_eq!(list.allowed[0].offered.description.chars().count(), MAX_DESCRIPTION);
-        assert_eq!(list.left_out, [("wide".to_owned(), LeftOut::Schema)]);
+        assert_eq!(list.left_out, [("wide".to_owned(), LeftOutReason::Schema)]);
     }
 }

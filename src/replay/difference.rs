@@ -36,25 +36,25 @@ pub struct Treatment {
 
 /// A message of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct MessageKey {
+pub struct ReplayedMessageKey {
     #[serde(rename = "room")]
     pub channel: String,
     pub message: String,
 }
 
 /// What a replay made of each message that it looked at.
-pub type Treatments = HashMap<MessageKey, Treatment>;
+pub type Treatments = HashMap<ReplayedMessageKey, Treatment>;
 
 /// A message of which two replays make something else, or about which they speak at another time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Difference {
+pub struct TreatmentDifference {
     #[serde(flatten)]
-    pub key: MessageKey,
+    pub key: ReplayedMessageKey,
     pub before: Treatment,
     pub after: Treatment,
 }
 
-impl Difference {
+impl TreatmentDifference {
     /// How many seconds later the second replay speaks about it, if both do and the times differ.
     pub fn delay_seconds(&self) -> Option<f64> {
         let both = self.before.outcome == MessageOutcome::SpokenTo
@@ -124,7 +124,7 @@ fn add(treatments: &mut Treatments, event: EventLine) {
         MessageOutcome::KeptSilent | MessageOutcome::Unknown => message,
     };
     let Some(message) = message else { return };
-    let key = MessageKey { channel: room, message };
+    let key = ReplayedMessageKey { channel: room, message };
     let at = t.filter(|_| outcome == MessageOutcome::SpokenTo);
     let known = treatments.get(&key).map(|known| known.outcome);
     // Of several answers to one message the first is when it speaks.
@@ -136,13 +136,13 @@ fn add(treatments: &mut Treatments, event: EventLine) {
 }
 
 /// What differs, by channel and message. A message that a replay did not look at was kept silent about.
-pub fn differences(before: &Treatments, after: &Treatments) -> Vec<Difference> {
+pub fn differences(before: &Treatments, after: &Treatments) -> Vec<TreatmentDifference> {
     let silent = || Treatment { outcome: MessageOutcome::KeptSilent, gate: None, at: None };
-    let keys: BTreeSet<&MessageKey> = before.keys().chain(after.keys()).collect();
-    let difference = |key: &MessageKey| {
+    let keys: BTreeSet<&ReplayedMessageKey> = before.keys().chain(after.keys()).collect();
+    let difference = |key: &ReplayedMessageKey| {
         let before = before.get(key).cloned().unwrap_or_else(silent);
         let after = after.get(key).cloned().unwrap_or_else(silent);
-        let difference = Difference { key: key.clone(), before, after };
+        let difference = TreatmentDifference { key: key.clone(), before, after };
         let has_other_outcome = difference.before.outcome != difference.after.outcome;
         (has_other_outcome || difference.delay_seconds().is_some()).then_some(difference)
     };
@@ -182,22 +182,22 @@ mod tests {
             gate: gate.map(str::to_owned),
             at: None,
         };
-        let key = |message: &str| MessageKey {
+        let key = |message: &str| ReplayedMessageKey {
             channel: "garden".to_owned(),
             message: message.to_owned(),
         };
         let expected = [
-            Difference {
+            TreatmentDifference {
                 key: key("1"),
                 before: treatment(MessageOutcome::KeptSilent, Some("nothing_open")),
                 after: treatment(MessageOutcome::SpokenTo, None),
             },
-            Difference {
+            TreatmentDifference {
                 key: key("2"),
                 before: treatment(MessageOutcome::SpokenTo, None),
                 after: treatment(MessageOutcome::KeptSilent, Some("directed")),
             },
-            Difference {
+            TreatmentDifference {
                 key: key("5"),
                 before: treatment(MessageOutcome::Unknown, None),
                 after: treatment(MessageOutcome::KeptSilent, None),
@@ -220,7 +220,8 @@ mod tests {
             [(100.0, 129.9, None), (100.0, 220.0, Some(120.0)), (220.0, 100.0, Some(-120.0))]
         {
             let found = differences(&speak(before), &speak(after));
-            let delays: Vec<_> = found.iter().filter_map(Difference::delay_seconds).collect();
+            let delays: Vec<_> =
+                found.iter().filter_map(TreatmentDifference::delay_seconds).collect();
             assert_eq!(delays, Vec::from_iter(expected), "{before} {after}");
             assert_eq!(found.len(), delays.len());
         }

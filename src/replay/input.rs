@@ -73,7 +73,7 @@ impl InputFormat {
 
 /// What was left out on purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct LeftOutCounts {
     pub private_channels: u64,
     /// Messages of a public channel from when it was private.
     pub private_messages: u64,
@@ -88,7 +88,7 @@ pub struct LeftOut {
     pub withheld: u64,
 }
 
-impl LeftOut {
+impl LeftOutCounts {
     /// What was left out, as parts of a sentence.
     pub fn describe(&self) -> Vec<String> {
         let count = |count: u64, one: &str, many: &str| {
@@ -122,7 +122,7 @@ impl LeftOut {
 /// An input, ready to be replayed.
 pub struct Recording {
     pub format: InputFormat,
-    pub left_out: LeftOut,
+    pub left_out: LeftOutCounts,
     /// Whether it says which channels are private.
     pub tells_private: bool,
     /// What became of those.
@@ -136,7 +136,7 @@ pub struct Recording {
 struct InputWriter<'a> {
     options: &'a InputOptions,
     spool: SpoolWriter,
-    left_out: LeftOut,
+    left_out: LeftOutCounts,
     span: Option<(Timestamp, Timestamp)>,
     messages: u64,
     rooms: RoomNames,
@@ -209,7 +209,7 @@ impl ChannelSource for Recording {
 
 impl<'a> InputWriter<'a> {
     fn new(options: &'a InputOptions, progress: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
-        let (spool, left_out) = (SpoolWriter::new()?, LeftOut::default());
+        let (spool, left_out) = (SpoolWriter::new()?, LeftOutCounts::default());
         let rooms = RoomNames::default();
         Ok(Self {
             options,

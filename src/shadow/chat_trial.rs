@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::models::ModelsInUse;
 use crate::models::budgeted::BudgetedModel;
 use crate::replay::judge::answer_cache::AnswerCache;
-use crate::replay::judge::model::CallLimits;
+use crate::replay::judge::model::CallBudget;
 use crate::shadow::prompts::unknown_channel;
 use crate::shadow::standing_order_trial::{
     DAYS, MOST_CALLS, MomentSource, StandingOrderTrialResult, StandingOrderTrialRun,
@@ -185,7 +185,7 @@ fn shadow_model(
         llm: budgeted.clone(),
         parameters,
         cache,
-        limits: CallLimits {
+        limits: CallBudget {
             prices: config.prices(),
             max_cost_micros,
             max_calls: Some(MOST_CALLS),
@@ -257,7 +257,7 @@ mod tests {
     /// A model that is too slow is not called too dear.
     #[tokio::test]
     async fn what_is_too_late_is_not_over_the_cap() {
-        let limits = |max_cost_micros: u64| CallLimits {
+        let limits = |max_cost_micros: u64| CallBudget {
             prices: Prices([("scripted".to_owned(), ModelPrice::for_minute(1.0))].into()),
             max_cost_micros,
             max_calls: None,

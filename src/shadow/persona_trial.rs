@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::config::values::DisplayName;
 use crate::past_moment::PastMoment;
-use crate::replay::judge::model::{CallCounts, CallLimits, ModelJudge};
+use crate::replay::judge::model::{CallBudget, CallCounts, ModelJudge};
 use crate::shadow::LONGEST_ASKING;
 use crate::shadow::prompts::{PastPrompts, fitted};
 use crate::what_if::ShadowModel;
@@ -190,7 +190,7 @@ impl PersonaTrial {
     fn speaker_within(&self, spent_micros: u64) -> ShadowModel {
         let limits = &self.speaker.limits;
         let left = limits.max_cost_micros.saturating_sub(spent_micros);
-        let limits = CallLimits { max_cost_micros: left, ..limits.clone() };
+        let limits = CallBudget { max_cost_micros: left, ..limits.clone() };
         ShadowModel { limits, ..self.speaker.clone() }
     }
 }

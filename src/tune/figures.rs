@@ -11,7 +11,7 @@ use crate::replay::record::{PostRecord, Record};
 use crate::replay::score::{lands_in_exchange, open_questions};
 
 /// A day of the calendar in UTC, counted from the epoch.
-pub type Day = i64;
+pub type UtcDay = i64;
 
 /// Where nobody says which message answers which: a question is taken up if another user writes within this time.
 const TAKEN_UP_WITHIN: SignedDuration = SignedDuration::from_mins(30);
@@ -22,7 +22,7 @@ const REACHED_MESSAGES: usize = 20;
 
 /// Sums over days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Figures {
+pub struct TuneFigures {
     pub days: u64,
     pub messages: u64,
     pub calls: u64,
@@ -35,7 +35,7 @@ pub struct Figures {
     pub reached_questions: u64,
 }
 
-impl Figures {
+impl TuneFigures {
     pub fn plus(self, other: Self) -> Self {
         Self {
             days: self.days + other.days,
@@ -75,12 +75,12 @@ pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-pub fn day_of(at: Timestamp) -> Day {
+pub fn day_of(at: Timestamp) -> UtcDay {
     at.as_second().div_euclid(86_400)
 }
 
 /// Adds what happened in a channel to the days on which it did.
-pub fn add(days: &mut BTreeMap<Day, Figures>, channel: &RecordedChannel, record: &Record) {
+pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, record: &Record) {
     let conversations = by_conversation(channel);
     let questions = unanswered_questions(channel, &conversations);
     let mut posts: HashMap<Option<&str>, Vec<&PostRecord>> = HashMap::new();
@@ -119,7 +119,7 @@ pub fn add(days: &mut BTreeMap<Day, Figures>, channel: &RecordedChannel, record:
     }
 }
 
-fn on_day(days: &mut BTreeMap<Day, Figures>, at: Timestamp) -> &mut Figures {
+fn on_day(days: &mut BTreeMap<UtcDay, TuneFigures>, at: Timestamp) -> &mut TuneFigures {
     let figures = days.entry(day_of(at)).or_default();
     figures.days = 1;
     figures

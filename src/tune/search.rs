@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::replay::Policy;
-use crate::tune::figures::{Day, Figures, share};
+use crate::tune::figures::{TuneFigures, UtcDay, share};
 use crate::tune::knobs::{Knob, restore_gate_order};
 
 /// How often all settings are gone through.
@@ -29,7 +29,7 @@ pub enum Goal {
 impl Goal {
     /// How good figures are. A question that is reached is a gain; a post, a post into an active exchange and a call of the
     /// judge have a price, each for a message.
-    pub fn utility(self, figures: &Figures) -> f64 {
+    pub fn utility(self, figures: &TuneFigures) -> f64 {
         let (reached, post, in_exchange, call) = match self {
             Goal::Quiet => (0.5, 4.0, 12.0, 0.3),
             Goal::Balanced => (1.0, 1.0, 6.0, 0.5),
@@ -67,12 +67,13 @@ pub fn max_replays() -> u64 {
 }
 
 /// Replays the days that may be learned from.
-pub type Measure<'m> = &'m mut dyn FnMut(&Policy, Grain) -> anyhow::Result<BTreeMap<Day, Figures>>;
+pub type MeasureDays<'m> =
+    &'m mut dyn FnMut(&Policy, Grain) -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>>;
 
 /// What was measured so far.
 struct Measured<'m> {
     goal: Goal,
-    measure: Measure<'m>,
+    measure: MeasureDays<'m>,
     utilities: BTreeMap<(Grain, Vec<u64>), f64>,
 }
 
@@ -84,7 +85,7 @@ impl Measured<'_> {
             return Ok(*utility);
         }
         let days = (self.measure)(policy, grain)?;
-        let utility = self.goal.utility(&Figures::sum(days.values()));
+        let utility = self.goal.utility(&TuneFigures::sum(days.values()));
         self.utilities.insert(key, utility);
         Ok(utility)
     }
@@ -144,7 +145,7 @@ pub fn search(
     base: &Policy,
     goal: Goal,
     first: Grain,
-    measure: Measure<'_>,
+    measure: MeasureDays<'_>,
 ) -> anyhow::Result<Found> {
     let mut measured = Measured { goal, measure, utilities: BTreeMap::new() };
     let mut best = base.clone();
@@ -183,16 +184,16 @@ mod tests {
     use aizuchi_core::rhythm::WaitStrategy;
 
     /// Figures in which the cooldown costs questions and the wait costs calls.
-    fn figures(policy: &Policy) -> BTreeMap<Day, Figures> {
+    fn figures(policy: &Policy) -> BTreeMap<UtcDay, TuneFigures> {
         let cooldown = Knob::Cooldown.value(policy);
         let wait = Knob::MinWait.value(policy);
-        let figures = Figures {
+        let figures = TuneFigures {
             days: 1,
             messages: 1000,
             calls: 60_000 / wait as u64,
             questions: 100,
             reached_questions: if cooldown > 300.0 { 20 } else { 60 },
-            ..Figures::default()
+            ..TuneFigures::default()
         };
         BTreeMap::from([(0, figures)])
     }
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn settings_without_an_effect_stay() {
         let base = Policy::default_settings();
-        let same = Figures { days: 1, messages: 10, ..Figures::default() };
+        let same = TuneFigures { days: 1, messages: 10, ..TuneFigures::default() };
         let mut measure = |_: &Policy, _| Ok(BTreeMap::from([(0, same)]));
         let found = search(&base, Goal::Quiet, Grain::Whole, &mut measure).unwrap();
         assert_eq!(found.changed, []);
@@ -262,12 +263,12 @@ mod tests {
                 (false, true) => 30,
                 (false, false) => 20,
             };
-            let figures = Figures {
+            let figures = TuneFigures {
                 days: 1,
                 messages: 1000,
                 questions: 100,
                 reached_questions,
-                ..Figures::default()
+                ..TuneFigures::default()
             };
             Ok(BTreeMap::from([(0, figures)]))
         })

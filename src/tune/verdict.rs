@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aizuchi_core::clock::seeded_random;
 
-use crate::tune::figures::{Day, Figures};
+use crate::tune::figures::{TuneFigures, UtcDay};
 use crate::tune::search::Goal;
 
 /// With less than this, nothing is said.
@@ -22,7 +22,7 @@ struct Enough {
 }
 
 /// Why a history is too short, if it is.
-pub fn lack(learned: &Figures, checked: &Figures) -> Option<String> {
+pub fn lack(learned: &TuneFigures, checked: &TuneFigures) -> Option<String> {
     let parts = [("to learn from", learned, MIN_LEARNED), ("to check with", checked, MIN_CHECKED)];
     parts.into_iter().find_map(|(purpose, has, needs)| {
         let counts = [
@@ -49,19 +49,19 @@ pub struct Gain {
 impl Gain {
     /// Compares two settings on the same days, which are drawn again and again with replacement.
     pub fn new(
-        before: &BTreeMap<Day, Figures>,
-        after: &BTreeMap<Day, Figures>,
+        before: &BTreeMap<UtcDay, TuneFigures>,
+        after: &BTreeMap<UtcDay, TuneFigures>,
         goal: Goal,
         seed: u64,
     ) -> Self {
-        let days: BTreeSet<Day> = before.keys().chain(after.keys()).copied().collect();
-        let days: Vec<Day> = days.into_iter().collect();
-        let on = |figures: &BTreeMap<Day, Figures>, day: Day| {
+        let days: BTreeSet<UtcDay> = before.keys().chain(after.keys()).copied().collect();
+        let days: Vec<UtcDay> = days.into_iter().collect();
+        let on = |figures: &BTreeMap<UtcDay, TuneFigures>, day: UtcDay| {
             figures.get(&day).copied().unwrap_or_default()
         };
-        let gain = |drawn: &[Day]| {
-            let sum = |figures: &BTreeMap<Day, Figures>| {
-                drawn.iter().fold(Figures::default(), |sum, day| sum.plus(on(figures, *day)))
+        let gain = |drawn: &[UtcDay]| {
+            let sum = |figures: &BTreeMap<UtcDay, TuneFigures>| {
+                drawn.iter().fold(TuneFigures::default(), |sum, day| sum.plus(on(figures, *day)))
             };
             goal.utility(&sum(after)) - goal.utility(&sum(before))
         };
@@ -71,7 +71,7 @@ impl Gain {
                     let random = seeded_random(seed, &[&draw.to_string(), &place.to_string()]);
                     days[((random * days.len() as f64) as usize).min(days.len() - 1)]
                 };
-                gain(&(0..days.len()).map(pick).collect::<Vec<Day>>())
+                gain(&(0..days.len()).map(pick).collect::<Vec<UtcDay>>())
             })
             .collect();
         gains.sort_by(f64::total_cmp);
@@ -90,11 +90,17 @@ impl Gain {
 mod tests {
     use super::*;
 
-    fn day(reached_questions: u64) -> Figures {
-        Figures { days: 1, messages: 100, questions: 10, reached_questions, ..Figures::default() }
+    fn day(reached_questions: u64) -> TuneFigures {
+        TuneFigures {
+            days: 1,
+            messages: 100,
+            questions: 10,
+            reached_questions,
+            ..TuneFigures::default()
+        }
     }
 
-    fn days(reached: &[u64]) -> BTreeMap<Day, Figures> {
+    fn days(reached: &[u64]) -> BTreeMap<UtcDay, TuneFigures> {
         (0..).zip(reached.iter().map(|reached| day(*reached))).collect()
     }
 
@@ -109,13 +115,14 @@ mod tests {
 
     #[test]
     fn a_short_history_is_named() {
-        let enough = Figures { days: 9, messages: 900, questions: 90, ..Figures::default() };
+        let enough =
+            TuneFigures { days: 9, messages: 900, questions: 90, ..TuneFigures::default() };
         assert_eq!(lack(&enough, &enough), None);
-        let few = Figures { questions: 3, ..enough };
+        let few = TuneFigures { questions: 3, ..enough };
         assert_eq!(
             lack(&enough, &few).unwrap(),
             "there are 3 questions that nobody answered to check with, and it takes 5"
         );
-        assert!(lack(&Figures { days: 1, ..enough }, &few).unwrap().contains("1 days"));
+        assert!(lack(&TuneFigures { days: 1, ..enough }, &few).unwrap().contains("1 days"));
     }
 }

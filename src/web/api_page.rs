@@ -8,7 +8,7 @@ use axum::response::Html;
 use serde_json::Value;
 
 use crate::web::access::Visitor;
-use crate::web::api_routes::{Topic, endpoints};
+use crate::web::api_routes::{ApiTopic, endpoints};
 use crate::web::console::layout::{Layout, Section, render};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, openapi};
@@ -54,18 +54,18 @@ pub async fn page(
     PageLanguage(language): PageLanguage,
 ) -> Result<Html<String>, ApiProblem> {
     let description = openapi::describe();
-    let topic = |topic: Topic| TopicView {
+    let topic = |topic: ApiTopic| TopicView {
         key: format!("{topic:?}").to_lowercase(),
         name: topic.name(language),
         requests: requests(topic, &description, language),
     };
     render(&ApiPage {
         layout: Layout::new(&web, &visitor, language, Section::Api),
-        topics: Topic::ALL.into_iter().map(topic).collect(),
+        topics: ApiTopic::ALL.into_iter().map(topic).collect(),
     })
 }
 
-fn requests(topic: Topic, description: &Value, language: Language) -> Vec<RequestView> {
+fn requests(topic: ApiTopic, description: &Value, language: Language) -> Vec<RequestView> {
     let of_topic = endpoints().into_iter().filter(|endpoint| endpoint.topic == topic);
     let view = |endpoint: crate::web::api_routes::Endpoint| {
         let operation = &description["paths"][endpoint.path][endpoint.method.to_lowercase()];

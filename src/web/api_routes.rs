@@ -46,7 +46,7 @@ pub type TextIn = fn(Language) -> &'static str;
 
 /// What a group of requests is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
+pub enum ApiTopic {
     Messages,
     Channels,
     Orders,
@@ -61,7 +61,7 @@ pub struct Endpoint {
     pub path: &'static str,
     /// Its name, which never changes.
     pub id: &'static str,
-    pub topic: Topic,
+    pub topic: ApiTopic,
     pub summary: TextIn,
     pub query: Option<SchemaOf>,
     pub body: Option<SchemaOf>,
@@ -74,24 +74,24 @@ pub struct Endpoint {
     route: MethodRouter<Arc<Web>>,
 }
 
-impl Topic {
-    pub const ALL: [Topic; 6] = [
-        Topic::Messages,
-        Topic::Channels,
-        Topic::Orders,
-        Topic::Ledger,
-        Topic::Memory,
-        Topic::Program,
+impl ApiTopic {
+    pub const ALL: [ApiTopic; 6] = [
+        ApiTopic::Messages,
+        ApiTopic::Channels,
+        ApiTopic::Orders,
+        ApiTopic::Ledger,
+        ApiTopic::Memory,
+        ApiTopic::Program,
     ];
 
     pub fn name(self, language: Language) -> &'static str {
         match self {
-            Topic::Messages => texts::topic_messages(language),
-            Topic::Channels => texts::topic_channels(language),
-            Topic::Orders => texts::topic_orders(language),
-            Topic::Ledger => texts::topic_ledger(language),
-            Topic::Memory => texts::topic_memory(language),
-            Topic::Program => texts::topic_program(language),
+            ApiTopic::Messages => texts::topic_messages(language),
+            ApiTopic::Channels => texts::topic_channels(language),
+            ApiTopic::Orders => texts::topic_orders(language),
+            ApiTopic::Ledger => texts::topic_ledger(language),
+            ApiTopic::Memory => texts::topic_memory(language),
+            ApiTopic::Program => texts::topic_program(language),
         }
     }
 }
@@ -99,7 +99,7 @@ impl Topic {
 impl Endpoint {
     fn new(
         (method, path): (&'static str, &'static str),
-        (id, topic): (&'static str, Topic),
+        (id, topic): (&'static str, ApiTopic),
         summary: TextIn,
         route: MethodRouter<Arc<Web>>,
     ) -> Self {
@@ -165,7 +165,7 @@ pub fn endpoints() -> Vec<Endpoint> {
 }
 
 fn messages() -> Vec<Endpoint> {
-    let topic = Topic::Messages;
+    let topic = ApiTopic::Messages;
     vec![
         Endpoint::new(
             ("GET", "/api/messages"),
@@ -234,7 +234,7 @@ fn messages() -> Vec<Endpoint> {
 }
 
 fn channels() -> Vec<Endpoint> {
-    let topic = Topic::Channels;
+    let topic = ApiTopic::Channels;
     vec![
         Endpoint::new(
             ("GET", "/api/workspaces"),
@@ -283,7 +283,7 @@ fn channels() -> Vec<Endpoint> {
 }
 
 fn what_holds() -> Vec<Endpoint> {
-    let topic = Topic::Orders;
+    let topic = ApiTopic::Orders;
     vec![
         Endpoint::new(("POST", "/api/mute"), ("mute", topic), texts::mute, post(orders::mute))
             .body::<MuteBody>(),
@@ -359,7 +359,7 @@ fn what_holds() -> Vec<Endpoint> {
 }
 
 fn ledger() -> Vec<Endpoint> {
-    let topic = Topic::Ledger;
+    let topic = ApiTopic::Ledger;
     vec![
         Endpoint::new(
             ("GET", "/api/decisions"),
@@ -441,7 +441,7 @@ fn ledger() -> Vec<Endpoint> {
 }
 
 fn memory() -> Vec<Endpoint> {
-    let topic = Topic::Memory;
+    let topic = ApiTopic::Memory;
     vec![
         Endpoint::new(
             ("GET", "/api/memories"),
@@ -493,7 +493,7 @@ fn memory() -> Vec<Endpoint> {
 }
 
 fn program() -> Vec<Endpoint> {
-    let topic = Topic::Program;
+    let topic = ApiTopic::Program;
     vec![
         Endpoint::new(
             ("GET", "/api/status"),

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::web::peer::Peer;
 
 #[derive(Default)]
-pub struct Attempts(Mutex<AttemptTable>);
+pub struct TokenAttempts(Mutex<AttemptTable>);
 
 #[derive(Default)]
 struct AttemptTable {
@@ -34,7 +34,7 @@ const ATTACK_PER_MINUTE: u32 = 30;
 const FORGET_AFTER: SignedDuration = SignedDuration::from_mins(15);
 const MAX_CLIENTS: usize = 4096;
 
-impl Attempts {
+impl TokenAttempts {
     /// How long this client has to wait before a token of it is looked at. `None`: not at all.
     pub fn wait(&self, client: Peer, now: Timestamp) -> Option<SignedDuration> {
         let next = self.0.lock().clients.get(&client)?.next;
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_wait_doubles_up_to_a_minute() {
-        let attempts = Attempts::default();
+        let attempts = TokenAttempts::default();
         let waits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|second| {
             let now = at(second * 60);
             attempts.fail(client(1), now).1.as_secs()
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn an_attack_from_many_addresses_makes_each_of_them_wait() {
-        let attempts = Attempts::default();
+        let attempts = TokenAttempts::default();
         let waits: Vec<i64> =
             (0..40).map(|number| attempts.fail(client(number), at(0)).1.as_secs()).collect();
         assert_eq!(waits[29..31], [0, 60]);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_client_is_forgotten_after_a_while() {
-        let attempts = Attempts::default();
+        let attempts = TokenAttempts::default();
         assert_eq!(attempts.fail(client(1), at(0)).0, 1);
         assert_eq!(attempts.fail(client(1), at(0)).0, 2);
         assert_eq!(attempts.fail(client(1), at(3600)).0, 1);

@@ -12,13 +12,13 @@ use sha2::{Digest, Sha256};
 
 use crate::config::http::{AccessRole, HttpConfig, HttpToken, ProxySignIn};
 use crate::web::access::{Access, Visitor};
-use crate::web::attempts::Attempts;
+use crate::web::attempts::TokenAttempts;
 use crate::web::console::layout::encode;
 use crate::web::holder::Holder;
 use crate::web::language::language_of;
 use crate::web::own_page::OwnPage;
 use crate::web::peer::{Client, Peer};
-use crate::web::problem_page::Asked;
+use crate::web::problem_page::RefusedRequest;
 use crate::web::refusal::Refusal;
 use crate::web::sessions::{Session, Sessions};
 use crate::web::sign_in_link::{LinkKey, Purpose, SignInLinks, is_code};
@@ -41,7 +41,7 @@ pub struct Authenticator {
     proxy_sign_in: Option<ProxySignIn>,
     pub sessions: Sessions,
     pub links: SignInLinks,
-    attempts: Attempts,
+    attempts: TokenAttempts,
 }
 
 #[derive(PartialEq)]
@@ -69,7 +69,7 @@ impl Authenticator {
             proxy_sign_in: http.proxy_sign_in.clone(),
             sessions: Sessions::default(),
             links: SignInLinks::new(link_key),
-            attempts: Attempts::default(),
+            attempts: TokenAttempts::default(),
         }
     }
 
@@ -179,7 +179,7 @@ pub(super) async fn require_access(
 ) -> Response {
     let is_private = !request.uri().path().starts_with(STATIC_PATH);
     let language = language_of(request.headers()).unwrap_or(web.persona.language);
-    let asked = Asked::new(&request, language);
+    let asked = RefusedRequest::new(&request, language);
     let response = match admit(&web, &request) {
         Err(refusal) => *refusal,
         Ok(visitor) => {

@@ -32,7 +32,7 @@ type OrderResult = Result<StatusCode, ApiProblem>;
 
 /// What somebody orders on a page or through the API, in one workspace.
 #[derive(Clone, Debug)]
-pub enum Command {
+pub enum OrderRequest {
     Mute {
         channel: Option<String>,
         minutes: Option<u64>,
@@ -60,7 +60,7 @@ pub async fn carry_out(
     web: &Web,
     access: &Access,
     workspace: &WorkspaceId,
-    command: Command,
+    command: OrderRequest,
 ) -> Result<(), ApiProblem> {
     if !access.may_order() {
         return Err(Refusal::NoOrders.into());
@@ -78,7 +78,7 @@ pub async fn carry_out(
         None => Ok(None),
     };
     let order = match command {
-        Command::Mute { channel, minutes } => {
+        OrderRequest::Mute { channel, minutes } => {
             let until = mute_end(web, minutes)?;
             Order::Mute {
                 channel: known_or_all(channel).await?,
@@ -87,12 +87,12 @@ pub async fn carry_out(
                 workspace: workspace.clone(),
             }
         }
-        Command::Unmute { channel } => Order::Unmute {
+        OrderRequest::Unmute { channel } => Order::Unmute {
             channel: known_or_all(channel).await?,
             by,
             workspace: workspace.clone(),
         },
-        Command::Stop { channel } => {
+        OrderRequest::Stop { channel } => {
             let channel = known(channel).await?;
             let until = web.clock.now() + STOP_DURATION;
             if is_muted_until(web, &workspace, &channel, until).await? {
@@ -100,10 +100,10 @@ pub async fn carry_out(
             }
             Order::Mute { channel: Some(channel), until, by, workspace: workspace.clone() }
         }
-        Command::Mode { channel, mode } => {
+        OrderRequest::Mode { channel, mode } => {
             Order::Mode { channel: known(channel).await?, mode, workspace: workspace.clone() }
         }
-        Command::Consent { user, change } => {
+        OrderRequest::Consent { user, change } => {
             let user = known_user(web, &workspace, &user).await?;
             match change {
                 ConsentChange::OptOut => Order::OptOut { workspace: workspace.clone(), user },
@@ -115,13 +115,13 @@ pub async fn carry_out(
     Ok(())
 }
 
-async fn carry_out_locally(web: &Web, command: Command, by: &str) -> Result<(), ApiProblem> {
+async fn carry_out_locally(web: &Web, command: OrderRequest, by: &str) -> Result<(), ApiProblem> {
     let ordered = match command {
-        Command::Mute { channel, minutes } => {
+        OrderRequest::Mute { channel, minutes } => {
             web.room.mute(channel.map(ChannelId::new), minutes, by).await
         }
-        Command::Unmute { channel } => web.room.unmute(channel.map(ChannelId::new), by).await,
-        Command::Stop { channel } => {
+        OrderRequest::Unmute { channel } => web.room.unmute(channel.map(ChannelId::new), by).await,
+        OrderRequest::Stop { channel } => {
             let (channel, workspace) = (ChannelId::new(channel), workspace_id());
             let until = web.clock.now() + STOP_DURATION;
             match is_muted_until(web, &workspace, &channel, until).await? {
@@ -132,10 +132,10 @@ async fn carry_out_locally(web: &Web, command: Command, by: &str) -> Result<(), 
                 }
             }
         }
-        Command::Mode { channel, mode } => {
+        OrderRequest::Mode { channel, mode } => {
             web.room.set_mode(ChannelId::new(channel), mode, by).await
         }
-        Command::Consent { user, change } => web.room.change_consent(&user, change, by).await,
+        OrderRequest::Consent { user, change } => web.room.change_consent(&user, change, by).await,
     };
     ordered.map_err(|error| Refusal::Room(error).into())
 }
@@ -177,7 +177,7 @@ pub async fn mute(
     body: Body<MuteBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mute))?;
-    let command = Command::Mute { channel: body.channel, minutes: body.minutes };
+    let command = OrderRequest::Mute { channel: body.channel, minutes: body.minutes };
     ordered(&web, &visitor, body.workspace, command).await
 }
 
@@ -195,7 +195,7 @@ pub async fn unmute(
     body: Body<UnmuteBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Unmute))?;
-    ordered(&web, &visitor, body.workspace, Command::Unmute { channel: body.channel }).await
+    ordered(&web, &visitor, body.workspace, OrderRequest::Unmute { channel: body.channel }).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -212,7 +212,7 @@ pub async fn stop(
     body: Body<StopBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Stop))?;
-    ordered(&web, &visitor, body.workspace, Command::Stop { channel: body.channel }).await
+    ordered(&web, &visitor, body.workspace, OrderRequest::Stop { channel: body.channel }).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -232,7 +232,7 @@ pub async fn set_mode(
     body: Body<ModeBody>,
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Mode))?;
-    let command = Command::Mode { channel: body.channel, mode: body.mode };
+    let command = OrderRequest::Mode { channel: body.channel, mode: body.mode };
     ordered(&web, &visitor, body.workspace, command).await
 }
 
@@ -240,7 +240,7 @@ async fn ordered(
     web: &Web,
     visitor: &Visitor,
     workspace: Option<String>,
-    command: Command,
+    command: OrderRequest,
 ) -> OrderResult {
     let workspace = workspaces::find(web, workspace.as_deref()).await?;
     carry_out(web, &visitor.access, &workspace, command).await?;
@@ -264,7 +264,7 @@ pub async fn opt_out(
 ) -> OrderResult {
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::OptOut))?;
     let change = if body.undo { ConsentChange::OptIn } else { ConsentChange::OptOut };
-    ordered(&web, &visitor, body.workspace, Command::Consent { user: body.user, change }).await
+    ordered(&web, &visitor, body.workspace, OrderRequest::Consent { user: body.user, change }).await
 }
 
 /// The id of the person with this id or, for those who may learn names, of the only one with this name. Text that

@@ -22,14 +22,14 @@ struct ProblemPage<'a> {
 }
 
 /// What was asked for, as far as the words of a refusal depend on it.
-pub struct Asked {
+pub struct RefusedRequest {
     method: Method,
     path: String,
     language: Language,
     is_for_browser: bool,
 }
 
-impl Asked {
+impl RefusedRequest {
     /// Read in this language.
     pub fn new(request: &Request, language: Language) -> Self {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use crate::models::budgeted::BudgetedModel;
 use crate::replay::judge::answer_cache::AnswerCache;
-use crate::replay::judge::model::CallLimits;
+use crate::replay::judge::model::CallBudget;
 use crate::shadow::LONGEST_CALL;
 use crate::web::access::Access;
 use crate::web::refusal::Refusal;
@@ -86,7 +86,7 @@ pub(super) fn model(
         llm,
         parameters,
         cache: web.shadow_answers.at(web.clock.now()),
-        limits: CallLimits {
+        limits: CallBudget {
             prices: config.prices(),
             max_cost_micros: cap.map_or(0, |cap| cap.0),
             max_calls: Some(MOST_CALLS),
@@ -137,12 +137,12 @@ fn is_priced(model: &ShadowModel) -> bool {
 }
 
 /// Says what models cost.
-pub struct Money<'a> {
+pub struct CostText<'a> {
     pub language: Language,
     pub currency: &'a str,
 }
 
-impl Money<'_> {
+impl CostText<'_> {
     pub fn told(&self, micros: u64) -> String {
         crate::report::words::money(micros as f64 / 1e6, self.currency, self.language)
     }

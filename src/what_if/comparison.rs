@@ -36,7 +36,7 @@ pub struct Tally {
 
 /// Each list in the order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Comparison {
+pub struct WhatIfComparison {
     pub before: Tally,
     /// `None` if nothing was changed.
     pub after: Option<Tally>,
@@ -46,7 +46,7 @@ pub struct Comparison {
     pub unknown: Vec<ChangedMessage>,
 }
 
-impl Comparison {
+impl WhatIfComparison {
     pub fn new(material: &Material, before: &Moments, after: Option<&Moments>) -> Self {
         let said = said(material);
         let seen_before = Replayed::new(&before.moments, &said);

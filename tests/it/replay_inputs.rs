@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use aizuchi::replay::history::ChannelSource;
 use aizuchi::replay::input::{
-    InputFormat, InputOptions, LeftOut, PrivateChannels, Recording, database,
+    InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
 };
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Heard, Message,
@@ -88,11 +88,11 @@ pub fn zipped(folder: &Path, root: &str) -> tempfile::NamedTempFile {
 
 #[test]
 fn every_format_gives_the_same_conversation() {
-    let left_out = |private_channels, notices, deleted| LeftOut {
+    let left_out = |private_channels, notices, deleted| LeftOutCounts {
         private_channels,
         notices,
         deleted,
-        ..LeftOut::default()
+        ..LeftOutCounts::default()
     };
     for (name, format, expected) in [
         ("porch.jsonl", InputFormat::JsonLines, left_out(0, 0, 0)),
@@ -357,12 +357,12 @@ async fn both_databases_keep_private_what_was_written_in_private() {
         let expected = "porch (c1)\n  2026-03-02T09:00:00Z u1: since it is public\n\
             porch (c2)\n  2026-03-02T09:00:00Z u1: the other porch\n";
         assert_eq!(transcript(&read), expected, "{address}");
-        let left_out = LeftOut {
+        let left_out = LeftOutCounts {
             private_channels: 1,
             private_messages: 1,
             deleted: 1,
             withheld: 1,
-            ..LeftOut::default()
+            ..LeftOutCounts::default()
         };
         assert_eq!(read.left_out, left_out, "{address}");
         let options = InputOptions { private: PrivateChannels::Taken, ..DEFAULT };

@@ -1,6 +1,6 @@
 //! The port of all chat platforms. What they deliver goes to the [`Inbox`]; posts go out here.
 
-pub mod connection_status;
+pub mod connection_tracker;
 pub mod backoff;
 pub mod access;
 pub mod local;

@@ -35,7 +35,7 @@ use crate::prompt::budget::TrimmedSection;
 use crate::prompt::builder::JudgeOptions;
 use crate::prompt::memory_input::MemoryInput;
 use crate::prompt::picture::{PICTURE_TOKENS, Picture};
-use crate::prompt::recording::Recording;
+use crate::prompt::recording::AudioRecording;
 use crate::prompt::speakers::Speakers;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolRound, ToolSpec};
@@ -100,7 +100,7 @@ pub struct Prompt {
     /// The picture that the request is about.
     pub picture: Option<Picture>,
     /// The recording that the request is about.
-    pub recording: Option<Recording>,
+    pub recording: Option<AudioRecording>,
 }
 
 impl Prompt {
@@ -128,7 +128,7 @@ impl Prompt {
         let is_text_alone = self.tools.is_empty() && self.tool_rounds.is_empty();
         let text = if is_text_alone { self.tokens } else { estimate(&self.full_text()) };
         let picture = if self.picture.is_some() { PICTURE_TOKENS } else { 0 };
-        text + picture + self.recording.as_ref().map_or(0, Recording::tokens)
+        text + picture + self.recording.as_ref().map_or(0, AudioRecording::tokens)
     }
 
     /// The first 16 hex digits of the SHA-256 of the whole request.

@@ -22,7 +22,7 @@ use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, Workspace
 use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
+    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
 };
 use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
 
@@ -53,7 +53,7 @@ impl KeeperChat for DiscordPlatform {
     async fn ask(
         &self,
         keeper: &UserId,
-        question: &Question,
+        question: &KeeperQuestion,
     ) -> Result<QuestionPlace, PlatformError> {
         let channel = self.open_direct(keeper).await?;
         let key = format!("{}-proposal-{}", question.workspace, question.subject.key());
@@ -275,13 +275,13 @@ fn message(text: &str, buttons: &[Value]) -> Value {
     })
 }
 
-fn question_text(question: &Question) -> String {
+fn question_text(question: &KeeperQuestion) -> String {
     let [heading, draft, note] = [&question.heading, &question.draft, &question.note]
         .map(|text| to_discord_markdown(text, &MentionLookup::empty()));
     truncated(format!("{heading}\n\n{draft}\n\n{note}"))
 }
 
-fn question_buttons(question: &Question) -> Vec<Value> {
+fn question_buttons(question: &KeeperQuestion) -> Vec<Value> {
     let (workspace, key) = (&question.workspace, question.subject.key());
     let buttons = question.buttons.iter().map(|(button, words)| {
         let id = format!("{QUESTION_PREFIX}{}/{key}/{workspace}", button.name());
@@ -297,8 +297,8 @@ mod tests {
     use aizuchi_core::decision::consent::{ConsentId, shown_arguments};
     use aizuchi_core::decision::proposal::ProposalId;
 
-    fn question() -> Question {
-        Question {
+    fn question() -> KeeperQuestion {
+        KeeperQuestion {
             workspace: WorkspaceId::new("discord:1"),
             subject: QuestionSubject::Proposal(ProposalId(7)),
             heading: "In #tea I’d say:".to_owned(),
@@ -331,7 +331,7 @@ mod tests {
     fn arguments_are_shown_as_code() {
         let shown =
             format!("{{\n  \"text\": \"*a* \\u0060\\u0060\\u0060 {}\"\n}}", "花".repeat(1_160));
-        let call = Question {
+        let call = KeeperQuestion {
             subject: QuestionSubject::Call(ConsentId(8)),
             draft: format!("```\n{shown}\n```"),
             ..question()
@@ -356,7 +356,7 @@ mod tests {
         ] {
             let arguments = json!({ "text": text, text: [text] });
             let shown = shown_arguments(&arguments);
-            let call = Question {
+            let call = KeeperQuestion {
                 subject: QuestionSubject::Call(ConsentId(8)),
                 draft: format!("```\n{shown}\n```"),
                 ..question()

@@ -71,7 +71,7 @@ use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
 };
-use aizuchi_core::platform::connection_status::ConnectionStatus;
+use aizuchi_core::platform::connection_tracker::ConnectionTracker;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
 use aizuchi_core::platform::slash_command::SlashCommands;
@@ -93,7 +93,7 @@ pub struct DiscordPlatform {
     cache: DiscordCache,
     backfill: BackfillQueue,
     shards: Shards,
-    pub connection: ConnectionStatus,
+    pub connection: ConnectionTracker,
     /// Whether Discord takes the token.
     access: PlatformAccess,
     incidents: Incidents,
@@ -157,7 +157,7 @@ impl DiscordPlatform {
             cache,
             backfill,
             shards: Shards::default(),
-            connection: ConnectionStatus::default(),
+            connection: ConnectionTracker::default(),
             access,
             incidents,
             read_cursors: Mutex::new(read_cursors),

@@ -11,7 +11,7 @@ use twilight_model::gateway::ShardId;
 use crate::DiscordPlatform;
 use crate::api::DiscordApiError;
 use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::platform::connection_status::{ConnectionState, ConnectionStatus};
+use aizuchi_core::platform::connection_tracker::{ConnectionState, ConnectionTracker};
 
 /// The gateway's URL while Discord does not tell it.
 const DEFAULT_GATEWAY_URL: &str = "wss://gateway.discord.gg";
@@ -63,11 +63,11 @@ impl Shards {
     }
 
     /// A shard is connected, and no event was missed since then.
-    pub fn mark_connected(&self, shard: ShardId, since: Timestamp, connection: &ConnectionStatus) {
+    pub fn mark_connected(&self, shard: ShardId, since: Timestamp, connection: &ConnectionTracker) {
         self.set_unbroken_since(shard, Some(since), connection);
     }
 
-    pub fn mark_disconnected(&self, shard: ShardId, connection: &ConnectionStatus) {
+    pub fn mark_disconnected(&self, shard: ShardId, connection: &ConnectionTracker) {
         self.set_unbroken_since(shard, None, connection);
     }
 
@@ -75,7 +75,7 @@ impl Shards {
         &self,
         shard: ShardId,
         since: Option<Timestamp>,
-        connection: &ConnectionStatus,
+        connection: &ConnectionTracker,
     ) {
         let mut state = self.lock();
         if let Some(shard_since) = state.since.get_mut(shard.number() as usize) {

@@ -16,7 +16,7 @@ use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::metrics::MalformedInput;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, Question, QuestionPlace, QuestionSubject,
+    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
 };
 use aizuchi_core::platform::{BackfillState, Platform as _, PlatformError};
 use aizuchi_core::texts;
@@ -41,7 +41,7 @@ impl KeeperChat for SlackPlatform {
     async fn ask(
         &self,
         keeper: &UserId,
-        question: &Question,
+        question: &KeeperQuestion,
     ) -> Result<QuestionPlace, PlatformError> {
         let channel = self.open_direct(keeper).await?;
         let text = format!("{}\n{}", question.heading, question.draft);
@@ -212,7 +212,7 @@ fn message(channel: &str, text: &str, blocks: &Value) -> Vec<(&'static str, Stri
     ]
 }
 
-fn question_blocks(question: &Question) -> Value {
+fn question_blocks(question: &KeeperQuestion) -> Value {
     let key = question.subject.key();
     let buttons = question.buttons.iter().map(|(button, words)| {
         let text = json!({ "type": "plain_text", "text": words });
@@ -265,8 +265,8 @@ mod tests {
     use aizuchi_core::decision::consent::{ConsentId, shown_arguments};
     use aizuchi_core::decision::proposal::ProposalId;
 
-    fn question() -> Question {
-        Question {
+    fn question() -> KeeperQuestion {
+        KeeperQuestion {
             workspace: WorkspaceId::new("T1"),
             subject: QuestionSubject::Proposal(ProposalId(7)),
             heading: "In #tea I’d say:".to_owned(),
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn arguments_are_shown_as_code() {
         let shown = "{\n  \"text\": \"*roses* \\u003c!here\\u003e \\u0060\\u0060\\u0060\"\n}";
-        let call = Question {
+        let call = KeeperQuestion {
             subject: QuestionSubject::Call(ConsentId(8)),
             draft: format!("```\n{shown}\n```"),
             ..question()
@@ -333,7 +333,7 @@ mod tests {
         ] {
             let arguments = json!({ "text": text, text: [text] });
             let shown = shown_arguments(&arguments);
-            let call = Question {
+            let call = KeeperQuestion {
                 subject: QuestionSubject::Call(ConsentId(8)),
                 draft: format!("```\n{shown}\n```"),
                 ..question()

@@ -63,7 +63,7 @@ use aizuchi_core::platform::backfill_queue::BackfillQueue;
 use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
 };
-use aizuchi_core::platform::connection_status::ConnectionStatus;
+use aizuchi_core::platform::connection_tracker::ConnectionTracker;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::keeper::{KeeperLengths, Keepers};
 use aizuchi_core::platform::slash_command::SlashCommands;
@@ -96,7 +96,7 @@ pub struct SlackPlatform {
     /// Whether Slack takes `app_token`.
     app_access: PlatformAccess,
     history_limit: HistoryLimit,
-    pub connection: ConnectionStatus,
+    pub connection: ConnectionTracker,
     /// When the last lookup of each unknown channel failed. Locked while a channel is looked up.
     failed_channel_lookups: tokio::sync::Mutex<HashMap<ChannelId, Timestamp>>,
     /// All lists have been fetched once, or fetching them has failed.
@@ -140,8 +140,8 @@ impl SlackPlatform {
         let [bot_access, app_access] = ["slack.bot_token", "slack.app_token"]
             .map(|key| PlatformAccess::new("slack", key, clock.clone()));
         let connection = match settings.events {
-            EventTransport::SocketMode { .. } => ConnectionStatus::default(),
-            EventTransport::Webhooks { .. } => ConnectionStatus::always_connected(clock.now()),
+            EventTransport::SocketMode { .. } => ConnectionTracker::default(),
+            EventTransport::Webhooks { .. } => ConnectionTracker::always_connected(clock.now()),
         };
         Ok(Self {
             api: SlackApi::new(&settings.api_base, settings.timeouts.call)?,

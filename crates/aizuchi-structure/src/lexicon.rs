@@ -21,7 +21,7 @@ pub enum Position {
 
 /// What an answer to a question has to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
+pub enum AnswerTopic {
     Place,
     Time,
     Amount,
@@ -34,13 +34,13 @@ pub enum Topic {
     Other,
 }
 
-impl Topic {
+impl AnswerTopic {
     pub const COUNT: usize = 9;
 
     /// The first that a question's words show.
     pub fn find(body: &str) -> Self {
         let found = TOPICS.iter().find(|(_, words)| words.iter().any(|word| body.contains(word)));
-        found.map_or(Topic::Other, |(topic, _)| *topic)
+        found.map_or(AnswerTopic::Other, |(topic, _)| *topic)
     }
 }
 
@@ -720,10 +720,10 @@ pub const ENTRIES: &[(Cues, Position, &[&str])] = &[
 ];
 
 /// What an answer to a question has to tell, with the words that show it anywhere in the question.
-pub const TOPICS: &[(Topic, &[&str])] = &[
-    (Topic::Place, &["where", "どこ", "どちら", "場所", "which room", "which channel"]),
+pub const TOPICS: &[(AnswerTopic, &[&str])] = &[
+    (AnswerTopic::Place, &["where", "どこ", "どちら", "場所", "which room", "which channel"]),
     (
-        Topic::Time,
+        AnswerTopic::Time,
         &[
             "when",
             "what time",
@@ -740,7 +740,7 @@ pub const TOPICS: &[(Topic, &[&str])] = &[
         ],
     ),
     (
-        Topic::Amount,
+        AnswerTopic::Amount,
         &[
             "how many",
             "how much",
@@ -760,13 +760,13 @@ pub const TOPICS: &[(Topic, &[&str])] = &[
         ],
     ),
     (
-        Topic::Person,
+        AnswerTopic::Person,
         &["who ", "whose", "誰", "だれ", "どなた", "anyone", "anybody", "someone", "somebody"],
     ),
-    (Topic::Choice, &["which", " or ", "どれ", "どっち", "どの", "それとも"]),
-    (Topic::Reason, &["why", "なぜ", "なんで", "何で", "原因", "理由"]),
+    (AnswerTopic::Choice, &["which", " or ", "どれ", "どっち", "どの", "それとも"]),
+    (AnswerTopic::Reason, &["why", "なぜ", "なんで", "何で", "原因", "理由"]),
     (
-        Topic::Way,
+        AnswerTopic::Way,
         &[
             "how do",
             "how can",
@@ -782,5 +782,5 @@ pub const TOPICS: &[(Topic, &[&str])] = &[
             "方法",
         ],
     ),
-    (Topic::Thing, &["what", "何", "なに", "なん"]),
+    (AnswerTopic::Thing, &["what", "何", "なに", "なん"]),
 ];

@@ -24,7 +24,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use crate::cues::Cues;
 use crate::features::FeatureSet;
 use crate::links::WINDOW;
-use crate::network::{Network, sigmoid, softmax};
+use crate::network::{NeuralNetwork, sigmoid, softmax};
 use crate::uptake::Progress;
 use crate::utterance::Utterance;
 
@@ -49,20 +49,20 @@ const MIN_PLEA_BEGINNING: f32 = 0.7;
 
 /// The fitted models.
 #[derive(Clone, Debug)]
-pub struct Models {
+pub struct FittedModels {
     /// Scores what a message may reply to.
-    pub links: Network,
+    pub links: NeuralNetwork,
     /// Scores whether another user's message takes up a question.
-    pub takes_up: Network,
+    pub takes_up: NeuralNetwork,
     /// Scores whether the asker's own message shows that the matter is settled.
-    pub content: Network,
+    pub content: NeuralNetwork,
     /// Scores whether the asker's own message shows that they still wait.
-    pub waits: Network,
+    pub waits: NeuralNetwork,
 }
 
-static MODELS: LazyLock<Models> = LazyLock::new(|| {
-    let table = |text: &str| Network::parse(text).expect("a test reads every table");
-    Models {
+static MODELS: LazyLock<FittedModels> = LazyLock::new(|| {
+    let table = |text: &str| NeuralNetwork::parse(text).expect("a test reads every table");
+    FittedModels {
         links: table(include_str!("links.csv")),
         takes_up: table(include_str!("takes_up.csv")),
         content: table(include_str!("content.csv")),
@@ -70,7 +70,7 @@ static MODELS: LazyLock<Models> = LazyLock::new(|| {
     }
 });
 
-impl Models {
+impl FittedModels {
     /// The models that are shipped.
     pub fn shipped() -> &'static Self {
         &MODELS
@@ -97,7 +97,7 @@ fn round(probabilities: &mut [f32]) {
 /// The structure of the newest messages of a conversation.
 #[derive(Debug)]
 pub struct ConversationStructure<'m> {
-    models: &'m Models,
+    models: &'m FittedModels,
     utterances: Vec<Utterance>,
     /// For each message: that it begins something new, that it replies to the message before it, the one before
     /// that, and so on.
@@ -137,7 +137,7 @@ pub struct Uptake {
 }
 
 impl<'m> ConversationStructure<'m> {
-    pub fn new(models: &'m Models) -> Self {
+    pub fn new(models: &'m FittedModels) -> Self {
         Self {
             models,
             utterances: Vec::new(),
@@ -290,7 +290,7 @@ impl<'m> ConversationStructure<'m> {
     ) {
         let asker = self.utterances[progress.question].author;
         uptake::add_features(self, progress, index, belongs, set);
-        let mut score = |network: &Network| sigmoid(network.score(set.active(), buffer));
+        let mut score = |network: &NeuralNetwork| sigmoid(network.score(set.active(), buffer));
         let message = &self.utterances[index];
         if message.author != asker {
             let names_asker = message.addressee == Some(asker) || message.named.contains(&asker);
@@ -453,8 +453,8 @@ mod tests {
 
     #[test]
     fn the_shipped_tables_have_a_row_for_each_feature() {
-        let models = Models::shipped();
-        let rows = |network: &Network| network.rows.len() / (network.hidden() + 1);
+        let models = FittedModels::shipped();
+        let rows = |network: &NeuralNetwork| network.rows.len() / (network.hidden() + 1);
         assert_eq!(rows(&models.links), links::row_names().len());
         let mut structure = ConversationStructure::new(models);
         for author in 0..2 {
@@ -497,7 +497,7 @@ mod tests {
     #[test]
     fn what_became_of_a_question_goes_on_from_what_was_known() {
         let utterances = utterances(120);
-        let mut asked_often = ConversationStructure::new(Models::shipped());
+        let mut asked_often = ConversationStructure::new(FittedModels::shipped());
         let mut is_open = 0;
         for (index, utterance) in utterances.iter().enumerate() {
             asked_often.push(utterance.clone());

@@ -4,7 +4,7 @@ use crate::cues::Cues;
 use crate::features::{
     DISTANCES, DURATIONS, FeatureSet, distance_bucket, doubling_bucket, duration_bucket,
 };
-use crate::lexicon::Topic;
+use crate::lexicon::AnswerTopic;
 use crate::utterance::{Kind, Utterance};
 
 /// A message replies to one of the last forty, or begins something new. In annotated IRC 95 of 100 replies
@@ -245,7 +245,11 @@ impl<'a> Scene<'a> {
         set.one_of("parent's kind, kind, same author", Kind::COUNT * Kind::COUNT * 2, kinds);
         let answer = parent.topic as usize * Utterance::FORMS + self.form;
         let asks = parent.cues.contains(Cues::ASKS) && !is_same;
-        set.any_of("parent's topic, form", Topic::COUNT * Utterance::FORMS, asks.then_some(answer));
+        set.any_of(
+            "parent's topic, form",
+            AnswerTopic::COUNT * Utterance::FORMS,
+            asks.then_some(answer),
+        );
         set.cues("parent's cues", parent.cues);
         set.cues("cues, same author", when(is_same, message.cues));
         set.cues("cues, last message", when(is_last, message.cues));

@@ -2,7 +2,7 @@
 
 /// A network with its coefficients.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Network {
+pub struct NeuralNetwork {
     /// For each feature its weight and its column of `H`: 1 + `hidden` numbers.
     pub rows: Vec<f32>,
     pub bias: Vec<f32>,
@@ -14,7 +14,7 @@ const UNIT: f32 = 0.01;
 /// A number of hidden units that has a loop of its own.
 const WIDE: usize = 16;
 
-impl Network {
+impl NeuralNetwork {
     pub fn hidden(&self) -> usize {
         self.bias.len()
     }
@@ -74,7 +74,7 @@ impl Network {
         is_whole.then(|| Self { rows: rows.concat(), bias: bias.clone(), output: output.clone() })
     }
 
-    /// The table that [`Network::parse`] reads, with these names for the rows.
+    /// The table that [`NeuralNetwork::parse`] reads, with these names for the rows.
     pub fn to_table(&self, names: &[String]) -> String {
         let line = |name: &str, numbers: &[f32]| {
             let cells = numbers.iter().map(|number| format!(",{}", (number / UNIT).round() as i16));
@@ -109,18 +109,18 @@ mod tests {
 
     #[test]
     fn a_table_reads_back_and_scores() {
-        let network = Network {
+        let network = NeuralNetwork {
             rows: vec![0.5, 1.0, -1.0, 0.25, 0.0, 2.0],
             bias: vec![-0.5, 0.0],
             output: vec![2.0, 1.0],
         };
         let table = network.to_table(&["a, b 0".to_owned(), "a 1".to_owned()]);
-        assert_eq!(Network::parse(&table), Some(network.clone()));
+        assert_eq!(NeuralNetwork::parse(&table), Some(network.clone()));
         let mut buffer = Vec::new();
         assert_eq!(network.score(&[0], &mut buffer), 0.5 + 2.0 * 0.5);
         assert_eq!(network.score(&[0, 1], &mut buffer), 0.75 + 2.0 * 0.5 + 1.0);
         for table in ["", "a,1", "a,1,2\nbias,1,2\noutput,1,2", "a,x,1\nbias,1\noutput,1"] {
-            assert_eq!(Network::parse(table), None, "{table}");
+            assert_eq!(NeuralNetwork::parse(table), None, "{table}");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::cues::Cues;
 use crate::features::{
     DURATIONS, FeatureSet, PROBABILITIES, doubling_bucket, duration_bucket, probability_bucket,
 };
-use crate::lexicon::Topic;
+use crate::lexicon::AnswerTopic;
 use crate::links::shared_words;
 use crate::utterance::{Kind, Utterance};
 use crate::vocabulary;
@@ -76,7 +76,7 @@ pub fn add_features(
     set.one_of("question's kind, kind", Kind::COUNT * Kind::COUNT, kinds);
     set.one_of(
         "topic, form",
-        Topic::COUNT * Utterance::FORMS,
+        AnswerTopic::COUNT * Utterance::FORMS,
         asked.topic as usize * Utterance::FORMS + message.form(),
     );
     set.cues("cues", message.cues);

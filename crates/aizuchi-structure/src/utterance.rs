@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::cues::Cues;
-use crate::lexicon::Topic;
+use crate::lexicon::AnswerTopic;
 use crate::names::{NameIndex, may_name};
 use crate::reader::{Prose, is_japanese, split_words};
 use crate::vocabulary::listed_forms;
@@ -20,7 +20,7 @@ pub struct Utterance {
     pub at: f64,
     pub cues: Cues,
     /// What an answer has to tell, if it asks.
-    pub topic: Topic,
+    pub topic: AnswerTopic,
     /// See [`rare_words`].
     pub words: Arc<[u32]>,
     /// See [`listed_forms`].
@@ -63,7 +63,7 @@ pub struct Reading {
 #[derive(Clone, Debug)]
 struct Content {
     cues: Cues,
-    topic: Topic,
+    topic: AnswerTopic,
     words: Arc<[u32]>,
     forms: Arc<[u16]>,
     length: usize,
@@ -101,7 +101,7 @@ impl Content {
         let asks = cues.intersects(Cues::ASKS | Cues::QUESTION_WORD);
         Self {
             cues,
-            topic: if asks { Topic::find(body) } else { Topic::Other },
+            topic: if asks { AnswerTopic::find(body) } else { AnswerTopic::Other },
             words: rare_words(body).into(),
             forms: listed_forms(body).into(),
             length: split_words(body).count() + japanese / 3,

@@ -26,7 +26,7 @@ const JUDGMENT_TOKENS: u64 = 120;
 
 /// What limits the calls.
 #[derive(Clone, Debug)]
-pub struct CallLimits {
+pub struct CallBudget {
     pub prices: Prices,
     /// In millionths of the prices' currency.
     pub max_cost_micros: u64,
@@ -40,7 +40,7 @@ pub struct ModelJudge {
     /// The parameters of its requests, which make other answers.
     parameters: String,
     cache: Arc<AnswerCache>,
-    limits: CallLimits,
+    limits: CallBudget,
     asking: Asking,
     bystander: ScriptedMind,
     clock: Clock,
@@ -94,7 +94,7 @@ impl ModelJudge {
         llm: Arc<dyn Llm>,
         parameters: String,
         cache: Arc<AnswerCache>,
-        limits: CallLimits,
+        limits: CallBudget,
     ) -> Self {
         Self::new(llm, parameters, cache, limits, Asking::Dry)
     }
@@ -104,7 +104,7 @@ impl ModelJudge {
         llm: Arc<dyn Llm>,
         parameters: String,
         cache: Arc<AnswerCache>,
-        limits: CallLimits,
+        limits: CallBudget,
     ) -> Self {
         Self::new(llm, parameters, cache, limits, Asking::Never)
     }
@@ -114,7 +114,7 @@ impl ModelJudge {
         llm: Arc<dyn Llm>,
         parameters: String,
         cache: Arc<AnswerCache>,
-        limits: CallLimits,
+        limits: CallBudget,
         runtime: Handle,
     ) -> Self {
         Self::new(llm, parameters, cache, limits, Asking::Live(runtime))
@@ -124,7 +124,7 @@ impl ModelJudge {
         llm: Arc<dyn Llm>,
         parameters: String,
         cache: Arc<AnswerCache>,
-        limits: CallLimits,
+        limits: CallBudget,
         asking: Asking,
     ) -> Self {
         let (bystander, clock) = (bystander(), Clock::system());

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger::{self, DecisionDetails, LabeledValue};
 use crate::web::access::{Access, Visitor};
-use crate::web::console::decision::sections::{Section as PromptSection, sections};
+use crate::web::console::decision::sections::{ShownSection, sections};
 use crate::web::console::layout::{
     Layout, Section, TimeView, channel_address, judge_again_address, render,
 };
@@ -105,7 +105,7 @@ struct CallView {
 
 struct ExchangeView {
     tokens: u64,
-    sections: Vec<PromptSection>,
+    sections: Vec<ShownSection>,
     answer: Option<String>,
 }
 

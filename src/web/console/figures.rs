@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::ledger::format_duration;
 use crate::status::told_cost;
 use crate::web::access::Visitor;
-use crate::web::console::figures::chart::{Chart, Series};
+use crate::web::console::figures::chart::{FigureChart, Series};
 use crate::web::console::layout::{Layout, Section, channel_address, render};
 use crate::web::figures::tally::{Figures, OPEN, Sums, percent, thousands};
 use crate::web::figures::welcome::{self, ChannelWelcome, WelcomeCounts};
@@ -38,7 +38,7 @@ struct FiguresPage<'a> {
     workspace_label: String,
     spans: Vec<SpanView>,
     is_empty: bool,
-    charts: Vec<Chart>,
+    charts: Vec<FigureChart>,
     channels: Vec<ChannelRow>,
     welcome: Vec<WelcomeRow>,
     /// By channel, by model, and by what the calls were for.
@@ -119,12 +119,12 @@ struct MarkRow {
 
 #[derive(Deserialize)]
 #[serde(default)]
-pub struct FiguresQuery {
+pub struct FiguresPageQuery {
     workspace: String,
     days: i64,
 }
 
-impl Default for FiguresQuery {
+impl Default for FiguresPageQuery {
     fn default() -> Self {
         Self { workspace: String::new(), days: SPANS[1] }
     }
@@ -134,9 +134,9 @@ pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
-    query: Result<Query<FiguresQuery>, QueryRejection>,
+    query: Result<Query<FiguresPageQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let query = query.map_or(FiguresQuery::default(), |Query(query)| query);
+    let query = query.map_or(FiguresPageQuery::default(), |Query(query)| query);
     let days = SPANS.into_iter().find(|days| *days == query.days).unwrap_or(SPANS[1]);
     let known = workspaces::all(&web).await?;
     let workspace = match query.workspace.as_str() {
@@ -201,7 +201,7 @@ const OUTCOMES: [Option<DecisionResult>; 9] = [
 ];
 
 impl Writer<'_> {
-    fn charts(&self, figures: &PeriodFigures) -> Vec<Chart> {
+    fn charts(&self, figures: &PeriodFigures) -> Vec<FigureChart> {
         vec![
             self.heard(figures),
             self.outcomes(figures),
@@ -212,14 +212,14 @@ impl Writer<'_> {
         ]
     }
 
-    fn heard(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
+    fn heard(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> FigureChart {
         let title = texts::console::messages_heard(self.language);
         let heard = |figures: &Figures| figures.all.heard as f64;
         let series = vec![Series::new(title, "plain", days, heard)];
-        Chart::new("heard", title, self.in_all(total.all.heard), days, series, &whole)
+        FigureChart::new("heard", title, self.in_all(total.all.heard), days, series, &whole)
     }
 
-    fn outcomes(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
+    fn outcomes(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> FigureChart {
         let outcomes = OUTCOMES.into_iter().map(|ended| {
             let name = ended.map_or(OPEN, DecisionResult::name);
             let word = texts::console::outcome_word(self.language, name);
@@ -228,10 +228,10 @@ impl Writer<'_> {
         });
         let series = outcomes.filter(|series| series.total() > 0.0).collect();
         let title = texts::console::outcomes(self.language);
-        Chart::new("outcomes", title, self.in_all(total.all.decisions), days, series, &whole)
+        FigureChart::new("outcomes", title, self.in_all(total.all.decisions), days, series, &whole)
     }
 
-    fn tokens(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
+    fn tokens(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> FigureChart {
         let language = self.language;
         let fresh = |figures: &Figures| {
             let usage = figures.all.usage;
@@ -247,10 +247,10 @@ impl Writer<'_> {
         let usage = total.all.usage;
         let cached = percent(usage.cached_tokens, usage.input_tokens);
         let sum = texts::console::token_count(language, &thousands(total.all.tokens()), &cached);
-        Chart::new("tokens", texts::console::tokens(language), sum, days, series, &whole)
+        FigureChart::new("tokens", texts::console::tokens(language), sum, days, series, &whole)
     }
 
-    fn spent(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
+    fn spent(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> FigureChart {
         let title = texts::console::money(self.language);
         let spent = |figures: &Figures| figures.all.micros as f64 / 1e6;
         let series = vec![Series::new(title, "plain", days, spent)];
@@ -258,10 +258,10 @@ impl Writer<'_> {
         let sum =
             texts::console::money_count(self.language, &self.money(&total.all), &per_thousand);
         let tell = |value: f64| format!("{value:.4} {}", self.currency);
-        Chart::new("money", title, sum, days, series, &tell)
+        FigureChart::new("money", title, sum, days, series, &tell)
     }
 
-    fn questions(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
+    fn questions(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> FigureChart {
         let language = self.language;
         let taken_up = |figures: &Figures| figures.all.taken_up as f64;
         let missed = |figures: &Figures| (figures.all.questions - figures.all.taken_up) as f64;
@@ -273,10 +273,10 @@ impl Writer<'_> {
         let sum = texts::console::taken_up_of(language, &taken_up, &questions);
         let title = texts::console::open_questions(language);
         let note = Some(texts::console::open_questions_explained(language));
-        Chart { note, ..Chart::new("questions", title, sum, days, series, &whole) }
+        FigureChart { note, ..FigureChart::new("questions", title, sum, days, series, &whole) }
     }
 
-    fn reactions(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> Chart {
+    fn reactions(&self, PeriodFigures { days, total, .. }: &PeriodFigures) -> FigureChart {
         let language = self.language;
         let given = |figures: &Figures| figures.all.reacted as f64;
         let received = |figures: &Figures| figures.all.reactions as f64;
@@ -288,7 +288,7 @@ impl Writer<'_> {
         let sum = texts::console::reaction_count(language, &given, &received);
         let title = texts::console::reactions(language);
         let note = Some(texts::console::reactions_explained(language));
-        Chart { note, ..Chart::new("reactions", title, sum, days, series, &whole) }
+        FigureChart { note, ..FigureChart::new("reactions", title, sum, days, series, &whole) }
     }
 
     fn in_all(&self, count: u64) -> String {

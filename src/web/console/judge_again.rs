@@ -16,7 +16,7 @@ use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, decision_address, judge_again_address, render};
 use crate::web::judge_again::{RejudgeResult, RejudgeTarget, ask};
 use crate::web::language::PageLanguage;
-use crate::web::shadow::{Cap, Money, USUAL_CAP, is_builtin};
+use crate::web::shadow::{Cap, CostText, USUAL_CAP, is_builtin};
 use crate::web::{ApiProblem, Web, decision, shadow, workspaces};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::{DecisionId, Judgment};
@@ -137,7 +137,7 @@ async fn show(
         None => None,
     };
     let priced = ask(web, &target, rejudgment, None).await?;
-    let money = Money { language, currency: &web.currency };
+    let money = CostText { language, currency: &web.currency };
     let may_order = visitor.access.may_order();
     render(&JudgeAgainPage {
         is_builtin: is_builtin(&priced.model),
@@ -151,12 +151,12 @@ async fn show(
     })
 }
 
-fn estimate(priced: &RejudgeResult, money: &Money<'_>) -> String {
+fn estimate(priced: &RejudgeResult, money: &CostText<'_>) -> String {
     let cost = money.about(&[&priced.model], priced.counts.cost_micros);
     texts::shadow::estimate(money.language, priced.model.llm.model(), &cost)
 }
 
-fn spent(asked: &RejudgeResult, money: &Money<'_>) -> String {
+fn spent(asked: &RejudgeResult, money: &CostText<'_>) -> String {
     let cost = money.told(asked.counts.cost_micros);
     texts::shadow::spent(money.language, asked.counts.calls, asked.tokens(), &cost)
 }

@@ -19,7 +19,7 @@ use crate::web::console::layout::{
     Layout, ListPart, ListSlice, Section, encode, memory_address, render,
 };
 use crate::web::console::memory::views::{
-    ChannelRow, Journal, JournalRow, MemoView, MemoryView, Places, RememberedUser, ViewBuilder,
+    ChannelRow, JournalPage, JournalRow, MemoView, MemoryView, Places, RememberedUser, ViewBuilder,
 };
 use crate::web::language::PageLanguage;
 use crate::web::memories::{self, CurrentMemories, KeyFields, MemoryOrder};
@@ -112,7 +112,7 @@ pub async fn page(
         true => places.rows(&found),
         false => Vec::new(),
     };
-    let journal = Journal::read(&web, access, &workspace, channel, query.before).await?;
+    let journal = JournalPage::read(&web, access, &workspace, channel, query.before).await?;
     let all = found.clone();
     if channel.is_none() && user.is_none() {
         found.retain(|memory| memory.key.scope == MemoryScope::Workspace);

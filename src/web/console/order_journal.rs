@@ -68,7 +68,7 @@ struct OptOutRow {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct OrdersQuery {
+pub struct OrdersPageQuery {
     workspace: String,
     before: Option<i64>,
     /// How many people who have opted out come before those that are shown.
@@ -82,9 +82,9 @@ pub async fn page(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
-    query: Result<Query<OrdersQuery>, QueryRejection>,
+    query: Result<Query<OrdersPageQuery>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let query = query.map_or(OrdersQuery::default(), |Query(query)| query);
+    let query = query.map_or(OrdersPageQuery::default(), |Query(query)| query);
     let access = &visitor.access;
     let known = workspaces::all(&web).await?;
     let workspace = match query.workspace.as_str() {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::web::access::Visitor;
 use crate::web::dead_letters::{self, DeadLetterAction};
-use crate::web::orders::{self, Command};
+use crate::web::orders::{self, OrderRequest};
 use crate::web::own_page::{self, OwnPage};
 use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, Change};
@@ -45,7 +45,7 @@ pub struct OrderForm {
 /// What a form asks for.
 #[derive(Debug)]
 enum Request {
-    Order(Command),
+    Order(OrderRequest),
     Letter(DeadLetterId, DeadLetterAction),
     Mark(DecisionId, Option<Mark>),
     Standing(Change),
@@ -61,9 +61,9 @@ pub async fn order(
         Request::Order(command) => {
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
             let command = match command {
-                Command::Consent { user, change } => {
+                OrderRequest::Consent { user, change } => {
                     let user = orders::user_id(&web, &visitor.access, &workspace, user).await?;
-                    Command::Consent { user, change }
+                    OrderRequest::Consent { user, change }
                 }
                 command => command,
             };
@@ -94,17 +94,17 @@ fn parse(form: &OrderForm) -> Option<Request> {
     Some(match verb {
         "mute" => {
             let minutes = argument.map(str::parse).transpose().ok()?;
-            Request::Order(Command::Mute { channel: named?, minutes })
+            Request::Order(OrderRequest::Mute { channel: named?, minutes })
         }
-        "unmute" => Request::Order(Command::Unmute { channel: named? }),
-        "stop" => Request::Order(Command::Stop { channel: channel? }),
+        "unmute" => Request::Order(OrderRequest::Unmute { channel: named? }),
+        "stop" => Request::Order(OrderRequest::Stop { channel: channel? }),
         "mode" => {
             let name = form.mode.as_deref().unwrap_or_default();
             let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name);
             if mode.is_none() && !name.is_empty() {
                 return None;
             }
-            Request::Order(Command::Mode { channel: channel?, mode })
+            Request::Order(OrderRequest::Mode { channel: channel?, mode })
         }
         "opt-out" => consent(form, ConsentChange::OptOut)?,
         "opt-in" => consent(form, ConsentChange::OptIn)?,
@@ -130,7 +130,7 @@ fn parse(form: &OrderForm) -> Option<Request> {
 
 fn consent(form: &OrderForm, change: ConsentChange) -> Option<Request> {
     let user = form.user.as_deref().map(str::trim).filter(|user| !user.is_empty())?;
-    Some(Request::Order(Command::Consent { user: user.to_owned(), change }))
+    Some(Request::Order(OrderRequest::Consent { user: user.to_owned(), change }))
 }
 
 #[cfg(test)]

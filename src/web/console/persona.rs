@@ -20,7 +20,7 @@ use crate::shadow::persona_trial::{
 use crate::shadow::prompts::{PastPrompts, language_of};
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, render};
-use crate::web::console::persona::form::{ChannelView, CountView, Fields, channel_views};
+use crate::web::console::persona::form::{ChannelView, CountView, PersonaFields, channel_views};
 use crate::web::console::persona::views::{ResultView, ViewBuilder, shown};
 use crate::web::judge_again::unprepared;
 use crate::web::language::PageLanguage;
@@ -58,7 +58,7 @@ pub async fn page(
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
 ) -> Result<Html<String>, ApiProblem> {
-    show(&web, &visitor, language, Fields::default()).await
+    show(&web, &visitor, language, PersonaFields::default()).await
 }
 
 /// What trying it would cost; with a cap, what came of it.
@@ -66,9 +66,9 @@ pub async fn order(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
-    form: Result<Form<Fields>, FormRejection>,
+    form: Result<Form<PersonaFields>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let fields: Fields = shadow::form(form)?;
+    let fields: PersonaFields = shadow::form(form)?;
     shadow::require_orders(&visitor.access)?;
     show(&web, &visitor, language, fields).await
 }
@@ -77,7 +77,7 @@ async fn show(
     web: &Arc<Web>,
     visitor: &Visitor,
     language: Language,
-    fields: Fields,
+    fields: PersonaFields,
 ) -> Result<Html<String>, ApiProblem> {
     let config = web.models.config();
     let present = EditedPersona::present(&config);
@@ -130,7 +130,7 @@ struct Order<'a> {
     channel: &'a Channel,
     present: &'a EditedPersona,
     edited: &'a EditedPersona,
-    fields: &'a Fields,
+    fields: &'a PersonaFields,
     cap: Option<Cap>,
 }
 

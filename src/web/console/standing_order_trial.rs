@@ -57,7 +57,7 @@ struct StandingOrderTrialPage<'a> {
 
 /// What a form sends: an order, or the number of a draft.
 #[derive(Deserialize)]
-pub struct Fields {
+pub struct StandingOrderTrialFields {
     text: Option<String>,
     /// Empty: the order would hold in all channels.
     channel: Option<String>,
@@ -67,7 +67,7 @@ pub struct Fields {
     cap: Option<String>,
 }
 
-impl Fields {
+impl StandingOrderTrialFields {
     async fn order(
         &self,
         web: &Web,
@@ -107,9 +107,9 @@ pub async fn order(
     Extension(visitor): Extension<Visitor>,
     PageLanguage(language): PageLanguage,
     path: Result<Path<(String, String)>, PathRejection>,
-    form: Result<Form<Fields>, FormRejection>,
+    form: Result<Form<StandingOrderTrialFields>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let fields: Fields = shadow::form(form)?;
+    let fields: StandingOrderTrialFields = shadow::form(form)?;
     shadow::require_orders(&visitor.access)?;
     let Path((workspace, channel)) = path.map_err(|_| Refusal::NoChannel)?;
     let workspace = workspaces::find(&web, Some(&workspace)).await?;

@@ -17,7 +17,7 @@ use crate::web::console::layout::{
 };
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Filter, FilterOption, FilterQuery, Source};
-use crate::web::console::timeline::rows::{Rest, Row, Rows};
+use crate::web::console::timeline::rows::{Rest, Rows, TimelineRow};
 use crate::web::language::PageLanguage;
 use crate::web::order_journal::user_names;
 use crate::web::refusal::Refusal;
@@ -62,7 +62,7 @@ struct TimelinePage<'a> {
     nobody: Option<String>,
     /// If several people have it.
     namesakes: Vec<NamesakeView>,
-    rows: Vec<Row>,
+    rows: Vec<TimelineRow>,
     /// The page of what came before, if anything did.
     older: Option<String>,
     is_newest: bool,

@@ -16,11 +16,11 @@ use crate::models::trial::ShadowCalls;
 use crate::replay::judge::model::CallCounts;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{Layout, Section, channel_address, render, what_if_address};
-use crate::web::console::what_if::form::{DaysView, Fields, GateView, KnobView};
+use crate::web::console::what_if::form::{DaysView, GateView, KnobView, WhatIfFields};
 use crate::web::console::what_if::views::{ResultView, ViewBuilder};
 use crate::web::language::PageLanguage;
 use crate::web::refusal::Refusal;
-use crate::web::shadow::{Cap, MOST_CALLS, Money, USUAL_CAP};
+use crate::web::shadow::{Cap, CostText, MOST_CALLS, USUAL_CAP};
 use crate::web::workspaces::Shown;
 use crate::web::{ApiProblem, Web, shadow, workspaces};
 use crate::what_if::material::Material;
@@ -60,7 +60,7 @@ pub async fn page(
     fields: Result<Query<FieldList>, QueryRejection>,
 ) -> Result<Html<String>, ApiProblem> {
     let fields = fields.map(|Query(fields)| fields).unwrap_or_default();
-    show(&web, &visitor, language, path, Fields::new(fields), None).await
+    show(&web, &visitor, language, path, WhatIfFields::new(fields), None).await
 }
 
 /// The same, and the model is asked about what is not on record.
@@ -71,7 +71,7 @@ pub async fn ask(
     path: ChannelPath,
     form: Result<Form<FieldList>, FormRejection>,
 ) -> Result<Html<String>, ApiProblem> {
-    let fields = Fields::new(shadow::form(form)?);
+    let fields = WhatIfFields::new(shadow::form(form)?);
     let cap = fields.cap()?;
     shadow::require_orders(&visitor.access)?;
     show(&web, &visitor, language, path, fields, Some(cap)).await
@@ -82,7 +82,7 @@ async fn show(
     visitor: &Visitor,
     language: Language,
     path: ChannelPath,
-    fields: Fields,
+    fields: WhatIfFields,
     cap: Option<Cap>,
 ) -> Result<Html<String>, ApiProblem> {
     let Path((workspace, channel)) = path.map_err(|_| Refusal::NoChannel)?;
@@ -125,7 +125,7 @@ async fn result(
     access: &Access,
     channel: &Channel,
     language: Language,
-    (fields, tried, cap): (&Fields, TriedSettings, Option<Cap>),
+    (fields, tried, cap): (&WhatIfFields, TriedSettings, Option<Cap>),
 ) -> Result<ResultView, ApiProblem> {
     let since = web.clock.now() - SignedDuration::from_hours(fields.chosen_days() * 24);
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
@@ -166,7 +166,7 @@ async fn result(
     .await?;
     view.patch = patch;
     view.tolerance = tolerance;
-    let money = Money { language, currency: &web.currency };
+    let money = CostText { language, currency: &web.currency };
     let asking = Asking { money, model: &model };
     match cap {
         Some(_) => view.asked = Some(asking.asked(&calls)),
@@ -196,7 +196,7 @@ async fn labels(
 
 /// Says what was asked, or would be.
 struct Asking<'a> {
-    money: Money<'a>,
+    money: CostText<'a>,
     model: &'a ShadowModel,
 }
 

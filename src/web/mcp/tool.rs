@@ -7,17 +7,17 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
 /// The most results of a search, and how many there are if the asker does not say.
-pub const SEARCH_LIMIT: Limit = Limit { usual: 10, most: 50 };
+pub const SEARCH_LIMIT: ResultLimit = ResultLimit { usual: 10, most: 50 };
 /// The same of decisions.
-pub const DECISIONS_LIMIT: Limit = Limit { usual: 10, most: 50 };
+pub const DECISIONS_LIMIT: ResultLimit = ResultLimit { usual: 10, most: 50 };
 
 /// How many results an answer has.
-pub struct Limit {
+pub struct ResultLimit {
     pub usual: usize,
     pub most: usize,
 }
 
-impl Limit {
+impl ResultLimit {
     pub fn of(&self, asked: Option<f64>) -> usize {
         asked.map_or(self.usual, |asked| asked.clamp(1.0, self.most as f64) as usize)
     }
@@ -69,7 +69,7 @@ impl LookupTool {
     fn arguments(self, language: Language) -> Map<String, Value> {
         let text = |description: &str| json!({ "type": "string", "description": description });
         let number = |description: &str| json!({ "type": "integer", "description": description });
-        let limit = |limit: Limit| number(&texts::mcp::limit(language, limit.most));
+        let limit = |limit: ResultLimit| number(&texts::mcp::limit(language, limit.most));
         let workspace = || ("workspace", text(texts::mcp::workspace(language)));
         let channel = || ("channel", text(texts::mcp::channel(language)));
         match self {

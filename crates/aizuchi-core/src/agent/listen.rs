@@ -11,7 +11,7 @@ use crate::chat::attachment::{Attachment, AttachmentContent, UnheardReason};
 use crate::chat::{Message, is_blank, to_single_line};
 use crate::context::Context;
 use crate::decision::{Attempt, Usage};
-use crate::prompt::recording::Recording;
+use crate::prompt::recording::AudioRecording;
 
 /// In letters.
 const MAX_TRANSCRIPT_CHARS: usize = 3_000;
@@ -44,7 +44,7 @@ impl Agent {
         let max_bytes = settings.max_recording_bytes;
         let fetched = self.fetch_file(message, attachment, max_bytes, deadline, calls).await?;
         let Some(bytes) = fetched else { return Ok(None) };
-        match Recording::new(bytes, attachment.seconds) {
+        match AudioRecording::new(bytes, attachment.seconds) {
             None => unheard(UnheardReason::NoRecording),
             Some(recording) if recording.seconds > u64::from(max_seconds) => {
                 unheard(UnheardReason::TooLong)
@@ -57,7 +57,7 @@ impl Agent {
         &self,
         context: &Context,
         message: &Arc<Message>,
-        recording: Recording,
+        recording: AudioRecording,
         deadline: Timestamp,
         calls: &mut Calls<'_>,
     ) -> Result<Option<AttachmentContent>, StepError> {

@@ -14,7 +14,7 @@ use aizuchi_structure::cues::Cues;
 use aizuchi_structure::links::WINDOW;
 use aizuchi_structure::names::NameIndex;
 use aizuchi_structure::utterance::Utterance;
-use aizuchi_structure::{ConversationStructure, Models};
+use aizuchi_structure::{ConversationStructure, FittedModels};
 
 /// How many messages are kept. The oldest of them only give context.
 pub const MAX_MESSAGES: usize = 2 * WINDOW;
@@ -85,7 +85,7 @@ struct TalkMessage {
 impl Default for Talk {
     fn default() -> Self {
         Self {
-            structure: ConversationStructure::new(Models::shipped()),
+            structure: ConversationStructure::new(FittedModels::shipped()),
             messages: Vec::new(),
             users: Arc::default(),
             names: Arc::default(),

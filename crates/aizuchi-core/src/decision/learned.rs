@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::WorkspaceId;
 use crate::decision::learned::calibration::{Calibration, Scored, upper_bound};
-use crate::decision::learned::trees::{Row, Trees};
+use crate::decision::learned::trees::{TrainingRow, Trees};
 use crate::decision::tolerance::WelcomeLabels;
 use crate::decision::{DecisionId, Judgment};
 
@@ -190,7 +190,7 @@ pub enum LearnedCheck {
 impl Skipping {
     /// `None` if no threshold is both safe and of use.
     fn learn(moments: &[&JudgedMoment], miss: f64) -> Option<Self> {
-        let rows: Vec<Row<'_>> = moments.iter().copied().map(to_row).collect();
+        let rows: Vec<TrainingRow<'_>> = moments.iter().copied().map(to_row).collect();
         let scored = score_unseen(&rows);
         let (threshold, skipped, missed, missed_at_most) = find_threshold(&scored, miss)?;
         let calibration = Calibration::fit(&scored);
@@ -199,8 +199,8 @@ impl Skipping {
     }
 }
 
-fn to_row(judged: &JudgedMoment) -> Row<'_> {
-    Row {
+fn to_row(judged: &JudgedMoment) -> TrainingRow<'_> {
+    TrainingRow {
         features: &judged.moment.features,
         is_yes: judged.is_yes,
         weight: 1.0 / judged.moment.propensity.max(EXPLORATION),
@@ -241,13 +241,13 @@ pub fn learned_at(total: usize) -> usize {
 }
 
 /// Scores each moment with a model that has not seen it, nor its neighbors in time.
-fn score_unseen(rows: &[Row<'_>]) -> Vec<Scored> {
+fn score_unseen(rows: &[TrainingRow<'_>]) -> Vec<Scored> {
     let bound = |part: usize| part * rows.len() / PARTS;
     let parts = (0..PARTS).flat_map(|part| {
         let (begin, end) = (bound(part), bound(part + 1));
         let others = [&rows[..begin], &rows[end..]].concat();
         let trees = Trees::fit(&others);
-        let scored = move |row: &Row<'_>| Scored {
+        let scored = move |row: &TrainingRow<'_>| Scored {
             score: trees.score(row.features),
             is_yes: row.is_yes,
             weight: row.weight,

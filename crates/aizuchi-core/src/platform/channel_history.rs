@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::chat::{ChannelId, Message};
 use crate::inbox::Inbox;
 use crate::platform::backfill_queue::{BackfillQueue, BackfillTarget};
-use crate::platform::connection_status::ConnectionStatus;
+use crate::platform::connection_tracker::ConnectionTracker;
 use crate::platform::incidents::Incidents;
 use crate::store::Cursors;
 use crate::store::archive::Archive;
@@ -19,7 +19,7 @@ pub struct BackfillParts<'a> {
     /// The platform's name for users.
     pub platform: &'static str,
     pub queue: &'a BackfillQueue,
-    pub connection: &'a ConnectionStatus,
+    pub connection: &'a ConnectionTracker,
     pub inbox: &'a Inbox,
     pub archive: &'a dyn Archive,
     pub cursors: &'a dyn Cursors,

@@ -44,7 +44,7 @@ pub trait KeeperChat: Send + Sync {
     async fn ask(
         &self,
         keeper: &UserId,
-        question: &Question,
+        question: &KeeperQuestion,
     ) -> Result<QuestionPlace, PlatformError>;
 
     /// Replaces a question, and its buttons, by a text. Doing it again changes nothing.
@@ -68,7 +68,7 @@ pub trait KeeperChat: Send + Sync {
 
 /// What a keeper is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct KeeperQuestion {
     pub workspace: WorkspaceId,
     pub subject: QuestionSubject,
     pub heading: String,

@@ -40,7 +40,7 @@ impl UserNames {
     }
 }
 
-pub enum TextPart<'a> {
+pub enum TextOrMention<'a> {
     Text(&'a str),
     Mention(UserId),
 }
@@ -49,7 +49,7 @@ pub enum TextPart<'a> {
 pub fn split_mentions<'a>(
     text: &'a str,
     find_user: &dyn Fn(&str) -> Option<UserId>,
-) -> Vec<TextPart<'a>> {
+) -> Vec<TextOrMention<'a>> {
     let mut parts = Vec::new();
     let mut from = 0;
     for (at, sign) in text.match_indices(['@', '＠']) {
@@ -58,12 +58,12 @@ pub fn split_mentions<'a>(
         }
         let after = at + sign.len();
         if let Some((length, user)) = longest_name(&text[after..], find_user) {
-            parts.push(TextPart::Text(&text[from..at]));
-            parts.push(TextPart::Mention(user));
+            parts.push(TextOrMention::Text(&text[from..at]));
+            parts.push(TextOrMention::Mention(user));
             from = after + length;
         }
     }
-    parts.push(TextPart::Text(&text[from..]));
+    parts.push(TextOrMention::Text(&text[from..]));
     parts
 }
 

@@ -19,7 +19,7 @@ use crate::persona::{Language, Persona};
 use crate::prompt::budget::{self, PromptBudget, SECTIONS, TrimmedSection};
 use crate::prompt::memory_input::MemoryInput;
 use crate::prompt::picture::Picture;
-use crate::prompt::recording::Recording;
+use crate::prompt::recording::AudioRecording;
 use crate::prompt::render_cache::{RenderCache, RenderCaches};
 use crate::prompt::speakers::Speakers;
 use crate::prompt::templates::Templates;
@@ -192,7 +192,7 @@ impl PromptBuilder {
         persona: &Arc<Persona>,
         context: &Context,
         message: &Arc<Message>,
-        recording: Recording,
+        recording: AudioRecording,
         options: &PromptOptions,
     ) -> Prompt {
         let text = persona.system_prompt.trim().to_owned();

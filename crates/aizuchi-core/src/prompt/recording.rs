@@ -16,7 +16,7 @@ const LEAST_BYTES_PER_SECOND: u64 = 2_000;
 const MOST_BYTES_PER_SECOND: u64 = 384_000;
 
 #[derive(Clone, PartialEq, Eq)]
-pub struct Recording {
+pub struct AudioRecording {
     pub format: AudioFormat,
     pub bytes: Arc<[u8]>,
     /// An estimate, rather too high than too low: it is reserved, and booked where the provider tells nothing.
@@ -74,7 +74,7 @@ impl AudioFormat {
     }
 }
 
-impl Recording {
+impl AudioRecording {
     /// `told_seconds` is what the platform says of its length. `None` if the bytes are no recording.
     pub fn new(bytes: Vec<u8>, told_seconds: Option<u32>) -> Option<Self> {
         let format = AudioFormat::of(&bytes)?;
@@ -138,9 +138,15 @@ impl Recording {
 }
 
 /// Nobody wants to read the bytes.
-impl fmt::Debug for Recording {
+impl fmt::Debug for AudioRecording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Recording({:?}, {} s, {} bytes)", self.format, self.seconds, self.bytes.len())
+        write!(
+            f,
+            "AudioRecording({:?}, {} s, {} bytes)",
+            self.format,
+            self.seconds,
+            self.bytes.len()
+        )
     }
 }
 
@@ -188,12 +194,12 @@ mod tests {
             ([&b"ID3"[..], &[0; 9_997]].concat(), Some(2), 5),
             ([&b"ID3"[..], &[0; 9_997]].concat(), Some(7), 7),
         ] {
-            let recording = Recording::new(bytes, told).unwrap();
+            let recording = AudioRecording::new(bytes, told).unwrap();
             assert_eq!(recording.seconds, expected, "{told:?}");
             assert_eq!(recording.tokens(), expected * TOKENS_PER_SECOND);
         }
-        assert_eq!(Recording::new(b"<html>".to_vec(), Some(7)), None);
-        let silence = Recording::silence();
+        assert_eq!(AudioRecording::new(b"<html>".to_vec(), Some(7)), None);
+        let silence = AudioRecording::silence();
         assert_eq!(silence.bytes.len(), 44 + 32_000);
         assert_eq!(AudioFormat::of(&silence.bytes), Some(AudioFormat::Wav));
     }

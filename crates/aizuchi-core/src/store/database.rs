@@ -74,7 +74,7 @@ use crate::store::database::forget::write::ForgetWrite;
 use crate::store::database::forget::{ForgetOrder, ForgetOrderer, ForgetReport};
 use crate::store::database::recall::index::MergeStep;
 use crate::store::database::redaction::RedactionProgress;
-use crate::store::database::write_request::{Reply, WriteRequest};
+use crate::store::database::write_request::{WriteReply, WriteRequest};
 use crate::store::database::writer::{DatabaseWriter, Ownership, WriteHealth};
 use crate::store::expiry::{Expiry, ExpiryProgress};
 use crate::store::lost_span::LostSpan;
@@ -338,9 +338,9 @@ impl DatabaseStore {
 
     async fn write<T>(
         &self,
-        request: impl FnOnce(Reply<T>) -> WriteRequest,
+        request: impl FnOnce(WriteReply<T>) -> WriteRequest,
     ) -> Result<T, StoreError> {
-        let (reply, result) = Reply::channel();
+        let (reply, result) = WriteReply::channel();
         let stopped = || StoreError::Busy("it is shutting down".to_owned());
         self.requests.send(request(reply)).await.map_err(|_| stopped())?;
         result.await.map_err(|_| stopped())?

@@ -13,7 +13,7 @@ use aizuchi_core::platform::backfill_run::{
     run_backfill, run_deletion_checks, run_prioritized_backfill,
 };
 use aizuchi_core::platform::channel_history::{BackfillParts, ChannelHistory};
-use aizuchi_core::platform::connection_status::ConnectionStatus;
+use aizuchi_core::platform::connection_tracker::ConnectionTracker;
 use aizuchi_core::platform::deletion_check::DeletionCheck;
 use aizuchi_core::platform::incidents::Incidents;
 use aizuchi_core::platform::missed_deletions::{Suspects, check_suspects};
@@ -48,7 +48,7 @@ struct FakeHistory {
     inbox: Arc<Inbox>,
     clock: Clock,
     queue: BackfillQueue,
-    connection: ConnectionStatus,
+    connection: ConnectionTracker,
     incidents: Incidents,
     channels: Vec<ChannelId>,
     broken: Mutex<BTreeMap<ChannelId, Breakage>>,
@@ -70,7 +70,7 @@ impl FakeHistory {
         Self {
             store,
             inbox,
-            connection: ConnectionStatus::always_connected(clock.now()),
+            connection: ConnectionTracker::always_connected(clock.now()),
             incidents: Incidents::new("fake", Arc::default(), clock.clone()),
             clock,
             queue: BackfillQueue::default(),
@@ -316,7 +316,7 @@ async fn any_number_of_missed_deletions_is_honored_across_restarts() {
 /// What an earlier process has left is claimed only while it can be run.
 #[tokio::test]
 async fn no_deletion_check_is_lost_while_disconnected() {
-    let connection = ConnectionStatus::default();
+    let connection = ConnectionTracker::default();
     let history = FakeHistory { connection, ..FakeHistory::new(TestStore::volatile(), 3) };
     let checks = &history.queue.deletion_checks;
     let span = DeletionCheck { from: at(0), until: at(9) };

@@ -9,8 +9,8 @@ use aizuchi_core::memory::asker;
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
-    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, Keepers, Question, QuestionPlace,
-    QuestionRecords, QuestionSubject,
+    Click, ClickAnswer, KeeperButton, KeeperChat, KeeperLengths, KeeperQuestion, Keepers,
+    QuestionPlace, QuestionRecords, QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
@@ -28,7 +28,7 @@ use aizuchi_harness::test_store::{TestStore, on_every_store};
 #[derive(Default)]
 pub struct TestChat {
     texts: Mutex<Vec<String>>,
-    pub questions: Mutex<Vec<Question>>,
+    pub questions: Mutex<Vec<KeeperQuestion>>,
 }
 
 #[async_trait]
@@ -40,7 +40,7 @@ impl KeeperChat for TestChat {
     async fn ask(
         &self,
         keeper: &UserId,
-        question: &Question,
+        question: &KeeperQuestion,
     ) -> Result<QuestionPlace, PlatformError> {
         let mut texts = self.texts.lock().unwrap();
         texts.push(format!("{keeper}: {} {}", question.heading, question.draft));

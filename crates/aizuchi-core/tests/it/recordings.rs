@@ -14,7 +14,7 @@ use aizuchi_core::llm::model::Provider;
 use aizuchi_core::llm::provider::transcription::TranscriptionMind;
 use aizuchi_core::llm::{Llm, LlmError};
 use aizuchi_core::persona::Language;
-use aizuchi_core::prompt::recording::{AudioFormat, Recording};
+use aizuchi_core::prompt::recording::{AudioFormat, AudioRecording};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::{BudgetLimits, Rulebook};
 use aizuchi_core::store::order::Order;
@@ -310,7 +310,7 @@ fn transcription(provider: Provider, server: &Server, clock: &Clock) -> Transcri
 }
 
 fn asked() -> Prompt {
-    let recording = Recording::new(ogg(3), None);
+    let recording = AudioRecording::new(ogg(3), None);
     let text = String::new();
     Prompt { verb: PromptVerb::Transcribe, text, recording, ..prompt(PromptVerb::Reply) }
 }

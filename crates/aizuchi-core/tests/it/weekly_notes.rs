@@ -9,7 +9,7 @@ use aizuchi_core::chat::{ConversationId, Heard, MessageId, UserId, Visibility, W
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
-    KeeperChat, KeeperLengths, Keepers, Question, QuestionPlace, QuestionRecords,
+    KeeperChat, KeeperLengths, KeeperQuestion, Keepers, QuestionPlace, QuestionRecords,
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::weekly_time::WeeklyTime;
@@ -69,7 +69,7 @@ impl KeeperChat for TestChat {
         vec![workspace()]
     }
 
-    async fn ask(&self, _: &UserId, _: &Question) -> Result<QuestionPlace, PlatformError> {
+    async fn ask(&self, _: &UserId, _: &KeeperQuestion) -> Result<QuestionPlace, PlatformError> {
         panic!("nothing is proposed")
     }
 

@@ -12,7 +12,7 @@ use aizuchi_core::chat::{UserId, to_single_line};
 use aizuchi_core::platform::parsed_text::normalize_text;
 use aizuchi_core::platform::split::utf16_length;
 use aizuchi_core::platform::table;
-use aizuchi_core::platform::user_names::{TextPart, split_mentions};
+use aizuchi_core::platform::user_names::{TextOrMention, split_mentions};
 
 /// Discord's limit for a message, in UTF-16 code units.
 pub const MAX_MESSAGE_LENGTH: usize = 2_000;
@@ -95,10 +95,10 @@ impl TextWriter {
     fn push_prose(&mut self, text: &str, lookup: &MentionLookup<'_>) {
         for part in split_mentions(text, lookup.find_user) {
             match part {
-                TextPart::Text(text) => {
+                TextOrMention::Text(text) => {
                     self.text.push_str(&expand_shortcodes(text, lookup.find_emoji))
                 }
-                TextPart::Mention(id) => {
+                TextOrMention::Mention(id) => {
                     self.text.push_str(&format!("<@{id}>"));
                     self.mentioned.push(id);
                 }

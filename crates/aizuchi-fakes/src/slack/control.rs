@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::control::{self, ControlResponse};
 use crate::slack::api_error::ApiError;
 use crate::slack::channel::{FakeChannel, NewChannel};
-use crate::slack::delivery::{AckStatus, ConnectBehavior, Delivery, EnvelopeStatus};
+use crate::slack::delivery::{AckStatus, ConnectBehavior, EnvelopeDelivery, EnvelopeStatus};
 use crate::slack::driver::{AfterDisconnect, DisconnectReason};
 use crate::slack::fault::{FaultSpec, HistoryCap};
 use crate::slack::message::NewFakeMessage;
@@ -295,7 +295,7 @@ fn state_json(state: &FakeSlackState) -> Value {
     })
 }
 
-fn delivery_json(delivery: &Delivery) -> Value {
+fn delivery_json(delivery: &EnvelopeDelivery) -> Value {
     let (ack_status, latency) = match delivery.ack_status {
         AckStatus::Pending => ("awaited", None),
         AckStatus::Acked(latency) => ("acked", Some(latency)),

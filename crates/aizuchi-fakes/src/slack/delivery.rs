@@ -41,7 +41,7 @@ pub enum EnvelopeStatus {
 
 /// One attempt to deliver an envelope.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Delivery {
+pub struct EnvelopeDelivery {
     pub envelope_id: String,
     pub envelope_index: usize,
     pub retry_attempt: u32,
@@ -97,7 +97,7 @@ pub struct Dispatcher {
     pub connections: Vec<FakeConnection>,
     pub tickets: Vec<String>,
     pub envelopes: Vec<Envelope>,
-    pub deliveries: Vec<Delivery>,
+    pub deliveries: Vec<EnvelopeDelivery>,
     pub connect_behavior: ConnectBehavior,
     /// The smallest number of open connections since it was last reset.
     pub min_open: usize,
@@ -181,7 +181,7 @@ impl Dispatcher {
         self.next_connection += 1;
         let envelope_id = Uuid::now_v7().to_string();
         send(connection, to_wire(&envelope_json(&envelope_id, envelope)));
-        self.deliveries.push(Delivery {
+        self.deliveries.push(EnvelopeDelivery {
             envelope_id,
             envelope_index,
             retry_attempt: envelope.retry_attempt,
@@ -203,7 +203,7 @@ impl Dispatcher {
     /// Records that an envelope is sent to the request URL.
     pub fn record_push(&mut self, envelope_index: usize) -> usize {
         let envelope = &self.envelopes[envelope_index];
-        self.deliveries.push(Delivery {
+        self.deliveries.push(EnvelopeDelivery {
             envelope_id: Uuid::now_v7().to_string(),
             envelope_index,
             retry_attempt: envelope.retry_attempt,
@@ -217,7 +217,7 @@ impl Dispatcher {
 
     /// The payload of a slash command, while a response to its envelope still counts.
     pub fn pending_command(&self, envelope_id: &str) -> Option<&Value> {
-        let matches = |delivery: &&Delivery| delivery.envelope_id == envelope_id;
+        let matches = |delivery: &&EnvelopeDelivery| delivery.envelope_id == envelope_id;
         let delivery = self.deliveries.iter().rev().find(matches)?;
         let is_command = self.envelopes[delivery.envelope_index].kind == PayloadKind::SlashCommand;
         (is_command && delivery.ack_status == AckStatus::Pending).then_some(&delivery.payload)
@@ -225,14 +225,14 @@ impl Dispatcher {
 
     /// The payload of a filled-in form, while a response to its envelope still counts.
     pub fn pending_form(&self, envelope_id: &str) -> Option<&Value> {
-        let matches = |delivery: &&Delivery| delivery.envelope_id == envelope_id;
+        let matches = |delivery: &&EnvelopeDelivery| delivery.envelope_id == envelope_id;
         let delivery = self.deliveries.iter().rev().find(matches)?;
         let is_form = is_form(&delivery.payload);
         (is_form && delivery.ack_status == AckStatus::Pending).then_some(&delivery.payload)
     }
 
     pub fn ack(&mut self, envelope_id: &str) {
-        let matches = |delivery: &&mut Delivery| delivery.envelope_id == envelope_id;
+        let matches = |delivery: &&mut EnvelopeDelivery| delivery.envelope_id == envelope_id;
         let Some(delivery) = self.deliveries.iter_mut().rev().find(matches) else {
             return;
         };

@@ -8,8 +8,8 @@ use crate::slack::FakeSlack;
 use crate::slack::api_error::{ApiError, api_error};
 use crate::slack::channel::NewChannel;
 use crate::slack::delivery::{
-    AckStatus, ConnectBehavior, Delivery, Envelope, EnvelopeStatus, PayloadKind, SocketCommand,
-    app_rate_limited,
+    AckStatus, ConnectBehavior, Envelope, EnvelopeDelivery, EnvelopeStatus, PayloadKind,
+    SocketCommand, app_rate_limited,
 };
 use crate::slack::fault::{Fault, HistoryCap};
 use crate::slack::journal::{RecordedCall, RecordedPost};
@@ -363,19 +363,21 @@ impl FakeSlack {
         self.change(|state| state.dispatcher.min_open = state.dispatcher.open_connections());
     }
 
-    pub fn deliveries(&self) -> Vec<Delivery> {
+    pub fn deliveries(&self) -> Vec<EnvelopeDelivery> {
         self.read(|state| state.dispatcher.deliveries.clone())
     }
 
     /// The deliveries that were acknowledged in time.
-    pub fn acked_deliveries(&self) -> Vec<Delivery> {
-        let is_acked = |delivery: &Delivery| matches!(delivery.ack_status, AckStatus::Acked(_));
+    pub fn acked_deliveries(&self) -> Vec<EnvelopeDelivery> {
+        let is_acked =
+            |delivery: &EnvelopeDelivery| matches!(delivery.ack_status, AckStatus::Acked(_));
         self.deliveries().into_iter().filter(is_acked).collect()
     }
 
     /// The deliveries that were not acknowledged in time, or not yet.
-    pub fn unacked_deliveries(&self) -> Vec<Delivery> {
-        let is_acked = |delivery: &Delivery| matches!(delivery.ack_status, AckStatus::Acked(_));
+    pub fn unacked_deliveries(&self) -> Vec<EnvelopeDelivery> {
+        let is_acked =
+            |delivery: &EnvelopeDelivery| matches!(delivery.ack_status, AckStatus::Acked(_));
         self.deliveries().into_iter().filter(|delivery| !is_acked(delivery)).collect()
     }
 

@@ -14,7 +14,7 @@ use aizuchi_core::platform::emphasis::{
 };
 use aizuchi_core::platform::parsed_text::normalize_text;
 use aizuchi_core::platform::table;
-use aizuchi_core::platform::user_names::{TextPart, split_mentions};
+use aizuchi_core::platform::user_names::{TextOrMention, split_mentions};
 use buffer::{Container, MrkdwnBuffer};
 
 /// Looks like a backtick and does not end a code span.
@@ -189,10 +189,10 @@ impl<'a> MrkdwnWriter<'a> {
         for part in split_mentions(line, &find_user) {
             match part {
                 // Three backticks in plain text must not start a code block.
-                TextPart::Text(text) => {
+                TextOrMention::Text(text) => {
                     self.buffer.push_text(&escape(text).replace("``", "`\u{200b}`"));
                 }
-                TextPart::Mention(id) => self.buffer.push_text(&format!("<@{id}>")),
+                TextOrMention::Mention(id) => self.buffer.push_text(&format!("<@{id}>")),
             }
         }
     }

@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 
 use aizuchi_structure::cues::Cues;
 use aizuchi_structure::features::FeatureSet;
-use aizuchi_structure::network::Network;
+use aizuchi_structure::network::NeuralNetwork;
 use aizuchi_structure::utterance::Utterance;
-use aizuchi_structure::{ConversationStructure, Models, links, uptake, vocabulary};
+use aizuchi_structure::{ConversationStructure, FittedModels, links, uptake, vocabulary};
 use anyhow::{Context as _, bail};
 
 use crate::corpora::{Role, Room, Scene, utterances};
@@ -103,7 +103,7 @@ fn write_vocabulary(scenes: &[Scene]) -> anyhow::Result<()> {
     std::fs::write(&path, forms).with_context(|| format!("{}", path.display()))
 }
 
-fn write(models: &Models) -> anyhow::Result<()> {
+fn write(models: &FittedModels) -> anyhow::Result<()> {
     let folder = tables_folder();
     let uptake = uptake_row_names();
     for (name, network, rows) in [
@@ -120,10 +120,10 @@ fn write(models: &Models) -> anyhow::Result<()> {
 }
 
 /// Models that score everything alike.
-fn untrained() -> Models {
+fn untrained() -> FittedModels {
     let zeros =
-        |rows: usize| Network { rows: vec![0.0; rows], bias: Vec::new(), output: Vec::new() };
-    Models {
+        |rows: usize| NeuralNetwork { rows: vec![0.0; rows], bias: Vec::new(), output: Vec::new() };
+    FittedModels {
         links: zeros(links::row_names().len()),
         takes_up: zeros(0),
         content: zeros(0),
@@ -175,7 +175,7 @@ impl Corpora {
 
     /// Fits the links to the rooms of a fold and the scenes, then the uptake to links that were fitted without the
     /// scenes at hand.
-    fn fit(&self, fold: Fold) -> Models {
+    fn fit(&self, fold: Fold) -> FittedModels {
         let rooms = self.rooms(fold);
         let of_rooms =
             || rooms.iter().flat_map(|(room, weight, named)| link_examples(room, *weight, *named));
@@ -195,7 +195,7 @@ impl Corpora {
             };
             fit(&examples, &settings)
         };
-        let with_links = |links: Network| Models { links, ..untrained() };
+        let with_links = |links: NeuralNetwork| FittedModels { links, ..untrained() };
         let halves = [
             with_links(fit_links(&|number| number % 2 == 1)),
             with_links(fit_links(&|number| number % 2 == 0)),
@@ -210,7 +210,7 @@ impl Corpora {
         let features = uptake_row_names().len();
         let settings =
             |decay| Settings { features, hidden: 0, epochs: 12, rate: 0.01, decay, dropout: 0.0 };
-        Models {
+        FittedModels {
             links: fit_links(&|_| true),
             takes_up: fit(&examples.takes_up, &settings(3e-5)),
             content: fit(&examples.content, &settings(3e-4)),
@@ -254,7 +254,7 @@ struct UptakeExamples {
 }
 
 impl UptakeExamples {
-    fn add_scene(&mut self, scene: &Scene, models: &Models) {
+    fn add_scene(&mut self, scene: &Scene, models: &FittedModels) {
         let structure = structure(&scene.room, true, models);
         let asker = scene.room.messages[scene.asked].author;
         let mut set = FeatureSet::default();
@@ -272,7 +272,7 @@ impl UptakeExamples {
     }
 
     /// Learns from a recorded room who took up questions that began something.
-    fn add_room(&mut self, room: &Room, weight: f32, has_names: bool, models: &Models) {
+    fn add_room(&mut self, room: &Room, weight: f32, has_names: bool, models: &FittedModels) {
         let structure = structure(room, has_names, models);
         let begins = |index: &usize| {
             let asks = structure.utterances()[*index].cues.contains(Cues::ASKS);
@@ -306,7 +306,7 @@ fn yes_or_no(set: &FeatureSet, is: bool, weight: f32) -> Example {
 pub fn structure<'m>(
     room: &Room,
     has_names: bool,
-    models: &'m Models,
+    models: &'m FittedModels,
 ) -> ConversationStructure<'m> {
     let mut structure = ConversationStructure::new(models);
     for utterance in utterances(room, has_names) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use aizuchi_structure::links::WINDOW;
-use aizuchi_structure::{ConversationStructure, Models};
+use aizuchi_structure::{ConversationStructure, FittedModels};
 
 use crate::corpora::{self, LabeledMoment, Room, Scene};
 use crate::{Corpora, Fold, fold_of, folder, structure};
@@ -11,7 +11,7 @@ use crate::{Corpora, Fold, fold_of, folder, structure};
 pub fn report(
     corpora: &Corpora,
     data: &Path,
-    [first, second, all]: [Models; 3],
+    [first, second, all]: [FittedModels; 3],
 ) -> anyhow::Result<()> {
     links("IRC, dev rooms, all fitted", &corpora.irc_apart, &all);
     links("Japanese Slack, a channel kept apart", &corpora.japanese_apart, &all);
@@ -40,12 +40,12 @@ pub fn report(
 }
 
 pub fn report_shipped(corpora: &Corpora, data: &Path) -> anyhow::Result<()> {
-    let models = || Models::shipped().clone();
+    let models = || FittedModels::shipped().clone();
     report(corpora, data, [models(), models(), models()])
 }
 
 /// Graph precision, recall and F over links, to themselves included (Kummerfeld et al. 2019).
-fn links(name: &str, rooms: &[Room], models: &Models) {
+fn links(name: &str, rooms: &[Room], models: &FittedModels) {
     let (mut hits, mut predicted, mut gold) = (0, 0, 0);
     for room in rooms {
         let structure = structure(room, true, models);
@@ -73,7 +73,7 @@ fn best_link(structure: &ConversationStructure<'_>, index: usize) -> usize {
 fn decisions<'m>(
     name: &str,
     moments: &[LabeledMoment],
-    models: impl Fn(&LabeledMoment) -> &'m Models,
+    models: impl Fn(&LabeledMoment) -> &'m FittedModels,
 ) {
     let scored: Vec<(&LabeledMoment, f32)> = moments
         .iter()
@@ -101,7 +101,7 @@ fn decisions<'m>(
     }
 }
 
-fn scenes(name: &str, scenes: &[Scene], models: &Models) {
+fn scenes(name: &str, scenes: &[Scene], models: &FittedModels) {
     let scored: Vec<(&Scene, f32)> = scenes
         .iter()
         .map(|scene| (scene, structure(&scene.room, true, models).uptake(scene.asked).open))

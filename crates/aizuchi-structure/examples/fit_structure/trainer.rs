@@ -1,6 +1,6 @@
-//! Fits a [`Network`] by stochastic gradient descent (Adam: Kingma and Ba 2015).
+//! Fits a [`NeuralNetwork`] by stochastic gradient descent (Adam: Kingma and Ba 2015).
 
-use aizuchi_structure::network::{Network, softmax};
+use aizuchi_structure::network::{NeuralNetwork, softmax};
 
 /// Candidates of which one or several are right. A yes-or-no example has an empty candidate for "no".
 pub struct Example {
@@ -54,7 +54,7 @@ impl Random {
 }
 
 /// Fits a network. The same examples and settings give the same network.
-pub fn fit(examples: &[Example], settings: &Settings) -> Network {
+pub fn fit(examples: &[Example], settings: &Settings) -> NeuralNetwork {
     // The number of hidden units is known to the compiler, which is several times as fast.
     match settings.hidden {
         0 => fit_with::<0>(examples, settings),
@@ -63,7 +63,7 @@ pub fn fit(examples: &[Example], settings: &Settings) -> Network {
     }
 }
 
-fn fit_with<const HIDDEN: usize>(examples: &[Example], settings: &Settings) -> Network {
+fn fit_with<const HIDDEN: usize>(examples: &[Example], settings: &Settings) -> NeuralNetwork {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut training = Training::<HIDDEN>::new(settings, &mut random);
     let mut order: Vec<usize> = (0..examples.len()).collect();
@@ -213,7 +213,7 @@ impl<const HIDDEN: usize> Training<HIDDEN> {
         }
     }
 
-    fn into_network(mut self) -> Network {
+    fn into_network(mut self) -> NeuralNetwork {
         // What no example had tells nothing; it still has its random beginning.
         for (row, is_known) in self.values.chunks_mut(Self::WIDTH).zip(&self.is_known) {
             if !is_known {
@@ -221,7 +221,7 @@ impl<const HIDDEN: usize> Training<HIDDEN> {
             }
         }
         let output = self.bias + HIDDEN;
-        Network {
+        NeuralNetwork {
             rows: self.values[..self.bias].to_vec(),
             bias: self.values[self.bias..output].to_vec(),
             output: self.values[output..].to_vec(),

@@ -4,7 +4,7 @@ use aizuchi_core::prompt::tokens::estimate;
 
 /// A section of a prompt.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct ShownSection {
     /// Empty for what stands before the first heading.
     pub title: String,
     pub tokens: u64,
@@ -15,7 +15,7 @@ pub struct Section {
 const HEADING: &str = "## ";
 
 /// The sections of a prompt, in order. Together they are the whole of it.
-pub fn sections(prompt: &str) -> Vec<Section> {
+pub fn sections(prompt: &str) -> Vec<ShownSection> {
     let mut sections: Vec<(&str, String)> = vec![("", String::new())];
     for line in prompt.split_inclusive('\n') {
         if let Some(title) = line.strip_prefix(HEADING) {
@@ -26,7 +26,7 @@ pub fn sections(prompt: &str) -> Vec<Section> {
         }
     }
     sections.retain(|(_, text)| !text.trim().is_empty());
-    let section = |(title, text): (&str, String)| Section {
+    let section = |(title, text): (&str, String)| ShownSection {
         title: title.to_owned(),
         tokens: estimate(&text),
         text,

@@ -23,7 +23,7 @@ pub struct Series {
     values: Vec<f64>,
 }
 
-pub struct Chart {
+pub struct FigureChart {
     /// Its name in the page.
     pub id: &'static str,
     pub title: &'static str,
@@ -35,7 +35,7 @@ pub struct Chart {
     pub most: String,
     pub width: f64,
     pub height: f64,
-    pub bars: Vec<Bar>,
+    pub bars: Vec<FigureBar>,
     pub first: String,
     pub last: String,
     pub legend: Vec<(&'static str, &'static str)>,
@@ -43,7 +43,7 @@ pub struct Chart {
     pub rows: Vec<(String, Vec<String>)>,
 }
 
-pub struct Bar {
+pub struct FigureBar {
     pub x: String,
     pub y: String,
     pub width: String,
@@ -67,7 +67,7 @@ impl Series {
     }
 }
 
-impl Chart {
+impl FigureChart {
     pub fn new(
         id: &'static str,
         title: &'static str,
@@ -87,7 +87,7 @@ impl Chart {
                 let (value, word) = (series.values[index], series.word);
                 let height = value * scale;
                 top -= height;
-                bars.push(Bar {
+                bars.push(FigureBar {
                     x: format!("{:.1}", index as f64 * DAY_WIDTH + GAP / 2.0),
                     y: format!("{top:.2}"),
                     width: format!("{:.1}", DAY_WIDTH - GAP),
@@ -139,7 +139,8 @@ mod tests {
             Series::new("a", "a", &days, |figures| figures.all.spoke as f64),
             Series::new("b", "b", &days, |figures| figures.all.decisions as f64),
         ];
-        let chart = Chart::new("x", "X", String::new(), &days, series, &|value| format!("{value}"));
+        let chart =
+            FigureChart::new("x", "X", String::new(), &days, series, &|value| format!("{value}"));
         let bars: Vec<_> = chart.bars.iter().map(|bar| (&*bar.y, &*bar.height)).collect();
         assert_eq!(bars, [("25.00", "75.00"), ("0.00", "25.00"), ("75.00", "25.00")]);
         assert_eq!((&*chart.first, &*chart.most), ("2024-10-04", "8"));

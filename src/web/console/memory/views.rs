@@ -358,14 +358,14 @@ pub fn history_address(key: &MemoryKey) -> String {
 }
 
 /// A page of the journal.
-pub struct Journal {
+pub struct JournalPage {
     entries: Vec<JournalEntry>,
     /// What memos were before, as far as the visitor may read it.
     versions: HashMap<MemoryId, Memo>,
     pub older: Option<i64>,
 }
 
-impl Journal {
+impl JournalPage {
     /// Looks at what private memos were are recorded.
     pub async fn read(
         web: &Web,

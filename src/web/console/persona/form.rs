@@ -17,7 +17,7 @@ const COUNTS: [usize; 3] = [3, 5, 10];
 
 /// What a form sends.
 #[derive(Default, Deserialize)]
-pub struct Fields {
+pub struct PersonaFields {
     name: Option<String>,
     system_prompt: Option<String>,
     /// The workspace and the channel.
@@ -40,7 +40,7 @@ pub struct CountView {
     pub is_chosen: bool,
 }
 
-impl Fields {
+impl PersonaFields {
     /// The present persona, until another one is sent.
     pub fn persona(&self, present: &EditedPersona) -> Result<EditedPersona, ApiProblem> {
         let (Some(name), Some(system_prompt)) = (&self.name, &self.system_prompt) else {
@@ -88,7 +88,7 @@ impl Fields {
     }
 }
 
-pub fn channel_views(channels: &[Channel], fields: &Fields) -> Vec<ChannelView> {
+pub fn channel_views(channels: &[Channel], fields: &PersonaFields) -> Vec<ChannelView> {
     let view = |channel: &Channel| ChannelView {
         value: value(channel),
         name: format!("#{} · {}", channel.name, channel.workspace),

@@ -6,7 +6,7 @@ use crate::shadow::persona_trial::{
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
 use crate::web::console::quote::QuotedMessage;
-use crate::web::shadow::{MOST_CALLS, Money, is_builtin};
+use crate::web::shadow::{CostText, MOST_CALLS, is_builtin};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::verdict::{SilenceReason, Verdict};
@@ -97,8 +97,8 @@ impl ViewBuilder<'_> {
         }
     }
 
-    fn money(&self) -> Money<'_> {
-        Money { language: self.language, currency: self.currency }
+    fn money(&self) -> CostText<'_> {
+        CostText { language: self.language, currency: self.currency }
     }
 
     fn estimate(&self, found: &PersonaTrialResult) -> String {

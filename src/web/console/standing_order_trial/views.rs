@@ -7,7 +7,7 @@ use crate::shadow::standing_order_trial::{
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, decision_address};
 use crate::web::console::quote::QuotedMessage;
-use crate::web::shadow::Money;
+use crate::web::shadow::CostText;
 use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::Judgment;
 use aizuchi_core::decision::limit::Limit;
@@ -174,8 +174,8 @@ impl ViewBuilder<'_> {
         OutcomeView { outcome: "chose_silence", word }
     }
 
-    fn money(&self) -> Money<'_> {
-        Money { language: self.language, currency: self.currency }
+    fn money(&self) -> CostText<'_> {
+        CostText { language: self.language, currency: self.currency }
     }
 
     fn estimate(&self, found: &StandingOrderTrialResult) -> String {

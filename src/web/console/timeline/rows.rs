@@ -26,7 +26,7 @@ const DECISIONS: usize = 40;
 const CANDIDATES: usize = 1000;
 
 pub struct Rows {
-    pub rows: Vec<Row>,
+    pub rows: Vec<TimelineRow>,
     pub rest: Rest,
 }
 
@@ -41,7 +41,7 @@ pub enum Rest {
 }
 
 /// A message and the decisions that end with it.
-pub struct Row {
+pub struct TimelineRow {
     pub key: String,
     pub at: TimeView,
     /// `None`: not shown to this visitor.
@@ -263,7 +263,7 @@ fn shared_names(messages: &[StoredMessage]) -> HashSet<&str> {
 }
 
 impl RowReader<'_> {
-    fn row(&self, stored: &StoredMessage, decisions: &[&Decision]) -> Row {
+    fn row(&self, stored: &StoredMessage, decisions: &[&Decision]) -> TimelineRow {
         let message = &stored.message;
         let said = || MessageText {
             by: stored.author_name.to_string(),
@@ -274,7 +274,7 @@ impl RowReader<'_> {
             text: kept_text(stored, self.language),
         };
         let decisions: Vec<DecisionView> = decisions.iter().map(|it| self.decision(it)).collect();
-        Row {
+        TimelineRow {
             key: message.id.to_string(),
             at: TimeView::new(message.at),
             said: self.access.may_read_message(stored).then(said),

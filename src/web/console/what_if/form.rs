@@ -14,7 +14,7 @@ const DAYS: [i64; 4] = [1, 3, 7, 14];
 const USUAL_DAYS: i64 = 7;
 
 /// What a form sends, one pair for each field.
-pub struct Fields(Vec<(String, String)>);
+pub struct WhatIfFields(Vec<(String, String)>);
 
 pub struct DaysView {
     pub days: i64,
@@ -37,7 +37,7 @@ pub struct GateView {
     pub is_on: bool,
 }
 
-impl Fields {
+impl WhatIfFields {
     pub fn new(fields: Vec<(String, String)>) -> Self {
         Self(fields)
     }

@@ -8,7 +8,7 @@ use crate::report::words::date_and_time;
 use crate::web::access::Access;
 use crate::web::console::layout::{TimeView, channel_address, decision_address, encode};
 use crate::web::console::quote::QuotedMessage;
-use crate::what_if::comparison::{ChangedMessage, Comparison, Seen, Tally};
+use crate::what_if::comparison::{ChangedMessage, Seen, Tally, WhatIfComparison};
 use crate::what_if::material::{MAX_MESSAGES, Material};
 use aizuchi_core::chat::{Channel, MessageId};
 use aizuchi_core::persona::Language;
@@ -82,7 +82,7 @@ pub struct ViewBuilder<'a> {
 }
 
 impl ViewBuilder<'_> {
-    pub fn view(&self, comparison: &Comparison) -> ResultView {
+    pub fn view(&self, comparison: &WhatIfComparison) -> ResultView {
         let language = self.language;
         let since = date_and_time(self.material.since, self.zone, language);
         let heard = self.material.heard();
@@ -121,7 +121,7 @@ impl ViewBuilder<'_> {
     }
 
     /// The messages that the view shows.
-    pub fn shown(&self, comparison: &Comparison) -> Vec<StoredMessage> {
+    pub fn shown(&self, comparison: &WhatIfComparison) -> Vec<StoredMessage> {
         let lists = [&comparison.newly_spoken_to, &comparison.newly_silent, &comparison.unknown];
         let changes = lists.into_iter().flat_map(|changes| changes.iter().take(MOST_SHOWN));
         changes.flat_map(|change| self.around(&change.message)).cloned().collect()

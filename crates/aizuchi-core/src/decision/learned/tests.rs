@@ -100,7 +100,7 @@ fn what_it_missed_is_known_from_what_it_explored() {
     };
     let mut all: Vec<JudgedMoment> = (0..40).map(explored).collect();
     all.extend((40..300).map(|number| judged(number, vec![1.0, 0.0], true)));
-    let rows: Vec<Row<'_>> = all.iter().map(to_row).collect();
+    let rows: Vec<TrainingRow<'_>> = all.iter().map(to_row).collect();
     let missed: f64 = rows[..40].iter().filter(|row| row.is_yes).map(|row| row.weight).sum::<f64>();
     assert_eq!(missed, 20.0 / EXPLORATION);
 }

@@ -14,7 +14,7 @@ const MAX_CUTS: usize = 24;
 
 /// One moment to learn from.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct TrainingRow<'a> {
     pub features: &'a [f32],
     pub is_yes: bool,
     /// How many moments it stands for.
@@ -35,7 +35,7 @@ enum Node {
 }
 
 impl Trees {
-    pub fn fit(rows: &[Row<'_>]) -> Self {
+    pub fn fit(rows: &[TrainingRow<'_>]) -> Self {
         let total: f64 = rows.iter().map(|row| row.weight).sum();
         let yes: f64 = rows.iter().filter(|row| row.is_yes).map(|row| row.weight).sum();
         let base = ((yes + 0.5) / (total - yes + 0.5)).ln();
@@ -72,7 +72,7 @@ impl Node {
 
 /// The rows with their features in bins.
 struct Table<'a> {
-    rows: &'a [Row<'a>],
+    rows: &'a [TrainingRow<'a>],
     /// For each feature the thresholds between its bins.
     cuts: Vec<Vec<f32>>,
     /// For each feature the bin of each row.
@@ -111,10 +111,10 @@ impl Slope {
 }
 
 impl<'a> Table<'a> {
-    fn new(rows: &'a [Row<'a>]) -> Self {
+    fn new(rows: &'a [TrainingRow<'a>]) -> Self {
         let width = rows.iter().map(|row| row.features.len()).min().unwrap_or(0);
         let cuts: Vec<Vec<f32>> = (0..width).map(|feature| cuts(rows, feature)).collect();
-        let bin = |feature: usize, row: &Row<'_>| {
+        let bin = |feature: usize, row: &TrainingRow<'_>| {
             cuts[feature].partition_point(|cut| *cut < row.features[feature]) as u8
         };
         let bins =
@@ -123,7 +123,7 @@ impl<'a> Table<'a> {
     }
 
     fn grow(&self, scores: &[f64]) -> Node {
-        let slope = |(row, score): (&Row<'_>, &f64)| {
+        let slope = |(row, score): (&TrainingRow<'_>, &f64)| {
             let probability = 1.0 / (1.0 + (-score).exp());
             let target = if row.is_yes { 1.0 } else { 0.0 };
             Slope {
@@ -181,7 +181,7 @@ impl<'a> Table<'a> {
 }
 
 /// Thresholds between the values of a feature, about as many rows between each two of them.
-fn cuts(rows: &[Row<'_>], feature: usize) -> Vec<f32> {
+fn cuts(rows: &[TrainingRow<'_>], feature: usize) -> Vec<f32> {
     let mut values: Vec<f32> = rows.iter().map(|row| row.features[feature]).collect();
     values.sort_by(f32::total_cmp);
     let ranks = (1..=MAX_CUTS).map(|cut| cut * values.len() / (MAX_CUTS + 1));
@@ -196,10 +196,10 @@ fn cuts(rows: &[Row<'_>], feature: usize) -> Vec<f32> {
 mod tests {
     use super::*;
 
-    fn rows(points: &[([f32; 2], bool)]) -> Vec<Row<'_>> {
+    fn rows(points: &[([f32; 2], bool)]) -> Vec<TrainingRow<'_>> {
         points
             .iter()
-            .map(|(features, is_yes)| Row { features, is_yes: *is_yes, weight: 1.0 })
+            .map(|(features, is_yes)| TrainingRow { features, is_yes: *is_yes, weight: 1.0 })
             .collect()
     }
 
@@ -234,9 +234,9 @@ mod tests {
     #[test]
     fn a_weight_counts_as_that_many_rows() {
         let points = [([0.0, 0.0], false), ([1.0, 0.0], true), ([0.5, 0.0], false)];
-        let tripled: Vec<Row<'_>> = points
+        let tripled: Vec<TrainingRow<'_>> = points
             .iter()
-            .map(|(features, is_yes)| Row { features, is_yes: *is_yes, weight: 30.0 })
+            .map(|(features, is_yes)| TrainingRow { features, is_yes: *is_yes, weight: 30.0 })
             .collect();
         let repeated = rows(&points).repeat(30);
         let difference =

@@ -5,7 +5,7 @@ use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::List;
 use crate::recall::content_words::content_words;
 use aizuchi_structure::cues::Cues;
-use aizuchi_structure::lexicon::Topic;
+use aizuchi_structure::lexicon::AnswerTopic;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
@@ -23,25 +23,27 @@ impl Asked {
     pub fn of(question: &str) -> Self {
         let lower = normalize(question);
         let holds_word = |words: &[&str]| holds_any(&lower, words);
-        match Topic::find(&lower) {
+        match AnswerTopic::find(&lower) {
             _ if asks_who(question) => Asked::Person,
             // "does anyone know the standup time?"
-            Topic::Person | Topic::Thing | Topic::Other
+            AnswerTopic::Person | AnswerTopic::Thing | AnswerTopic::Other
                 if holds_word(&["time", "date", "時間", "日時", "日程", "日付"]) =>
             {
                 Asked::Time
             }
-            Topic::Person | Topic::Thing | Topic::Other
+            AnswerTopic::Person | AnswerTopic::Thing | AnswerTopic::Other
                 if holds_word(&["location", "place", "address", "場所"]) =>
             {
                 Asked::Place
             }
-            Topic::Time => Asked::Time,
-            Topic::Amount => Asked::Amount,
-            Topic::Place => Asked::Place,
-            Topic::Reason => Asked::Reason,
-            Topic::Way => Asked::Way,
-            Topic::Person | Topic::Choice | Topic::Thing | Topic::Other => Asked::Other,
+            AnswerTopic::Time => Asked::Time,
+            AnswerTopic::Amount => Asked::Amount,
+            AnswerTopic::Place => Asked::Place,
+            AnswerTopic::Reason => Asked::Reason,
+            AnswerTopic::Way => Asked::Way,
+            AnswerTopic::Person | AnswerTopic::Choice | AnswerTopic::Thing | AnswerTopic::Other => {
+                Asked::Other
+            }
         }
     }
 

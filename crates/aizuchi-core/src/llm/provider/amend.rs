@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use hyper::body::Bytes;
 use serde_json::{Map, Value};
 
-use crate::llm::provider::refusal::Refusal;
+use crate::llm::provider::refusal::ProviderRefusal;
 use crate::llm::provider::{DEFAULT_MAX_TOKENS, ModelParams};
 use crate::prompt::tool::CallFields;
 
@@ -102,7 +102,7 @@ impl Parameters {
 
     /// The change that a refusal asks for, if it names something that was sent.
     pub fn remedy(&self, refusal: &str, limit: u32) -> Option<Remedy> {
-        let refusal = Refusal::new(refusal);
+        let refusal = ProviderRefusal::new(refusal);
         let names_limit = refusal.names_limit();
         if names_limit && refusal.names("instead") && refusal.names("max_completion_tokens") {
             return Some(Remedy::RenameLimit);

@@ -16,13 +16,13 @@ const CONTEXT_WORDS: [&str; 4] =
     ["context length", "context limit", "context window", "context size"];
 
 /// The texts of a refusal that say what is wrong, in lower case, without what they repeat of the request.
-pub struct Refusal {
+pub struct ProviderRefusal {
     text: String,
     /// The parameter that OpenAI's API names. Then the text need not be searched.
     parameter: Option<String>,
 }
 
-impl Refusal {
+impl ProviderRefusal {
     pub fn new(body: &str) -> Self {
         let Ok(json) = serde_json::from_str::<Value>(body) else {
             return Self { text: body.to_lowercase(), parameter: None };

@@ -20,7 +20,7 @@ use crate::llm::provider::{ProviderSettings, api_base, http_client};
 use crate::llm::{Llm, LlmError, LlmResponse};
 use crate::platform::http_body::{MAX_MODEL_BODY_BYTES, read_body};
 use crate::prompt::Prompt;
-use crate::prompt::recording::{Recording, TOKENS_PER_SECOND};
+use crate::prompt::recording::{AudioRecording, TOKENS_PER_SECOND};
 
 /// An error is a sentence and a code, so only its beginning is of interest.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
@@ -51,7 +51,7 @@ impl TranscriptionMind {
 
     /// Checks that the model answers, for the price of a second, and tells what it used.
     pub async fn check(&self) -> Result<Usage, LlmError> {
-        let silence = Recording::silence();
+        let silence = AudioRecording::silence();
         Ok(self.within_timeout(self.transcribe_with_retries(&silence, "")).await?.usage)
     }
 
@@ -69,7 +69,7 @@ impl TranscriptionMind {
     /// Retries while that may help, costs nothing and there is time left.
     async fn transcribe_with_retries(
         &self,
-        recording: &Recording,
+        recording: &AudioRecording,
         hint: &str,
     ) -> Result<LlmResponse, LlmError> {
         let deadline = self.clock.now() + self.settings.timeout;
@@ -107,7 +107,7 @@ impl TranscriptionMind {
     /// One request.
     async fn transcribe(
         &self,
-        recording: &Recording,
+        recording: &AudioRecording,
         hint: &str,
     ) -> Result<LlmResponse, CallError> {
         let unsendable = |_| CallError::permanent(ModelProblem::RequestRejected, UNSENDABLE);
@@ -141,7 +141,7 @@ impl TranscriptionMind {
         Ok(LlmResponse::new(text.trim().to_owned(), usage_of(&body, recording)))
     }
 
-    fn form(&self, recording: &Recording, hint: &str) -> Form {
+    fn form(&self, recording: &AudioRecording, hint: &str) -> Form {
         let mut form = Form::default();
         form.add_field("model", &self.settings.model_name);
         form.add_field("response_format", "json");
@@ -184,7 +184,7 @@ impl Llm for TranscriptionMind {
 }
 
 /// What was used: the time if the model is paid by it, else the tokens, else an estimate.
-fn usage_of(body: &Value, recording: &Recording) -> Usage {
+fn usage_of(body: &Value, recording: &AudioRecording) -> Usage {
     let mut seconds = SECONDS_PATHS.iter().filter_map(|path| body.pointer(path)?.as_f64());
     if let Some(seconds) = seconds.find(|seconds| *seconds > 0.0) {
         let input_tokens = seconds.min(MAX_SECONDS).ceil() as u64 * TOKENS_PER_SECOND;
@@ -196,7 +196,7 @@ fn usage_of(body: &Value, recording: &Recording) -> Usage {
     }
 }
 
-fn estimated_usage(recording: &Recording) -> Usage {
+fn estimated_usage(recording: &AudioRecording) -> Usage {
     Usage { input_tokens: recording.tokens(), is_estimated: true, ..Usage::default() }
 }
 
@@ -227,7 +227,7 @@ impl Form {
         }
     }
 
-    fn add_file(&mut self, name: &str, recording: &Recording) {
+    fn add_file(&mut self, name: &str, recording: &AudioRecording) {
         let (file_name, media_type) = (recording.format.file_name(), recording.format.media_type());
         self.begin_part(&format!(
             "name=\"{name}\"; filename=\"{file_name}\"\r\nContent-Type: {media_type}\r\n"
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn what_is_used_is_told_in_every_spelling() {
-        let recording = Recording { seconds: 7, ..Recording::silence() };
+        let recording = AudioRecording { seconds: 7, ..AudioRecording::silence() };
         let usage = |input_tokens, output_tokens, is_estimated| Usage {
             input_tokens,
             output_tokens,
@@ -291,7 +291,8 @@ mod tests {
         let mut form = Form::default();
         form.add_field("model", "whisper-1");
         form.add_field("x\"\r\nevil: ", "1");
-        let recording = Recording { bytes: (&b"RIFF\r\n"[..]).into(), ..Recording::silence() };
+        let recording =
+            AudioRecording { bytes: (&b"RIFF\r\n"[..]).into(), ..AudioRecording::silence() };
         form.add_file("file", &recording);
         let boundary = form.boundary.clone();
         assert_eq!(form.content_type(), format!("multipart/form-data; boundary={boundary}"));

@@ -11,7 +11,7 @@ use crate::decision::consent::{Consent, ConsentId, ConsentState};
 use crate::decision::proposal::{Proposal, ProposalState};
 use crate::persona::Language;
 use crate::platform::keeper::{
-    AskedQuestion, KeeperButton, Keepers, PAGE, Question, QuestionRecord, QuestionSubject,
+    AskedQuestion, KeeperButton, KeeperQuestion, Keepers, PAGE, QuestionRecord, QuestionSubject,
 };
 use crate::store::StoreError;
 use crate::store::query::ProposalQuery;
@@ -162,7 +162,7 @@ impl Keepers {
         &self,
         workspace: &WorkspaceId,
         open: &OpenMatter,
-    ) -> Result<Question, StoreError> {
+    ) -> Result<KeeperQuestion, StoreError> {
         match open {
             OpenMatter::Proposal(proposal, draft) => {
                 Ok(self.proposal_question(workspace, proposal, draft))
@@ -176,7 +176,7 @@ impl Keepers {
         workspace: &WorkspaceId,
         proposal: &Proposal,
         draft: &str,
-    ) -> Question {
+    ) -> KeeperQuestion {
         let language = self.language;
         let (shown, is_cut) = shorten(draft, MAX_SHOWN);
         let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
@@ -188,7 +188,7 @@ impl Keepers {
         let place = self.place_name(workspace, &proposal.conversation.channel);
         let buttons =
             [KeeperButton::Say, KeeperButton::Edit, KeeperButton::NotNow, KeeperButton::Never];
-        Question {
+        KeeperQuestion {
             workspace: workspace.clone(),
             subject: QuestionSubject::Proposal(proposal.id),
             heading: texts::keeper::would_say(language, &place),
@@ -218,7 +218,7 @@ impl Keepers {
         workspace: &WorkspaceId,
         consent: &Consent,
         shown: &str,
-    ) -> Result<Question, StoreError> {
+    ) -> Result<KeeperQuestion, StoreError> {
         let language = self.language;
         let ConversationId { channel, .. } = &consent.conversation;
         let askers = self.asker_names(consent).await?;
@@ -232,7 +232,7 @@ impl Keepers {
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         let place = self.place_name(workspace, channel);
         let buttons = [KeeperButton::AllowOnce, KeeperButton::Refuse];
-        Ok(Question {
+        Ok(KeeperQuestion {
             workspace: workspace.clone(),
             subject: QuestionSubject::Call(consent.id),
             heading: texts::consents::wants(language, &place, consent.server(), consent.own_name()),

@@ -33,11 +33,11 @@ pub struct WeekRows<'r> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelWeek {
     /// What the persona said unasked.
-    pub taken_up: Vec<Moment>,
+    pub taken_up: Vec<NoteMoment>,
     /// What somebody asked, where the persona chose silence and a person answered.
-    pub answered: Vec<Moment>,
+    pub answered: Vec<NoteMoment>,
     /// What somebody asked, and nobody answered.
-    pub unanswered: Vec<Moment>,
+    pub unanswered: Vec<NoteMoment>,
     pub calls: u64,
     pub tokens: u64,
     /// In millionths of the price table's currency, of the calls whose price is known.
@@ -48,7 +48,7 @@ pub struct ChannelWeek {
 
 /// A message that a note links to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct NoteMoment {
     pub at: Timestamp,
     pub thread: Option<MessageId>,
     pub message: MessageId,
@@ -59,7 +59,7 @@ pub struct Moment {
 /// A moment as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownMoment {
-    pub moment: Moment,
+    pub moment: NoteMoment,
     pub link: Option<String>,
     /// The message's text, if the keeper may read it here.
     pub text: Option<String>,
@@ -89,31 +89,31 @@ impl ChannelWeek {
     }
 }
 
-fn taken_up(decision: &Decision) -> Option<Moment> {
+fn taken_up(decision: &Decision) -> Option<NoteMoment> {
     let is_unasked = decision.ended == Some(DecisionResult::Spoke) && !decision.is_addressed;
     let message = decision.posted_messages.first().filter(|_| is_unasked)?.clone();
     let thread = decision.conversation.thread.clone();
-    Some(Moment { at: decision.opened, thread, message, answered_after: None })
+    Some(NoteMoment { at: decision.opened, thread, message, answered_after: None })
 }
 
-fn answered(rows: &WeekRows<'_>) -> Vec<Moment> {
+fn answered(rows: &WeekRows<'_>) -> Vec<NoteMoment> {
     let moment = |choice: &ChoiceAftermath| {
         let Aftermath::Silence(silence) = &choice.aftermath else { return None };
         let after = silence.answered.filter(|_| silence.asks)?;
         let decision = rows.decisions.iter().find(|decision| decision.id == choice.decision)?;
         let message = decision.subject().or(decision.messages.last())?.clone();
         let thread = decision.conversation.thread.clone();
-        Some(Moment { at: decision.opened, thread, message, answered_after: Some(after) })
+        Some(NoteMoment { at: decision.opened, thread, message, answered_after: Some(after) })
     };
     rows.aftermaths.iter().filter_map(moment).collect()
 }
 
 /// The questions to everybody that are still open, each once if its author asked again.
-fn unanswered(channel: &ChannelId, questions: &[UnansweredQuestion]) -> Vec<Moment> {
+fn unanswered(channel: &ChannelId, questions: &[UnansweredQuestion]) -> Vec<NoteMoment> {
     let of_channel = questions.iter().filter(|question| question.channel == *channel);
     let counted = open_questions::of_everybody(of_channel);
     let open = counted.into_iter().filter(|question| !question.is_taken_up);
-    let moment = |question: &UnansweredQuestion| Moment {
+    let moment = |question: &UnansweredQuestion| NoteMoment {
         at: question.at,
         thread: None,
         message: question.message.clone(),
@@ -123,12 +123,12 @@ fn unanswered(channel: &ChannelId, questions: &[UnansweredQuestion]) -> Vec<Mome
 }
 
 /// The newest of these moments that are listed.
-pub fn listed(moments: &[Moment]) -> &[Moment] {
+pub fn listed(moments: &[NoteMoment]) -> &[NoteMoment] {
     &moments[moments.len().saturating_sub(MAX_LISTED)..]
 }
 
 /// A week in words.
-pub struct Note<'n> {
+pub struct WeeklyNote<'n> {
     pub language: Language,
     pub zone: &'n TimeZone,
     pub currency: &'n str,
@@ -142,7 +142,7 @@ pub struct Note<'n> {
     pub unanswered: Vec<ShownMoment>,
 }
 
-impl Note<'_> {
+impl WeeklyNote<'_> {
     /// The note in Markdown, of at most `longest` UTF-16 code units: with as many moments of each kind as fit.
     pub fn render(&self, longest: usize) -> String {
         let fitting = (0..=MAX_LISTED).rev().map(|most| self.render_with(most));
@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    fn messages(moments: &[Moment]) -> Vec<&str> {
+    fn messages(moments: &[NoteMoment]) -> Vec<&str> {
         moments.iter().map(|moment| moment.message.as_str()).collect()
     }
 
@@ -367,8 +367,8 @@ mod tests {
     static UTC: TimeZone = TimeZone::UTC;
 
     /// A note that lists nothing.
-    fn note(language: Language, counted: &ChannelWeek) -> Note<'_> {
-        Note {
+    fn note(language: Language, counted: &ChannelWeek) -> WeeklyNote<'_> {
+        WeeklyNote {
             language,
             zone: &UTC,
             currency: "USD",
@@ -383,15 +383,15 @@ mod tests {
 
     /// A note of a week in which this many questions stayed open.
     fn told(language: Language, open: usize, longest: usize) -> String {
-        let moment = |number: usize| Moment {
+        let moment = |number: usize| NoteMoment {
             at: at(1_795_000_000 + number as i64 * 3600),
             thread: None,
             message: MessageId::new(format!("q{number}")),
             answered_after: None,
         };
-        let unanswered: Vec<Moment> = (0..open).map(moment).collect();
+        let unanswered: Vec<NoteMoment> = (0..open).map(moment).collect();
         let after = Some(SignedDuration::from_mins(12));
-        let answered = vec![Moment { answered_after: after, ..moment(7) }];
+        let answered = vec![NoteMoment { answered_after: after, ..moment(7) }];
         let counted = ChannelWeek {
             answered,
             unanswered,
@@ -400,12 +400,12 @@ mod tests {
             price_micros: 420_000,
             ..ChannelWeek::default()
         };
-        let shown = |moment: &Moment| ShownMoment {
+        let shown = |moment: &NoteMoment| ShownMoment {
             link: Some(format!("https://chat.example/{}", moment.message)),
             text: Some("who has *the*\nkey?".to_owned()),
             moment: moment.clone(),
         };
-        let note = Note {
+        let note = WeeklyNote {
             answered: counted
                 .answered
                 .iter()

@@ -10,7 +10,9 @@ use tracing::{info, warn};
 
 use crate::chat::{Channel, ChannelId, ConversationId, UserId, Visibility, WorkspaceId};
 use crate::platform::PlatformError;
-use crate::platform::keeper::week::{ChannelWeek, Moment, Note, ShownMoment, WeekRows, listed};
+use crate::platform::keeper::week::{
+    ChannelWeek, NoteMoment, ShownMoment, WeekRows, WeeklyNote, listed,
+};
 use crate::platform::keeper::{KeeperChat, Keepers};
 use crate::rules::weekly_time::Week;
 use crate::store::StoreError;
@@ -213,7 +215,7 @@ impl Keepers {
         let rules = &self.inbox.channel_cache;
         let language = rules.set_language(workspace, channel).unwrap_or(self.language);
         let place = self.place_name(workspace, channel);
-        let note = Note {
+        let note = WeeklyNote {
             language,
             zone: &self.zone,
             currency: &self.currency,
@@ -231,8 +233,8 @@ impl Keepers {
     async fn unanswered_by_companions(
         &self,
         key: &NoteKey,
-        questions: Vec<Moment>,
-    ) -> Result<Vec<Moment>, StoreError> {
+        questions: Vec<NoteMoment>,
+    ) -> Result<Vec<NoteMoment>, StoreError> {
         let rules = &self.inbox.channel_cache;
         let companions = rules.named_companions(&key.workspace, &key.channel);
         if companions.is_empty() {
@@ -268,7 +270,7 @@ impl Keepers {
         &self,
         chat: &dyn KeeperChat,
         note: &DueNote<'_>,
-        moments: &[Moment],
+        moments: &[NoteMoment],
     ) -> Result<Vec<ShownMoment>, StoreError> {
         let (workspace, channel) = (&note.key.workspace, &note.key.channel);
         let mut shown = Vec::new();

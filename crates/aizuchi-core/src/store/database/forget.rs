@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::chat::{ChannelId, MessageId, User, UserId, WorkspaceId};
 use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, Row, query};
-use crate::store::database::forget::position::{Phase, Position};
+use crate::store::database::forget::position::{ForgetPhase, ForgetPosition};
 use crate::store::database::sql::forget as sql;
 use crate::store::database::{Counters, order_journal, rows, sql as flow_sql, standing_orders};
 use crate::store::order_journal::{OrderKind, OrderRecord};
@@ -76,7 +76,7 @@ pub struct Forgetting {
     pub user: UserId,
     /// What was heard up to this revision is forgotten.
     pub until: i64,
-    pub position: Position,
+    pub position: ForgetPosition,
 }
 
 impl Forgetting {
@@ -151,7 +151,7 @@ pub async fn begin(
     let hash = user_hash::hash_user(&salt, workspace, user);
     let note = query(sql::PUT_FORGOTTEN_USER).bind(workspace).bind(hash).bind(salt);
     note.bind(now.as_millisecond()).execute(&mut *connection).await?;
-    let position = Position { after: until, ..Position::start_of(Phase::Hide) };
+    let position = ForgetPosition { after: until, ..ForgetPosition::start_of(ForgetPhase::Hide) };
     let put = query(sql::PUT_FORGETTING)
         .bind(workspace)
         .bind(user)

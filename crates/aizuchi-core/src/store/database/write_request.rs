@@ -24,117 +24,117 @@ use crate::store::{CompletionReceipt, HearReceipt, InboxEntry, StoreError};
 pub enum WriteRequest {
     Hear {
         entry: Box<InboxEntry>,
-        reply: Reply<HearReceipt>,
+        reply: WriteReply<HearReceipt>,
     },
     Claim {
         now: Timestamp,
         lease: SignedDuration,
         limit: usize,
-        reply: Reply<Vec<Claim>>,
+        reply: WriteReply<Vec<Claim>>,
     },
     Reserve {
         call: Box<PlannedCall>,
         now: Timestamp,
-        reply: Reply<Admission>,
+        reply: WriteReply<Admission>,
     },
     Book {
         call: Box<UnclaimedCall>,
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     Complete {
         claim: Box<Claim>,
         outcome: Box<Outcome>,
         now: Timestamp,
-        reply: Reply<CompletionReceipt>,
+        reply: WriteReply<CompletionReceipt>,
     },
     ClaimMemoryJobs {
         now: Timestamp,
         lease: SignedDuration,
         limit: usize,
-        reply: Reply<Vec<MemoryJob>>,
+        reply: WriteReply<Vec<MemoryJob>>,
     },
     CompleteMemoryJob {
         job: Box<MemoryJob>,
         outcome: Box<MemoryJobOutcome>,
         now: Timestamp,
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     DropExchanges {
         before: Timestamp,
         max_bytes: u64,
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     DropJournals {
         now: Timestamp,
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     /// An operator's order; a user's own is [`Order::Forget`].
     BeginForgetting {
         order: Box<ForgetOrder>,
         now: Timestamp,
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     /// One step of it.
     Forget {
         write: Box<ForgetWrite>,
         now: Timestamp,
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     /// Takes one step of merging the full-text index.
     MergeIndex {
         step: MergeStep,
-        reply: Reply<bool>,
+        reply: WriteReply<bool>,
     },
     /// Truncates the write-ahead log and, if it could, notes that nothing of forgotten users is left.
     TruncateLog {
-        reply: Reply<bool>,
+        reply: WriteReply<bool>,
     },
     /// Rewrites the database, which blocks all others.
     Rewrite {
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     /// Erases the next page of what is older than messages are kept.
     Expire {
         expiry: Expiry,
-        reply: Reply<ExpiryProgress>,
+        reply: WriteReply<ExpiryProgress>,
     },
     /// Withholds the next page of what users have ordered to be withheld.
     Redact {
         now: Timestamp,
-        reply: Reply<RedactionProgress>,
+        reply: WriteReply<RedactionProgress>,
     },
     Order {
         order: Order,
         now: Timestamp,
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     PutCursor {
         cursor: Cursor,
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
     ChangeWeeklyNote {
         key: NoteKey,
         change: NoteChange,
-        reply: Reply<bool>,
+        reply: WriteReply<bool>,
     },
     /// Of the files that people send in the local room.
     ChangeUploads {
         change: UploadChange,
-        reply: Reply<bool>,
+        reply: WriteReply<bool>,
     },
     /// Checks that the database is writable.
     Probe {
-        reply: Reply<()>,
+        reply: WriteReply<()>,
     },
 }
 
 /// Where the result of one write goes. It is set when the write is applied, and sent after the commit.
-pub struct Reply<T> {
+pub struct WriteReply<T> {
     result: Option<T>,
     caller: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T> Reply<T> {
+impl<T> WriteReply<T> {
     pub fn channel() -> (Self, oneshot::Receiver<Result<T, StoreError>>) {
         let (caller, receiver) = oneshot::channel();
         (Self { result: None, caller }, receiver)
@@ -258,7 +258,7 @@ impl WriteRequest {
     /// A message to be heard, and where its receipt goes, if it is one.
     pub fn as_incoming_message(
         &mut self,
-    ) -> Option<(IncomingMessage<'_>, &mut Reply<HearReceipt>)> {
+    ) -> Option<(IncomingMessage<'_>, &mut WriteReply<HearReceipt>)> {
         match self {
             WriteRequest::Hear { entry, reply } => match &entry.heard {
                 Heard::Message(message, _) => {

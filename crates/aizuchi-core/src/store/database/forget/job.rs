@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use crate::chat::{UserId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::forget::page::Page;
-use crate::store::database::forget::position::Phase;
+use crate::store::database::forget::page::ErasurePage;
+use crate::store::database::forget::position::ForgetPhase;
 use crate::store::database::forget::references::References;
 use crate::store::database::forget::write::{Erasure, ForgetWrite};
 use crate::store::database::forget::{
@@ -99,7 +99,7 @@ impl ForgettingJob {
     }
 
     fn is_hiding(&self) -> bool {
-        self.current.as_ref().is_some_and(|current| current.position.phase == Phase::Hide)
+        self.current.as_ref().is_some_and(|current| current.position.phase == ForgetPhase::Hide)
     }
 
     /// Whoever is being forgotten now, unless a newer order begins anew.
@@ -127,7 +127,7 @@ impl ForgettingJob {
         reader: &mut Connection,
         forgetting: &Forgetting,
         now: Timestamp,
-    ) -> Result<Page, StoreError> {
+    ) -> Result<ErasurePage, StoreError> {
         let phase = forgetting.position.phase;
         if !phase.looks_for_references() {
             self.references = None;
@@ -138,46 +138,48 @@ impl ForgettingJob {
             self.references = Some(loaded);
         }
         match (phase, &self.references) {
-            (Phase::Hide, _) => lineage_pages::messages_to_hide(reader, forgetting).await,
-            (Phase::Memories, _) => lineage_pages::memories(reader, forgetting).await,
-            (Phase::Prompts, _) => lineage_pages::prompts(reader, forgetting).await,
-            (Phase::Decisions, _) => lineage_pages::decisions(reader, forgetting).await,
-            (Phase::Outbox, _) => lineage_pages::outbox(reader, forgetting).await,
-            (Phase::OwnMessages, Some(references)) => {
+            (ForgetPhase::Hide, _) => lineage_pages::messages_to_hide(reader, forgetting).await,
+            (ForgetPhase::Memories, _) => lineage_pages::memories(reader, forgetting).await,
+            (ForgetPhase::Prompts, _) => lineage_pages::prompts(reader, forgetting).await,
+            (ForgetPhase::Decisions, _) => lineage_pages::decisions(reader, forgetting).await,
+            (ForgetPhase::Outbox, _) => lineage_pages::outbox(reader, forgetting).await,
+            (ForgetPhase::OwnMessages, Some(references)) => {
                 text_pages::own_messages(reader, forgetting, references).await
             }
-            (Phase::Entries, Some(references)) => {
+            (ForgetPhase::Entries, Some(references)) => {
                 text_pages::entries(reader, forgetting, references).await
             }
-            (Phase::Memos, Some(references)) => {
+            (ForgetPhase::Memos, Some(references)) => {
                 text_pages::memos(reader, forgetting, references).await
             }
-            (Phase::Reasons, Some(references)) => {
+            (ForgetPhase::Reasons, Some(references)) => {
                 text_pages::reasons(reader, forgetting, references).await
             }
-            (Phase::Drafts, Some(references)) => {
+            (ForgetPhase::Drafts, Some(references)) => {
                 text_pages::drafts(reader, forgetting, references).await
             }
-            (Phase::DeadLetters, Some(references)) => {
+            (ForgetPhase::DeadLetters, Some(references)) => {
                 text_pages::dead_letters(reader, forgetting, references).await
             }
             (
-                Phase::OwnMessages
-                | Phase::Entries
-                | Phase::Memos
-                | Phase::Reasons
-                | Phase::Drafts
-                | Phase::DeadLetters,
+                ForgetPhase::OwnMessages
+                | ForgetPhase::Entries
+                | ForgetPhase::Memos
+                | ForgetPhase::Reasons
+                | ForgetPhase::Drafts
+                | ForgetPhase::DeadLetters,
                 None,
             ) => Err(StoreError::Broken("what a user said is not loaded".to_owned())),
-            (Phase::MemoryPrompts, _) => {
+            (ForgetPhase::MemoryPrompts, _) => {
                 lineage_pages::prompts_of_memories(reader, forgetting).await
             }
-            (Phase::Reactions, _) => trace_pages::reactions(reader, forgetting).await,
-            (Phase::Mentions, _) => trace_pages::mentions(reader, forgetting).await,
-            (Phase::Channels, _) => trace_pages::channels(reader, forgetting).await,
-            (Phase::Messages, _) => trace_pages::messages(reader, forgetting).await,
-            (Phase::User, _) => Ok(Page { erasures: vec![Erasure::EraseUser], next: None }),
+            (ForgetPhase::Reactions, _) => trace_pages::reactions(reader, forgetting).await,
+            (ForgetPhase::Mentions, _) => trace_pages::mentions(reader, forgetting).await,
+            (ForgetPhase::Channels, _) => trace_pages::channels(reader, forgetting).await,
+            (ForgetPhase::Messages, _) => trace_pages::messages(reader, forgetting).await,
+            (ForgetPhase::User, _) => {
+                Ok(ErasurePage { erasures: vec![Erasure::EraseUser], next: None })
+            }
         }
     }
 
@@ -189,7 +191,7 @@ impl ForgettingJob {
 
     /// Plans a write for each erasure. The last one moves the position. A page without any is only noted at the end of a
     /// phase: a crash costs at most one phase of reading.
-    fn plan(&mut self, forgetting: Forgetting, page: Page) {
+    fn plan(&mut self, forgetting: Forgetting, page: ErasurePage) {
         let count = page.erasures.len();
         let next_phase = page.next.as_ref().map(|next| next.phase);
         let leaves_phase = next_phase != Some(forgetting.position.phase);

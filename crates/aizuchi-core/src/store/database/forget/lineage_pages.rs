@@ -10,7 +10,7 @@ use crate::event::DraftMetadata;
 use crate::memory::{MemoryId, MemoryKey, MessageRef};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
-use crate::store::database::forget::page::Page;
+use crate::store::database::forget::page::ErasurePage;
 use crate::store::database::forget::write::{EntriesToDrop, Erasure};
 use crate::store::database::forget::{Forgetting, message_ref};
 use crate::store::database::sql::{forget as sql, memory as memory_sql};
@@ -31,17 +31,17 @@ const OUTBOX_ITEMS: i64 = 100;
 pub async fn messages_to_hide(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let page = query(sql::MESSAGES_BEFORE)
         .bind(forgetting.workspace.as_str())
         .bind(forgetting.user.as_str())
         .bind(forgetting.position.after)
         .bind(HIDDEN);
     let page = page.fetch_all(connection).await?;
-    let Some(oldest) = page.last() else { return Ok(Page::end_of(forgetting)) };
+    let Some(oldest) = page.last() else { return Ok(ErasurePage::end_of(forgetting)) };
     let next = forgetting.position.at(rows::column::<i64>(oldest, "heard")? - 1);
     let messages = page.iter().map(message_ref).collect::<Result<_, _>>()?;
-    Ok(Page { erasures: vec![Erasure::HideMessages(messages)], next: Some(next) })
+    Ok(ErasurePage { erasures: vec![Erasure::HideMessages(messages)], next: Some(next) })
 }
 
 /// The next messages of the user, oldest first.
@@ -59,17 +59,17 @@ async fn messages_after(
     page.fetch_all(connection).await
 }
 
-fn after(forgetting: &Forgetting, page: &[Row]) -> Result<Page, StoreError> {
-    let Some(newest) = page.last() else { return Ok(Page::end_of(forgetting)) };
+fn after(forgetting: &Forgetting, page: &[Row]) -> Result<ErasurePage, StoreError> {
+    let Some(newest) = page.last() else { return Ok(ErasurePage::end_of(forgetting)) };
     let next = forgetting.position.at(rows::column(newest, "heard")?);
-    Ok(Page { erasures: Vec::new(), next: Some(next) })
+    Ok(ErasurePage { erasures: Vec::new(), next: Some(next) })
 }
 
 /// The memory entries and memos that were made from the next messages.
 pub async fn memories(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let messages = messages_after(connection, forgetting, MESSAGES).await?;
     let mut page = after(forgetting, &messages)?;
     let mut times = BTreeMap::new();
@@ -118,7 +118,7 @@ fn ids(found: &[Row], column: &str) -> Result<Vec<i64>, StoreError> {
 pub async fn prompts(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let messages = messages_after(connection, forgetting, MESSAGES).await?;
     let mut page = after(forgetting, &messages)?;
     let refs = messages.iter().map(message_ref).collect::<Result<Vec<_>, _>>()?;
@@ -134,13 +134,13 @@ pub async fn prompts(
 pub async fn prompts_of_memories(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let memory = query(sql::FORGOTTEN_MEMORIES)
         .bind(forgetting.workspace.as_str())
         .bind(forgetting.user.as_str())
         .bind(forgetting.position.after);
     let Some(memory) = memory.fetch_optional(&mut *connection).await? else {
-        return Ok(Page::end_of(forgetting));
+        return Ok(ErasurePage::end_of(forgetting));
     };
     let id: i64 = rows::column(&memory, "memory")?;
     let limit = MESSAGES;
@@ -152,7 +152,7 @@ pub async fn prompts_of_memories(
         count if count == limit => forgetting.position.clone(),
         _ => forgetting.position.at(id),
     };
-    let mut page = Page { erasures: Vec::new(), next: Some(next) };
+    let mut page = ErasurePage { erasures: Vec::new(), next: Some(next) };
     page.push_chunks(attempts, PROMPTS, Erasure::DropPrompts);
     Ok(page)
 }
@@ -161,7 +161,7 @@ pub async fn prompts_of_memories(
 pub async fn decisions(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let messages = messages_after(connection, forgetting, MESSAGES).await?;
     let mut page = after(forgetting, &messages)?;
     let mut decisions = BTreeSet::new();
@@ -213,20 +213,20 @@ impl OutboxRow {
 pub async fn outbox(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let items = query(sql::OUTBOX_AFTER)
         .bind(forgetting.workspace.as_str())
         .bind(forgetting.position.after)
         .bind(OUTBOX_ITEMS);
     let items = items.fetch_all(&mut *connection).await?;
     let items = items.iter().map(OutboxRow::from_row).collect::<Result<Vec<_>, _>>()?;
-    let Some(last) = items.last() else { return Ok(Page::end_of(forgetting)) };
+    let Some(last) = items.last() else { return Ok(ErasurePage::end_of(forgetting)) };
     let next = Some(forgetting.position.at(last.id));
     let sources: HashSet<MessageRef> = items.iter().flat_map(OutboxRow::sources).collect();
     let theirs = theirs_among(connection, forgetting, &sources).await?;
     let decisions: BTreeSet<i64> = items.iter().map(|item| item.decision).collect();
     let about_them = decisions_among(connection, forgetting, &decisions).await?;
-    let mut page = Page { erasures: Vec::new(), next };
+    let mut page = ErasurePage { erasures: Vec::new(), next };
     let is_only_for_user =
         |item: &&OutboxRow| item.metadata.only_for.as_ref() == Some(&forgetting.user);
     let is_from_them = |item: &&OutboxRow| {

@@ -1,18 +1,18 @@
 //! What one page of reading finds to erase.
 
 use crate::store::database::forget::Forgetting;
-use crate::store::database::forget::position::Position;
+use crate::store::database::forget::position::ForgetPosition;
 use crate::store::database::forget::write::Erasure;
 
 /// What a page of some table holds of a user, and where the next page begins.
-pub struct Page {
+pub struct ErasurePage {
     pub erasures: Vec<Erasure>,
     /// `None`: there is nothing left.
-    pub next: Option<Position>,
+    pub next: Option<ForgetPosition>,
 }
 
-impl Page {
-    pub fn moved(next: Position) -> Self {
+impl ErasurePage {
+    pub fn moved(next: ForgetPosition) -> Self {
         Self { erasures: Vec::new(), next: Some(next) }
     }
 
@@ -24,7 +24,9 @@ impl Page {
     /// The next page follows this key, if there is any.
     pub fn after_key(forgetting: &Forgetting, key: Option<Vec<String>>) -> Self {
         match key {
-            Some(after_key) => Self::moved(Position { after_key, ..forgetting.position.clone() }),
+            Some(after_key) => {
+                Self::moved(ForgetPosition { after_key, ..forgetting.position.clone() })
+            }
             None => Self::end_of(forgetting),
         }
     }

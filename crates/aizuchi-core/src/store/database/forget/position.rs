@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What is done, in this order. Messages keep their author until everything that is found by them is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum ForgetPhase {
     /// The user's messages are deleted, but for what is needed to find the rest: prompts, search and pages do not show
     /// them any more.
     Hide,
@@ -36,7 +36,7 @@ pub enum Phase {
     User,
 }
 
-impl Phase {
+impl ForgetPhase {
     const ALL: [Self; 17] = [
         Self::Hide,
         Self::Memories,
@@ -87,17 +87,17 @@ impl Phase {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
-    pub phase: Phase,
-    /// What comes next follows this number (in [`Phase::Hide`], precedes it), or these columns.
+pub struct ForgetPosition {
+    pub phase: ForgetPhase,
+    /// What comes next follows this number (in [`ForgetPhase::Hide`], precedes it), or these columns.
     pub after: i64,
     pub after_key: Vec<String>,
     /// The part of the user's texts that is looked for begins after this revision.
     pub texts_after: i64,
 }
 
-impl Position {
-    pub fn start_of(phase: Phase) -> Self {
+impl ForgetPosition {
+    pub fn start_of(phase: ForgetPhase) -> Self {
         Self { phase, after: 0, after_key: Vec::new(), texts_after: 0 }
     }
 

@@ -11,8 +11,8 @@ use crate::memory::{MemoryEntry, MemoryId, MessageRef};
 use crate::overlap::quotes::QuoteIndex;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
-use crate::store::database::forget::page::Page;
-use crate::store::database::forget::position::{Phase, Position};
+use crate::store::database::forget::page::ErasurePage;
+use crate::store::database::forget::position::{ForgetPhase, ForgetPosition};
 use crate::store::database::forget::references::{References, TextScope, listed_messages};
 use crate::store::database::forget::write::{EntriesToDrop, Erasure};
 use crate::store::database::forget::{Forgetting, message_ref};
@@ -29,15 +29,15 @@ async fn rows_after(
     connection: &mut Connection,
     forgetting: &Forgetting,
     statement: &'static str,
-) -> Result<(Vec<Row>, Page), StoreError> {
+) -> Result<(Vec<Row>, ErasurePage), StoreError> {
     let found = query(statement)
         .bind(forgetting.workspace.as_str())
         .bind(forgetting.position.after)
         .bind(PAGE);
     let found = found.fetch_all(connection).await?;
     let page = match found.last() {
-        None => Page::end_of(forgetting),
-        Some(last) => Page {
+        None => ErasurePage::end_of(forgetting),
+        Some(last) => ErasurePage {
             erasures: Vec::new(),
             next: Some(forgetting.position.at(rows::column(last, "id")?)),
         },
@@ -50,11 +50,11 @@ pub async fn own_messages(
     connection: &mut Connection,
     forgetting: &Forgetting,
     references: &References,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let position = &forgetting.position;
     // The ids that are done; the one after them may be under way.
     let Some(author) = references.persona.iter().find(|id| !position.after_key.contains(id)) else {
-        return Ok(Page::end_of(forgetting));
+        return Ok(ErasurePage::end_of(forgetting));
     };
     let found = query(sql::OWN_MESSAGES_AFTER)
         .bind(forgetting.workspace.as_str())
@@ -65,7 +65,7 @@ pub async fn own_messages(
     let Some(last) = found.last() else {
         let mut after_key = position.after_key.clone();
         after_key.push(author.clone());
-        return Ok(Page::moved(Position { after: 0, after_key, ..position.clone() }));
+        return Ok(ErasurePage::moved(ForgetPosition { after: 0, after_key, ..position.clone() }));
     };
     let next = position.at(rows::column(last, "heard")?);
     let mut own = Vec::new();
@@ -84,7 +84,7 @@ pub async fn own_messages(
             own.push(message);
         }
     }
-    let mut page = Page::moved(next);
+    let mut page = ErasurePage::moved(next);
     page.push_chunks(own, ROWS, |own_messages| Erasure::EraseOutbox {
         items: Vec::new(),
         only_for_user: Vec::new(),
@@ -103,7 +103,7 @@ pub async fn entries(
     connection: &mut Connection,
     forgetting: &Forgetting,
     references: &References,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let (found, mut page) = rows_after(connection, forgetting, sql::MEMORIES_AFTER).await?;
     for row in &found {
         let memory = memory_rows::memory_from_row(row)?;
@@ -137,7 +137,7 @@ pub async fn memos(
     connection: &mut Connection,
     forgetting: &Forgetting,
     references: &References,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let (found, mut page) = rows_after(connection, forgetting, sql::MEMOS_AFTER).await?;
     let mut dropped = Vec::new();
     for row in &found {
@@ -161,7 +161,7 @@ pub async fn reasons(
     connection: &mut Connection,
     forgetting: &Forgetting,
     references: &References,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let (found, mut page) = rows_after(connection, forgetting, sql::REASONS_AFTER).await?;
     let mut erased = Vec::new();
     for row in &found {
@@ -204,7 +204,7 @@ pub async fn drafts(
     connection: &mut Connection,
     forgetting: &Forgetting,
     references: &References,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let (found, mut page) = rows_after(connection, forgetting, sql::UNSENT_TEXTS_AFTER).await?;
     let mut erased = Vec::new();
     for row in &found {
@@ -229,12 +229,15 @@ pub async fn dead_letters(
     connection: &mut Connection,
     forgetting: &Forgetting,
     references: &References,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let (found, mut page) = rows_after(connection, forgetting, sql::LETTERS_AFTER).await?;
     if found.is_empty()
         && let Some(texts_after) = references.next_texts_after
     {
-        return Ok(Page::moved(Position { texts_after, ..Position::start_of(Phase::OwnMessages) }));
+        return Ok(ErasurePage::moved(ForgetPosition {
+            texts_after,
+            ..ForgetPosition::start_of(ForgetPhase::OwnMessages)
+        }));
     }
     let mut erased = Vec::new();
     for row in &found {

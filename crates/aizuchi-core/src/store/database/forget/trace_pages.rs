@@ -3,7 +3,7 @@
 use crate::chat::{ChannelId, MessageId, Visibility};
 use crate::memory::MessageRef;
 use crate::store::database::connection::{Connection, query};
-use crate::store::database::forget::page::Page;
+use crate::store::database::forget::page::ErasurePage;
 use crate::store::database::forget::write::{Erasure, mention_json};
 use crate::store::database::forget::{Forgetting, message_ref};
 use crate::store::database::sql::forget as sql;
@@ -21,7 +21,7 @@ const LETTERS: usize = 2_000;
 pub async fn reactions(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let key = |index: usize| forgetting.position.after_key.get(index).map_or("", String::as_str);
     let page = query(sql::REACTIONS_AFTER)
         .bind(forgetting.workspace.as_str())
@@ -43,7 +43,7 @@ pub async fn reactions(
         }
         last = Some(vec![message, channel, emoji, user]);
     }
-    let mut page = Page::after_key(forgetting, last);
+    let mut page = ErasurePage::after_key(forgetting, last);
     page.push_chunks(theirs, ROWS, Erasure::DropReactions);
     Ok(page)
 }
@@ -51,7 +51,7 @@ pub async fn reactions(
 pub async fn mentions(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let key = |index: usize| forgetting.position.after_key.get(index).map_or("", String::as_str);
     let page = query(sql::MENTIONS_AFTER)
         .bind(forgetting.workspace.as_str())
@@ -69,7 +69,7 @@ pub async fn mentions(
             mentioning.push(message);
         }
     }
-    let mut page = Page::after_key(forgetting, last);
+    let mut page = ErasurePage::after_key(forgetting, last);
     page.push_chunks(mentioning, ROWS, Erasure::EraseMentions);
     Ok(page)
 }
@@ -78,7 +78,7 @@ pub async fn mentions(
 pub async fn channels(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let workspace = forgetting.workspace.as_str();
     let known =
         query(flow_sql::messages::CHANNELS).bind(workspace).fetch_all(&mut *connection).await?;
@@ -92,7 +92,7 @@ pub async fn channels(
     let direct = known.iter().filter(|channel| channel.visibility == Visibility::Direct);
     let theirs = direct.map(|channel| (&channel.name, channel.id.to_string()));
     let theirs = theirs.filter(|(name, id)| !name.is_empty() && is_theirs(name, id));
-    let mut page = Page::end_of(forgetting);
+    let mut page = ErasurePage::end_of(forgetting);
     page.push_chunks(theirs.map(|(_, id)| id).collect(), ROWS, Erasure::BlankChannelNames);
     Ok(page)
 }
@@ -101,7 +101,7 @@ pub async fn channels(
 pub async fn messages(
     connection: &mut Connection,
     forgetting: &Forgetting,
-) -> Result<Page, StoreError> {
+) -> Result<ErasurePage, StoreError> {
     let page = query(sql::TEXTS_AFTER)
         .bind(forgetting.workspace.as_str())
         .bind(forgetting.user.as_str())
@@ -119,9 +119,9 @@ pub async fn messages(
         messages.push(message_ref(&row)?);
     }
     if messages.is_empty() {
-        return Ok(Page::end_of(forgetting));
+        return Ok(ErasurePage::end_of(forgetting));
     }
     // They are no longer the user's then, so the same page holds the next ones.
     let next = Some(forgetting.position.clone());
-    Ok(Page { erasures: vec![Erasure::EraseMessages(messages)], next })
+    Ok(ErasurePage { erasures: vec![Erasure::EraseMessages(messages)], next })
 }

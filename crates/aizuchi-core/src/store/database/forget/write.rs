@@ -11,7 +11,7 @@ use crate::event::memory_job::REWRITE_DELAY;
 use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MessageRef};
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::forget::Forgetting;
-use crate::store::database::forget::position::Position;
+use crate::store::database::forget::position::ForgetPosition;
 use crate::store::database::sql::{consents as consents_sql, forget as sql};
 use crate::store::database::{Counters, memory, memos, rows};
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
@@ -25,7 +25,7 @@ pub struct ForgetWrite {
     pub until: i64,
     pub erasure: Option<Erasure>,
     /// How far it is then; `None`: done.
-    pub next: Option<Position>,
+    pub next: Option<ForgetPosition>,
 }
 
 /// What is erased at once.
@@ -92,7 +92,7 @@ impl ForgetWrite {
     pub fn move_to(
         forgetting: &Forgetting,
         erasure: Option<Erasure>,
-        next: Option<Position>,
+        next: Option<ForgetPosition>,
     ) -> Self {
         Self {
             workspace: forgetting.workspace.clone(),

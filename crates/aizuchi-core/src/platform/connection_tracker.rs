@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-pub struct ConnectionStatus(watch::Sender<ConnectionState>);
+/// Follows the connections of a platform, and wakes those who wait for a change.
+pub struct ConnectionTracker(watch::Sender<ConnectionState>);
 
 /// The state of the connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,13 +15,13 @@ pub struct ConnectionState {
     pub connected_since: Option<Timestamp>,
 }
 
-impl Default for ConnectionStatus {
+impl Default for ConnectionTracker {
     fn default() -> Self {
         Self(watch::Sender::new(ConnectionState::default()))
     }
 }
 
-impl ConnectionStatus {
+impl ConnectionTracker {
     /// For a platform that calls us, so that there is no connection to lose.
     pub fn always_connected(now: Timestamp) -> Self {
         Self(watch::Sender::new(ConnectionState {
