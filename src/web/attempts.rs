@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use crate::web::peer::Peer;
 
+/// The wrong tokens that clients have sent lately, and how long each has to wait for another try.
 #[derive(Default)]
 pub struct TokenAttempts(Mutex<AttemptTable>);
 

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod type_names;
+
 /// Where an outside crate may be named that more than one module of a crate could want: by crate and module.
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["aizuchi-core/store"]),

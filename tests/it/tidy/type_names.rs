@@ -1,0 +1,82 @@
+//! One type name stands for one thing: no two public types of the program share a name, but for those listed here.
+
+use std::collections::BTreeMap;
+
+use super::sources;
+
+const SHOWN: &str = "what a prompt, the API and a page show of a thing are different things";
+const OF_ONE_PAGE: &str =
+    "each page of the console has its own in its `views`, and names no other's";
+const FILLED_IN: &str =
+    "the stand-ins name the shared generic type with their own errors filled in";
+
+/// The names that several public types have on purpose, with their number and the reason.
+const SHARED: &[(&str, usize, &str)] = &[
+    ("ChannelView", 3, SHOWN),
+    ("DecisionView", 2, SHOWN),
+    ("EntryView", 2, SHOWN),
+    ("MemoView", 2, SHOWN),
+    ("MessageView", 2, SHOWN),
+    ("PersonaView", 3, SHOWN),
+    ("StandingOrderView", 2, SHOWN),
+    ("GroupView", 2, OF_ONE_PAGE),
+    ("MomentView", 2, OF_ONE_PAGE),
+    ("ResultView", 3, OF_ONE_PAGE),
+    ("ViewBuilder", 4, OF_ONE_PAGE),
+    ("Fault", 3, FILLED_IN),
+    ("FaultSpec", 3, FILLED_IN),
+    ("Faults", 3, FILLED_IN),
+    ("SearchDepth", 2, "the settings' own, from which the search engine's is made"),
+];
+
+#[test]
+fn no_two_public_types_share_a_name() {
+    let all = sources();
+    let mut homes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for source in &all {
+        for name in source.lines().filter_map(|(_, line)| public_type(line)) {
+            homes.entry(name).or_default().push(source.path.display().to_string());
+        }
+    }
+    assert!(homes.len() > 1000, "most types are found: {}", homes.len());
+    let mut wrong = Vec::new();
+    for (name, homes) in &homes {
+        let shared = SHARED.iter().find(|(shared, ..)| shared == name);
+        let expected = shared.map_or(1, |(_, number, _)| *number);
+        if homes.len() != expected && !is_of_both_platforms(homes) {
+            wrong.push(format!("`{name}` stands in {}", homes.join(", ")));
+        }
+    }
+    let gone = SHARED.iter().filter(|(name, ..)| !homes.contains_key(name));
+    wrong.extend(gone.map(|(name, _, why)| format!("`{name}` is no more: {why}")));
+    assert!(
+        wrong.is_empty(),
+        "one name for one thing, or a reason in SHARED:\n{}\n",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn public_types_are_told_from_others() {
+    let lines = ["pub struct A<'a> {", "    pub enum B {", "pub type C = D;", "pub trait E: F {"];
+    assert_eq!(lines.map(public_type), [Some("A"), Some("B"), Some("C"), Some("E")]);
+    let others = ["struct A;", "pub(crate) struct A;", "pub fn a() {", "    pub structure: A,"];
+    assert_eq!(others.map(public_type), [None; 4]);
+    let paths = |all: &[&str]| all.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+    assert!(is_of_both_platforms(&paths(&["a-slack/b.rs", "a-discord/b.rs"])));
+    assert!(!is_of_both_platforms(&paths(&["a-slack/b.rs", "a-slack/c.rs"])));
+    assert!(!is_of_both_platforms(&paths(&["a-slack/b.rs", "a-discord/b.rs", "c.rs"])));
+}
+
+/// The public type that a line defines.
+fn public_type(line: &str) -> Option<&str> {
+    let (kind, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
+    let end = rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len());
+    ["struct", "enum", "trait", "type", "union"].contains(&kind).then_some(&rest[..end])
+}
+
+/// What Slack's side and Discord's have alike has one name on purpose: nothing sees both, and readers find the other.
+fn is_of_both_platforms(homes: &[String]) -> bool {
+    let on = |platform: &str| homes.iter().filter(|path| path.contains(platform)).count();
+    homes.len() == 2 && on("slack") == 1 && on("discord") == 1
+}
