@@ -29,6 +29,10 @@ async fn a_stand_in_is_written_on_like_a_chat() {
         tab.open_page(&demo.page).await;
         let banner = "return document.getElementById('banner').textContent.endsWith('Nothing leaves this machine.')";
         tab.expect_result(banner, json!(true)).await;
+        // Its introduction must not become the newest message later.
+        let is_introduced =
+            format!("return {NEWEST}?.textContent.includes('Aizuchi help') ?? false");
+        tab.expect_result(&is_introduced, json!(true)).await;
         // Enter sends, and Shift+Enter begins a line. The newest message is the last, and in sight.
         tab.type_in("text", written).await;
         tab.press_with(Key::Shift, Key::Enter).await;
