@@ -1,0 +1,157 @@
+//! One companion of a replay: an inbox and a runner as the program has them, around a store of its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+
+use crate::config::budget::ModelCosts;
+use crate::replay::companions::Companions;
+use crate::replay::record::Recorder;
+use crate::replay::simulation::Setup;
+use crate::replay::simulation::recording_mind::RecordingMind;
+use crate::replay::simulation::recording_store::RecordingStore;
+use crate::replay::simulation::replay_platform::ReplayPlatform;
+use crate::replay::{ReplayJudge, ReplaySettings};
+use aizuchi_core::agent::defer::Deferrals;
+use aizuchi_core::agent::dispatches::Dispatches;
+use aizuchi_core::agent::state::StateCache;
+use aizuchi_core::agent::{self, Agent, Minds};
+use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::clock::Clock;
+use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::context::talk::TalkCache;
+use aizuchi_core::current::Current;
+use aizuchi_core::inbox::channel_cache::ChannelCache;
+use aizuchi_core::inbox::in_flight::InFlight;
+use aizuchi_core::inbox::{Inbox, Redaction};
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::platform::{Platform, Platforms, local};
+use aizuchi_core::prompt::tokens::TokenCorrections;
+use aizuchi_core::runner::Runner;
+use aizuchi_core::store::Store;
+use aizuchi_core::store::volatile::VolatileStore;
+
+/// How many of a channel's newest messages are kept at least: far more than any prompt holds or search needs.
+const KEPT_MESSAGES: usize = 50_000;
+
+/// Where one of several companions is.
+pub(super) struct CompanionSeat<'a> {
+    /// From 0.
+    pub(super) number: usize,
+    pub(super) workspace: &'a WorkspaceId,
+    pub(super) clock: &'a Clock,
+    pub(super) companions: &'a Arc<Companions>,
+}
+
+/// The inbox and the runner of one companion, around a store of its own.
+pub(super) fn build_instance(
+    setup: &Setup<'_>,
+    seat: &CompanionSeat<'_>,
+    recorder: &Arc<Recorder>,
+) -> anyhow::Result<(Inbox, Runner)> {
+    let Setup { policy, prompts, learning, .. } = setup;
+    let CompanionSeat { number, workspace, clock, companions } = *seat;
+    // Each installation draws for itself.
+    let seed = setup.settings.seed.wrapping_add(number as u64);
+    let settings = ReplaySettings { seed, ..setup.settings };
+    let volatile = Arc::new(VolatileStore::keeping_newest(KEPT_MESSAGES));
+    let talks = Arc::new(TalkCache::new());
+    let store: Arc<dyn Store> = Arc::new(RecordingStore {
+        inner: volatile.clone(),
+        recorder: recorder.clone(),
+        learning: Arc::clone(learning),
+        clock: clock.clone(),
+        talks: talks.clone(),
+        companions: companions.clone(),
+        number,
+    });
+    let in_flight = Arc::new(InFlight::default());
+    let metrics = Arc::new(Metrics::default());
+    let costs = match settings.judge {
+        // The scripted judge stands in for a model, so what a model may use up limits it.
+        ReplayJudge::Silent | ReplayJudge::Speak | ReplayJudge::Model => ModelCosts::Tokens,
+        ReplayJudge::Builtin => ModelCosts::Nothing,
+    };
+    let rulebook = companions.add_to(policy.config.rulebook_with(costs));
+    let rulebook = Current::from(rulebook);
+    let readings = talks.readings.clone();
+    let channel_cache = Arc::new(ChannelCache::reading_with(readings, rulebook.clone()));
+    let inbox = Inbox {
+        store: store.clone(),
+        archive: volatile.clone(),
+        in_flight: in_flight.clone(),
+        clock: clock.clone(),
+        metrics: metrics.clone(),
+        channel_cache: channel_cache.clone(),
+        wait_settings: policy.config.wait_settings(),
+        redaction: Redaction::Drop,
+        persona_name: None,
+        is_announcing: false,
+        // A replay serves no page that shows memories, and its store keeps none.
+        remember_delay: None,
+        random_seed: settings.seed,
+    };
+    let mind = RecordingMind {
+        inner: Arc::clone(setup.mind),
+        recorder: recorder.clone(),
+        clock: clock.clone(),
+        settings,
+    };
+    let platform: Arc<dyn Platform> =
+        Arc::new(ReplayPlatform { clock: clock.clone(), companions: companions.clone(), number });
+    let persona = policy.config.persona();
+    let answers = CommandReplies {
+        store: volatile.clone(),
+        archive: volatile,
+        rulebook: rulebook.clone(),
+        persona: persona.clone(),
+        zone: policy.config.time_zone_or(TimeZone::UTC),
+        admins_workspace: local::workspace_id(),
+        order_trial: None,
+    };
+    let agent = Agent {
+        command_answers: Arc::new(answers),
+        store,
+        platforms: Platforms(HashMap::from([(workspace.clone(), platform)])),
+        minds: Minds::from_llm(Arc::new(mind), &persona),
+        clock: clock.clone(),
+        metrics,
+        persona,
+        tools: None,
+        prompt_builder: Arc::clone(prompts).into(),
+        learned_gates: learning.gates.clone(),
+        token_corrections: TokenCorrections::default(),
+        state_cache: StateCache::default(),
+        deferrals: Deferrals::default(),
+        dispatches: Dispatches::new(clock.clone()),
+        settings: agent::AgentSettings {
+            rulebook,
+            // No page shows these decisions.
+            keeps_exchanges: false,
+            keeps_moments: learning.keeps_moments(),
+            // A replay gives the same result on every machine, whatever its time zone.
+            zone: policy.config.time_zone_or(TimeZone::UTC),
+            // A scripted mind ignores what is recalled, and recall is slow in a long channel.
+            recall_limit: match settings.judge {
+                ReplayJudge::Silent | ReplayJudge::Speak => 0,
+                ReplayJudge::Builtin | ReplayJudge::Model => {
+                    agent::AgentSettings::default().recall_limit
+                }
+            },
+            ..policy.config.agent_settings()
+        },
+        seed: settings.seed,
+        documents: None,
+        translation: None,
+        demo: None,
+    };
+    let runner = Runner::new(agent, in_flight, channel_cache, policy.config.runner_settings())?;
+    Ok((inbox, runner))
+}
+
+/// One companion, as what is heard reaches it.
+pub(super) struct Instance<'a> {
+    pub(super) inbox: Inbox,
+    pub(super) recorder: &'a Recorder,
+}

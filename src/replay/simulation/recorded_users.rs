@@ -1,0 +1,106 @@
+//! Who the users of a recorded channel are, and whom its texts mention.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::replay::history::RecordedChannel;
+use aizuchi_core::chat::{Mention, UserId};
+use aizuchi_core::platform::local;
+
+/// The users of a recorded channel. Its texts mention them by their names.
+#[derive(Default)]
+pub(super) struct RecordedUsers {
+    /// By the name in lower case. `None` if several users have it.
+    ids: HashMap<String, Option<UserId>>,
+    /// By their first letter in lower case.
+    names: HashMap<char, Vec<Arc<str>>>,
+}
+
+impl RecordedUsers {
+    pub(super) fn new(channel: &RecordedChannel) -> Self {
+        let mut users = Self::default();
+        for message in &channel.messages {
+            let Some(name) = &message.name else { continue };
+            let lower = name.to_lowercase();
+            let Some(first) = lower.chars().next() else { continue };
+            match users.ids.entry(lower) {
+                Entry::Occupied(mut known) => {
+                    let is_same = |id: &UserId| id.as_str() == message.author;
+                    if !known.get().as_ref().is_some_and(is_same) {
+                        known.insert(None);
+                    }
+                }
+                Entry::Vacant(new) => {
+                    new.insert(Some(UserId::new(message.author.as_str())));
+                    users.names.entry(first).or_default().push(name.as_str().into());
+                }
+            }
+        }
+        users
+    }
+
+    /// Whom a text mentions, by their ids, as a platform tells it.
+    pub(super) fn mentions(&self, text: &str, persona: &str) -> Vec<Mention> {
+        if !text.contains(['@', '＠']) {
+            return Vec::new();
+        }
+        let marks = text.split(['@', '＠']).skip(1);
+        let letters = marks.filter_map(|rest| rest.chars().next()?.to_lowercase().next());
+        let letters: BTreeSet<char> = letters.collect();
+        let named = letters.iter().filter_map(|letter| self.names.get(letter)).flatten();
+        let named: Vec<Arc<str>> = named.cloned().collect();
+        let mut mentions = local::mention::parse_mentions(text, persona, &named);
+        for mention in &mut mentions {
+            if let Mention::User(user) = mention
+                && let Some(Some(id)) = self.ids.get(&user.0.to_lowercase())
+            {
+                *user = id.clone();
+            }
+        }
+        mentions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::history::RecordedMessage;
+
+    #[test]
+    fn a_mention_is_of_the_user_who_has_the_name() {
+        let message = |author: &str, name: Option<&str>| RecordedMessage {
+            room: "den".to_owned(),
+            thread: None,
+            id: author.to_owned(),
+            ts: 1.0,
+            author: author.to_owned(),
+            name: name.map(str::to_owned),
+            text: String::new(),
+            reply_to: Vec::new(),
+            bot: false,
+            opener: false,
+        };
+        let messages = vec![
+            message("U1", Some("Mia Berg")),
+            message("U2", Some("Mia")),
+            message("ken", None),
+            message("U3", Some("Lea")),
+            message("U4", Some("lea")),
+        ];
+        let users = RecordedUsers::new(&RecordedChannel {
+            messages,
+            ..RecordedChannel::new("den".to_owned())
+        });
+        for (text, expected) in [
+            ("@mia berg do you know?", &[Mention::User(UserId::new("U1"))][..]),
+            ("@Mia, @ken", &[Mention::User(UserId::new("U2")), Mention::User(UserId::new("ken"))]),
+            // Nobody can tell which of both.
+            ("@Lea", &[Mention::User(UserId::new("Lea"))]),
+            ("@someone", &[Mention::User(UserId::new("someone"))]),
+            ("@Aizuchi", &[Mention::Persona]),
+        ] {
+            assert_eq!(users.mentions(text, "Aizuchi"), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The store of a replay: it keeps everything in memory and records what the agent decides.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
+
+use crate::replay::companions::Companions;
+use crate::replay::learning::ReplayLearning;
+use crate::replay::record::{PostRecord, Recorder, ReplayEventKind};
+use crate::replay::timing::UnsolicitedPost;
+use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::context::talk::{SharedTalk, TalkCache};
+use aizuchi_core::context::{Context, ContextWindow};
+use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
+use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
+use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use aizuchi_core::event::{Claim, Event, Outcome, StepResult};
+use aizuchi_core::memo::Memo;
+use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::recall::{RecallQuery, RecalledMessage};
+use aizuchi_core::store::expiry::{Expiry, ExpiryProgress};
+use aizuchi_core::store::order::{Order, OrdersInForce};
+use aizuchi_core::store::volatile::VolatileStore;
+use aizuchi_core::store::{CompletionReceipt, HearReceipt, InboxEntry, Store, StoreError};
+
+/// Delegates to the volatile store and records claims, contexts and outcomes.
+pub(super) struct RecordingStore {
+    pub(super) inner: Arc<VolatileStore>,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) learning: Arc<ReplayLearning>,
+    pub(super) clock: Clock,
+    pub(super) talks: Arc<TalkCache>,
+    pub(super) companions: Arc<Companions>,
+    /// Of the companion.
+    pub(super) number: usize,
+}
+
+#[async_trait]
+impl Store for RecordingStore {
+    async fn hear(&self, entry: InboxEntry) -> Result<HearReceipt, StoreError> {
+        self.inner.hear(entry).await
+    }
+
+    async fn claim(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        limit: usize,
+    ) -> Result<Vec<Claim>, StoreError> {
+        let claims = self.inner.claim(now, lease, limit).await?;
+        let mut record = self.recorder.lock();
+        for claim in &claims {
+            let conversation = claim.event.conversation();
+            record.decisions.insert(conversation.clone(), claim.decision);
+            match claim.second_looks {
+                0 => record.second_looks.remove(conversation),
+                _ => record.second_looks.insert(conversation.clone()),
+            };
+        }
+        Ok(claims)
+    }
+
+    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+        self.inner.reserve(call, now).await
+    }
+
+    async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
+        self.inner.book(call).await
+    }
+
+    async fn complete(
+        &self,
+        claim: &Claim,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> Result<CompletionReceipt, StoreError> {
+        self.record(claim, &outcome);
+        self.companions.record(self.number, claim, &outcome, self.clock.now());
+        self.learning.record(claim, &outcome, now);
+        self.inner.complete(claim, outcome, now).await
+    }
+
+    async fn drop_exchanges(&self, before: Timestamp, max_bytes: u64) -> Result<(), StoreError> {
+        self.inner.drop_exchanges(before, max_bytes).await
+    }
+
+    async fn drop_journals(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.inner.drop_journals(now).await
+    }
+
+    async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
+        self.inner.expire_next(expiry).await
+    }
+
+    async fn has_changed_since(
+        &self,
+        conversation: &ConversationId,
+        revision: u64,
+        lineage: &Lineage,
+    ) -> Result<bool, StoreError> {
+        self.inner.has_changed_since(conversation, revision, lineage).await
+    }
+
+    async fn next_ready(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.next_ready().await
+    }
+
+    fn revisions(&self) -> watch::Receiver<u64> {
+        self.inner.revisions()
+    }
+
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
+        self.inner.recall(query).await
+    }
+
+    async fn context(
+        &self,
+        conversation: &ConversationId,
+        window: &ContextWindow,
+    ) -> Result<Context, StoreError> {
+        let talk = SharedTalk::cached_in(self.talks.clone());
+        let context = Context { talk, ..self.inner.context(conversation, window).await? };
+        let newest = context.target_messages().last().map(|message| message.id.clone());
+        self.recorder.lock().considered.insert(conversation.clone(), newest);
+        Ok(context)
+    }
+
+    async fn memories(&self, workspace: &WorkspaceId) -> Result<Vec<Memory>, StoreError> {
+        self.inner.memories(workspace).await
+    }
+
+    async fn memos(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+    ) -> Result<Vec<(MemoryId, Memo)>, StoreError> {
+        self.inner.memos(workspace, channel).await
+    }
+
+    async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
+        self.inner.order(order, now).await
+    }
+
+    async fn has_heard(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        message: &MessageId,
+        client_message_id: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        self.inner.has_heard(workspace, channel, message, client_message_id).await
+    }
+
+    async fn orders(&self, workspace: &WorkspaceId) -> Result<OrdersInForce, StoreError> {
+        self.inner.orders(workspace).await
+    }
+
+    async fn source_messages(
+        &self,
+        workspace: &WorkspaceId,
+        messages: &[MessageRef],
+    ) -> Result<Vec<(Arc<Message>, Visibility)>, StoreError> {
+        self.inner.source_messages(workspace, messages).await
+    }
+
+    async fn claim_memory_jobs(
+        &self,
+        now: Timestamp,
+        lease: SignedDuration,
+        limit: usize,
+    ) -> Result<Vec<MemoryJob>, StoreError> {
+        self.inner.claim_memory_jobs(now, lease, limit).await
+    }
+
+    async fn next_memory_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.inner.next_memory_job().await
+    }
+
+    async fn complete_memory_job(
+        &self,
+        job: &MemoryJob,
+        outcome: MemoryJobOutcome,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.inner.complete_memory_job(job, outcome, now).await
+    }
+}
+
+impl RecordingStore {
+    fn record(&self, claim: &Claim, outcome: &Outcome) {
+        let mut record = self.recorder.lock();
+        record.now = self.clock.now();
+        let conversation = claim.event.conversation();
+        let is_superseded_judgment = |attempt: &Attempt| {
+            &*attempt.verb == PromptVerb::Judge.name()
+                && attempt.result == AttemptResult::Superseded
+        };
+        if outcome.attempts.iter().any(is_superseded_judgment) {
+            let thread = &conversation.thread;
+            let call = record.calls.iter_mut().rev().find(|call| call.thread == *thread);
+            call.into_iter().for_each(|call| call.is_superseded = true);
+        }
+        record.failed += usize::from(is_failure(&outcome.result));
+        record.add_moment(claim, outcome);
+        if let StepResult::Join { .. } = &outcome.result {
+            let thread = &conversation.thread;
+            let call = record.calls.iter().rev().find(|call| call.thread == *thread);
+            let decided = (record.now, call.and_then(|call| call.newest.clone()));
+            record.join_decisions.insert(conversation.clone(), decided);
+        }
+        let Some(kind) = event_kind(&outcome.result, &claim.event) else { return };
+        record.gated += usize::from(kind == ReplayEventKind::Gate);
+        if kind == ReplayEventKind::Speak {
+            let thread = conversation.thread.clone();
+            let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
+            let at = record.now;
+            let is_second_look = claim.second_looks > 0;
+            record.all_posts.push(PostRecord { at, thread, heard, is_second_look });
+        }
+        record.reacted += usize::from(kind == ReplayEventKind::React);
+        let mut event = record.event(kind, conversation);
+        if let StepResult::Silent(closing) = &outcome.result {
+            event.gate = closing.gate.map(|gate| gate.name());
+        }
+        if let Event::Post(item) = &claim.event {
+            event.about =
+                item.metadata.about.clone().or_else(|| item.metadata.owed.first().cloned());
+        }
+        if let (ReplayEventKind::Speak, Event::Post(item)) = (kind, &claim.event)
+            && !claim.is_owed
+            && item.id == item.first_in_draft
+        {
+            let thread = conversation.thread.clone();
+            if let Some((decided_at, newest_human)) =
+                record.join_decisions.get(conversation).cloned()
+            {
+                let at = record.now;
+                record.unsolicited_posts.push(UnsolicitedPost {
+                    at,
+                    thread,
+                    newest_human,
+                    decided_at,
+                });
+            }
+        }
+        record.write(&event);
+    }
+}
+
+fn is_failure(result: &StepResult) -> bool {
+    match result {
+        StepResult::Silent(closing) => closing.ended == DecisionResult::Failed,
+        StepResult::Failed { .. } => true,
+        StepResult::Join { .. }
+        | StepResult::React { .. }
+        | StepResult::Drafted { .. }
+        | StepResult::Proposed(_)
+        | StepResult::Posted(_)
+        | StepResult::Withdrawn { .. }
+        | StepResult::LookAgain { .. }
+        | StepResult::Redraft { .. }
+        | StepResult::Retry { .. }
+        | StepResult::Deferred { .. }
+        | StepResult::NotSent { .. }
+        | StepResult::Superseded => false,
+    }
+}
+
+/// The kind of event that a step's result is written as, if it is written.
+fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
+    match result {
+        StepResult::Silent(closing) if closing.gate.is_some() => Some(ReplayEventKind::Gate),
+        StepResult::Silent(closing) if closing.ended == DecisionResult::Dropped => {
+            Some(ReplayEventKind::Dropped)
+        }
+        StepResult::Withdrawn { .. } => Some(ReplayEventKind::Dropped),
+        // A reply that became doubtful; the judge is called again.
+        StepResult::LookAgain { .. } if !matches!(event, Event::Judge(_)) => {
+            Some(ReplayEventKind::Dropped)
+        }
+        StepResult::Posted(_) => match event {
+            Event::Post(item) if item.reaction_to.is_some() => Some(ReplayEventKind::React),
+            Event::Post(_) | Event::Judge(_) | Event::Reply(_) => Some(ReplayEventKind::Speak),
+        },
+        StepResult::Superseded => Some(ReplayEventKind::Cancelled),
+        StepResult::Failed { .. } => Some(ReplayEventKind::Failed),
+        StepResult::Silent(closing) if closing.ended == DecisionResult::Failed => {
+            Some(ReplayEventKind::Failed)
+        }
+        StepResult::Silent(_)
+        | StepResult::Join { .. }
+        | StepResult::React { .. }
+        | StepResult::Drafted { .. }
+        | StepResult::Proposed(_)
+        | StepResult::LookAgain { .. }
+        | StepResult::Redraft { .. }
+        | StepResult::Retry { .. }
+        | StepResult::Deferred { .. }
+        | StepResult::NotSent { .. } => None,
+    }
+}
