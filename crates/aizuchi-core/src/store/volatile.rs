@@ -2,6 +2,10 @@
 //! memories and no memos, since replay makes none: it returns none, and refuses to write one or to read a memory's
 //! sources.
 
+mod records;
+mod pending_states;
+mod ledger;
+mod messages;
 mod figures;
 mod aftermaths;
 mod archive;
@@ -23,7 +27,6 @@ mod steps;
 mod hear;
 mod recall;
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -33,25 +36,19 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use crate::chat::{
-    AuthorKind, Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User,
-    UserId, Visibility, WorkspaceId,
+    Channel, ChannelId, ConversationId, Cursor, Heard, Message, MessageId, User, UserId,
+    Visibility, WorkspaceId,
 };
-use crate::context::links::{LinkSource, MessageLinks};
-use crate::context::{Context, ContextWindow, StateHash};
+use crate::context::{Context, ContextWindow};
 use crate::decision::consent::ConsentId;
-use crate::decision::gate::Gate;
 use crate::decision::mark::DecisionMark;
 use crate::decision::proposal::ProposalId;
-use crate::decision::{
-    AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, ModelExchange,
-};
+use crate::decision::{Decision, DecisionId};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
-use crate::event::step::{OwedAnswer, PendingState, Step};
-use crate::event::{Claim, DeadLetter, OutboxItem, OutboxItemId, Outcome};
+use crate::event::{Claim, DeadLetter, OutboxItemId, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
-use crate::recall::terms::TermHashes;
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::standing_order::StandingOrder;
@@ -63,14 +60,18 @@ use crate::store::private_reads::PrivateReads;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::circumstances::{SpendingBucket, SpendingSum};
 use crate::store::volatile::consents::ConsentRecord;
+use crate::store::volatile::pending_states::OnceOwed;
 use crate::store::volatile::proposals::ProposalRecord;
+use crate::store::volatile::records::{
+    ConversationRecord, ExchangeRecord, MessagePosition, OutboxRecord, ReactionRecord,
+    UnsolicitedPostRecord,
+};
 use crate::store::volatile::uploads::UploadRecord;
 use crate::store::weekly_notes::{NoteKey, StoredNote};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Store,
     StoreError,
 };
-use aizuchi_structure::links::WINDOW;
 
 pub struct VolatileStore {
     state: Mutex<VolatileState>,
@@ -363,15 +364,6 @@ impl Store for VolatileStore {
     }
 }
 
-/// A message that was owed an answer before.
-struct OnceOwed {
-    thread: Option<MessageId>,
-    /// Since when it is owed nothing. `None`: it is owed one once more.
-    closed: Option<Timestamp>,
-    /// How many answers it had got before an edit asked once more.
-    earlier_answers: usize,
-}
-
 #[derive(Default)]
 struct VolatileState {
     installation: Arc<str>,
@@ -451,378 +443,6 @@ struct VolatileState {
     uploads: HashMap<Arc<str>, UploadRecord>,
 }
 
-#[derive(Default)]
-struct ConversationRecord {
-    /// By time, then id.
-    messages: Vec<MessageRecord>,
-    pending: PendingState,
-    silent_state: Option<StateHash>,
-    /// The times of unsolicited posts.
-    unsolicited_posts: Vec<Timestamp>,
-    /// When the persona last announced that its budget is used up.
-    budget_notice_at: Option<Timestamp>,
-}
-
-/// A message's position in its channel.
-struct MessagePosition {
-    at: Timestamp,
-    id: MessageId,
-    thread: Option<MessageId>,
-}
-
-struct MessageRecord {
-    message: Arc<Message>,
-    /// The channel's visibility when the message was heard.
-    visibility: Visibility,
-    is_deleted: bool,
-    is_expired: bool,
-    /// It must not be used.
-    is_redacted: bool,
-    gate: Option<Gate>,
-    decision: Option<DecisionId>,
-    /// The revision at which it arrived.
-    heard_revision: u64,
-    /// The revision at which it arrived or last changed.
-    revision: u64,
-    edited: Option<Timestamp>,
-    /// What it replies to, if that was found and still holds.
-    links: Option<Arc<MessageLinks>>,
-    reactions: Vec<ReactionRecord>,
-    /// The revision at which its reactions last changed.
-    reactions_revision: u64,
-    /// The terms of its text, once a search has looked at it.
-    terms: OnceCell<TermHashes>,
-}
-
-/// A removed reaction is kept, so that an older report of it does not bring it back.
-struct ReactionRecord {
-    emoji: Arc<str>,
-    user: UserId,
-    kind: AuthorKind,
-    at: Timestamp,
-    removed: Option<Timestamp>,
-}
-
-impl ConversationRecord {
-    /// Drops the links of the messages that were compared with one before `first`.
-    fn drop_links_from(&mut self, first: usize) {
-        let later = self.messages[first..].iter_mut().filter(|record| record.is_visible());
-        for record in later.take(WINDOW) {
-            record.links.take_if(|links| links.source != LinkSource::Platform);
-        }
-    }
-}
-
-impl MessageRecord {
-    /// Whether it may be used in prompts.
-    fn is_visible(&self) -> bool {
-        !self.is_deleted && !self.is_redacted
-    }
-}
-
-/// The outbox item is dropped when its decision closes; this record remains.
-struct UnsolicitedPostRecord {
-    /// When it was dispatched.
-    at: Timestamp,
-    item: OutboxItemId,
-    conversation: ConversationId,
-    is_posted: bool,
-}
-
-struct ExchangeRecord {
-    at: Timestamp,
-    exchange: Arc<ModelExchange>,
-}
-
-impl ExchangeRecord {
-    fn text_bytes(&self) -> u64 {
-        let answer = self.exchange.answer.as_ref().map_or(0, |answer| answer.len());
-        (self.exchange.prompt.len() + answer) as u64
-    }
-
-    fn clear_text(&mut self) {
-        let exchange = (*self.exchange).clone();
-        self.exchange = Arc::new(ModelExchange { prompt: "".into(), answer: None, ..exchange });
-    }
-}
-
-/// An outbox item in flight.
-struct OutboxRecord {
-    item: OutboxItem,
-    is_posted: bool,
-    /// Whether it is an unsolicited text. A reaction is not.
-    is_unsolicited: bool,
-}
-
-impl VolatileState {
-    fn open_decision(
-        &mut self,
-        id: DecisionId,
-        conversation: &ConversationId,
-        addressed: bool,
-        at: Timestamp,
-    ) {
-        self.last_number = self.last_number.max(id.0);
-        let decision = Decision {
-            id,
-            conversation: conversation.clone(),
-            opened: at,
-            closed: None,
-            messages: Vec::new(),
-            is_addressed: addressed,
-            evaluation: None,
-            gate: None,
-            judgment: None,
-            state_hash: None,
-            ended: None,
-            why: None,
-            is_expired: false,
-            posted_messages: Vec::new(),
-            reaction: None,
-            follow_up: DecisionFollowUp::default(),
-            attempts: Vec::new(),
-            revision: self.revision,
-        };
-        self.decisions.insert(id, decision);
-    }
-
-    /// Changes a conversation's pending state and updates the index of ready steps.
-    fn change_pending_state<T>(
-        &mut self,
-        conversation: &ConversationId,
-        now: Timestamp,
-        change: impl FnOnce(&mut PendingState) -> T,
-    ) -> T {
-        if !self.conversations.contains_key(conversation) {
-            self.conversations.insert(conversation.clone(), ConversationRecord::default());
-        }
-        let record = self.conversations.get_mut(conversation).expect("it was put there just now");
-        let before = record.pending.step.as_ref().map(Step::ready_at);
-        let owed = record.pending.owed.clone();
-        let result = change(&mut record.pending);
-        if owed != record.pending.owed {
-            for (owed_answer, is_owed) in owed_changes(&owed, &record.pending.owed) {
-                let asker = (conversation.workspace.clone(), owed_answer.asker.clone());
-                let id = (conversation.channel.clone(), owed_answer.message.clone());
-                let of_asker = self.once_owed.entry(asker).or_default();
-                if !is_owed {
-                    let once_owed = of_asker.entry(id).or_insert_with(|| OnceOwed {
-                        thread: conversation.thread.clone(),
-                        closed: None,
-                        earlier_answers: 0,
-                    });
-                    once_owed.closed = Some(now);
-                } else if let Some(once_owed) = of_asker.get_mut(&id) {
-                    once_owed.closed = None;
-                    let decision = record.question(&owed_answer.message).and_then(|it| it.decision);
-                    let decision = decision.and_then(|decision| self.decisions.get(&decision));
-                    let is_answered = |it: &Decision| it.ended == Some(DecisionResult::Spoke);
-                    once_owed.earlier_answers += usize::from(decision.is_some_and(is_answered));
-                }
-            }
-        }
-        let after = record.pending.step.as_ref().map(Step::ready_at);
-        if before != after {
-            if let Some(before) = before {
-                self.ready.remove(&(before, conversation.clone()));
-            }
-            if let Some(after) = after {
-                self.ready.insert((after, conversation.clone()));
-            }
-        }
-        result
-    }
-
-    fn insert_message(
-        &mut self,
-        message: Message,
-        gate: Option<Gate>,
-        decision: Option<DecisionId>,
-    ) {
-        self.revision += 1;
-        let channel_key =
-            (message.conversation.workspace.clone(), message.conversation.channel.clone());
-        let channel = self.channels.get(&channel_key);
-        let visibility = channel.map_or(Visibility::Private, |channel| channel.visibility);
-        if let Some(thread) = message.conversation.thread.as_ref() {
-            self.threads.insert(thread.clone());
-        }
-        let reset = self.resets.get(&message.conversation);
-        let is_reset =
-            reset.is_some_and(|until| message.at.as_millisecond() < until.as_millisecond());
-        let (workspace, channel) = channel_key.clone();
-        let early_reactions =
-            self.early_reactions.remove(&(workspace, channel, message.id.clone()));
-        let positions = self.channel_order.entry(channel_key).or_default();
-        let stands_before =
-            |other: &MessagePosition| (other.at, &other.id) <= (message.at, &message.id);
-        let position = positions.iter().rposition(stands_before).map_or(0, |before| before + 1);
-        let thread = message.conversation.thread.clone();
-        positions
-            .insert(position, MessagePosition { at: message.at, id: message.id.clone(), thread });
-        let record = MessageRecord {
-            visibility,
-            is_deleted: false,
-            is_expired: false,
-            is_redacted: gate.is_some_and(Gate::is_redacting) || is_reset,
-            gate,
-            decision,
-            heard_revision: self.revision,
-            revision: self.revision,
-            edited: None,
-            links: None,
-            reactions_revision: early_reactions.as_ref().map_or(0, |_| self.revision),
-            reactions: early_reactions.unwrap_or_default(),
-            terms: OnceCell::new(),
-            message: Arc::new(message),
-        };
-        let records = &mut self
-            .conversations
-            .entry(record.message.conversation.clone())
-            .or_default()
-            .messages;
-        let stands_before = |other: &MessageRecord| {
-            (other.message.at, &other.message.id) <= (record.message.at, &record.message.id)
-        };
-        let position = records.iter().rposition(stands_before).map_or(0, |before| before + 1);
-        records.insert(position, record);
-    }
-
-    /// Removes an edited or deleted message from prompts, from what models wrote about it, and from answers that could
-    /// not be posted.
-    fn forget_exchanges(&mut self, conversation: &ConversationId, message: &MessageId) {
-        let message_ref = MessageRef(conversation.channel.clone(), message.clone());
-        // A prompt may hold messages of other channels.
-        let is_same_workspace = |other: &ConversationId| other.workspace == conversation.workspace;
-        let covering_decision =
-            self.message_mut(conversation, message).and_then(|record| record.decision);
-        let mut forgotten = Vec::new();
-        let revision = self.revision;
-        for (id, decision) in &mut self.decisions {
-            let exchanges = self.exchanges.get_mut(id).map_or(&mut [][..], Vec::as_mut_slice);
-            let is_held = |record: &Option<ExchangeRecord>| {
-                record
-                    .as_ref()
-                    .is_some_and(|record| record.exchange.lineage.messages.contains(&message_ref))
-            };
-            let has_held =
-                is_same_workspace(&decision.conversation) && exchanges.iter().any(is_held);
-            if has_held || covering_decision == Some(*id) {
-                forget_reasons(decision, revision);
-                forgotten.push(*id);
-            }
-            if has_held {
-                let held = exchanges.iter_mut().filter(|record| is_held(record)).flatten();
-                held.for_each(ExchangeRecord::clear_text);
-            }
-        }
-        self.erase_dead_letters(|letter| {
-            letter.decision.is_some_and(|decision| forgotten.contains(&decision))
-        });
-        self.erase_proposals(|decision| forgotten.contains(&decision));
-        self.erase_consents(|decision| forgotten.contains(&decision));
-    }
-
-    fn has_changed_since(
-        &self,
-        conversation: &ConversationId,
-        revision: u64,
-        lineage: &Lineage,
-    ) -> bool {
-        // A memory or memo that is not there counts as gone.
-        if !lineage.memories.is_empty() {
-            return true;
-        }
-        let mut orders = lineage.orders.iter();
-        if orders.any(|order| !self.has_standing_order(&conversation.workspace, *order)) {
-            return true;
-        }
-        if revision >= self.last_change {
-            return false;
-        }
-        // Bots edit their messages all the time; that does not count.
-        let has_changed = |record: &MessageRecord| {
-            record.heard_revision <= revision
-                && record.revision > revision
-                && (record.is_deleted || record.message.is_human())
-        };
-        let ConversationId { workspace, channel, .. } = conversation;
-        let has_turned_private = |message: &MessageRef| {
-            let turned_private = self.made_private_at.get(&(workspace.clone(), message.0.clone()));
-            *channel != message.0
-                && turned_private.is_some_and(|turned_private_at| *turned_private_at > revision)
-        };
-        if lineage.messages.iter().any(has_turned_private) {
-            return true;
-        }
-        let messages = lineage.messages.iter().filter_map(|message| {
-            let key = (workspace.clone(), message.0.clone(), message.1.clone());
-            let conversation = self.conversations.get(self.conversation_of.get(&key)?)?;
-            conversation.messages.iter().rev().find(|other| other.message.id == message.1)
-        });
-        messages.into_iter().any(has_changed)
-    }
-
-    /// Keeps what messages of a conversation reply to.
-    fn put_links(&mut self, conversation: &ConversationId, links: Vec<(MessageId, MessageLinks)>) {
-        for (message, links) in links {
-            if let Some(record) = self.message_mut(conversation, &message) {
-                record.links.get_or_insert_with(|| Arc::new(links));
-            }
-        }
-    }
-
-    /// A message has changed or is gone, so its links and those of the messages that were compared with it are found
-    /// anew.
-    fn drop_outdated_links(&mut self, conversation: &ConversationId, message: &MessageId) {
-        let thread = ConversationId { thread: Some(message.clone()), ..conversation.clone() };
-        if let Some(record) = self.conversations.get_mut(&thread) {
-            record.drop_links_from(0);
-        }
-        let Some(record) = self.conversations.get_mut(conversation) else { return };
-        let Some(index) = record.messages.iter().rposition(|other| other.message.id == *message)
-        else {
-            return;
-        };
-        let changed = &mut record.messages[index];
-        let is_certain =
-            changed.links.as_ref().is_some_and(|links| links.source == LinkSource::Platform);
-        if !is_certain || changed.is_deleted {
-            changed.links = None;
-        }
-        record.drop_links_from(index + 1);
-    }
-
-    fn message_mut(
-        &mut self,
-        conversation: &ConversationId,
-        message: &MessageId,
-    ) -> Option<&mut MessageRecord> {
-        let messages = &mut self.conversations.get_mut(conversation)?.messages;
-        messages.iter_mut().rev().find(|record| record.message.id == *message)
-    }
-}
-
-/// The owed answers that were closed, and those that were opened.
-fn owed_changes<'a>(
-    before: &'a [OwedAnswer],
-    after: &'a [OwedAnswer],
-) -> impl Iterator<Item = (&'a OwedAnswer, bool)> {
-    let opened = after.iter().filter(|owed| !before.contains(owed)).map(|owed| (owed, true));
-    let closed = before.iter().filter(|owed| !after.contains(owed)).map(|owed| (owed, false));
-    closed.chain(opened)
-}
-
-/// Judgments and drafts that no longer count stay in the ledger, marked as such.
-fn retire(decision: &mut Decision, result: AttemptResult) {
-    decision.judgment = None;
-    for attempt in &mut decision.attempts {
-        if attempt.result == AttemptResult::Kept {
-            attempt.result = result;
-        }
-    }
-}
-
 fn refuse_memories() -> StoreError {
     unstorable("the volatile store keeps no memories")
 }
@@ -833,15 +453,4 @@ fn refuse_memos() -> StoreError {
 
 fn unstorable(why: &str) -> StoreError {
     StoreError::Refused(RefusalReason::Unstorable(why.to_owned()))
-}
-
-/// A model's reasons may quote messages.
-fn forget_reasons(decision: &mut Decision, revision: u64) {
-    let attempts = decision.attempts.iter_mut().filter_map(|attempt| attempt.judgment.as_mut());
-    attempts.for_each(|judgment| judgment.reason.clear());
-    if let Some(judgment) = &mut decision.judgment {
-        judgment.reason.clear();
-        decision.why = None;
-        decision.revision = revision;
-    }
 }

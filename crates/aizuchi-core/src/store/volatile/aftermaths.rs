@@ -10,7 +10,8 @@ use crate::decision::welcome::{
 use crate::decision::{Decision, DecisionResult};
 use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
 use crate::store::order_journal::OrderKind;
-use crate::store::volatile::{MessageRecord, VolatileState};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::MessageRecord;
 
 /// How many of the newest messages that a silence covers are looked at.
 const MAX_COVERED: usize = 5;

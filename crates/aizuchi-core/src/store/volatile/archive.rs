@@ -38,9 +38,8 @@ use crate::store::query::{
     MessageQuery, MessageRange, ProposalQuery,
 };
 use crate::store::stored_message::{ReactionGroup, StoredMessage};
-use crate::store::volatile::{
-    ExchangeRecord, MessageRecord, ReactionRecord, VolatileState, VolatileStore,
-};
+use crate::store::volatile::records::{ExchangeRecord, MessageRecord, ReactionRecord};
+use crate::store::volatile::{VolatileState, VolatileStore};
 use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
 
 #[async_trait]

@@ -17,9 +17,9 @@ use crate::store::order::{Mute, Order};
 use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::private_reads::{PrivateRead, PrivateReads};
 use crate::store::refusal_reason::RefusalReason;
-use crate::store::volatile::{
-    ConversationRecord, MessageRecord, OnceOwed, VolatileState, refuse_memories, refuse_memos,
-};
+use crate::store::volatile::pending_states::OnceOwed;
+use crate::store::volatile::records::{ConversationRecord, MessageRecord};
+use crate::store::volatile::{VolatileState, refuse_memories, refuse_memos};
 use crate::store::{
     FORGETTING_INTERVAL, FORGOTTEN_USER_ID, LOOK, PRIVATE_READ_RETENTION, Spending, StoreError,
 };

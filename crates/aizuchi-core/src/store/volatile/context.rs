@@ -7,7 +7,8 @@ use crate::chat::{ConversationId, Message, MessageId, UserId, Visibility};
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::{ChannelMemory, Context, ContextWindow, Intent, PendingCommand};
 use crate::decision::gate::Gate;
-use crate::store::volatile::{ConversationRecord, MessagePosition, MessageRecord, VolatileState};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::{ConversationRecord, MessagePosition, MessageRecord};
 
 impl VolatileState {
     pub(super) fn context(&self, conversation: &ConversationId, window: &ContextWindow) -> Context {

@@ -11,7 +11,8 @@ use crate::decision::{Decision, DecisionId};
 use crate::event::{Event, OutboxItem, OutboxItemId};
 use crate::memory::MessageRef;
 use crate::store::expiry::{self, ExpiredMessages, Expiry, ExpiryProgress};
-use crate::store::volatile::{ExchangeRecord, VolatileState};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::ExchangeRecord;
 
 /// A message that has expired.
 type Expired = (ConversationId, MessageId);

@@ -12,7 +12,8 @@ use crate::store::figures::{
     ANSWER_WINDOW, AnswerDelay, CallKind, CallSum, Day, MessageCount, OutcomeCount, ReactionCount,
     UnansweredQuestion, WorkspacePeriod,
 };
-use crate::store::volatile::{ConversationRecord, MessageRecord, VolatileState};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::{ConversationRecord, MessageRecord};
 
 impl VolatileState {
     pub(super) fn messages_by_day(&self, period: &WorkspacePeriod) -> Vec<MessageCount> {

@@ -9,7 +9,8 @@ use crate::chat::{Author, ConversationId, Deletion, Message, MessageId, UserId, 
 use crate::decision::{Decision, DecisionId};
 use crate::memory::MessageRef;
 use crate::store::FORGOTTEN_USER_ID;
-use crate::store::volatile::{MessageRecord, VolatileState};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::MessageRecord;
 
 impl VolatileState {
     /// Deletes all messages of a user, with everything made from them.

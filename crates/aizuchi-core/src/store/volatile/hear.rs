@@ -13,7 +13,9 @@ use crate::decision::{AttemptResult, DecisionId};
 use crate::event::Disposition;
 use crate::event::step::{EditedMessage, HearEffect};
 use crate::rhythm::reply_delays::PreviousMessage;
-use crate::store::volatile::{ReactionRecord, VolatileState, forget_reasons, retire};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::ledger::{forget_reasons, retire};
+use crate::store::volatile::records::ReactionRecord;
 use crate::store::{HearReceipt, REPLY_DELAY_LOOKBACK};
 
 impl VolatileState {

@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, ConversationId, WorkspaceId};
 use crate::decision::DecisionId;
-use crate::store::volatile::{OutboxRecord, VolatileState};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::OutboxRecord;
 
 /// Limits look back an hour …
 const LOOKBACK: SignedDuration = SignedDuration::from_hours(1);

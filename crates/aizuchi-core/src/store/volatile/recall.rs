@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::chat::{ConversationId, Visibility};
 use crate::recall::terms::TermHashes;
 use crate::recall::{FoundTerms, RecallMatch, RecallQuery, RecallScorer, RecalledMessage};
-use crate::store::volatile::{MessageRecord, VolatileState};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::MessageRecord;
 
 impl VolatileState {
     pub(super) fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage> {

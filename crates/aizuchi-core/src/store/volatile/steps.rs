@@ -15,9 +15,11 @@ use crate::event::{
     PostedMessage, StepResult,
 };
 use crate::store::CompletionReceipt;
-use crate::store::volatile::circumstances::SpendingSum;
-use crate::store::volatile::{
-    ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord, VolatileState, retire,
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::channel_status::SpendingSum;
+use crate::store::volatile::ledger::retire;
+use crate::store::volatile::records::{
+    ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord,
 };
 
 impl VolatileState {

@@ -1,0 +1,119 @@
+//! What the store in memory keeps of a conversation, its messages, posts and exchanges.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{AuthorKind, ConversationId, Message, MessageId, UserId, Visibility};
+use crate::context::StateHash;
+use crate::context::links::{LinkSource, MessageLinks};
+use crate::decision::gate::Gate;
+use crate::decision::{DecisionId, ModelExchange};
+use crate::event::step::PendingState;
+use crate::event::{OutboxItem, OutboxItemId};
+use crate::recall::terms::TermHashes;
+use aizuchi_structure::links::WINDOW;
+
+#[derive(Default)]
+pub(super) struct ConversationRecord {
+    /// By time, then id.
+    pub(super) messages: Vec<MessageRecord>,
+    pub(super) pending: PendingState,
+    pub(super) silent_state: Option<StateHash>,
+    /// The times of unsolicited posts.
+    pub(super) unsolicited_posts: Vec<Timestamp>,
+    /// When the persona last announced that its budget is used up.
+    pub(super) budget_notice_at: Option<Timestamp>,
+}
+
+/// A message's position in its channel.
+pub(super) struct MessagePosition {
+    pub(super) at: Timestamp,
+    pub(super) id: MessageId,
+    pub(super) thread: Option<MessageId>,
+}
+
+pub(super) struct MessageRecord {
+    pub(super) message: Arc<Message>,
+    /// The channel's visibility when the message was heard.
+    pub(super) visibility: Visibility,
+    pub(super) is_deleted: bool,
+    pub(super) is_expired: bool,
+    /// It must not be used.
+    pub(super) is_redacted: bool,
+    pub(super) gate: Option<Gate>,
+    pub(super) decision: Option<DecisionId>,
+    /// The revision at which it arrived.
+    pub(super) heard_revision: u64,
+    /// The revision at which it arrived or last changed.
+    pub(super) revision: u64,
+    pub(super) edited: Option<Timestamp>,
+    /// What it replies to, if that was found and still holds.
+    pub(super) links: Option<Arc<MessageLinks>>,
+    pub(super) reactions: Vec<ReactionRecord>,
+    /// The revision at which its reactions last changed.
+    pub(super) reactions_revision: u64,
+    /// The terms of its text, once a search has looked at it.
+    pub(super) terms: OnceCell<TermHashes>,
+}
+
+/// A removed reaction is kept, so that an older report of it does not bring it back.
+pub(super) struct ReactionRecord {
+    pub(super) emoji: Arc<str>,
+    pub(super) user: UserId,
+    pub(super) kind: AuthorKind,
+    pub(super) at: Timestamp,
+    pub(super) removed: Option<Timestamp>,
+}
+
+impl ConversationRecord {
+    /// Drops the links of the messages that were compared with one before `first`.
+    pub(super) fn drop_links_from(&mut self, first: usize) {
+        let later = self.messages[first..].iter_mut().filter(|record| record.is_visible());
+        for record in later.take(WINDOW) {
+            record.links.take_if(|links| links.source != LinkSource::Platform);
+        }
+    }
+}
+
+impl MessageRecord {
+    /// Whether it may be used in prompts.
+    pub(super) fn is_visible(&self) -> bool {
+        !self.is_deleted && !self.is_redacted
+    }
+}
+
+/// The outbox item is dropped when its decision closes; this record remains.
+pub(super) struct UnsolicitedPostRecord {
+    /// When it was dispatched.
+    pub(super) at: Timestamp,
+    pub(super) item: OutboxItemId,
+    pub(super) conversation: ConversationId,
+    pub(super) is_posted: bool,
+}
+
+pub(super) struct ExchangeRecord {
+    pub(super) at: Timestamp,
+    pub(super) exchange: Arc<ModelExchange>,
+}
+
+impl ExchangeRecord {
+    pub(super) fn text_bytes(&self) -> u64 {
+        let answer = self.exchange.answer.as_ref().map_or(0, |answer| answer.len());
+        (self.exchange.prompt.len() + answer) as u64
+    }
+
+    pub(super) fn clear_text(&mut self) {
+        let exchange = (*self.exchange).clone();
+        self.exchange = Arc::new(ModelExchange { prompt: "".into(), answer: None, ..exchange });
+    }
+}
+
+/// An outbox item in flight.
+pub(super) struct OutboxRecord {
+    pub(super) item: OutboxItem,
+    pub(super) is_posted: bool,
+    /// Whether it is an unsolicited text. A reaction is not.
+    pub(super) is_unsolicited: bool,
+}
