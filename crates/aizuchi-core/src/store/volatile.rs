@@ -6,6 +6,7 @@ mod records;
 mod pending_states;
 mod ledger;
 mod messages;
+mod stored_messages;
 mod figures;
 mod aftermaths;
 mod archive;

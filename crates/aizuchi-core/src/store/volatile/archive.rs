@@ -1,24 +1,18 @@
 //! The read side of the store in memory. Replay does not use it; the promises of all stores are tested through it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::chat::{
-    AuthorKind, Channel, ChannelId, ConversationId, Message, MessageId, Role, User, UserId,
-    WorkspaceId,
-};
+use crate::chat::{Channel, ChannelId, MessageId, User, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
 use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::proposal::{Proposal, ProposalLabel};
-use crate::decision::{
-    Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, DecisionResult, FirstReply,
-    ModelExchange,
-};
+use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
 use crate::memo::Memo;
@@ -34,12 +28,12 @@ use crate::store::figures::{
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
 use crate::store::query::{
-    ConsentQuery, DeadLetterQuery, DecisionFilter, DecisionQuery, FilteredMessages, MessageFilter,
-    MessageQuery, MessageRange, ProposalQuery,
+    ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, MessageRange,
+    ProposalQuery,
 };
-use crate::store::stored_message::{ReactionGroup, StoredMessage};
-use crate::store::volatile::records::{ExchangeRecord, MessageRecord, ReactionRecord};
-use crate::store::volatile::{VolatileState, VolatileStore};
+use crate::store::stored_message::StoredMessage;
+use crate::store::volatile::VolatileStore;
+use crate::store::volatile::records::{ExchangeRecord, MessageRecord};
 use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
 
 #[async_trait]
@@ -190,89 +184,7 @@ impl Archive for VolatileStore {
     }
 
     async fn decisions(&self, query: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
-        let state = self.lock();
-        let ledger = state.ledger();
-        Ok(match query {
-            DecisionQuery::One { workspace, id } => {
-                let is_it =
-                    |row: &Decision| row.id == id && row.conversation.workspace == workspace;
-                ledger.into_iter().filter(is_it).collect()
-            }
-            DecisionQuery::Messages { workspace, channel, messages } => {
-                let is_it = |row: &Decision| {
-                    let mut own = row.messages.iter().chain(&row.posted_messages);
-                    row.conversation.workspace == workspace
-                        && row.conversation.channel == channel
-                        && own.any(|message| messages.contains(message))
-                };
-                ledger.into_iter().filter(is_it).collect()
-            }
-            DecisionQuery::Channel { workspace, channel, limit } => {
-                let is_here = |row: &Decision| {
-                    row.conversation.workspace == workspace && row.conversation.channel == channel
-                };
-                let mut rows: Vec<Decision> = ledger.into_iter().filter(is_here).collect();
-                rows.drain(..rows.len().saturating_sub(limit));
-                rows
-            }
-            DecisionQuery::Filtered {
-                workspace,
-                channel,
-                ended,
-                gate,
-                messages,
-                before,
-                limit,
-            } => {
-                let all = MessageQuery {
-                    workspace: workspace.clone(),
-                    channel: channel.clone(),
-                    thread: None,
-                    range: MessageRange::Newest,
-                    limit: usize::MAX,
-                };
-                let wanted = state.query_messages(&all).into_iter();
-                let wanted = wanted.filter(|stored| messages.has(stored));
-                let wanted: BTreeSet<MessageId> =
-                    wanted.map(|stored| stored.message.id.clone()).collect();
-                let has_filter = messages != MessageFilter::default();
-                let is_it = |row: &Decision| {
-                    let is_ended = ended.is_none_or(|wanted| match wanted {
-                        DecisionFilter::Open => row.ended.is_none(),
-                        DecisionFilter::Ended(wanted) => row.ended == Some(wanted),
-                    });
-                    row.conversation.workspace == workspace
-                        && row.conversation.channel == channel
-                        && is_ended
-                        && gate.is_none_or(|wanted| row.gate == Some(wanted))
-                        && before.is_none_or(|before| row.id < before)
-                        && (!has_filter
-                            || row
-                                .messages
-                                .iter()
-                                .chain(&row.posted_messages)
-                                .any(|message| wanted.contains(message)))
-                };
-                let mut rows: Vec<Decision> = ledger.into_iter().filter(is_it).collect();
-                rows.drain(..rows.len().saturating_sub(limit));
-                rows
-            }
-            DecisionQuery::Since { workspace, channel, since } => {
-                let is_it = |row: &Decision| {
-                    row.conversation.workspace == workspace
-                        && row.conversation.channel == channel
-                        && row.opened >= since
-                };
-                ledger.into_iter().filter(is_it).collect()
-            }
-            DecisionQuery::Message { workspace, message } => {
-                let concerns = |row: &Decision| {
-                    row.messages.contains(&message) || row.posted_messages.contains(&message)
-                };
-                let rows = ledger.into_iter().filter(|row| row.conversation.workspace == workspace);
-                rows.filter(concerns).collect()
-            }
-        })
+        Ok(self.lock().query_decisions(query))
     }
 
     async fn decisions_since(
@@ -599,195 +511,5 @@ impl Archive for VolatileStore {
         now: Timestamp,
     ) -> Result<Vec<Spending>, StoreError> {
         Ok(self.lock().spending(workspace, now))
-    }
-}
-
-impl VolatileState {
-    /// In the order of their decisions.
-    fn marks_in(&self, workspace: &WorkspaceId) -> Vec<DecisionMark> {
-        let is_here = |id: &DecisionId| {
-            let decision = self.decisions.get(id);
-            decision.is_some_and(|decision| decision.conversation.workspace == *workspace)
-        };
-        let marks = self.marks.values().filter(|mark| is_here(&mark.decision));
-        marks.cloned().collect()
-    }
-
-    fn judged_moments(
-        &self,
-        workspace: &WorkspaceId,
-    ) -> impl DoubleEndedIterator<Item = JudgedMoment> {
-        let closed = self.decisions.values().filter(move |decision| {
-            decision.conversation.workspace == *workspace && decision.closed.is_some()
-        });
-        let has_judged =
-            |attempt: &&Attempt| &*attempt.verb == "judge" && attempt.result == AttemptResult::Kept;
-        closed.filter_map(move |decision| {
-            let mut moment = decision.evaluation.as_ref()?.moment.clone()?;
-            // After a second look, another model than that of the first may have had the last word.
-            if let Some(attempt) = decision.attempts.iter().rev().find(has_judged) {
-                moment.judge = attempt.model.clone();
-            }
-            let is_yes = decision.judgment.as_ref()?.is_yes();
-            Some(JudgedMoment { decision: decision.id, moment, is_yes })
-        })
-    }
-
-    pub(super) fn forget_moments(&mut self, workspace: &WorkspaceId) {
-        let decisions = self.decisions.values_mut();
-        let here = decisions.filter(|decision| decision.conversation.workspace == *workspace);
-        let evaluations = here.filter_map(|decision| decision.evaluation.as_mut());
-        evaluations.for_each(|evaluation| evaluation.moment = None);
-    }
-
-    fn query_messages(&self, query: &MessageQuery) -> Vec<StoredMessage> {
-        let conversations = self.conversations.iter().filter(|(conversation, _)| {
-            conversation.workspace == query.workspace
-                && conversation.channel == query.channel
-                && query
-                    .thread
-                    .as_ref()
-                    .is_none_or(|thread| Some(thread) == conversation.thread.as_ref())
-        });
-        let key = |message: &MessageRecord| (message.message.at, message.message.id.clone());
-        let mut messages: Vec<&MessageRecord> =
-            conversations.flat_map(|(_, record)| &record.messages).collect();
-        messages.sort_by_key(|message| key(message));
-        let position = |id: &MessageId| {
-            messages.iter().position(|message| message.message.id == *id).unwrap_or(messages.len())
-        };
-        let range = match &query.range {
-            MessageRange::Newest => messages.len().saturating_sub(query.limit)..messages.len(),
-            MessageRange::Before(id) => position(id).saturating_sub(query.limit)..position(id),
-            MessageRange::BeforeTime(time) => {
-                let end = messages.partition_point(|message| message.message.at < *time);
-                end.saturating_sub(query.limit)..end
-            }
-            MessageRange::After(id) => (position(id) + 1).min(messages.len())..messages.len(),
-            MessageRange::AfterTime(time) => {
-                messages.partition_point(|message| message.message.at <= *time)..messages.len()
-            }
-        };
-        messages[range]
-            .iter()
-            .take(query.limit)
-            .map(|message| self.to_stored_message(message))
-            .collect()
-    }
-
-    fn activity_of(&self, channel: &Channel) -> ChannelActivity {
-        let here = self.conversations.iter().filter(|(conversation, _)| {
-            conversation.workspace == channel.workspace && conversation.channel == channel.id
-        });
-        let messages: Vec<&Message> =
-            here.flat_map(|(_, record)| &record.messages).map(|record| &*record.message).collect();
-        let newest_of = |is_own: bool| {
-            let of_kind = messages.iter();
-            let of_kind =
-                of_kind.filter(|message| (message.author.kind == AuthorKind::Persona) == is_own);
-            of_kind.map(|message| message.at).max()
-        };
-        ChannelActivity {
-            channel: channel.id.clone(),
-            last_heard: newest_of(false),
-            last_spoke: newest_of(true),
-        }
-    }
-
-    fn to_stored_message(&self, record: &MessageRecord) -> StoredMessage {
-        let workspace = &record.message.conversation.workspace;
-        let mut present: Vec<&ReactionRecord> =
-            record.reactions.iter().filter(|reaction| reaction.removed.is_none()).collect();
-        present.sort_by_key(|reaction| (reaction.at, &reaction.emoji, &reaction.user));
-        let reactions = present.into_iter().map(|reaction| {
-            let (id, name) = (reaction.user.clone(), self.user_name(workspace, &reaction.user));
-            let user = User {
-                workspace: workspace.clone(),
-                id,
-                name,
-                kind: reaction.kind,
-                role: Role::default(),
-            };
-            (reaction.emoji.clone(), user)
-        });
-        StoredMessage {
-            message: record.message.clone(),
-            author_name: self.user_name(workspace, &record.message.author.id),
-            visibility: record.visibility,
-            is_deleted: record.is_deleted,
-            is_expired: record.is_expired,
-            is_withheld: record.is_redacted,
-            gate: record.gate,
-            reactions: ReactionGroup::group(reactions),
-            revision: record.shown_revision(),
-        }
-    }
-
-    /// What happened after a decision was closed.
-    fn outcome_of(&self, row: &Decision, covered: &[MessageId]) -> DecisionFollowUp {
-        let first_reply = || {
-            row.closed?;
-            let record = self.conversations.get(&row.conversation)?;
-            let is_covered = |message: &&MessageRecord| covered.contains(&message.message.id);
-            let newest = &record.messages.iter().rfind(is_covered)?.message;
-            let thread = Some(newest.id.clone());
-            let thread_record =
-                self.conversations.get(&ConversationId { thread, ..row.conversation.clone() });
-            let messages = record
-                .messages
-                .iter()
-                .chain(thread_record.into_iter().flat_map(|record| &record.messages));
-            let replies = messages.filter(|message| {
-                message.message.is_human()
-                    && message.message.author.id != newest.author.id
-                    && message.message.at >= newest.at
-                    && (!message.is_deleted || message.is_expired)
-                    && message.decision != Some(row.id)
-            });
-            let first =
-                replies.min_by_key(|message| (message.message.at, message.message.id.clone()))?;
-            let delay = first.message.at.duration_since(newest.at);
-            Some(FirstReply { message: first.message.id.clone(), delay })
-        };
-        let posts =
-            self.conversations.values().flat_map(|record| &record.messages).filter(|message| {
-                let conversation = &message.message.conversation;
-                row.posted_messages.contains(&message.message.id)
-                    && conversation.workspace == row.conversation.workspace
-                    && conversation.channel == row.conversation.channel
-            });
-        let reactions = posts.flat_map(|message| &message.reactions);
-        let reactions = reactions
-            .filter(|reaction| reaction.removed.is_none() && reaction.kind == AuthorKind::Human)
-            .count();
-        DecisionFollowUp { first_reply: first_reply(), reactions: reactions as u64 }
-    }
-
-    /// The name of a user, or the id where no name is known.
-    fn user_name(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
-        let known = self.users.get(&(workspace.clone(), user.clone()));
-        known.map_or(user.0.clone(), |user| user.name.clone())
-    }
-
-    pub(super) fn ledger(&self) -> Vec<Decision> {
-        let mut covered: HashMap<DecisionId, Vec<MessageId>> = HashMap::new();
-        for message in self.conversations.values().flat_map(|record| &record.messages) {
-            if let Some(decision) = message.decision {
-                covered.entry(decision).or_default().push(message.message.id.clone());
-            }
-        }
-        let rows = self.decisions.values().cloned().map(|row| {
-            let messages = covered.remove(&row.id).unwrap_or_default();
-            let follow_up = self.outcome_of(&row, &messages);
-            Decision { messages, follow_up, ..row }
-        });
-        rows.collect()
-    }
-}
-
-impl MessageRecord {
-    /// The revision at which the message as pages show it last changed.
-    fn shown_revision(&self) -> u64 {
-        self.revision.max(self.reactions_revision)
     }
 }

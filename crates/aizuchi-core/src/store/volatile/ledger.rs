@@ -1,12 +1,19 @@
-//! The ledger: how its decisions are opened and retired, and what they forget.
+//! The ledger, in memory: how its decisions are opened, retired and read, what followed them, and what they forget.
+
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use crate::chat::{ConversationId, MessageId};
-use crate::decision::{AttemptResult, Decision, DecisionFollowUp, DecisionId};
+use crate::chat::{AuthorKind, ConversationId, MessageId, WorkspaceId};
+use crate::decision::learned::JudgedMoment;
+use crate::decision::mark::DecisionMark;
+use crate::decision::{Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, FirstReply};
 use crate::memory::MessageRef;
+use crate::store::query::{
+    DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
+};
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::records::ExchangeRecord;
+use crate::store::volatile::records::{ExchangeRecord, MessageRecord};
 
 impl VolatileState {
     pub(super) fn open_decision(
@@ -38,6 +45,183 @@ impl VolatileState {
             revision: self.revision,
         };
         self.decisions.insert(id, decision);
+    }
+
+    pub(super) fn query_decisions(&self, query: DecisionQuery) -> Vec<Decision> {
+        let ledger = self.ledger();
+        match query {
+            DecisionQuery::One { workspace, id } => {
+                let is_it =
+                    |row: &Decision| row.id == id && row.conversation.workspace == workspace;
+                ledger.into_iter().filter(is_it).collect()
+            }
+            DecisionQuery::Messages { workspace, channel, messages } => {
+                let is_it = |row: &Decision| {
+                    let mut own = row.messages.iter().chain(&row.posted_messages);
+                    row.conversation.workspace == workspace
+                        && row.conversation.channel == channel
+                        && own.any(|message| messages.contains(message))
+                };
+                ledger.into_iter().filter(is_it).collect()
+            }
+            DecisionQuery::Channel { workspace, channel, limit } => {
+                let is_here = |row: &Decision| {
+                    row.conversation.workspace == workspace && row.conversation.channel == channel
+                };
+                let mut rows: Vec<Decision> = ledger.into_iter().filter(is_here).collect();
+                rows.drain(..rows.len().saturating_sub(limit));
+                rows
+            }
+            DecisionQuery::Filtered {
+                workspace,
+                channel,
+                ended,
+                gate,
+                messages,
+                before,
+                limit,
+            } => {
+                let all = MessageQuery {
+                    workspace: workspace.clone(),
+                    channel: channel.clone(),
+                    thread: None,
+                    range: MessageRange::Newest,
+                    limit: usize::MAX,
+                };
+                let wanted = self.query_messages(&all).into_iter();
+                let wanted = wanted.filter(|stored| messages.has(stored));
+                let wanted: BTreeSet<MessageId> =
+                    wanted.map(|stored| stored.message.id.clone()).collect();
+                let has_filter = messages != MessageFilter::default();
+                let is_it = |row: &Decision| {
+                    let is_ended = ended.is_none_or(|wanted| match wanted {
+                        DecisionFilter::Open => row.ended.is_none(),
+                        DecisionFilter::Ended(wanted) => row.ended == Some(wanted),
+                    });
+                    row.conversation.workspace == workspace
+                        && row.conversation.channel == channel
+                        && is_ended
+                        && gate.is_none_or(|wanted| row.gate == Some(wanted))
+                        && before.is_none_or(|before| row.id < before)
+                        && (!has_filter
+                            || row
+                                .messages
+                                .iter()
+                                .chain(&row.posted_messages)
+                                .any(|message| wanted.contains(message)))
+                };
+                let mut rows: Vec<Decision> = ledger.into_iter().filter(is_it).collect();
+                rows.drain(..rows.len().saturating_sub(limit));
+                rows
+            }
+            DecisionQuery::Since { workspace, channel, since } => {
+                let is_it = |row: &Decision| {
+                    row.conversation.workspace == workspace
+                        && row.conversation.channel == channel
+                        && row.opened >= since
+                };
+                ledger.into_iter().filter(is_it).collect()
+            }
+            DecisionQuery::Message { workspace, message } => {
+                let concerns = |row: &Decision| {
+                    row.messages.contains(&message) || row.posted_messages.contains(&message)
+                };
+                let rows = ledger.into_iter().filter(|row| row.conversation.workspace == workspace);
+                rows.filter(concerns).collect()
+            }
+        }
+    }
+
+    pub(super) fn ledger(&self) -> Vec<Decision> {
+        let mut covered: HashMap<DecisionId, Vec<MessageId>> = HashMap::new();
+        for message in self.conversations.values().flat_map(|record| &record.messages) {
+            if let Some(decision) = message.decision {
+                covered.entry(decision).or_default().push(message.message.id.clone());
+            }
+        }
+        let rows = self.decisions.values().cloned().map(|row| {
+            let messages = covered.remove(&row.id).unwrap_or_default();
+            let follow_up = self.outcome_of(&row, &messages);
+            Decision { messages, follow_up, ..row }
+        });
+        rows.collect()
+    }
+
+    /// What happened after a decision was closed.
+    fn outcome_of(&self, row: &Decision, covered: &[MessageId]) -> DecisionFollowUp {
+        let first_reply = || {
+            row.closed?;
+            let record = self.conversations.get(&row.conversation)?;
+            let is_covered = |message: &&MessageRecord| covered.contains(&message.message.id);
+            let newest = &record.messages.iter().rfind(is_covered)?.message;
+            let thread = Some(newest.id.clone());
+            let thread_record =
+                self.conversations.get(&ConversationId { thread, ..row.conversation.clone() });
+            let messages = record
+                .messages
+                .iter()
+                .chain(thread_record.into_iter().flat_map(|record| &record.messages));
+            let replies = messages.filter(|message| {
+                message.message.is_human()
+                    && message.message.author.id != newest.author.id
+                    && message.message.at >= newest.at
+                    && (!message.is_deleted || message.is_expired)
+                    && message.decision != Some(row.id)
+            });
+            let first =
+                replies.min_by_key(|message| (message.message.at, message.message.id.clone()))?;
+            let delay = first.message.at.duration_since(newest.at);
+            Some(FirstReply { message: first.message.id.clone(), delay })
+        };
+        let posts =
+            self.conversations.values().flat_map(|record| &record.messages).filter(|message| {
+                let conversation = &message.message.conversation;
+                row.posted_messages.contains(&message.message.id)
+                    && conversation.workspace == row.conversation.workspace
+                    && conversation.channel == row.conversation.channel
+            });
+        let reactions = posts.flat_map(|message| &message.reactions);
+        let reactions = reactions
+            .filter(|reaction| reaction.removed.is_none() && reaction.kind == AuthorKind::Human)
+            .count();
+        DecisionFollowUp { first_reply: first_reply(), reactions: reactions as u64 }
+    }
+
+    /// In the order of their decisions.
+    pub(super) fn marks_in(&self, workspace: &WorkspaceId) -> Vec<DecisionMark> {
+        let is_here = |id: &DecisionId| {
+            let decision = self.decisions.get(id);
+            decision.is_some_and(|decision| decision.conversation.workspace == *workspace)
+        };
+        let marks = self.marks.values().filter(|mark| is_here(&mark.decision));
+        marks.cloned().collect()
+    }
+
+    pub(super) fn judged_moments(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> impl DoubleEndedIterator<Item = JudgedMoment> {
+        let closed = self.decisions.values().filter(move |decision| {
+            decision.conversation.workspace == *workspace && decision.closed.is_some()
+        });
+        let has_judged =
+            |attempt: &&Attempt| &*attempt.verb == "judge" && attempt.result == AttemptResult::Kept;
+        closed.filter_map(move |decision| {
+            let mut moment = decision.evaluation.as_ref()?.moment.clone()?;
+            // After a second look, another model than that of the first may have had the last word.
+            if let Some(attempt) = decision.attempts.iter().rev().find(has_judged) {
+                moment.judge = attempt.model.clone();
+            }
+            let is_yes = decision.judgment.as_ref()?.is_yes();
+            Some(JudgedMoment { decision: decision.id, moment, is_yes })
+        })
+    }
+
+    pub(super) fn forget_moments(&mut self, workspace: &WorkspaceId) {
+        let decisions = self.decisions.values_mut();
+        let here = decisions.filter(|decision| decision.conversation.workspace == *workspace);
+        let evaluations = here.filter_map(|decision| decision.evaluation.as_mut());
+        evaluations.for_each(|evaluation| evaluation.moment = None);
     }
 
     /// Removes an edited or deleted message from prompts, from what models wrote about it, and from answers that could

@@ -1,0 +1,108 @@
+//! Messages as the pages show them, with names and reactions, in memory; and when something was last said in a channel.
+
+use std::sync::Arc;
+
+use crate::chat::{AuthorKind, Channel, Message, MessageId, Role, User, UserId, WorkspaceId};
+use crate::store::ChannelActivity;
+use crate::store::query::{MessageQuery, MessageRange};
+use crate::store::stored_message::{ReactionGroup, StoredMessage};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::{MessageRecord, ReactionRecord};
+
+impl VolatileState {
+    pub(super) fn query_messages(&self, query: &MessageQuery) -> Vec<StoredMessage> {
+        let conversations = self.conversations.iter().filter(|(conversation, _)| {
+            conversation.workspace == query.workspace
+                && conversation.channel == query.channel
+                && query
+                    .thread
+                    .as_ref()
+                    .is_none_or(|thread| Some(thread) == conversation.thread.as_ref())
+        });
+        let key = |message: &MessageRecord| (message.message.at, message.message.id.clone());
+        let mut messages: Vec<&MessageRecord> =
+            conversations.flat_map(|(_, record)| &record.messages).collect();
+        messages.sort_by_key(|message| key(message));
+        let position = |id: &MessageId| {
+            messages.iter().position(|message| message.message.id == *id).unwrap_or(messages.len())
+        };
+        let range = match &query.range {
+            MessageRange::Newest => messages.len().saturating_sub(query.limit)..messages.len(),
+            MessageRange::Before(id) => position(id).saturating_sub(query.limit)..position(id),
+            MessageRange::BeforeTime(time) => {
+                let end = messages.partition_point(|message| message.message.at < *time);
+                end.saturating_sub(query.limit)..end
+            }
+            MessageRange::After(id) => (position(id) + 1).min(messages.len())..messages.len(),
+            MessageRange::AfterTime(time) => {
+                messages.partition_point(|message| message.message.at <= *time)..messages.len()
+            }
+        };
+        messages[range]
+            .iter()
+            .take(query.limit)
+            .map(|message| self.to_stored_message(message))
+            .collect()
+    }
+
+    pub(super) fn activity_of(&self, channel: &Channel) -> ChannelActivity {
+        let here = self.conversations.iter().filter(|(conversation, _)| {
+            conversation.workspace == channel.workspace && conversation.channel == channel.id
+        });
+        let messages: Vec<&Message> =
+            here.flat_map(|(_, record)| &record.messages).map(|record| &*record.message).collect();
+        let newest_of = |is_own: bool| {
+            let of_kind = messages.iter();
+            let of_kind =
+                of_kind.filter(|message| (message.author.kind == AuthorKind::Persona) == is_own);
+            of_kind.map(|message| message.at).max()
+        };
+        ChannelActivity {
+            channel: channel.id.clone(),
+            last_heard: newest_of(false),
+            last_spoke: newest_of(true),
+        }
+    }
+
+    pub(super) fn to_stored_message(&self, record: &MessageRecord) -> StoredMessage {
+        let workspace = &record.message.conversation.workspace;
+        let mut present: Vec<&ReactionRecord> =
+            record.reactions.iter().filter(|reaction| reaction.removed.is_none()).collect();
+        present.sort_by_key(|reaction| (reaction.at, &reaction.emoji, &reaction.user));
+        let reactions = present.into_iter().map(|reaction| {
+            let (id, name) = (reaction.user.clone(), self.user_name(workspace, &reaction.user));
+            let user = User {
+                workspace: workspace.clone(),
+                id,
+                name,
+                kind: reaction.kind,
+                role: Role::default(),
+            };
+            (reaction.emoji.clone(), user)
+        });
+        StoredMessage {
+            message: record.message.clone(),
+            author_name: self.user_name(workspace, &record.message.author.id),
+            visibility: record.visibility,
+            is_deleted: record.is_deleted,
+            is_expired: record.is_expired,
+            is_withheld: record.is_redacted,
+            gate: record.gate,
+            reactions: ReactionGroup::group(reactions),
+            revision: record.shown_revision(),
+        }
+    }
+
+    /// The name of a user, or the id where no name is known.
+    fn user_name(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
+        let known = self.users.get(&(workspace.clone(), user.clone()));
+        known.map_or(user.0.clone(), |user| user.name.clone())
+    }
+}
+
+impl MessageRecord {
+    /// The revision at which the message as pages show it last changed.
+    pub(super) fn shown_revision(&self) -> u64 {
+        self.revision.max(self.reactions_revision)
+    }
+}
