@@ -3,7 +3,9 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, slack_workspace};
+use crate::console::harness::{
+    ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, slack_workspace,
+};
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.

@@ -9,7 +9,7 @@ use reqwest::StatusCode;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use crate::console::client;
+use crate::console::harness::client;
 use crate::program::Home;
 use aizuchi_harness::providers::{Server, ServerLimits};
 

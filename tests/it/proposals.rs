@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::console::client;
+use crate::console::harness::client;
 use crate::program::{Home, Program};
 
 /// Waits until the decision on a message has ended so.

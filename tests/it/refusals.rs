@@ -4,7 +4,7 @@ use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_LANGUAGE, CONTENT_TYPE, O
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use crate::console::{ADMIN, VIEWER, client};
+use crate::console::harness::{ADMIN, VIEWER, client};
 use crate::program::{Home, Program};
 
 /// A program with a token for an admin and one for a viewer. Its chat is English.

@@ -3,7 +3,7 @@
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::console::{
+use crate::console::harness::{
     ADMIN, OPERATOR, VIEWER, client, encode, get, json_of, set_tokens, slack_workspace,
 };
 use crate::program::{Home, Program};

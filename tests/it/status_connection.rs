@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use serde_json::{Value, json};
 
 use crate::command::aizuchi;
-use crate::console::{ADMIN, get, json_of, set_tokens};
+use crate::console::harness::{ADMIN, get, json_of, set_tokens};
 use crate::program::Home;
 use crate::slack::harness::SlackHarness;
 use aizuchi_fakes::slack::state::TokenStatus;

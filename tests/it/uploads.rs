@@ -4,7 +4,7 @@ use reqwest::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::console::client;
+use crate::console::harness::client;
 use crate::program::{Home, Program};
 use aizuchi_harness::providers::{Server, ServerLimits};
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::browser::tab::Tab;
-use crate::console::{ADMIN, OPERATOR, VIEWER, set_tokens, slack_workspace};
-use crate::console_memory::{KETTLE, remembering};
+use crate::console::harness::{ADMIN, OPERATOR, VIEWER, set_tokens, slack_workspace};
+use crate::console::memory::{KETTLE, remembering};
 use crate::program::Program;
 use crate::slack::harness::SlackHarness;
 use aizuchi_fakes::slack::fault::Fault;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::browser::console::sign_in;
 use crate::browser::tab::Tab;
-use crate::console::{ADMIN, client, get, set_tokens};
-use crate::console_walk::Walk;
+use crate::console::harness::{ADMIN, client, get, set_tokens};
+use crate::console::walk::Walk;
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 

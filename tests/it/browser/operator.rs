@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, raw_sql};
 use crate::browser::Browser;
 use crate::browser::console::{expect_sound, sign_in};
 use crate::browser::tab::Tab;
-use crate::console::{ADMIN, get, json_of, set_tokens, slack_workspace};
+use crate::console::harness::{ADMIN, get, json_of, set_tokens, slack_workspace};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 use crate::slack::harness::SlackHarness;

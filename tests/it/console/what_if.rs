@@ -2,7 +2,9 @@
 
 use reqwest::StatusCode;
 
-use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, slack_workspace};
+use crate::console::harness::{
+    ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens, slack_workspace,
+};
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 

@@ -5,8 +5,8 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use crate::command::aizuchi;
-use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, set_tokens};
-use crate::console_walk::{Walk, missing_routes};
+use crate::console::harness::{ADMIN, OPERATOR, VIEWER, client, get, set_tokens};
+use crate::console::walk::{Walk, missing_routes};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 use aizuchi_harness::postgres;

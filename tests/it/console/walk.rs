@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::console::{ADMIN, encode, get, json_of};
+use crate::console::harness::{ADMIN, encode, get, json_of};
 use crate::generated::Place;
 use crate::program::{Home, Program};
 
@@ -161,7 +161,7 @@ impl<'a> Walk<'a> {
 
 /// The routes of pages that none of these addresses leads to. Streams and files of the pages themselves are no such.
 pub fn missing_routes(addresses: &[String]) -> Vec<&'static str> {
-    let router = include_str!("../../src/web.rs").split_once("\nfn router(").unwrap().1;
+    let router = include_str!("../../../src/web.rs").split_once("\nfn router(").unwrap().1;
     let routes = router.split(".route(").skip(1).filter_map(|route| {
         let (path, handlers) = route.trim_start().strip_prefix('"')?.split_once('"')?;
         let is_page = handlers.contains("get(") && !handlers.contains("events::events");

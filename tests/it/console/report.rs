@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::raw_sql;
 
-use crate::console::{ADMIN, OPERATOR, VIEWER, get, json_of, set_tokens, slack_workspace};
+use crate::console::harness::{ADMIN, OPERATOR, VIEWER, get, json_of, set_tokens, slack_workspace};
 use crate::program::Program;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 use aizuchi_core::persona::Language;

@@ -1,0 +1,77 @@
+//! The page of figures and their API.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::console::decisions::newest_closed;
+use crate::console::harness::{
+    ADMIN, OPERATOR, VIEWER, get, json_of, post, set_tokens, slack_workspace,
+};
+use crate::slack::harness::SlackHarness;
+
+#[tokio::test]
+async fn the_figures_add_up_for_every_role() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.will_say(&["the tea is hot"]);
+    harness.post_mention(&harness.tea, &harness.ren, "is the tea ready?");
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let number = newest_closed(&program, &workspace, &harness.tea).await;
+    let mark = format!("/api/decisions/{number}/mark");
+    let right = json!({ "mark": "right" });
+    assert_eq!(post(&program, Some(ADMIN), &mark, right).await, StatusCode::NO_CONTENT);
+    for token in [VIEWER, OPERATOR, ADMIN] {
+        for query in [format!("?workspace={workspace}&days=7"), String::new()] {
+            let page = format!("/console/figures{query}");
+            let shown = get(&program, Some(token), &page).await.text().await.unwrap();
+            for told in [
+                "data-testid=\"sum-heard\">1 in all<",
+                "data-testid=\"sum-outcomes\">1 in all<",
+                "data-testid=\"sum-marks\">1 in all<",
+                "data-testid=\"by-model\"",
+                "#tea",
+            ] {
+                assert!(shown.contains(told), "{page} does not say {told}: {shown}");
+            }
+        }
+    }
+    let api = |days: i64| format!("/api/figures?workspace={workspace}&days={days}");
+    let told = json_of(get(&program, Some(VIEWER), &api(7)).await).await;
+    let total = &told["total"];
+    assert_eq!((&total["heard"], &total["spoke"]), (&json!(1), &json!(1)), "{told}");
+    assert_eq!(told["days"].as_array().unwrap().len(), 7);
+    assert_eq!(told["welcome"], json!([]), "it was asked, so nothing was its own choice");
+    for part in ["days", "channels", "models", "kinds"] {
+        for field in ["calls", "input_tokens", "output_tokens", "unpriced_tokens"] {
+            let values = told[part].as_array().unwrap().iter().map(|it| it[field].as_u64());
+            let sum = values.sum::<Option<u64>>();
+            assert_eq!(sum, total[field].as_u64(), "{part} {field}: {told}");
+        }
+    }
+    assert_eq!(told["marks"]["right"], 1, "{told}");
+    let of_tea = |part: &str| {
+        let mut all = told[part].as_array().unwrap().iter();
+        all.find(|it| it["id"] == *harness.tea).cloned().unwrap_or_else(|| panic!("{part}: {told}"))
+    };
+    assert_eq!(of_tea("channels")["name"], "tea", "{told}");
+    let delays = of_tea("delays");
+    assert!(delays["name"] == "tea" && delays["addressed_seconds"].is_number(), "{told}");
+    assert_eq!(delays["unasked_seconds"], Value::Null, "{told}");
+    let budget = format!("/api/spending?workspace={workspace}");
+    let budget = json_of(get(&program, Some(VIEWER), &budget).await).await;
+    let used = total["input_tokens"].as_u64().zip(total["output_tokens"].as_u64());
+    let used = used.map(|(input, output)| input + output);
+    assert_eq!(used, budget["workspace"]["tokens_in_day"].as_u64(), "{told} {budget}");
+    let wrong = get(&program, Some(VIEWER), &api(91)).await;
+    assert_eq!(wrong.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let empty = get(&program, Some(VIEWER), "/console/figures?workspace=local&days=7").await;
+    assert!(empty.text().await.unwrap().contains("Nothing happened in this period."));
+    let odd = get(&program, Some(VIEWER), "/console/figures?days=%3Cscript%3E").await;
+    assert_eq!(odd.status(), StatusCode::OK);
+    let unknown = get(&program, Some(VIEWER), "/console/figures?workspace=%3Cscript%3E").await;
+    assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
+    assert_eq!(program.stop(), Some(0));
+}

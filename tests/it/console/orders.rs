@@ -1,0 +1,128 @@
+//! Which orders each role gives.
+
+use reqwest::StatusCode;
+use reqwest::header::LOCATION;
+use serde_json::{Value, json};
+
+use crate::console::harness::{
+    OPERATOR, VIEWER, client, get, json_of, post, set_tokens, slack_workspace,
+};
+use crate::slack::harness::SlackHarness;
+
+#[tokio::test]
+async fn each_role_gives_the_orders_it_may_in_any_workspace() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let workspace = slack_workspace(&program, Some(VIEWER)).await;
+    let orders = [
+        ("/api/mute", json!({ "workspace": workspace, "channel": harness.tea })),
+        ("/api/unmute", json!({ "workspace": workspace, "channel": harness.tea })),
+        ("/api/stop", json!({ "workspace": workspace, "channel": harness.attic })),
+        ("/api/mode", json!({ "workspace": workspace, "channel": harness.tea, "mode": "observe" })),
+        ("/api/opt-out", json!({ "workspace": workspace, "user": harness.mio })),
+    ];
+    for (path, body) in &orders {
+        let refused = post(&program, Some(VIEWER), path, body.clone()).await;
+        assert_eq!(refused, StatusCode::FORBIDDEN, "{path}");
+        let done = post(&program, Some(OPERATOR), path, body.clone()).await;
+        assert_eq!(done, StatusCode::NO_CONTENT, "{path}");
+    }
+    let status = json_of(get(&program, Some(VIEWER), "/api/status").await).await;
+    let workspaces = status["workspaces"].as_array().unwrap();
+    let slack = workspaces.iter().find(|it| it["workspace"] == json!(workspace)).unwrap();
+    let channel = |id: &str| {
+        let channels = slack["channels"].as_array().unwrap().iter();
+        channels.clone().find(|channel| channel["id"] == json!(id)).unwrap().clone()
+    };
+    assert_eq!(channel(&harness.tea)["mode"], "observe");
+    assert!(channel(&harness.tea)["muted_until"].is_null());
+    assert!(channel(&harness.attic)["muted_until"].is_number());
+    assert_eq!(slack["connection"]["outage"], Value::Null, "{slack}");
+
+    // Who ordered what is for those who order.
+    for path in ["/api/orders", "/api/opt-outs", "/console/orders"] {
+        let path = format!("{path}?workspace={workspace}");
+        assert_eq!(get(&program, Some(VIEWER), &path).await.status(), StatusCode::FORBIDDEN);
+    }
+    let journal = async |query: &str| {
+        let path = format!("/api/orders?{query}");
+        json_of(get(&program, Some(OPERATOR), &path).await).await
+    };
+    let all = journal(&format!("workspace={workspace}")).await;
+    let given = all["orders"].as_array().unwrap();
+    let kinds: Vec<_> = given.iter().map(|given| given["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["opt_out", "mode", "mute", "unmute", "mute"], "{all}");
+    assert!(given.iter().all(|given| given["by"] == "olga"), "{all}");
+    assert_eq!(given[0]["user"], json!(harness.mio));
+    assert_eq!(
+        (&given[1]["value"], &given[1]["channel"]),
+        (&json!("observe"), &json!(harness.tea))
+    );
+    assert!(given[2]["until"].is_number() && given[4]["until"].is_null(), "{all}");
+    let before = given[3]["number"].as_i64().unwrap();
+    let oldest = journal(&format!("before={before}")).await;
+    assert_eq!(oldest["orders"], json!([given[4]]));
+    assert_eq!(oldest.get("older"), None, "{oldest}");
+    assert_eq!(journal("workspace=local").await["orders"], json!([]));
+    let opt_outs = format!("/api/opt-outs?workspace={workspace}");
+    let opted_out =
+        json_of(get(&program, Some(OPERATOR), &opt_outs).await).await["opted_out"].clone();
+    assert_eq!(opted_out, json!([{ "id": harness.mio, "name": "Mio" }]));
+    let page = format!("/console/orders?workspace={workspace}");
+    let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+    assert_eq!(shown.matches("data-testid=\"order\"").count(), 5, "{shown}");
+    assert!(
+        shown.contains("olga") && shown.contains("#tea") && !shown.contains("attic"),
+        "{shown}"
+    );
+    assert!(shown.contains("data-testid=\"opted-out\"") && shown.contains("Mio"), "{shown}");
+    // Somebody is listened to again by name.
+    let consent = async |order: &str, user: &str| {
+        let form = client().post(format!("{}/console/orders", program.address));
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        let body = format!("workspace={workspace}&order={order}&user={user}&back=/console/orders");
+        form.bearer_auth(OPERATOR).body(body).send().await.unwrap()
+    };
+    let done = consent("opt-in", "mio").await;
+    assert_eq!(done.status(), StatusCode::SEE_OTHER);
+    assert_eq!(done.headers()[LOCATION], "/console/orders");
+    assert_eq!(consent("opt-out", "nobody").await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(consent("opt-out", "").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+    assert!(shown.contains("data-testid=\"nobody\"") && shown.contains("opt in"), "{shown}");
+
+    // The forms of the console do the same.
+    let form = |token: &str, back: &str| {
+        let form = client().post(format!("{}/console/orders", program.address));
+        let form = form.header("content-type", "application/x-www-form-urlencoded");
+        let channel = &harness.tea;
+        let body = format!("workspace={workspace}&channel={channel}&order=mute+120&back={back}");
+        form.bearer_auth(token).body(body).send()
+    };
+    assert_eq!(form(VIEWER, "/console").await.unwrap().status(), StatusCode::FORBIDDEN);
+    let done = form(OPERATOR, "/console/queue").await.unwrap();
+    assert_eq!(
+        (done.status(), &done.headers()[LOCATION]),
+        (StatusCode::SEE_OTHER, &"/console/queue".parse().unwrap())
+    );
+    let elsewhere = form(OPERATOR, "https://evil.example").await.unwrap();
+    assert_eq!(elsewhere.headers()[LOCATION], "/console");
+
+    // A mute of everything shows in each channel.
+    let everywhere = json!({ "workspace": workspace });
+    assert_eq!(
+        post(&program, Some(OPERATOR), "/api/mute", everywhere).await,
+        StatusCode::NO_CONTENT
+    );
+    let timeline = format!("/console/channels/{workspace}/{}?gate=channel_mode", harness.tea);
+    let timeline = get(&program, Some(OPERATOR), &timeline).await;
+    assert_eq!(timeline.status(), StatusCode::OK);
+    let timeline = timeline.text().await.unwrap();
+    assert!(timeline.contains("data-testid=\"muted\">muted everywhere<"), "{timeline}");
+
+    // A viewer is led to the console.
+    let answer = get(&program, Some(VIEWER), "/").await;
+    assert_eq!(answer.headers()[LOCATION], "/console");
+    assert_eq!(program.stop(), Some(0));
+}
