@@ -1,9 +1,50 @@
-//! The figures of `/metrics` about answers that cannot be used.
+//! The figures of `/metrics`: what happened, and answers that cannot be used.
 
 use serde_json::Value;
 
 use crate::program::Home;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
+
+#[tokio::test]
+async fn metrics_count_what_happened() {
+    let home = Home::new(0.2);
+    let program = home.start();
+    program.says("alice", "@Aizuchi are you there?").await;
+    program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
+    program.says("bob", "my lunch was good").await;
+    let is_silent =
+        |kind: &str, data: &Value| kind == "decision" && data["ended"] == "chose_silence";
+    program.wait_for(0, is_silent).await;
+    let answer = program.request("/metrics").await;
+    let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
+    assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
+    let text = answer.text().await.unwrap();
+    for metric in [
+        "aizuchi_messages_heard_total{author=\"human\",arrival=\"live\"} 2",
+        "aizuchi_hear_seconds_count 2",
+        "aizuchi_step_lateness_seconds_count{verb=\"reply\"} 1",
+        "aizuchi_step_seconds_count{verb=\"post\"} 1",
+        "aizuchi_decisions_total{ended=\"spoke\",gate=\"none\"} 1",
+        "aizuchi_decisions_total{ended=\"chose_silence\",gate=\"none\"} 1",
+        "aizuchi_model_calls_total{verb=\"judge\",model=\"builtin\",end=\"kept\"} 1",
+        "aizuchi_posts_total{addressed=\"true\"} 1",
+        "aizuchi_mention_answer_seconds_count 1",
+        "aizuchi_unsolicited_soon_after_unseen_total 0",
+        "aizuchi_dead_letters 0",
+        "aizuchi_steps_pending{verb=\"judge\"} 0",
+        "# EOF",
+    ] {
+        assert!(text.lines().any(|found| found == metric), "{metric} is missing in\n{text}");
+    }
+    for gauge in
+        ["aizuchi_resident_memory_bytes", "aizuchi_start_seconds", "aizuchi_wake_ups_total"]
+    {
+        let found = text.lines().find_map(|line| line.strip_prefix(gauge)?.strip_prefix(' '));
+        assert!(found.unwrap().parse::<f64>().unwrap() > 0.0, "{gauge}");
+    }
+    let chat_words = ["alice", "bob", "lunch", "there"];
+    assert!(!chat_words.iter().any(|word| text.contains(word)), "{text}");
+}
 
 #[tokio::test]
 async fn answers_that_cannot_be_used_count_as_failed() {
