@@ -1,5 +1,5 @@
-//! Defects of myao2 in what is stored and remembered. Others are tested in `memory.rs`, `canary.rs` and
-//! `prompts/defects.rs`.
+//! Defects of myao2 in what is stored and remembered. Others are tested in `memory.rs`, `memory/contexts.rs`,
+//! `canary.rs` and `prompts/defects.rs`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
