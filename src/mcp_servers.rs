@@ -30,7 +30,8 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::external_tools::{
     ExternalAnswer, ExternalTool, ExternalToolError, ExternalTools, ReplyPlace,
 };
-use aizuchi_core::metrics::{ExternalCallEnd, Metrics};
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::metrics::labels::ExternalCallEnd;
 
 /// How often the tools are listed, for servers that do not say when they change.
 const RELIST_INTERVAL: SignedDuration = SignedDuration::from_mins(5);

@@ -25,7 +25,7 @@ use crate::snowflake::id_timestamp;
 use crate::text::write::{MAX_MESSAGE_LENGTH, MentionLookup, to_discord_markdown};
 use aizuchi_core::chat::{Role, UserId};
 use aizuchi_core::command::CommandRequest;
-use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::slash_command::SlashCommands;
 use aizuchi_core::texts;
 

@@ -34,7 +34,7 @@ use crate::session::GatewaySession;
 use crate::shards::{GatewayPlan, gateway_url};
 use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::seeded_random;
-use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::access::AccessLoss;
 use aizuchi_core::platform::incidents::Panicked;
 use aizuchi_core::store::StoreError;

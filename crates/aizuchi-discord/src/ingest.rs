@@ -24,7 +24,7 @@ use aizuchi_core::chat::{
     Message, MessageId, Reaction, ReactionChange, User, UserId, WorkspaceId,
 };
 use aizuchi_core::inbox::Delivery;
-use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::BackfillState;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 use aizuchi_core::store::{HearReceipt, StoreError};

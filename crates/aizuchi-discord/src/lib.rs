@@ -63,7 +63,7 @@ use crate::text::write::MAX_MESSAGE_LENGTH;
 use aizuchi_core::chat::{AuthorKind, ChannelId, ConversationId, Heard, Role, User, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
-use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::access::{PlatformAccess, RETRY_INTERVAL};

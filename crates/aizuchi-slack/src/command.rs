@@ -17,7 +17,7 @@ use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use aizuchi_core::chat::{ChannelId, ConversationId, UserId};
 use aizuchi_core::command::CommandRequest;
-use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::slash_command::{SlashAnswer, SlashCommands};
 use aizuchi_core::texts;
 

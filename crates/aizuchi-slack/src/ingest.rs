@@ -19,7 +19,7 @@ use aizuchi_core::chat::{
     Mention, Message, Reaction, Role, User, UserId, Visibility,
 };
 use aizuchi_core::inbox::Delivery;
-use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::incidents::Panicked;
 use aizuchi_core::platform::log_sentence::to_log_sentence;
 use aizuchi_core::store::{HearReceipt, StoreError};

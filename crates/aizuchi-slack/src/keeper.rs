@@ -13,7 +13,7 @@ use crate::post::post_error;
 use crate::post_lookup::read_error;
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::decision::proposal::ProposalId;
-use aizuchi_core::metrics::MalformedInput;
+use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,

@@ -55,7 +55,7 @@ use crate::signature::InvalidSignature;
 use aizuchi_core::chat::{AuthorKind, ChannelId, Cursor, Heard, Role, User};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
-use aizuchi_core::metrics::{MalformedInput, PlatformTask};
+use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::persona::Persona;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::access::{AccessLoss, PlatformAccess, RETRY_INTERVAL};

@@ -21,7 +21,7 @@ use crate::{SlackPlatform, emoji};
 use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
-use aizuchi_core::metrics::MalformedInput;
+use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError};

@@ -11,7 +11,7 @@ use crate::identity::resolve_identity;
 use crate::settings::{EventTransport, SlackSettings};
 use crate::{SlackPlatform, signature};
 use aizuchi_core::chat::WorkspaceId;
-use aizuchi_core::metrics::MalformedInput;
+use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::PlatformDeps;
 use aizuchi_core::platform::json::parse_json;
 use aizuchi_core::platform::remote::{

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{debug, info, warn};
 
 use crate::chat::ChannelId;
-use crate::metrics::PlatformTask;
+use crate::metrics::labels::PlatformTask;
 use crate::platform::backfill_queue::BackfillTarget;
 use crate::platform::channel_history::{BackfillParts, ChannelHistory};
 use crate::platform::incidents::Panicked;

@@ -12,7 +12,8 @@ use parking_lot::Mutex;
 use tracing::{error, warn};
 
 use crate::clock::Clock;
-use crate::metrics::{MalformedInput, Metrics, PlatformTask};
+use crate::metrics::Metrics;
+use crate::metrics::labels::{MalformedInput, PlatformTask};
 
 /// Malformed input of one kind is logged at most this often, so that a change at the platform does not fill the log.
 const LOG_INTERVAL: SignedDuration = SignedDuration::from_secs(60);

@@ -22,7 +22,7 @@ use crate::SlackPlatform;
 use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::{ConnectionSignal, SlackDisconnect};
-use aizuchi_core::metrics::MalformedInput;
+use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::json::parse_json;
 
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
