@@ -26,6 +26,7 @@ pub mod response;
 pub mod context;
 pub mod storage;
 mod guessing;
+mod database;
 pub mod http;
 pub mod logging;
 pub mod mcp;
@@ -37,8 +38,11 @@ pub mod model_sources;
 mod to_provider;
 mod to_discord;
 mod to_slack;
+mod to_connectors;
 mod to_secret_scanner;
 mod to_web_tools;
+mod to_rulebook;
+mod to_agent;
 mod checks;
 mod model_names;
 mod notices;
@@ -59,7 +63,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::agents::AgentsConfig;
-use crate::config::budget::{BudgetConfig, ModelCosts};
+use crate::config::budget::BudgetConfig;
 use crate::config::channels::{ChannelConfig, ChannelKey};
 use crate::config::context::ContextConfig;
 use crate::config::environment::Environment;
@@ -71,48 +75,23 @@ use crate::config::logging::LoggingConfig;
 use crate::config::minds::ResolvedMinds;
 use crate::config::model_sources::{Discover, ModelSources};
 use crate::config::models::ModelsConfig;
-use crate::config::platforms::{
-    DiscordConfig, ResolvedDiscordConfig, ResolvedSlackConfig, SlackConfig,
-};
+use crate::config::platforms::{DiscordConfig, SlackConfig};
 use crate::config::problem::ConfigProblem;
 use crate::config::reload::Fingerprints;
 use crate::config::response::{DecisionConfig, ResponseConfig};
-use crate::config::storage::{
-    BackupConfig, MemoryConfig, RetentionConfig, StorageConfig, StorageUrl,
-};
+use crate::config::storage::{MemoryConfig, RetentionConfig, StorageConfig};
 use crate::config::tools::ToolsConfig;
 use crate::config::transcription::TranscriptionConfig;
 use crate::config::tree::ConfigNode;
 use crate::config::values::{ConfiguredUserId, DisplayName, FilePath};
 use crate::config::vision::VisionConfig;
 use crate::config::zone::ZoneName;
-use aizuchi_core::agent::{self, remember};
-use aizuchi_core::chat::UserId;
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::context::ContextLimits;
-use aizuchi_core::inbox::WaitSettings;
 use aizuchi_core::llm::model::ModelId;
-use aizuchi_core::llm::price::Prices;
 use aizuchi_core::persona::Persona;
-use aizuchi_core::platform::local::demo_channel;
-use aizuchi_core::platform::remote::Connector;
-use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
-use aizuchi_core::runner;
 use aizuchi_core::store::database::location::DatabaseLocation;
-use aizuchi_core::store::sqlite::myao2;
-use aizuchi_discord::remote::DiscordConnector;
-use aizuchi_slack::remote::SlackConnector;
 
 /// An example of every setting. It is a valid config itself.
 pub const EXAMPLE: &str = include_str!("config/example.yaml");
-
-/// The default wait of the local room. It is short, so that a new user soon sees a decision.
-const ROOM_WAIT_SECONDS: f64 = 12.0;
-/// The wait in the channel where the demo is played. A minute has room for three decisions.
-const DEMO_WAIT_SECONDS: f64 = 3.0;
-/// By how much a lease exceeds the longest step.
-const LEASE_SLACK: SignedDuration = SignedDuration::from_secs(30);
 
 /// The settings of Aizuchi. What is left out has its default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -375,106 +354,16 @@ impl Config {
         Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
     }
 
-    /// Uses another file beside it if the config names a database of myao2, which must stay as it is.
-    fn avoid_myao2_database(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
-        let myao2_path = self.resolve(&self.memory.database_path.as_ref()?.0);
-        if self.storage.url.is_some() || !myao2::is_at(&myao2_path) {
-            return None;
-        }
-        let own = myao2_path.with_extension("aizuchi.db");
-        let sentence = format!(
-            "memory.database_path is a database of myao2, which stays as it is; {} is used instead, and \
-             `aizuchi import {}` brings along what myao2 kept",
-            own.display(),
-            myao2_path.display()
-        );
-        self.storage.url = Some(StorageUrl(DatabaseLocation::Sqlite(own)));
-        let entry = tree.find(&["memory", "database_path"]);
-        Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
-    }
-
-    /// The location of the database.
-    pub fn database_address(&self) -> DatabaseLocation {
-        self.locate(self.written_database())
-    }
-
-    /// The backups that are written while it runs, if any, and their folder.
-    pub fn backup(&self) -> Option<(&BackupConfig, PathBuf)> {
-        let backup = self.storage.backup.as_ref()?;
-        Some((backup, self.resolve(&backup.folder.0)))
-    }
-
-    /// A location that someone wrote as `storage.url` is written: a path begins in the config's folder.
-    pub fn locate(&self, location: DatabaseLocation) -> DatabaseLocation {
-        match location {
-            DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
-            server @ DatabaseLocation::Postgres(_) => server,
-        }
-    }
-
     /// Where a browser on this machine finds the pages. `None` if the port is chosen at each start.
     pub fn page_address(&self) -> Option<String> {
         let listen = self.http.listen.0;
         (listen.port() != 0).then(|| http::page_address(listen))
     }
 
-    /// The location of the database as it is written: a path may be relative.
-    fn written_database(&self) -> DatabaseLocation {
-        let url = self.storage.url.as_ref().map(|url| url.0.clone());
-        let path = self.memory.database_path.as_ref().map(|path| path.0.clone());
-        url.unwrap_or_else(|| {
-            DatabaseLocation::Sqlite(path.unwrap_or_else(|| PathBuf::from("data/aizuchi.db")))
-        })
-    }
-
-    /// The database that a relative path means from the current folder, where earlier versions looked for it. Only if
-    /// there is one, and none in the config's folder.
-    fn former_database(&self) -> Option<PathBuf> {
-        let DatabaseLocation::Sqlite(path) = self.written_database() else { return None };
-        let former: PathBuf = std::env::current_dir().ok()?.join(&path).components().collect();
-        (!self.resolve(&path).exists() && former.is_file()).then_some(former)
-    }
-
     /// A path of the config, from the folder that it belongs to.
     fn resolve(&self, path: &Path) -> PathBuf {
         // The components are without `.`, as in `./data`.
         self.folder.join(path).components().collect()
-    }
-
-    /// The validated settings of the Slack workspace, if one is configured.
-    pub fn resolved_slack(&self) -> Option<ResolvedSlackConfig> {
-        self.slack.as_ref()?.resolve().ok()
-    }
-
-    /// The validated settings of the Discord bot, if one is configured.
-    pub fn resolved_discord(&self) -> Option<ResolvedDiscordConfig> {
-        let discord = self.discord.as_ref()?.resolve().ok()?;
-        let channels = self.channels.iter();
-        let channels =
-            channels.filter_map(|(key, channel)| Some((key.0.clone(), channel.threads?)));
-        Some(ResolvedDiscordConfig { channels: channels.collect(), ..discord })
-    }
-
-    /// The platforms that are configured.
-    pub fn connectors(&self) -> Vec<Box<dyn Connector>> {
-        let mut connectors: Vec<Box<dyn Connector>> = Vec::new();
-        if let Some(slack) = self.resolved_slack() {
-            let settings = slack.settings(self.channel_sync_interval());
-            let configured_channels = self.channels.keys().map(|key| key.0.clone()).collect();
-            connectors.push(Box::new(SlackConnector { settings, configured_channels }));
-        }
-        if let Some(discord) = self.resolved_discord() {
-            let zone = self.time_zone_or(TimeZone::system());
-            let settings = discord.settings(self.channel_sync_interval(), zone);
-            let rulebook = Arc::new(self.rulebook());
-            connectors.push(Box::new(DiscordConnector { settings, rulebook }));
-        }
-        connectors
-    }
-
-    /// The interval at which the channel list of a workspace is refreshed.
-    pub fn channel_sync_interval(&self) -> SignedDuration {
-        duration_from_seconds(self.response.channel_sync_interval_seconds.0)
     }
 
     /// The folder with the operator's own prompt templates.
@@ -500,194 +389,9 @@ impl Config {
         })
     }
 
-    /// The wait before a judgment on chat platforms.
-    pub fn wait_settings(&self) -> WaitSettings {
-        self.wait_settings_with_default(WaitSettings::default().min_wait_seconds)
-    }
-
-    /// The wait before a judgment in the local room.
-    pub fn room_wait_settings(&self) -> WaitSettings {
-        self.wait_settings_with_default(ROOM_WAIT_SECONDS)
-    }
-
-    /// The wait before a judgment while the demo is played.
-    pub fn demo_wait_settings(&self) -> WaitSettings {
-        WaitSettings {
-            wait: WaitStrategy::Adaptive,
-            min_wait_floor_seconds: DEMO_WAIT_SECONDS,
-            min_wait_seconds: DEMO_WAIT_SECONDS,
-            ..self.room_wait_settings()
-        }
-    }
-
-    /// The configured waits, with this minimum wait if none is configured.
-    fn wait_settings_with_default(&self, default_wait: f64) -> WaitSettings {
-        let max_wait_seconds = self.response.max_wait_seconds.0;
-        let min_wait_seconds = self
-            .response
-            .min_wait_seconds
-            .map_or(default_wait.min(max_wait_seconds), |wait| wait.0);
-        WaitSettings {
-            wait: self.response.wait,
-            min_wait_floor_seconds: self.response.min_wait_floor_seconds.0,
-            min_wait_seconds,
-            jitter_ratio: self.response.jitter_ratio.0,
-            max_wait_seconds: max_wait_seconds.max(min_wait_seconds),
-            max_message_age_seconds: self.response.max_message_age_seconds.0,
-        }
-    }
-
-    /// How long after a message was heard it is folded into memory.
-    pub fn memory_delay(&self) -> SignedDuration {
-        duration_from_seconds(self.memory.long_term_update_interval_seconds.0)
-    }
-
-    fn remember_settings(&self) -> remember::MemorySettings {
-        let tokens = |tokens: u64| u32::try_from(tokens).unwrap_or(u32::MAX);
-        let memory = &self.memory;
-        let defaults = remember::MemorySettings::default();
-        remember::MemorySettings {
-            interval: self.memory_delay(),
-            short_term_max_tokens: tokens(memory.short_term_summary_max_tokens.0),
-            long_term_max_tokens: tokens(memory.long_term_summary_max_tokens.0),
-            kept_versions: usize::try_from(memory.keep_versions.0).unwrap_or(usize::MAX),
-            max_fold_tokens: defaults.max_fold_tokens.min(self.context.budget().max_tokens / 2),
-        }
-    }
-
-    /// How many messages and memories a prompt holds.
-    pub fn limits(&self) -> ContextLimits {
-        let hours =
-            |hours: u64| SignedDuration::from_hours(i64::try_from(hours).unwrap_or(i64::MAX));
-        ContextLimits {
-            channel_messages: usize::try_from(self.response.channel_messages_limit.0)
-                .unwrap_or(usize::MAX),
-            active_channel_age: hours(24 * self.response.active_channel_days.0),
-            thread_memory_age: hours(24 * self.response.thread_memory_days.0),
-            short_term_age: hours(self.memory.short_term_window_hours.0),
-        }
-    }
-
-    /// The mode of channels that configure none. On chat platforms the built-in mind only answers mentions, because its
-    /// rules are too simple to decide when to interrupt.
-    fn default_mode(&self) -> Mode {
-        self.default_mode_with(&self.minds.judgment.model.id)
-    }
-
-    /// The same for a channel that may have a judge of its own.
-    fn default_mode_of(&self, channel: &ChannelConfig) -> Mode {
-        let own = channel.model.as_ref().and_then(|own| own.rules().judgment);
-        let own = own.and_then(|name| self.minds.named.get(&*name));
-        own.map_or(self.default_mode(), |mind| self.default_mode_with(&mind.model.id))
-    }
-
-    fn default_mode_with(&self, judge: &ModelId) -> Mode {
-        if (self.slack.is_some() || self.discord.is_some()) && *judge == ModelId::Builtin {
-            Mode::MentionOnly
-        } else {
-            Mode::Companion
-        }
-    }
-
-    /// The rules of each channel: its own settings on top of the defaults.
-    pub fn rulebook(&self) -> Rulebook {
-        let mut models = self.minds.models_in_use(self.decision.state);
-        let costs = match models.all(|id| *id == ModelId::Builtin) {
-            true => ModelCosts::Nothing,
-            false => ModelCosts::Tokens,
-        };
-        self.rulebook_with(costs)
-    }
-
-    /// The same for models of this kind.
-    pub fn rulebook_with(&self, costs: ModelCosts) -> Rulebook {
-        let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
-        let limits = self.budget.channel_limits();
-        let mut defaults = self.response.rules(self.default_mode(), facilitation, limits);
-        defaults.language = self.language.default_rule();
-        let channels = self.channels.iter().map(|(key, channel)| {
-            let mode = self.response.mode.unwrap_or(self.default_mode_of(channel));
-            let defaults = ChannelRules { mode, ..defaults.clone() };
-            (key.0.clone(), channel.apply_to(&defaults))
-        });
-        Rulebook {
-            channels: channels.collect(),
-            default_rules: defaults,
-            keeper: self.response.keeper.as_ref().map(ConfiguredUserId::user),
-            workspace_limits: self.budget.limits(costs),
-            answers_per_hour: self.budget.answers_per_person_per_hour.most(),
-            judge_calls_per_hour: self.budget.judge_calls_per_person_per_hour.most(),
-            calls_per_decision: self.budget.calls_per_decision.most(),
-            soft_share: self.budget.soft_share.0,
-            mention_share: self.budget.mention_share.0,
-            opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
-            drafts_standing_orders: self.response.order_trial_micros() > 0,
-            workspace_models: {
-                let own = self.models.workspaces.iter();
-                own.map(|(id, own)| (id.clone(), own.rules())).collect()
-            },
-        }
-    }
-
     /// The same config for a program in which a model may be chosen later.
     pub fn with_room_for_models(&self) -> Self {
         Self { budget: self.budget.with_room_for_models(), ..self.clone() }
-    }
-
-    /// The rules with those of the demo's channel, where modes and hours from the settings do not hold. What may be spent
-    /// there is as everywhere.
-    pub fn app_rulebook(&self) -> Rulebook {
-        let mut book = self.rulebook();
-        let rules = ChannelRules {
-            mode: Mode::Companion,
-            quiet_hours: None,
-            cooldown: SignedDuration::ZERO,
-            max_share: ChannelRules::default().max_share,
-            ..book.default_rules.clone()
-        };
-        book.channels.insert(demo_channel::channel_id().to_string(), rules);
-        book
-    }
-
-    pub fn agent_settings(&self) -> agent::AgentSettings {
-        agent::AgentSettings {
-            gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
-            rulebook: self.rulebook().into(),
-            wait: self.response.wait,
-            state: self.decision.state,
-            limits: self.limits(),
-            budget: self.context.budget(),
-            zone: self.time_zone_or(TimeZone::system()),
-            memory: self.remember_settings(),
-            files: self.transcription.settings(self.vision.settings()),
-            timing: self.response.timing(),
-            max_delay_seconds: self.response.max_delay_seconds.0,
-            proposal_lifetime: duration_from_seconds(self.response.proposal_seconds.0),
-            prices: self.prices(),
-            keeps_exchanges: self.retention.keeps_prompts(),
-            secrets: self.secret_scanner(),
-            link_hosts: self.response.link_hosts.iter().map(|host| host.0.clone()).collect(),
-            model_timeout: self.longest_call(),
-            ..agent::AgentSettings::default()
-        }
-    }
-
-    /// What models cost: as the config says, or else as their providers list them.
-    pub fn prices(&self) -> Prices {
-        self.models.prices(&self.minds.models_elsewhere(self.decision.state))
-    }
-
-    /// How long a model call may take, also to a model that is chosen while the program runs.
-    fn longest_call(&self) -> SignedDuration {
-        let chosen = duration_from_seconds(self.models.timeout_seconds.0 as f64 + 1.0);
-        self.minds.longest_call().max(chosen)
-    }
-
-    /// The runner's settings. The lease outlasts the longest possible step.
-    pub fn runner_settings(&self) -> runner::RunnerSettings {
-        let defaults = runner::RunnerSettings::default();
-        let lease = defaults.lease.max(self.agent_settings().max_step_duration() + LEASE_SLACK);
-        runner::RunnerSettings { lease, ..defaults }
     }
 
     /// How long messages are kept. `None`: for ever.

@@ -1,0 +1,66 @@
+//! Where the database and its backups are.
+
+use std::path::PathBuf;
+
+use crate::config::Config;
+use crate::config::problem::ConfigProblem;
+use crate::config::storage::{BackupConfig, StorageUrl};
+use crate::config::tree::ConfigNode;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::sqlite::myao2;
+
+impl Config {
+    /// The location of the database.
+    pub fn database_address(&self) -> DatabaseLocation {
+        self.locate(self.written_database())
+    }
+
+    /// The backups that are written while it runs, if any, and their folder.
+    pub fn backup(&self) -> Option<(&BackupConfig, PathBuf)> {
+        let backup = self.storage.backup.as_ref()?;
+        Some((backup, self.resolve(&backup.folder.0)))
+    }
+
+    /// A location that someone wrote as `storage.url` is written: a path begins in the config's folder.
+    pub fn locate(&self, location: DatabaseLocation) -> DatabaseLocation {
+        match location {
+            DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
+            server @ DatabaseLocation::Postgres(_) => server,
+        }
+    }
+
+    /// The location of the database as it is written: a path may be relative.
+    fn written_database(&self) -> DatabaseLocation {
+        let url = self.storage.url.as_ref().map(|url| url.0.clone());
+        let path = self.memory.database_path.as_ref().map(|path| path.0.clone());
+        url.unwrap_or_else(|| {
+            DatabaseLocation::Sqlite(path.unwrap_or_else(|| PathBuf::from("data/aizuchi.db")))
+        })
+    }
+
+    /// The database that a relative path means from the current folder, where earlier versions looked for it. Only if
+    /// there is one, and none in the config's folder.
+    pub(super) fn former_database(&self) -> Option<PathBuf> {
+        let DatabaseLocation::Sqlite(path) = self.written_database() else { return None };
+        let former: PathBuf = std::env::current_dir().ok()?.join(&path).components().collect();
+        (!self.resolve(&path).exists() && former.is_file()).then_some(former)
+    }
+
+    /// Uses another file beside it if the config names a database of myao2, which must stay as it is.
+    pub(super) fn avoid_myao2_database(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
+        let myao2_path = self.resolve(&self.memory.database_path.as_ref()?.0);
+        if self.storage.url.is_some() || !myao2::is_at(&myao2_path) {
+            return None;
+        }
+        let own = myao2_path.with_extension("aizuchi.db");
+        let sentence = format!(
+            "memory.database_path is a database of myao2, which stays as it is; {} is used instead, and \
+             `aizuchi import {}` brings along what myao2 kept",
+            own.display(),
+            myao2_path.display()
+        );
+        self.storage.url = Some(StorageUrl(DatabaseLocation::Sqlite(own)));
+        let entry = tree.find(&["memory", "database_path"]);
+        Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
+    }
+}

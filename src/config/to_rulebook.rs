@@ -1,0 +1,90 @@
+//! Converts the config to the rules of each channel.
+
+use jiff::SignedDuration;
+
+use crate::config::Config;
+use crate::config::budget::ModelCosts;
+use crate::config::channels::ChannelConfig;
+use crate::config::values::ConfiguredUserId;
+use aizuchi_core::chat::UserId;
+use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::platform::local::demo_channel;
+use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
+
+impl Config {
+    /// The mode of channels that configure none. On chat platforms the built-in mind only answers mentions, because its
+    /// rules are too simple to decide when to interrupt.
+    fn default_mode(&self) -> Mode {
+        self.default_mode_with(&self.minds.judgment.model.id)
+    }
+
+    /// The same for a channel that may have a judge of its own.
+    fn default_mode_of(&self, channel: &ChannelConfig) -> Mode {
+        let own = channel.model.as_ref().and_then(|own| own.rules().judgment);
+        let own = own.and_then(|name| self.minds.named.get(&*name));
+        own.map_or(self.default_mode(), |mind| self.default_mode_with(&mind.model.id))
+    }
+
+    fn default_mode_with(&self, judge: &ModelId) -> Mode {
+        if (self.slack.is_some() || self.discord.is_some()) && *judge == ModelId::Builtin {
+            Mode::MentionOnly
+        } else {
+            Mode::Companion
+        }
+    }
+
+    /// The rules of each channel: its own settings on top of the defaults.
+    pub fn rulebook(&self) -> Rulebook {
+        let mut models = self.minds.models_in_use(self.decision.state);
+        let costs = match models.all(|id| *id == ModelId::Builtin) {
+            true => ModelCosts::Nothing,
+            false => ModelCosts::Tokens,
+        };
+        self.rulebook_with(costs)
+    }
+
+    /// The same for models of this kind.
+    pub fn rulebook_with(&self, costs: ModelCosts) -> Rulebook {
+        let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
+        let limits = self.budget.channel_limits();
+        let mut defaults = self.response.rules(self.default_mode(), facilitation, limits);
+        defaults.language = self.language.default_rule();
+        let channels = self.channels.iter().map(|(key, channel)| {
+            let mode = self.response.mode.unwrap_or(self.default_mode_of(channel));
+            let defaults = ChannelRules { mode, ..defaults.clone() };
+            (key.0.clone(), channel.apply_to(&defaults))
+        });
+        Rulebook {
+            channels: channels.collect(),
+            default_rules: defaults,
+            keeper: self.response.keeper.as_ref().map(ConfiguredUserId::user),
+            workspace_limits: self.budget.limits(costs),
+            answers_per_hour: self.budget.answers_per_person_per_hour.most(),
+            judge_calls_per_hour: self.budget.judge_calls_per_person_per_hour.most(),
+            calls_per_decision: self.budget.calls_per_decision.most(),
+            soft_share: self.budget.soft_share.0,
+            mention_share: self.budget.mention_share.0,
+            opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
+            drafts_orders: self.response.order_trial_micros() > 0,
+            workspace_models: {
+                let own = self.models.workspaces.iter();
+                own.map(|(id, own)| (id.clone(), own.rules())).collect()
+            },
+        }
+    }
+
+    /// The rules with those of the demo's channel, where modes and hours from the settings do not hold. What may be spent
+    /// there is as everywhere.
+    pub fn app_rulebook(&self) -> Rulebook {
+        let mut book = self.rulebook();
+        let rules = ChannelRules {
+            mode: Mode::Companion,
+            quiet_hours: None,
+            cooldown: SignedDuration::ZERO,
+            max_share: ChannelRules::default().max_share,
+            ..book.default_rules.clone()
+        };
+        book.channels.insert(demo_channel::channel_id().to_string(), rules);
+        book
+    }
+}
