@@ -17,7 +17,7 @@ use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, models};
 use aizuchi_core::chat::ChannelId;
 use aizuchi_core::metrics::Metrics;
-use aizuchi_core::metrics::gauges::{GaugeSnapshot, Period, Readiness};
+use aizuchi_core::metrics::gauges::{BudgetPeriod, GaugeSnapshot, Readiness};
 use aizuchi_core::persona::Language;
 use aizuchi_core::platform::backfill::BackfillProgress;
 use aizuchi_core::store::StoreError;

@@ -108,7 +108,7 @@ pub(super) fn build_instance(
         persona: persona.clone(),
         zone: policy.config.time_zone_or(TimeZone::UTC),
         admins_workspace: local::workspace_id(),
-        order_trial: None,
+        standing_order_trial: None,
     };
     let agent = Agent {
         command_answers: Arc::new(answers),

@@ -24,25 +24,25 @@ pub struct GaugeSnapshot {
     /// How long the oldest message has waited that is owed an answer.
     pub oldest_owed: SignedDuration,
     /// What models cost in each workspace within a period, in micros of the currency.
-    pub spent: Vec<(WorkspaceId, Period, u64)>,
+    pub spent: Vec<(WorkspaceId, BudgetPeriod, u64)>,
     /// What they may cost at most.
-    pub limits: Vec<(Period, u64)>,
+    pub limits: Vec<(BudgetPeriod, u64)>,
 }
 
 /// A period that a limit on money is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Period {
+pub enum BudgetPeriod {
     /// 24 hours.
     Day,
     /// 30 days.
     Month,
 }
 
-impl Period {
+impl BudgetPeriod {
     fn name(self) -> &'static str {
         match self {
-            Period::Day => "day",
-            Period::Month => "month",
+            BudgetPeriod::Day => "day",
+            BudgetPeriod::Month => "month",
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::store::StoreError;
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::channel_status::truncate_to_milliseconds;
+use crate::store::volatile::circumstances::truncate_to_milliseconds;
 use crate::store::volatile::ledger::forget_reasons;
 
 impl VolatileState {

@@ -16,7 +16,7 @@ use crate::event::{
 };
 use crate::store::CompletionReceipt;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::channel_status::SpendingSum;
+use crate::store::volatile::circumstances::SpendingSum;
 use crate::store::volatile::ledger::retire;
 use crate::store::volatile::records::{
     ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord,
