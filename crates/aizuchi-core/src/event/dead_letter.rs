@@ -1,4 +1,5 @@
-//! A dead letter that an operator has tried again.
+//! A dead letter that an operator has tried again: what is left of it to post. An attempt at a post that fails and is
+//! repeated by itself is `completion.rs`.
 
 use jiff::Timestamp;
 
