@@ -12,7 +12,7 @@ use crate::program::Home;
 
 /// The age of a message does not depend on the machine's time zone, and prompts show the workspace's time.
 #[tokio::test]
-async fn defect_21_times_do_not_depend_on_the_machines_time_zone() {
+async fn times_do_not_depend_on_the_machines_time_zone() {
     let home = Home::new(1000.0);
     let program = home.start_with(&[], &[("TZ", "Asia/Tokyo")]);
     let before = Timestamp::now();
@@ -69,7 +69,7 @@ async fn statements(channels: usize) -> BTreeMap<String, usize> {
 }
 
 #[tokio::test]
-async fn defect_36_the_statements_of_a_reply_do_not_grow_with_the_channels() {
+async fn the_statements_of_a_reply_do_not_grow_with_the_channels() {
     let (few, many) = (statements(10).await, statements(200).await);
     let total = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
     assert!(total(&few) > 10, "{few:?}");

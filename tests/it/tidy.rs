@@ -1,6 +1,8 @@
 //! The architecture, as a test: inside a crate a module names only modules above it in `lib.rs`, no modules name
 //! each other in a circle, each outside crate has one home, and nobody opens a back door. Cargo enforces the rest.
 
+mod words;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

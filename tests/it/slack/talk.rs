@@ -100,8 +100,7 @@ async fn edits_and_deletions_before_the_reply_to_a_direct_message_count() {
     assert!(!contains("a slip of the hand"), "a deleted text is no longer in the file");
 }
 
-/// Defects 16, 17 and 19 of the predecessor: messages with files, `/me` messages and messages of integrations were not
-/// heard.
+/// In the predecessor, messages with files, `/me` messages and messages of integrations were not heard.
 #[tokio::test]
 async fn files_me_messages_and_integrations_are_heard_and_bots_get_no_answer() {
     let harness = SlackHarness::new().await;
@@ -211,8 +210,7 @@ async fn a_reaction_to_a_post_that_is_not_stored_yet_counts() {
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Defect 18 of the predecessor: messages right after an invitation were missed. They are heard, and older ones are
-/// backfilled.
+/// In the predecessor, messages right after an invitation were missed. They are heard, and older ones are backfilled.
 #[tokio::test]
 async fn a_channel_is_heard_from_the_moment_the_bot_joins() {
     let harness = SlackHarness::new().await;

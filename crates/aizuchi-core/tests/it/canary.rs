@@ -392,7 +392,7 @@ async fn simulate_days(store: TestStore, moments: &[i64]) -> usize {
 }
 
 #[tokio::test]
-async fn defect_34_none_of_thousands_of_prompts_leaks_private_messages() {
+async fn none_of_thousands_of_prompts_leaks_private_messages() {
     let later = cases(&[0][..], &[0, 7 * HOUR, 26 * HOUR]);
     let rendered = simulate_days(TestStore::sqlite().await, later).await;
     assert!(rendered >= cases(3_000, 10_000), "{rendered}");

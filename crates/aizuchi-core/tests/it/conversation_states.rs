@@ -29,7 +29,7 @@ const NO: &str = r#"{"should_respond": false, "reason": "they get along", "confi
 const CONFLICT_WORDS: &str = "There is tension: be calm and brief, take no side";
 const MISUNDERSTANDING_WORDS: &str = "say calmly what each of them seems to mean";
 
-/// The word lists by which kotonoha decided before it had a model (S08).
+/// The word lists by which kotonoha decided before it had a model.
 const OLD_ENDING_WORDS: [&str; 10] = [
     "これ以上",
     "以上です",

@@ -33,7 +33,7 @@ async fn context(harness: &Harness, conversation: &ConversationId) -> Context {
 
 /// A message that is edited or deleted during its reply stays so, also if its first version is heard again.
 #[tokio::test]
-async fn defect_15_a_deleted_message_does_not_come_back() {
+async fn a_deleted_message_does_not_come_back() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
         let said = harness.clock.now();
@@ -61,7 +61,7 @@ async fn defect_15_a_deleted_message_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn defect_25_a_renamed_user_has_the_new_name_everywhere() {
+async fn a_renamed_user_has_the_new_name_everywhere() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.says("alice", "the beans are up").await;
@@ -83,7 +83,7 @@ async fn defect_25_a_renamed_user_has_the_new_name_everywhere() {
 }
 
 #[tokio::test]
-async fn defect_37_memo_tools_hold_their_rules_and_lose_nothing() {
+async fn memo_tools_hold_their_rules_and_lose_nothing() {
     on_every_database(async |store| {
         let harness = Harness::new(store).await;
         let tools = Some(ToolSettings::new(TimeZone::UTC));
@@ -168,7 +168,7 @@ async fn recording_harness(
 }
 
 #[tokio::test]
-async fn defect_39_an_unchanged_memory_is_not_merged_again() {
+async fn an_unchanged_memory_is_not_merged_again() {
     on_every_database(async |store| {
         let (harness, _, heard) = recording_harness(store).await;
         harness.says("alice", "the greenhouse gets new glass on Friday").await;
@@ -191,7 +191,7 @@ async fn defect_39_an_unchanged_memory_is_not_merged_again() {
 }
 
 #[tokio::test]
-async fn defect_40_a_restart_remembers_nothing_anew() {
+async fn a_restart_remembers_nothing_anew() {
     on_every_database(async |store| {
         let (harness, options, heard) = recording_harness(store).await;
         for number in 0..10 {

@@ -1,5 +1,5 @@
-//! The fixed wait: a mention is answered at once, everything else is judged once the conversation rests. Each test is a
-//! requirement of the document that this way of deciding was ordered by (the seed), or a question that it leaves open.
+//! The fixed wait: a mention is answered at once, everything else is judged once the conversation rests. Each test is
+//! a requirement of this way of deciding, or a question that the requirements leave open.
 
 use aizuchi_core::chat::{Arrival, Author, AuthorKind, Heard, MessageId, Role, UserId};
 use aizuchi_core::decision::gate::Gate;
@@ -21,13 +21,13 @@ use aizuchi_harness::fixtures::{
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-/// The seed's own wait: 300 seconds with a jitter of 30 %.
-fn seed() -> HarnessOptions {
+/// The required wait: 300 seconds with a jitter of 30 %.
+fn required() -> HarnessOptions {
     let waiting = WaitSettings { wait: WaitStrategy::Fixed, ..WaitSettings::default() };
     HarnessOptions { wait_settings: waiting, ..HarnessOptions::fixed_wait() }
 }
 
-/// The seed's fixed wait, of 60 seconds and without jitter.
+/// A fixed wait of 60 seconds and without jitter.
 async fn fixed(store: TestStore) -> Harness {
     Harness::new(store).await.with_options(HarnessOptions::fixed_wait())
 }
@@ -51,7 +51,7 @@ async fn only_decision(harness: &Harness) -> Decision {
 }
 
 #[tokio::test]
-async fn a_judgment_has_the_seeds_fields_and_stays_what_it_was() {
+async fn a_judgment_has_the_required_fields_and_stays_what_it_was() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
         harness.mind.script.push(PromptVerb::Judge, Ok(&joins("0")));
@@ -175,9 +175,9 @@ async fn the_delay_is_part_of_the_judgment() {
     .await;
 }
 
-/// The whole question is compared. The seed prints the part about the fields of the answer; it is there word for word.
+/// The whole question is compared. The part about the fields of the answer is required word for word.
 #[tokio::test]
-async fn the_judge_is_asked_in_the_seeds_words() {
+async fn the_judge_is_asked_in_the_required_words() {
     let options = HarnessOptions { language: Language::Ja, ..HarnessOptions::fixed_wait() };
     let asked = on_every_store(async |store| {
         let harness = Harness::new(store).await.with_options(options.clone());
@@ -187,7 +187,7 @@ async fn the_judge_is_asked_in_the_seeds_words() {
     })
     .await;
     assert!(asked.contains(VERDICT_FIELDS), "{asked}");
-    assert_snapshot!("judge_in_the_seeds_words", asked);
+    assert_snapshot!("judge_in_the_required_words", asked);
 }
 
 #[tokio::test]
@@ -239,7 +239,7 @@ async fn its_own_message_is_only_stored() {
 async fn a_mention_is_answered_at_once_and_never_judged() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
-        let harness = harness.with_options(seed());
+        let harness = harness.with_options(required());
         harness.says("alice", "@Aizuchi are you there?").await;
         harness.says_in(thread("garden", "m000"), "bob", "@Aizuchi and here?").await;
         harness.pass(0).await;
@@ -254,7 +254,7 @@ async fn a_mention_is_answered_at_once_and_never_judged() {
 async fn other_messages_wait_for_300_seconds_with_jitter() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
-        let harness = harness.with_options(seed());
+        let harness = harness.with_options(required());
         let mut waits = Vec::new();
         for number in 0..40 {
             let conversation = top_level(&format!("c{number}"));
@@ -360,7 +360,7 @@ async fn no_judgment_is_reused_for_new_messages() {
 async fn a_burst_costs_one_judgment() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
-        let harness = harness.with_options(seed());
+        let harness = harness.with_options(required());
         for number in 0..20 {
             harness.says("alice", &format!("is this line {number}?")).await;
             harness.pass(1).await;
@@ -405,10 +405,10 @@ async fn a_start_answers_no_old_messages() {
 }
 
 #[tokio::test]
-async fn it_posts_when_the_seed_says() {
+async fn it_posts_when_it_should() {
     on_every_store(async |store| {
         let harness = fixed(store).await;
-        let harness = harness.with_options(seed());
+        let harness = harness.with_options(required());
         let due = async || harness.step_of(&top_level("garden")).await.unwrap().due;
         // A mention is answered at once.
         harness.says("alice", "@Aizuchi hello").await;

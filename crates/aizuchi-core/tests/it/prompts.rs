@@ -1,4 +1,4 @@
-//! The prompts: the seeds' examples, length limits, operators' templates, and a comparison with Jinja2.
+//! The prompts: required layouts, length limits, operators' templates, and a comparison with Jinja2.
 
 mod defects;
 pub mod golden;
@@ -19,7 +19,7 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::builder::PromptOptions;
 use jiff::Timestamp;
 
-/// The thread of the seeds' examples.
+/// The thread of the required layouts.
 pub const THREAD: &str = "1709280000.000001";
 
 /// Noon on the day of the required example prompt.

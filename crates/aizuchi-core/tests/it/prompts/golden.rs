@@ -1,4 +1,4 @@
-//! The seeds' own printed examples, and a snapshot of every prompt in both languages.
+//! The layouts of prompts that are required word for word, and a snapshot of every prompt in both languages.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use aizuchi_harness::harness::prompts;
 const LANGUAGES: [(Language, &str); 2] = [(Language::En, ""), (Language::Ja, "_ja")];
 
 /// The beginning of both required example prompts.
-const SEED_000_MEMORY: &str = "## 記憶
+const ORDERED_MEMORY: &str = "## 記憶
 ### ワークスペースの歴史
 - 2024年1月: プロジェクトAが開始された
 - 2024年2月: 新メンバーが参加した
@@ -46,7 +46,7 @@ const SEED_000_MEMORY: &str = "## 記憶
 直近の会話は以下の通りです。
 ";
 
-const SEED_000_THREAD: &str = "### トップレベル
+const ORDERED_THREAD: &str = "### トップレベル
 **2024-03-01 10:00:00** alice:
 おはよう！
 **2024-03-01 10:05:00** bob:
@@ -60,7 +60,7 @@ const SEED_000_THREAD: &str = "### トップレベル
 現在時刻: 2024-03-01 12:00:00 UTC
 ";
 
-const SEED_000_TOP_LEVEL: &str = "## 判定対象: トップレベル会話
+const ORDERED_TOP_LEVEL: &str = "## 判定対象: トップレベル会話
 **2024-03-01 10:00:00** alice:
 おはよう！
 **2024-03-01 10:05:00** bob:
@@ -155,11 +155,11 @@ fn orders_stand_before_the_memory() {
 #[test]
 fn the_ordered_layout_is_printed() {
     let prompts = prompts(Language::Ja);
-    for (target, example) in [(Some(THREAD), SEED_000_THREAD), (None, SEED_000_TOP_LEVEL)] {
+    for (target, example) in [(Some(THREAD), ORDERED_THREAD), (None, ORDERED_TOP_LEVEL)] {
         let prompt =
             prompts.judge(&persona(Language::Ja), &Arc::new(ordered_layout(target)), &scene());
         let printed = from(&prompt.text, "## 記憶");
-        let whole = format!("{SEED_000_MEMORY}{example}");
+        let whole = format!("{ORDERED_MEMORY}{example}");
         let expected: Vec<&str> = whole.lines().collect();
         assert_eq!(printed[..expected.len()], expected);
         assert_eq!(
@@ -170,7 +170,7 @@ fn the_ordered_layout_is_printed() {
     }
 }
 
-/// Seed 002's fields, as the seed prints them but for three places: it counts four fields where there are more, its
+/// The fields as they were ordered, but for three places: the order counts four fields where there are more, its
 /// scale of confidence says nothing about the conversation, and its `null` means the same as its `0`.
 pub const VERDICT_FIELDS: &str = "## 出力フィールド
 
@@ -220,7 +220,7 @@ fn a_verdict_has_its_fields() {
     assert_eq!(headings, ["## 判断基準", "## 応答しない条件", "## 出力フィールド", "## 記憶"]);
 }
 
-const SEED_001_WHOLE: &str = "## 記憶
+const EXAMPLE_WHOLE: &str = "## 記憶
 ### ワークスペースの歴史
 {workspace_long_term_memory}
 ### ワークスペースの最近の出来事
@@ -255,7 +255,7 @@ const SEED_001_WHOLE: &str = "## 記憶
 ---
 上記の情報をもとに、現在の会話に返答してください。";
 
-const SEED_001_BARE: &str = "## 現在の会話
+const EXAMPLE_BARE: &str = "## 現在の会話
 ### #general
 #### トップレベルメッセージ
 **2024-03-01 10:00:00** user1:
@@ -290,11 +290,11 @@ fn the_ordered_reply_is_printed() {
     };
     let bare = talk(None, vec![said(0, "user1", "メッセージ1", None)]);
     for (context, first, example) in
-        [(whole, "## 記憶", SEED_001_WHOLE), (bare, "## 現在の会話", SEED_001_BARE)]
+        [(whole, "## 記憶", EXAMPLE_WHOLE), (bare, "## 現在の会話", EXAMPLE_BARE)]
     {
         let prompt =
             prompts(Language::Ja).reply(&persona(Language::Ja), &Arc::new(context), &scene());
-        // Our prompts have the time before the instruction; the seed has none.
+        // Our prompts have the time before the instruction; the example has none.
         let printed = from(&prompt.text, first).into_iter();
         let printed: Vec<&str> =
             printed.filter(|line| *line != "現在時刻: 2024-03-01 12:00:00 UTC").collect();

@@ -107,8 +107,8 @@ fn a_template_that_fails_to_render_falls_back_to_the_built_in_one() {
     assert!(prompt.text.contains("\nGood morning\n"), "{}", prompt.text);
 }
 
-/// The template of the original assignment, without its criteria.
-const SEED_000: &str = r#"{% macro render_messages(messages) %}
+/// A template that an operator has written by hand: a macro for messages, and a branch for threads.
+const HANDWRITTEN_TEMPLATE: &str = r#"{% macro render_messages(messages) %}
 {% for msg in messages %}
 **{{ msg.timestamp | format_timestamp }}** {{ msg.user.name }}:
 {{ msg.text }}
@@ -156,8 +156,8 @@ const SEED_000: &str = r#"{% macro render_messages(messages) %}
 "#;
 
 #[test]
-fn the_seeds_own_template_can_be_used() {
-    let folder = folder(&[("judge.j2", SEED_000)]);
+fn a_handwritten_template_can_be_used() {
+    let folder = folder(&[("judge.j2", HANDWRITTEN_TEMPLATE)]);
     let prompts = PromptBuilder::load(Language::Ja, Some(folder.path())).unwrap();
     for (target, expected) in [
         (
