@@ -183,7 +183,7 @@ impl App {
                 let error = format!("{error:#}");
                 error!(
                     error,
-                    "the config cannot be used any more, so the settings are those of the start: {error}"
+                    "the config cannot be used any more, so the settings are those of the start"
                 );
                 config.clone()
             }
@@ -380,10 +380,10 @@ impl App {
         let health_limits = ServerLimits::health(max_files, &proxies);
         // Before the start's own text, which is the last thing to be read.
         let limits = describe_limits(&config.rulebook());
-        info!(limits, "the limits are {limits}");
+        info!(limits, "the limits of calls and posts");
         let web_tools = config.describe_web_tools().join(" and ");
         if !web_tools.is_empty() {
-            info!(web_tools, "answers may use the web: {web_tools}");
+            info!(web_tools, "answers may use the web");
         }
         Ok(Self {
             address,

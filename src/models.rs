@@ -199,7 +199,12 @@ impl ModelsInUse {
             let known = model.problem();
             if let Some(problem) = model.probe().await.filter(|problem| known != Some(*problem)) {
                 let why = texts::models::problem(Language::En, problem);
-                error!(model = model.model(), problem = problem.name(), "{why}: {}", model.model());
+                error!(
+                    model = model.model(),
+                    problem = problem.name(),
+                    why,
+                    "something is wrong with a model"
+                );
                 self.notify();
             }
         }
@@ -216,7 +221,7 @@ impl ModelsInUse {
             let Some(length) = model.context_length().await else { continue };
             known.insert(name.to_owned());
             if let Some(why) = short_context(length, longest) {
-                warn!(model = name, "{why}: {name}");
+                warn!(model = name, why, "a model cuts the longest prompts");
             }
         }
     }
@@ -241,7 +246,7 @@ impl ModelsInUse {
     fn adopt(&self, config: Config) -> anyhow::Result<()> {
         self.replace_models(&config.minds)?;
         self.config.replace(config);
-        info!(model = self.response(), "the model is now {}", self.response());
+        info!(model = self.response(), "a model is chosen");
         self.notify();
         Ok(())
     }

@@ -61,7 +61,7 @@ pub async fn serve(server: Server) -> anyhow::Result<()> {
     });
     if drained.await.is_err() {
         let (count, seconds) = (connections.len(), DRAIN_TIMEOUT.as_secs());
-        info!(count, seconds, "closing {count} connections that did not end in {seconds} s");
+        info!(count, seconds, "closing connections that did not end in time");
     }
     Ok(())
 }

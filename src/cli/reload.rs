@@ -31,10 +31,7 @@ impl Reload<'_> {
             Ok(warnings) => warnings.iter().for_each(|warning| warn!("{warning}")),
             Err(error) => {
                 let error = format!("{error:#}");
-                error!(
-                    error,
-                    "the config cannot be used, so the settings stay as they are: {error}"
-                );
+                error!(error, "the config cannot be used, so the settings stay as they are");
             }
         }
     }
@@ -74,13 +71,13 @@ impl Reload<'_> {
                 "reloaded the config and the prompts; nothing that can be reloaded has changed"
             ),
             reloaded => {
-                info!(keys = reloaded, "reloaded the config and the prompts; changed: {reloaded}")
+                info!(changed = reloaded, "reloaded the config and the prompts")
             }
         }
         let since_start = fingerprints.changed_since(&self.started).with_restart_for(&kept);
         let need_restart = since_start.need_restart.join(", ");
         if !need_restart.is_empty() {
-            warn!(keys = need_restart, "needs a restart: {need_restart}");
+            warn!(keys = need_restart, "some changed settings need a restart");
         }
         // What was refused is tried once more with the next reload.
         self.newest = fingerprints.with_keys_of(&self.newest, &is_failed);
@@ -98,7 +95,7 @@ impl Reload<'_> {
                 Ok(Renewal::Unchanged) => {}
                 Ok(Renewal::Renewed) => info!(platform, "its new credentials are in use"),
                 Err(error) => {
-                    error!(platform, "the old credentials stay in use: {error}");
+                    error!(platform, %error, "the old credentials stay in use");
                     failed.push(platform);
                 }
             }

@@ -132,7 +132,7 @@ impl BudgetedModel {
             reservation: Some(reserved.owner.token),
         };
         if let Err(error) = self.store.book(&call).await {
-            warn!(error = %error, "what a call cost could not be booked: {error}");
+            warn!(error = %error, "what a call cost could not be booked");
         }
     }
 }

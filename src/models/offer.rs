@@ -66,7 +66,7 @@ impl ModelsInUse {
         let found = find_servers(&config, own).await;
         for server in &found {
             let (name, models) = (server.endpoint.server.name(), server.models.len());
-            info!(server = name, models, "{name} answers on this machine");
+            info!(server = name, models, "a model server answers on this machine");
         }
         *self.found.write() = Some(found);
         self.notify();

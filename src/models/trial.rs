@@ -71,7 +71,7 @@ impl ModelsInUse {
             return;
         }
         if let Err(error) = self.store.book(call).await {
-            warn!(error = %error, "what a trial cost could not be booked: {error}");
+            warn!(error = %error, "what a trial cost could not be booked");
         }
     }
 }

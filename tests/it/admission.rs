@@ -71,7 +71,7 @@ async fn a_token_is_replaced_without_a_restart() {
     assert_eq!(events.status(), 200);
 
     home.replace(TOKEN, NEW_TOKEN);
-    home.reload_until(&program, "changed: http.token", 1).await;
+    home.reload_until(&program, r#""changed":"http.token"#, 1).await;
     assert_eq!(status(with_cookie()).await, 401);
     assert_eq!(status(with_token(TOKEN)).await, 401);
     assert_eq!(status(with_token(NEW_TOKEN)).await, 200);
@@ -82,7 +82,9 @@ async fn a_token_is_replaced_without_a_restart() {
     // Without a token, the pages would be open to everybody, so that waits for the restart.
     home.replace(&format!("  token: {NEW_TOKEN}\n"), "");
     home.replace("0.0.0.0:0", "127.0.0.1:0");
-    home.reload_until(&program, "needs a restart: http.listen, http.token", 1).await;
+    let need_restart =
+        r#""keys":"http.listen, http.token","message":"some changed settings need a restart""#;
+    home.reload_until(&program, need_restart, 1).await;
     assert_eq!(status(visit.get("/api/channels")).await, 401);
     assert_eq!(status(with_token(NEW_TOKEN)).await, 200);
     assert!(!home.log().contains("sesame"), "a token is in the log");

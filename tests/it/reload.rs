@@ -15,10 +15,10 @@ async fn modes_levels_and_prompts_are_reloaded() {
     let program = home.start();
     assert_eq!(mode(&program).await, "companion");
     home.replace("  announce: false\n", "  announce: false\n  mode: observe\n");
-    home.reload_until(&program, "reloaded the config and the prompts; changed: response.mode", 1)
-        .await;
+    let said = r#""changed":"response.mode","message":"reloaded the config and the prompts""#;
+    home.reload_until(&program, said, 1).await;
     assert_eq!(mode(&program).await, "observe");
-    assert!(!home.log().contains("needs a restart"), "{}", home.log());
+    assert!(!home.log().contains("need a restart"), "{}", home.log());
 
     // The same again changes nothing.
     home.reload_until(&program, "nothing that can be reloaded has changed", 1).await;
@@ -26,15 +26,17 @@ async fn modes_levels_and_prompts_are_reloaded() {
     // A channel's own mode, a level, and something that needs a restart.
     home.add("channels: {\"#general\": {mode: mention_only}}\nlogging: {level: DEBUG}\n");
     home.replace("http:\n", "http:\n  trusted_proxies: [10.0.0.1]\n");
-    home.reload_until(&program, "needs a restart: http.trusted_proxies", 1).await;
+    let need_restart =
+        r#""keys":"http.trusted_proxies","message":"some changed settings need a restart""#;
+    home.reload_until(&program, need_restart, 1).await;
     assert_eq!(mode(&program).await, "mention_only");
     assert!(
-        home.log().contains("changed: channels.#general.mode, logging.level"),
+        home.log().contains(r#""changed":"channels.#general.mode, logging.level"#),
         "{}",
         home.log()
     );
     // It is named until the restart.
-    home.reload_until(&program, "needs a restart: http.trusted_proxies", 2).await;
+    home.reload_until(&program, need_restart, 2).await;
 
     // A config that cannot be used changes nothing.
     home.replace("mode: mention_only", "mode: loud");
@@ -86,13 +88,13 @@ async fn a_model_is_called_with_the_key_of_the_last_reload() {
     };
     answers("with the old key").await;
     std::fs::write(&key_file, "sk-test-the-new-key-0123\n").unwrap();
-    let said = "changed: agents.response.client_args.api_key";
+    let said = r#""changed":"agents.response.client_args.api_key"#;
     home.reload_until(&program, said, 1).await;
     answers("with the new key").await;
     let requests = server.requests();
     let keys: Vec<_> = requests.iter().map(|request| &request.headers["authorization"]).collect();
     assert_eq!(keys, ["Bearer sk-test-the-old-key-0123", "Bearer sk-test-the-new-key-0123"]);
-    assert!(!home.log().contains("needs a restart"), "{}", home.log());
+    assert!(!home.log().contains("need a restart"), "{}", home.log());
     assert!(!home.log().contains("-key-0123"), "a key is in the log");
     assert_eq!(program.stop(), Some(0));
 }

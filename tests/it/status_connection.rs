@@ -78,7 +78,8 @@ async fn the_running_program_tells_its_connections() {
     assert!(!shown.contains("not known"), "{shown}");
     harness.slack.set_token_status(TokenStatus::Revoked);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
-    harness.until_log("slack.bot_token is refused; write the new one into the config").await;
+    let said = r#""key":"slack.bot_token","message":"a credential is refused; write the new one"#;
+    harness.until_log(said).await;
     let shown = run(&harness, &["status"]);
     assert!(shown.contains("\n  Slack: not connected: slack.bot_token is refused"), "{shown}");
     assert_eq!(program.stop(), Some(0));

@@ -9,7 +9,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{Instrument, Span, info, info_span, warn};
 
 use crate::decision::consent::{CallAnswer, Consent, ConsentState, ConsentStep, LapseReason};
 use crate::external_tools::{
@@ -102,12 +102,12 @@ impl AllowedCalls {
         };
         let mut claimed = Vec::new();
         for consent in unsettled {
-            let (id, tool) = (consent.id, consent.tool.clone());
-            match self.look_at(consent).await {
+            let span = call_span(&consent);
+            match self.look_at(consent).instrument(span.clone()).await {
                 Ok(call) => claimed.extend(call),
                 // Somebody was faster.
                 Err(StoreError::Refused(_)) => {}
-                Err(error) => warn!(%id, tool = &*tool, %error, "a call could not be looked after"),
+                Err(error) => span.in_scope(|| warn!(%error, "a call could not be looked after")),
             }
         }
         claimed
@@ -115,6 +115,11 @@ impl AllowedCalls {
 
     /// Makes a claimed call, and stores what came of it.
     pub async fn make(&self, call: ClaimedCall) {
+        let span = call_span(&call.consent);
+        self.make_in_span(call).instrument(span).await;
+    }
+
+    async fn make_in_span(&self, call: ClaimedCall) {
         let ClaimedCall { consent, tools, until } = call;
         let clock = &self.inbox.clock;
         let left = (until - MARGIN).duration_since(clock.now());
@@ -132,14 +137,12 @@ impl AllowedCalls {
             }
             Some(_) | None => ConsentStep::End(None),
         };
-        let (id, tool) = (consent.id, consent.tool.clone());
-        let channel = consent.conversation.channel.clone();
         let has_answer = matches!(end, ConsentStep::End(Some(_)));
-        info!(%id, tool = &*tool, %channel, has_answer, "made an allowed call");
+        info!(has_answer, "made an allowed call");
         while let Err(error) = self.step(&consent, end.clone()).await {
             let is_busy = matches!(error, StoreError::Busy(_));
             if !is_busy || clock.now() >= until {
-                warn!(%id, tool = &*tool, %error, "what came of an allowed call is not stored");
+                warn!(%error, "what came of an allowed call is not stored");
                 return;
             }
             clock.sleep_until(clock.now() + RETRY_INTERVAL).await;
@@ -254,6 +257,19 @@ impl AllowedCalls {
         let (workspace, id) = (consent.conversation.workspace.clone(), consent.id);
         self.inbox.apply_order(Order::TakeConsentStep { workspace, id, step }).await
     }
+}
+
+/// What the log says of a call, and of what becomes of it.
+fn call_span(consent: &Consent) -> Span {
+    info_span!(
+        "allowed call",
+        platform = consent.conversation.workspace.platform(),
+        workspace = %consent.conversation.workspace,
+        channel = %consent.conversation.channel,
+        decision = consent.decision.0,
+        consent = %consent.id,
+        tool = &*consent.tool,
+    )
 }
 
 fn to_kept(answer: ExternalAnswer) -> CallAnswer {

@@ -52,6 +52,15 @@ opaque_id!(
     /// A Slack team, a Discord guild, the local room, or one recorded room in a replay.
     WorkspaceId
 );
+
+impl WorkspaceId {
+    /// The name of its platform, with which the id begins, as in `slack:T0123`. The local room has no prefix.
+    pub fn platform(&self) -> &str {
+        let id = self.as_str();
+        id.split_once(':').map_or(id, |(platform, _)| platform)
+    }
+}
+
 opaque_id!(
     /// Unique within its workspace.
     ChannelId

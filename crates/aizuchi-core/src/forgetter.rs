@@ -126,6 +126,8 @@ impl Forgetter {
                 self.scrub = ScrubJob::default();
                 self.owes_scrub = true;
                 info!(
+                    platform = workspace.platform(),
+                    %workspace,
                     messages = report.messages,
                     own_messages = report.own_messages,
                     memos = report.memos,
@@ -154,7 +156,9 @@ impl Forgetter {
             self.channel_cache.conversations.drop_all_messages(workspace);
         }
         if messages > 0 {
-            info!(messages, before = %expiry.before, "{messages} messages from before {} are erased", expiry.before);
+            let workspaces: Vec<&str> = workspaces.iter().map(WorkspaceId::as_str).collect();
+            let workspaces = workspaces.join(", ");
+            info!(workspaces, messages, before = %expiry.before, "old messages are erased");
         }
         Ok(false)
     }

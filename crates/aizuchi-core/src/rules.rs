@@ -414,9 +414,8 @@ impl Rulebook {
 
     /// The models of a workspace, or of a channel there that has these of its own.
     pub fn models_in(&self, workspace: &WorkspaceId, own: Option<&ModelRules>) -> ModelRules {
-        let id = workspace.as_str();
-        let platform = id.split_once(':').map_or(id, |(platform, _)| platform);
-        let places = [self.workspace_models.get(id), self.workspace_models.get(platform)];
+        let names = [workspace.as_str(), workspace.platform()];
+        let places = names.map(|name| self.workspace_models.get(name));
         let models = own.cloned().unwrap_or_default();
         places.into_iter().flatten().fold(models, ModelRules::or)
     }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info, info_span, warn};
 
 use crate::agent::Agent;
-use crate::chat::{ChannelId, WorkspaceId};
+use crate::chat::ChannelId;
 use crate::clock::Clock;
 use crate::decision::gate::Gate;
 use crate::decision::{Attempt, DecisionResult};
@@ -282,7 +282,7 @@ impl Runner {
     async fn run_memory_job_in_span(&self, job: &MemoryJob) {
         let span = info_span!(
             "remember",
-            platform = platform_name(&job.key.workspace),
+            platform = job.key.workspace.platform(),
             workspace = %job.key.workspace,
             channel = job.key.channel().map(ChannelId::as_str),
             memory = %job.key,
@@ -345,7 +345,7 @@ impl Runner {
         let span = info_span!(
             "step",
             verb = claim.event.verb(),
-            platform = platform_name(&conversation.workspace),
+            platform = conversation.workspace.platform(),
             channel = %conversation.channel,
             conversation = %conversation,
             decision = claim.decision.0,
@@ -492,12 +492,6 @@ impl Runner {
             StepResult::Superseded => info!("superseded by a new message"),
         }
     }
-}
-
-/// A workspace's id begins with its platform, as in `slack:T0123`. The local room has no prefix.
-fn platform_name(workspace: &WorkspaceId) -> &str {
-    let id = workspace.as_str();
-    id.split_once(':').map_or(id, |(platform, _)| platform)
 }
 
 fn is_reaction(claim: &Claim) -> bool {

@@ -209,14 +209,14 @@ impl SlackPlatform {
                     | SlackApiError::OutcomeUnknown(_)
                     | SlackApiError::Malformed(_)),
                 ) => {
-                    return info!(error = %error, "the answer to a command was lost");
+                    return info!(platform = "slack", %error, "the answer to a command was lost");
                 }
                 Err(SlackApiError::RateLimited(wait)) => wait,
                 Err(SlackApiError::Unreachable(_)) => RETRY_DELAY,
             };
             self.clock.sleep_until(self.now() + wait).await;
         }
-        info!(attempt = MAX_ATTEMPTS, "gave up answering a command");
+        info!(platform = "slack", attempt = MAX_ATTEMPTS, "gave up answering a command");
     }
 
     fn failure(&self) -> SlashAnswer {

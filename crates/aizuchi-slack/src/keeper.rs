@@ -125,7 +125,7 @@ impl SlackPlatform {
         match self.call("views.open", &arguments).await {
             Ok(_) => None,
             Err(error) => {
-                info!(%error, "a form could not be opened");
+                info!(platform = "slack", %error, "a form could not be opened");
                 Some(texts::keeper::no_form(self.persona.language))
             }
         }

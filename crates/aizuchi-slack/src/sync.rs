@@ -94,7 +94,7 @@ impl SlackPlatform {
         let groups = match self.read_with_retries("usergroups.list", &[]).await {
             Ok(groups) => groups,
             Err(error) => {
-                debug!(error = %error, "the list of user groups could not be fetched");
+                debug!(platform = "slack", %error, "the list of user groups could not be fetched");
                 return;
             }
         };
@@ -114,7 +114,12 @@ impl SlackPlatform {
             match self.sync_channels_of_type(kind).await {
                 Ok(channels) => listed.extend(channels),
                 Err(IngestError::Slack(SlackApiError::Refused(code))) => {
-                    debug!(kind, error = code, "Slack refuses a list of channels");
+                    debug!(
+                        platform = "slack",
+                        kind,
+                        error = code,
+                        "Slack refuses a list of channels"
+                    );
                 }
                 Err(error) => return Err(error),
             }
@@ -147,7 +152,7 @@ impl SlackPlatform {
         }
         for user in lookups.users {
             if let Err(error) = self.fetch_user(&user).await {
-                debug!(user = %user, error = %error, "a user could not be fetched");
+                debug!(platform = "slack", %user, %error, "a user could not be fetched");
             }
         }
         for channel in lookups.channels {

@@ -16,13 +16,14 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     let program = harness.start().await;
     harness.discord.set_token_status(TokenStatus::Reset);
     harness.asks(harness.tea, harness.mio, "are you there?");
-    harness.until_log("discord.token is refused; write the new one into the config").await;
+    let said = r#""key":"discord.token","message":"a credential is refused; write the new one"#;
+    harness.until_log(said).await;
     harness.discord.close_connections(4004);
     harness.until(|discord| discord.session_count() == 0).await;
 
     harness.discord.replace_token("new-discord-token");
     harness.home.replace("dev-discord-token", "new-discord-token");
-    harness.reload_until(&program, "changed: discord.token", 1).await;
+    harness.reload_until(&program, r#""changed":"discord.token"#, 1).await;
     harness.until_heard().await;
     harness.posts(1).await;
     harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
@@ -30,7 +31,7 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     assert_eq!(harness.said(IDENTIFY), 2);
     assert_eq!(harness.count("SELECT count(*) FROM dead_letters").await, 0);
     let log = harness.log();
-    assert!(!log.contains("needs a restart"), "{log}");
+    assert!(!log.contains("need a restart"), "{log}");
     assert!(!log.contains("discord-token"), "a token is in the log");
     assert_eq!(program.stop(), Some(0));
 }
@@ -42,7 +43,7 @@ async fn a_wrong_token_is_not_used() {
     harness.will_say(&["As ever."]);
     let program = harness.start().await;
     harness.home.replace("dev-discord-token", "unknown-discord-token");
-    let said = "the old credentials stay in use: the new discord.token is refused";
+    let said = r#""error":"the new discord.token is refused"#;
     harness.reload_until(&program, said, 1).await;
 
     harness.home.replace("unknown-discord-token", "new-discord-token");
@@ -53,7 +54,7 @@ async fn a_wrong_token_is_not_used() {
     harness.reload_until(&program, said, 1).await;
 
     // Tried again, it is right.
-    harness.reload_until(&program, "changed: discord.token", 1).await;
+    harness.reload_until(&program, r#""changed":"discord.token"#, 1).await;
     harness.asks(harness.tea, harness.mio, "who is there?");
     harness.posts(1).await;
     assert_eq!(program.stop(), Some(0));

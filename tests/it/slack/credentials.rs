@@ -17,17 +17,19 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     let program = harness.start().await;
     harness.slack.set_token_status(TokenStatus::Revoked);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
-    harness.until_log("slack.bot_token is refused; write the new one into the config").await;
+    let said = r#""key":"slack.bot_token","message":"a credential is refused; write the new one"#;
+    harness.until_log(said).await;
     let body = harness.home.until_ready_is(&program, 503).await;
     assert!(body.contains("slack.bot_token is refused"), "{body}");
     // Slack closes the sockets of such an app, and it opens no more.
     harness.slack.reset_connections();
-    harness.until_log("slack.app_token is refused; write the new one into the config").await;
+    let said = r#""key":"slack.app_token","message":"a credential is refused; write the new one"#;
+    harness.until_log(said).await;
 
     harness.slack.replace_tokens("xoxb-new", "xapp-new");
     harness.home.replace("xoxb-dev", "xoxb-new");
     harness.home.replace("xapp-dev", "xapp-new");
-    let said = "changed: slack.app_token, slack.bot_token";
+    let said = r#""changed":"slack.app_token, slack.bot_token"#;
     harness.reload_until(&program, said, 1).await;
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "With the new token.");
@@ -38,7 +40,7 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     assert_eq!(harness.slack.posts().len(), 2);
     assert_eq!(harness.count(DEAD_LETTERS).await, 0);
     let log = harness.log();
-    assert!(!log.contains("needs a restart"), "{log}");
+    assert!(!log.contains("need a restart"), "{log}");
     assert!(!log.contains("xoxb-") && !log.contains("xapp-"), "a token is in the log");
     assert_eq!(program.stop(), Some(0));
 }
@@ -52,12 +54,12 @@ async fn each_token_is_taken_for_itself() {
     harness.slack.replace_tokens("xoxb-new", "xapp-new");
     harness.home.replace("xoxb-dev", "xoxb-new");
     harness.home.replace("xapp-dev", "xapp-typo");
-    let said = "the old credentials stay in use: the new slack.app_token is refused: invalid_auth";
+    let said = r#""error":"the new slack.app_token is refused: invalid_auth"#;
     harness.reload_until(&program, said, 1).await;
     harness.post_mention(&harness.tea, &harness.mio, "who is there?");
     harness.wait_for_posts(1).await;
     harness.home.replace("xapp-typo", "xapp-new");
-    harness.reload_until(&program, "changed: slack.app_token, slack.bot_token", 1).await;
+    harness.reload_until(&program, r#""changed":"slack.app_token, slack.bot_token"#, 1).await;
     assert_eq!(program.stop(), Some(0));
 }
 
@@ -69,9 +71,11 @@ async fn a_token_that_is_taken_again_is_used_at_once() {
     let program = harness.start().await;
     harness.slack.set_token_status(TokenStatus::Inactive);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
-    harness.until_log("slack.bot_token is refused; write the new one into the config").await;
+    let said = r#""key":"slack.bot_token","message":"a credential is refused; write the new one"#;
+    harness.until_log(said).await;
     harness.slack.set_token_status(TokenStatus::Valid);
-    harness.reload_until(&program, "slack.bot_token is taken again", 1).await;
+    let said = r#""key":"slack.bot_token","message":"a credential is taken again""#;
+    harness.reload_until(&program, said, 1).await;
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "Back again.");
     assert_eq!(harness.count(DEAD_LETTERS).await, 0);
@@ -85,9 +89,9 @@ async fn a_wrong_token_is_not_used() {
     harness.will_say(&["As ever."]);
     let program = harness.start().await;
     harness.home.replace("xoxb-dev", "xoxb-unknown");
-    let said = "the old credentials stay in use: the new slack.bot_token is refused: invalid_auth";
+    let said = r#""error":"the new slack.bot_token is refused: invalid_auth"#;
     harness.reload_until(&program, said, 1).await;
-    assert!(!harness.log().contains("changed: "), "{}", harness.log());
+    assert!(!harness.log().contains(r#""changed":""#), "{}", harness.log());
 
     harness.home.replace("xoxb-unknown", "xoxb-new");
     harness.slack.replace_tokens("xoxb-new", "xapp-dev");
@@ -97,7 +101,7 @@ async fn a_wrong_token_is_not_used() {
     harness.reload_until(&program, said, 1).await;
 
     // Tried again, it is right.
-    harness.reload_until(&program, "changed: slack.bot_token", 1).await;
+    harness.reload_until(&program, r#""changed":"slack.bot_token"#, 1).await;
     harness.post_mention(&harness.tea, &harness.mio, "who is there?");
     harness.wait_for_posts(1).await;
     assert_eq!(program.stop(), Some(0));

@@ -128,7 +128,7 @@ async fn a_signing_secret_is_replaced_without_a_restart() {
     assert_eq!(SignedRequest::json(&verification).send(&program).await.0, 200);
     assert_eq!(with_new().send(&program).await.0, 401);
     harness.home.replace(SECRET, NEW_SECRET);
-    harness.reload_until(&program, "changed: slack.signing_secret", 1).await;
+    harness.reload_until(&program, r#""changed":"slack.signing_secret"#, 1).await;
     assert_eq!(with_new().send(&program).await.0, 200);
     assert_eq!(SignedRequest::json(&verification).send(&program).await.0, 401);
     assert_eq!(program.stop(), Some(0));

@@ -86,6 +86,7 @@ impl Agent {
             let channel = &conversation.channel;
             match state {
                 ConversationState::Ending => {
+                    // The sentence is required as it is; elsewhere fields say what a message is about.
                     debug!(
                         channel = %channel,
                         "Intervention blocked for channel {channel}: conversation is ending"
@@ -96,6 +97,7 @@ impl Agent {
                 }
                 ConversationState::Misunderstanding | ConversationState::Conflict => {
                     let state = state.name();
+                    // Required as it is, too.
                     debug!(
                         state,
                         "Conversation state detected: {state}, proceeding to LLM judgment"

@@ -63,6 +63,7 @@ impl Agent {
                 | StepError::OverBudget(_)),
             ) => return Err(error),
             Err(StepError::Retryable { error, .. } | StepError::Permanent { error, .. }) => {
+                // The sentence is required as it is.
                 error!(error = %error, "Error in conversation state analysis: {error}");
                 return Ok(ConversationState::Active);
             }

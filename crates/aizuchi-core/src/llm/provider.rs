@@ -474,8 +474,7 @@ impl ProviderMind {
             match remedy {
                 Remedy::LeaveOut(parameter) => warn!(
                     model,
-                    parameter,
-                    "the model does not take params.{parameter}, so it is left out from now on"
+                    parameter, "the model does not take a parameter, so it is left out from now on"
                 ),
                 Remedy::RenameLimit => {
                     info!(model, "the model takes max_completion_tokens in place of max_tokens");

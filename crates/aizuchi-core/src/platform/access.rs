@@ -84,7 +84,7 @@ impl PlatformAccess {
             is_new
         });
         if was_refused {
-            info!(platform = self.platform, "{} is taken again", self.key);
+            info!(platform = self.platform, key = self.key, "a credential is taken again");
         }
     }
 
@@ -114,10 +114,11 @@ impl PlatformAccess {
         if is_first && may_be_renewed {
             error!(
                 platform = self.platform,
+                key = self.key,
+                within = %format_args!("{RENEWAL_TIME:#}"),
                 error = why,
-                "{} is refused; write the new one into the config or its file and send SIGHUP within {RENEWAL_TIME:#}, or \
-                 Aizuchi stops",
-                self.key
+                "a credential is refused; write the new one into the config or its file and send SIGHUP in time, or \
+                 Aizuchi stops"
             );
         }
     }

@@ -286,16 +286,13 @@ impl Keepers {
         for workspace in chat.workspaces() {
             for kind in MatterKind::ALL {
                 if let Err(error) = self.look_at(chat, (&workspace, kind), records).await {
-                    warn!(%workspace, %error, "the keepers could not be asked; trying again");
+                    let platform = workspace.platform();
+                    warn!(platform, %workspace, %error, "the keepers could not be asked; trying again");
                     is_done = false;
                 }
             }
         }
-        if let Err(error) = self.tell_of_weeks(chat, &mut records.weeks).await {
-            warn!(%error, "the keepers could not be told of the week; trying again");
-            is_done = false;
-        }
-        is_done
+        self.tell_of_weeks(chat, &mut records.weeks).await && is_done
     }
 
     /// Decides as somebody clicked, or has them write other words.
@@ -305,7 +302,8 @@ impl Keepers {
             Ok(answer) => answer,
             Err(error) => {
                 let key = subject.key();
-                warn!(%workspace, key, %error, "the answer of a keeper could not be stored");
+                let platform = workspace.platform();
+                warn!(platform, %workspace, key, %error, "the answer of a keeper could not be stored");
                 ClickAnswer::Tell(texts::commands::failed(self.language))
             }
         }
@@ -446,6 +444,7 @@ impl Keepers {
         record: &mut QuestionRecord,
         matters: &[Matter],
     ) -> Result<(), StoreError> {
+        let platform = workspace.platform();
         let before = record.clone();
         record.asked.clear();
         for asked in &before.asked {
@@ -455,13 +454,14 @@ impl Keepers {
             if let (Some(place), true) = (&asked.place, *state != *asked.told) {
                 let about = self.place_name(workspace, &asked.about);
                 let text = texts::keeper::decided(self.language, &about, what);
+                let channel = &asked.about;
                 match chat.settle(place, &text).await {
                     Ok(()) => {}
                     Err(PlatformError::Refused(why)) => {
-                        warn!(%workspace, why, "what a keeper was asked cannot be replaced");
+                        warn!(platform, %workspace, %channel, why, "what a keeper was asked cannot be replaced");
                     }
                     Err(error) => {
-                        warn!(%workspace, %error, "what a keeper was asked could not be replaced");
+                        warn!(platform, %workspace, %channel, %error, "what a keeper was asked could not be replaced");
                         record.asked.push(asked.clone());
                         continue;
                     }
@@ -485,6 +485,7 @@ impl Keepers {
         record: &mut QuestionRecord,
         matters: &[Matter],
     ) -> Result<(), StoreError> {
+        let platform = workspace.platform();
         let is_new = |matter: &&Matter| matter.is_new(kind, record);
         let new: Vec<&Matter> = matters.iter().filter(is_new).collect();
         for matter in new {
@@ -495,11 +496,11 @@ impl Keepers {
                 let place = match chat.ask(&keeper, &question).await {
                     Ok(place) => Some(place),
                     Err(PlatformError::Refused(why)) => {
-                        warn!(%workspace, channel = %about, why, "a keeper cannot be asked");
+                        warn!(platform, %workspace, channel = %about, why, "a keeper cannot be asked");
                         None
                     }
                     Err(error) => {
-                        warn!(%workspace, channel = %about, %error, "a keeper could not be asked");
+                        warn!(platform, %workspace, channel = %about, %error, "a keeper could not be asked");
                         return Ok(());
                     }
                 };

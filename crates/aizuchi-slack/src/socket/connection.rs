@@ -173,7 +173,11 @@ impl<'a> SocketConnection<'a> {
                 self.is_open = true;
                 self.slack.connection.record_opened(self.slack.now());
                 self.signal(ConnectionSignal::Hello(self.number));
-                debug!(connection = self.number, "a connection to Slack is open");
+                debug!(
+                    platform = "slack",
+                    connection = self.number,
+                    "a connection to Slack is open"
+                );
             }
             SocketFrame::Hello | SocketFrame::Ignored => {}
             SocketFrame::Disconnecting => {

@@ -56,7 +56,7 @@ impl EntryParser<'_> {
         let mut entries: Vec<MemoryEntry> = raw.filter_map(|raw| self.to_entry(raw)).collect();
         let dropped = raw_memory.entries.len() - entries.len();
         if dropped > 0 {
-            info!(dropped, "left out {dropped} memory entries without a source or a fact");
+            info!(dropped, "left out memory entries without a source or a fact");
         }
         let length =
             Memory::render_entries(&entries, |_| true).map_or(0, |text| tokens::estimate(&text));

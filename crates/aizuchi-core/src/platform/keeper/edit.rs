@@ -78,7 +78,8 @@ impl Keepers {
         match self.try_submit(form).await {
             Ok(told) => told,
             Err(error) => {
-                warn!(%workspace, %proposal, %error, "the words of a keeper could not be stored");
+                let platform = workspace.platform();
+                warn!(platform, %workspace, %proposal, %error, "the words of a keeper could not be stored");
                 Some(texts::commands::failed(self.language))
             }
         }

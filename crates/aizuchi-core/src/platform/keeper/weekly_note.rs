@@ -67,21 +67,25 @@ fn top_level(key: &NoteKey) -> ConversationId {
 }
 
 impl Keepers {
-    /// Tells keepers of the weeks that are over: of a few channels in a look.
-    pub(super) async fn tell_of_weeks(
-        &self,
-        chat: &dyn KeeperChat,
-        weeks: &mut ToldWeeks,
-    ) -> Result<(), StoreError> {
+    /// Tells keepers of the weeks that are over: of a few channels in a look. Returns whether the store could be read and
+    /// written.
+    pub(super) async fn tell_of_weeks(&self, chat: &dyn KeeperChat, weeks: &mut ToldWeeks) -> bool {
         weeks.has_more = false;
         if !self.inbox.channel_cache.rulebook().has_weekly_note() {
-            return Ok(());
+            return true;
         }
         let mut left = NOTES_AT_ONCE;
         for workspace in chat.workspaces() {
-            left = self.tell_of_weeks_in(chat, &workspace, weeks, left).await?;
+            left = match self.tell_of_weeks_in(chat, &workspace, weeks, left).await {
+                Ok(left) => left,
+                Err(error) => {
+                    let platform = workspace.platform();
+                    warn!(platform, %workspace, %error, "the keepers could not be told of the week; trying again");
+                    return false;
+                }
+            };
         }
-        Ok(())
+        true
     }
 
     /// Sends at most `left` notes. Returns how many more may be sent.
@@ -306,6 +310,7 @@ impl Keepers {
     /// Sends a note that was begun, unless it has arrived already. Returns how far it has come.
     async fn send_note(&self, chat: &dyn KeeperChat, note: &DueNote<'_>, text: &str) -> NoteState {
         let NoteKey { workspace, channel, week } = &note.key;
+        let platform = workspace.platform();
         let key = format!("aizuchi-week-{workspace}-{channel}-{week}");
         let sent = match chat.is_told(&note.keeper, &key).await {
             Ok(true) => Ok(()),
@@ -314,15 +319,15 @@ impl Keepers {
         };
         match sent {
             Ok(()) => {
-                info!(%workspace, %channel, week, "a keeper was told of the week");
+                info!(platform, %workspace, %channel, week, "a keeper was told of the week");
                 NoteState::Sent
             }
             Err(PlatformError::Refused(why)) => {
-                warn!(%workspace, %channel, why, "a keeper cannot be told of the week");
+                warn!(platform, %workspace, %channel, why, "a keeper cannot be told of the week");
                 NoteState::Refused
             }
             Err(error) => {
-                warn!(%workspace, %channel, %error, "a keeper could not be told of the week");
+                warn!(platform, %workspace, %channel, %error, "a keeper could not be told of the week");
                 NoteState::Sending
             }
         }
