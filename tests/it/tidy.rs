@@ -1,6 +1,7 @@
 //! The architecture, as a test: inside a crate a module names only modules above it in `lib.rs`, no modules name
 //! each other in a circle, each outside crate has one home, and nobody opens a back door. Cargo enforces the rest.
 
+mod architecture;
 mod logs;
 mod words;
 
