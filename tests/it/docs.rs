@@ -5,6 +5,7 @@ mod examples;
 mod links;
 mod reference;
 mod security;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
