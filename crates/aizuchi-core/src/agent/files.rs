@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, is_public, shorten};
 use crate::agent::listen::has_paid;
 use crate::agent::reserve::Calls;
-use crate::agent::{Agent, StepError};
+use crate::agent::{Agent, Mind, Minds, StepError};
 use crate::chat::attachment::{
     Attachment, AttachmentContent, AttachmentKind, ReadAttachment, UnheardReason, picture_type,
 };
@@ -113,9 +113,21 @@ impl Agent {
     /// first, since none waits for a model, and pictures last, since a recording takes the longest.
     fn files_to_read(&self, context: &Context) -> Vec<(Arc<Message>, Attachment)> {
         let FileSettings {
-            max_pictures, max_picture_bytes, max_recordings, max_text_bytes, ..
+            max_pictures,
+            max_picture_bytes,
+            describes_private,
+            max_recordings,
+            transcribes_private,
+            max_text_bytes,
+            ..
         } = self.settings.files;
         let fits = |file: &Attachment, max_bytes: usize| file.size_bytes <= max_bytes as u64;
+        let Minds { vision, transcription, .. } = &self.minds;
+        let may_be_seen =
+            |message: &Message| may_go_to(vision.as_ref(), describes_private, context, message);
+        let may_be_heard = |message: &Message| {
+            may_go_to(transcription.as_ref(), transcribes_private, context, message)
+        };
         // The answer itself needs calls, too.
         let spare_calls = self.rulebook().calls_per_decision.map(|most| most / 4);
         let spare_calls = spare_calls.and_then(|calls| usize::try_from(calls).ok());
@@ -134,13 +146,12 @@ impl Agent {
             for attachment in message.attachments.iter().filter(|file| file.is_unread()) {
                 let is_wanted = match attachment.kind() {
                     AttachmentKind::Picture
-                        if fits(attachment, max_picture_bytes)
-                            && self.may_describe(context, message) =>
+                        if fits(attachment, max_picture_bytes) && may_be_seen(message) =>
                     {
                         pictures += 1;
                         pictures <= max_pictures && take_one(&mut spare_calls)
                     }
-                    AttachmentKind::Audio if self.may_listen(context, message) => {
+                    AttachmentKind::Audio if may_be_heard(message) => {
                         recordings += 1;
                         recordings <= max_recordings && take_one(&mut spare_calls)
                     }
@@ -171,12 +182,6 @@ impl Agent {
             AttachmentKind::Picture | AttachmentKind::Video => 2,
         });
         files
-    }
-
-    /// Whether there is a model that may see the pictures of a message.
-    fn may_describe(&self, context: &Context, message: &Message) -> bool {
-        let may_be_seen = self.settings.files.describes_private || is_public(context, message);
-        self.minds.vision.is_some() && may_be_seen
     }
 
     /// What is in a file. `None` if that cannot be found out now.
@@ -246,6 +251,16 @@ fn failure_of(kind: AttachmentKind) -> AttachmentContent {
         | AttachmentKind::Text
         | AttachmentKind::Other => AttachmentContent::Unreadable,
     }
+}
+
+/// Whether there is a model to which the files of a message may go.
+fn may_go_to(
+    model: Option<&Mind>,
+    allows_private: bool,
+    context: &Context,
+    message: &Message,
+) -> bool {
+    model.is_some() && (allows_private || is_public(context, message))
 }
 
 /// Takes one of those that are left. Returns whether there was one.

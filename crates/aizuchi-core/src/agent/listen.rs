@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::file_content::{is_public, shorten};
+use crate::agent::file_content::shorten;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
 use crate::chat::attachment::{Attachment, AttachmentContent, UnheardReason};
@@ -19,12 +19,6 @@ const MAX_TRANSCRIPT_CHARS: usize = 3_000;
 const MIN_TIME: SignedDuration = SignedDuration::from_secs(10);
 
 impl Agent {
-    /// Whether there is a model that may hear the recordings of a message.
-    pub(super) fn may_listen(&self, context: &Context, message: &Message) -> bool {
-        let may_be_heard = self.settings.files.transcribes_private || is_public(context, message);
-        self.minds.transcription.is_some() && may_be_heard
-    }
-
     /// What is said in a recording. `None` if that cannot be found out now.
     pub(super) async fn listen(
         &self,
