@@ -163,7 +163,7 @@ impl Cli {
         let selection =
             model.as_ref().map_or(ModelSelection::Configured, |model| model.selection());
         let command = self.command.unwrap_or_else(|| CliCommand::Run(RunArgs::default()));
-        KnownOptions::of(&command).check(self.model.is_some(), &self.run)?;
+        KnownOptions::from_command(&command).check(self.model.is_some(), &self.run)?;
         let named_config = self.config.clone();
         let source = ConfigSource::find(self.config);
         match command {
@@ -217,7 +217,7 @@ struct KnownOptions {
 }
 
 impl KnownOptions {
-    fn of(command: &CliCommand) -> Self {
+    fn from_command(command: &CliCommand) -> Self {
         let with_model = Self { model: true, ..Self::default() };
         match command {
             CliCommand::Run(_) => Self { model: true, language: true, page: true },

@@ -272,8 +272,8 @@ async fn import(
         }
         ReadInput::Recorded(recorded, mut destinations) => {
             for destination in &mut destinations {
-                let people = recorded.people(destination.source.as_ref());
-                destination.forgotten = store.forgotten_at(&destination.workspace, &people).await?;
+                let users = recorded.users(destination.source.as_ref());
+                destination.forgotten = store.forgotten_at(&destination.workspace, &users).await?;
             }
             let limits = SorterLimits::default();
             let Arranged { data, mut messages, expired } =

@@ -45,22 +45,22 @@ impl CompanionScore {
         for act in acts {
             threads.entry(act.thread.as_ref().map(MessageId::as_str)).or_default().push(act);
         }
-        let mut people: HashMap<Option<&str>, Vec<Timestamp>> = HashMap::new();
+        let mut written: HashMap<Option<&str>, Vec<Timestamp>> = HashMap::new();
         for message in channel.messages.iter().filter(|message| !message.bot) {
-            people.entry(message.thread.as_deref()).or_default().push(message.at());
+            written.entry(message.thread.as_deref()).or_default().push(message.at());
         }
         for (thread, acts) in threads {
-            self.add_thread(people.get(&thread).map_or(&[][..], Vec::as_slice), &acts);
+            self.add_thread(written.get(&thread).map_or(&[][..], Vec::as_slice), &acts);
         }
     }
 
-    /// `people` is when people wrote there, by time.
-    fn add_thread(&mut self, people: &[Timestamp], acts: &[&Act]) {
+    /// `written` is when users wrote there, by time.
+    fn add_thread(&mut self, written: &[Timestamp], acts: &[&Act]) {
         let mut moments: Vec<SpokenMoment<'_>> = Vec::new();
         for act in acts.iter().filter(|act| act.has_spoken) {
-            let written = |until: Timestamp| people.partition_point(|at| *at <= until);
+            let count = |until: Timestamp| written.partition_point(|at| *at <= until);
             let is_same = |moment: &SpokenMoment<'_>| moment.abouts.contains(&act.about);
-            let is_answered = |moment: &SpokenMoment<'_>| written(moment.last) == written(act.at);
+            let is_answered = |moment: &SpokenMoment<'_>| count(moment.last) == count(act.at);
             let known = moments.iter().rposition(is_same);
             let last = moments.len().checked_sub(1).filter(|last| is_answered(&moments[*last]));
             let index = known.or(last).unwrap_or_else(|| {
@@ -148,7 +148,7 @@ mod tests {
         Act { at, thread: None, about: MessageId::new(about), companion, has_spoken }
     }
 
-    /// How many moments have one, several and none, if people write in the seconds 0 and 100.
+    /// How many moments have one, several and none, if users write in the seconds 0 and 100.
     fn score(acts: &[Act]) -> (usize, usize, usize) {
         let messages = vec![person(0), person(100)];
         let channel = RecordedChannel { messages, ..RecordedChannel::new("den".to_owned()) };

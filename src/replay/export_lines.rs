@@ -279,7 +279,7 @@ pub enum LineKind {
 
 impl LineKind {
     /// Only messages have a time.
-    pub fn of(line: &[u8]) -> Self {
+    pub fn from_line(line: &[u8]) -> Self {
         #[derive(Deserialize)]
         struct Marks {
             kind: Option<Value>,
@@ -314,7 +314,7 @@ mod tests {
             (r#"{"kind":7}"#, LineKind::Message),
             (r#""kind""#, LineKind::Message),
         ] {
-            assert_eq!(LineKind::of(line.as_bytes()), expected, "{line}");
+            assert_eq!(LineKind::from_line(line.as_bytes()), expected, "{line}");
         }
     }
 }

@@ -20,7 +20,7 @@ use aizuchi_core::llm::Llm;
 pub struct GateTrial {
     pub moments: Vec<TimedMoment>,
     pub half: Timestamp,
-    /// Messages by people in the second half.
+    /// Messages by users in the second half.
     pub messages: usize,
     pub seed: u64,
 }
@@ -85,8 +85,8 @@ impl GateTrial {
         };
         let mut times: Vec<Timestamp> = Vec::new();
         replay.run(channels, 0, None, &mut |_, channel, _| {
-            let people = channel.messages.iter().filter(|message| !message.bot);
-            times.extend(people.map(RecordedMessage::at));
+            let by_users = channel.messages.iter().filter(|message| !message.bot);
+            times.extend(by_users.map(RecordedMessage::at));
             progress(channel.messages.len() as u64);
             Ok(())
         })?;

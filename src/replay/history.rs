@@ -127,7 +127,7 @@ impl History {
         let mut seen_ids: HashSet<(usize, String)> = HashSet::new();
         read_lines(&mut input, &mut |number, line| {
             let number = number as usize;
-            if line.as_ref().is_ok_and(|line| LineKind::of(line) != LineKind::Message) {
+            if line.as_ref().is_ok_and(|line| LineKind::from_line(line) != LineKind::Message) {
                 return Ok(());
             }
             let message = match line.and_then(RecordedMessage::parse) {

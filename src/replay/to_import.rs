@@ -20,7 +20,7 @@ use aizuchi_import::{ImportData, ImportedMemory, SkippedItems, name_lines};
 /// How many of the lines that cannot be read are known by number.
 const MAX_NUMBERS: usize = 10;
 
-/// What a file of JSON Lines holds. Besides the messages, that is as much as there are channels and people.
+/// What a file of JSON Lines holds. Besides the messages, that is as much as there are channels and users.
 pub struct RecordedData {
     /// The lines of messages, by message. What changed while an export was written has two lines: the later one counts.
     lines: RecordSorter,
@@ -37,7 +37,7 @@ pub struct RecordedData {
 #[derive(Default)]
 pub struct ExportedWorkspace {
     /// Who wrote messages, or reacted to them.
-    people: BTreeSet<UserId>,
+    users: BTreeSet<UserId>,
     others: Vec<OtherLine>,
 }
 
@@ -95,15 +95,15 @@ impl RecordedData {
     }
 
     /// Everybody of whom something is in an export's workspace, or in the messages that name none.
-    pub fn people(&self, workspace: Option<&WorkspaceId>) -> BTreeSet<UserId> {
+    pub fn users(&self, workspace: Option<&WorkspaceId>) -> BTreeSet<UserId> {
         let Some(workspace) = workspace else { return self.recorded.clone().unwrap_or_default() };
         let exported = self.exported.get(workspace);
-        exported.map(|exported| exported.people.clone()).unwrap_or_default()
+        exported.map(|exported| exported.users.clone()).unwrap_or_default()
     }
 
     /// The key of the message of a line, or `None` if it is none. The error says what is wrong with it.
     fn take(&mut self, line: &[u8]) -> Result<Option<(MessageKind, Vec<u8>)>, String> {
-        match LineKind::of(line) {
+        match LineKind::from_line(line) {
             LineKind::Other => {
                 self.take_other(line);
                 return Ok(None);
@@ -122,17 +122,17 @@ impl RecordedData {
             false => Value::Null,
         };
         if !keys["workspace"].is_string() {
-            let people = self.recorded.get_or_insert_default();
-            people.insert(UserId::new(message.author.as_str()));
+            let users = self.recorded.get_or_insert_default();
+            users.insert(UserId::new(message.author.as_str()));
             let key = key_of(&[&message.room, &message.id]);
             return Ok(Some((MessageKind::Recorded, key)));
         }
         let line: MessageLine = serde_json::from_slice(line)
             .map_err(|_| "it is no line of an export, though it names a workspace".to_owned())?;
         let key = exported_key(&line);
-        let people = &mut self.exported.entry(line.workspace).or_default().people;
-        people.insert(line.author);
-        people.extend(line.reactions.into_iter().flat_map(|it| it.users).map(|user| user.id));
+        let users = &mut self.exported.entry(line.workspace).or_default().users;
+        users.insert(line.author);
+        users.extend(line.reactions.into_iter().flat_map(|it| it.users).map(|user| user.id));
         Ok(Some((MessageKind::Exported, key)))
     }
 
@@ -161,9 +161,9 @@ impl RecordedData {
         let exported = self.exported.entry(workspace).or_default();
         match &other {
             OtherLine::User { id, .. } => {
-                exported.people.insert(id.clone());
+                exported.users.insert(id.clone());
             }
-            OtherLine::Memo { memo, .. } => exported.people.extend(memo.said_by.clone()),
+            OtherLine::Memo { memo, .. } => exported.users.extend(memo.said_by.clone()),
             OtherLine::Channel { .. }
             | OtherLine::Memory { .. }
             | OtherLine::OptOut { .. }

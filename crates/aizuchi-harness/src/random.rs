@@ -6,7 +6,7 @@ pub struct Random(pub u64);
 
 impl Random {
     /// A generator of its own for one purpose, so that what one draws changes nothing for the others.
-    pub fn of(seed: u64, purpose: &str) -> Self {
+    pub fn new(seed: u64, purpose: &str) -> Self {
         let mixed =
             purpose.bytes().fold(seed, |mixed, byte| Self(mixed ^ u64::from(byte)).number());
         Self(mixed)

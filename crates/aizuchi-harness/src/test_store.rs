@@ -233,8 +233,8 @@ impl TestStore {
         }
     }
 
-    /// Takes all steps that forgetting users needs.
-    /// Withholds and forgets all that users have ordered to be.
+    /// Withholds and forgets what users have ordered to be, in as many steps as that takes. A volatile store has done so at
+    /// once.
     pub async fn finish_forgetting(&self, now: Timestamp) {
         let Some(store) = &self.database_store else { return };
         while store.redact_next(now).await.unwrap() != RedactionProgress::Idle {}

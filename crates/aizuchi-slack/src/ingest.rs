@@ -144,7 +144,7 @@ impl SlackPlatform {
     ) -> Result<Option<HearReceipt>, IngestError> {
         // The runner stores its own posts itself, and may not have committed this one yet.
         if self.is_own(message) && message.key.is_some() && arrival == Arrival::Live {
-            self.told_posts.record(message, self.now());
+            self.posts_in_events.record(message, self.now());
             return Ok(None);
         }
         self.ensure_channel(&message.channel, message.visibility).await?;

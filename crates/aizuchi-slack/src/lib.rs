@@ -49,7 +49,7 @@ use crate::history::{LIMIT_KEY, LIMIT_ON};
 use crate::identity::{SlackConnectError, SlackIdentity};
 use crate::keeper::MAX_FORM_LENGTH;
 use crate::post::{MAX_POST_LENGTH, PostLimiter};
-use crate::post_lookup::{PostLookups, ToldPosts};
+use crate::post_lookup::{PostLookups, PostsInEvents};
 use crate::settings::{EventTransport, SlackSettings};
 use crate::signature::InvalidSignature;
 use aizuchi_core::chat::{AuthorKind, ChannelId, Cursor, Heard, Role, User};
@@ -88,7 +88,7 @@ pub struct SlackPlatform {
     unbroken_channels: Mutex<BTreeSet<ChannelId>>,
     post_limiter: PostLimiter,
     post_lookups: PostLookups,
-    told_posts: ToldPosts,
+    posts_in_events: PostsInEvents,
     command_queue: CommandQueue,
     incidents: Incidents,
     /// Whether Slack takes `bot_token`.
@@ -158,7 +158,7 @@ impl SlackPlatform {
             unbroken_channels: Mutex::default(),
             post_limiter: PostLimiter::default(),
             post_lookups: PostLookups::default(),
-            told_posts: ToldPosts::default(),
+            posts_in_events: PostsInEvents::default(),
             command_queue: CommandQueue::default(),
             incidents,
             bot_access,

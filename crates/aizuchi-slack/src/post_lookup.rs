@@ -27,7 +27,7 @@ const MAX_PAGE_WAIT: SignedDuration = SignedDuration::from_secs(2);
 /// An older lookup is never resumed, and an older post that Slack has told of is in the history.
 const LOOKUP_EXPIRY: SignedDuration = SignedDuration::from_hours(6);
 /// How many of the posts that Slack has told of are kept.
-const MAX_TOLD_POSTS: usize = 1_000;
+const MAX_POSTS: usize = 1_000;
 
 /// The unfinished lookups, by the keys of their posts.
 #[derive(Default)]
@@ -35,23 +35,23 @@ pub struct PostLookups(Mutex<HashMap<Arc<str>, PostLookup>>);
 
 /// The bot's own posts that Slack has told of in live events, by their keys, the oldest first.
 #[derive(Default)]
-pub struct ToldPosts(Mutex<VecDeque<(Arc<str>, PostedMessage)>>);
+pub struct PostsInEvents(Mutex<VecDeque<(Arc<str>, PostedMessage)>>);
 
-impl ToldPosts {
+impl PostsInEvents {
     /// Records the live event of the bot's own post.
     pub fn record(&self, message: &SlackMessage, now: Timestamp) {
         let Some(key) = message.key.clone() else { return };
-        let mut told = self.0.lock();
+        let mut posts = self.0.lock();
         let is_old = |posted: &PostedMessage| now.duration_since(posted.at) > LOOKUP_EXPIRY;
-        while told.len() >= MAX_TOLD_POSTS || told.front().is_some_and(|(_, it)| is_old(it)) {
-            told.pop_front();
+        while posts.len() >= MAX_POSTS || posts.front().is_some_and(|(_, it)| is_old(it)) {
+            posts.pop_front();
         }
-        told.push_back((key, to_posted(message)));
+        posts.push_back((key, to_posted(message)));
     }
 
     fn find(&self, key: &str) -> Option<PostedMessage> {
-        let told = self.0.lock();
-        told.iter().find(|(known, _)| **known == *key).map(|(_, posted)| posted.clone())
+        let posts = self.0.lock();
+        posts.iter().find(|(known, _)| **known == *key).map(|(_, posted)| posted.clone())
     }
 }
 
@@ -92,7 +92,7 @@ impl SlackPlatform {
         item: &OutboxItem,
     ) -> Result<Option<PostedMessage>, PlatformError> {
         let Some(dispatched_at) = item.dispatched_at else { return Ok(None) };
-        if let Some(posted) = self.told_posts.find(&item.key) {
+        if let Some(posted) = self.posts_in_events.find(&item.key) {
             return Ok(Some(posted));
         }
         let settled_at = dispatched_at + self.settings.settle_time;

@@ -10,7 +10,7 @@ use crate::lexicon::{ENTRIES, Position};
 
 impl Cues {
     /// The cues of a text that begins with no name.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let prose = Prose::new(text);
         Self::find(&prose, &prose.text)
     }
@@ -241,7 +241,7 @@ mod tests {
             ("maybe I should go too", false),
             ("I wonder if I should leave", false),
         ] {
-            assert_eq!(Cues::of(text).contains(Cues::ASKS), expected, "{text}");
+            assert_eq!(Cues::from_text(text).contains(Cues::ASKS), expected, "{text}");
         }
     }
 
@@ -268,7 +268,11 @@ mod tests {
             ("room 12", Cues::NUMBER),
             ("it works, right?", Cues::TAG),
         ] {
-            assert!(Cues::of(text).contains(expected), "{text}: {:?}", Cues::of(text));
+            assert!(
+                Cues::from_text(text).contains(expected),
+                "{text}: {:?}",
+                Cues::from_text(text)
+            );
         }
     }
 
@@ -280,7 +284,8 @@ mod tests {
             "ありがとうございます、よろしくお願いします",
         ] {
             assert!(
-                !Cues::of(text).contains(Cues::THANKS) && Cues::of(text).contains(Cues::IN_ADVANCE),
+                !Cues::from_text(text).contains(Cues::THANKS)
+                    && Cues::from_text(text).contains(Cues::IN_ADVANCE),
                 "{text}"
             );
         }

@@ -81,7 +81,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(metadata: &Metadata<'_>) -> Option<Self> {
+    fn from_metadata(metadata: &Metadata<'_>) -> Option<Self> {
         let is_ours = metadata.is_span() && metadata.target().starts_with("aizuchi_core");
         match metadata.name() {
             _ if !is_ours => None,
@@ -164,7 +164,7 @@ impl TraceLayer {
     /// Whether a span is one to follow, or an event has content that was asked for.
     pub fn follows(metadata: &Metadata<'_>, has_content: bool) -> bool {
         let is_content = metadata.target() == MODEL_CONTENT_TARGET;
-        let is_followed = Kind::of(metadata).is_some() || has_content && is_content;
+        let is_followed = Kind::from_metadata(metadata).is_some() || has_content && is_content;
         *metadata.level() <= Level::INFO && is_followed
     }
 
@@ -213,7 +213,9 @@ impl TraceLayer {
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for TraceLayer {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: layer::Context<'_, S>) {
-        let (Some(kind), Some(span)) = (Kind::of(attributes.metadata()), context.span(id)) else {
+        let (Some(kind), Some(span)) =
+            (Kind::from_metadata(attributes.metadata()), context.span(id))
+        else {
             return;
         };
         let mut fields = Fields::default();

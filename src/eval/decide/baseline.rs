@@ -46,5 +46,5 @@ fn passes_gate(item: &DecisionItem) -> bool {
 }
 
 fn is_question(text: &str) -> bool {
-    Cues::of(text).contains(Cues::ASKS)
+    Cues::from_text(text).contains(Cues::ASKS)
 }

@@ -79,7 +79,7 @@ fn read_json_lines(
 ) -> anyhow::Result<()> {
     writer.spool.begin_file(label.to_owned());
     read_lines(input, &mut |number, line| {
-        match line.as_ref().map_or(LineKind::Message, |line| LineKind::of(line)) {
+        match line.as_ref().map_or(LineKind::Message, |line| LineKind::from_line(line)) {
             LineKind::Message => {}
             LineKind::Withheld => {
                 writer.left_out.withheld += 1;

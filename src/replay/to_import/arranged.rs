@@ -82,7 +82,7 @@ impl RecordedData {
         let others: Vec<ExportedWorkspace> = sources
             .map(|source| source.and_then(|it| exported.remove(it)).unwrap_or_default())
             .collect();
-        let mut passing: Vec<Passing> = others.iter().map(Passing::of).collect();
+        let mut passing: Vec<Passing> = others.iter().map(Passing::from_exported).collect();
         let mut sorter = RecordSorter::new(limits);
         let mut expired = 0;
         let mut lines = lines.finish()?.peekable();
@@ -156,7 +156,7 @@ impl ArrangedMessages {
 }
 
 impl Passing {
-    fn of(exported: &ExportedWorkspace) -> Self {
+    fn from_exported(exported: &ExportedWorkspace) -> Self {
         let entries = exported.others.iter().filter_map(|other| {
             let OtherLine::Memory { entries, .. } = other else { return None };
             Some(entries)

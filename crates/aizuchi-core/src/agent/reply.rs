@@ -654,7 +654,7 @@ impl Agent {
 }
 
 fn asks(message: &Message) -> bool {
-    Cues::of(&message.text).contains(Cues::ASKS)
+    Cues::from_text(&message.text).contains(Cues::ASKS)
 }
 
 /// Whether a text mentions this name as users see it: `@Aizuchi`.

@@ -62,7 +62,7 @@ pub async fn named_message(
     let is_meant = |stored: &&StoredMessage| match words.is_empty() {
         true => {
             stored.message.author.id == request.user
-                && Cues::of(&stored.message.text).contains(Cues::ASKS)
+                && Cues::from_text(&stored.message.text).contains(Cues::ASKS)
         }
         false => shared(stored) > 0,
     };

@@ -69,7 +69,7 @@ pub async fn remembered_in(
     memories.sort_by(|one, other| other.key.scope.cmp(&one.key.scope));
     memories.extend(thread_memory(archive, conversation).await?);
     let layered = |memory: &Memory| {
-        let layer = Layer::of(&memory.key);
+        let layer = Layer::from_key(&memory.key);
         let entries = known_entries(memory, channel).into_iter();
         entries.map(|item| Remembered { layer, item }).collect::<Vec<_>>()
     };

@@ -27,7 +27,7 @@ const MAX_USERS_KEPT: usize = 8;
 /// nothing besides what it quotes.
 pub fn passes_question_on(text: &str) -> bool {
     const ANSWERS: Cues = Cues::ADVICE.union(Cues::CODE).union(Cues::ADDRESS).union(Cues::NUMBER);
-    let cues = Cues::of(&without_quotations(text));
+    let cues = Cues::from_text(&without_quotations(text));
     cues.contains(Cues::ASKS | Cues::TO_ALL) && !cues.intersects(ANSWERS)
 }
 

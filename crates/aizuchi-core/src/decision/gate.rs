@@ -425,7 +425,7 @@ fn is_directed_elsewhere(message: &Message) -> bool {
     };
     message.mentions.iter().any(names)
         && !message.mentions.contains(&Mention::Persona)
-        && !Cues::of(&message.text).contains(Cues::TO_ALL)
+        && !Cues::from_text(&message.text).contains(Cues::TO_ALL)
 }
 
 #[cfg(test)]

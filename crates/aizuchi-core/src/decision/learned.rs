@@ -23,7 +23,7 @@ use crate::decision::{DecisionId, Judgment};
 
 /// The share of the moments to be skipped that are judged all the same.
 pub const EXPLORATION: f64 = 0.05;
-/// It learns from that many of the newest judged moments: a room changes.
+/// It learns from that many of the newest judged moments: a channel changes.
 pub const MAX_MOMENTS: usize = 6000;
 /// It learns nothing from fewer verdicts, or from fewer yes.
 pub const MIN_VERDICTS: usize = 200;

@@ -19,7 +19,7 @@ use crate::decision::welcome::{RatedChoice, SpeakChoice, Welcome};
 
 /// With fewer labels in a channel nothing moves.
 pub const MIN_LABELS: usize = 50;
-/// It learns from that many of a channel's newest labels: a room changes.
+/// It learns from that many of a channel's newest labels: a channel changes.
 const MAX_LABELS: usize = 500;
 /// Older labels do not count, so that a threshold that holds everything back does not hold for ever.
 pub const LABEL_AGE: SignedDuration = SignedDuration::from_hours(12 * 7 * 24);

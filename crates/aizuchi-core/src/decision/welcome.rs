@@ -204,7 +204,7 @@ impl WordAftermath {
             return Rating { welcome: Welcome::Unwelcome, reasons: ends_it };
         }
         let has = |list: &[&str]| self.reactions.iter().any(|emoji| list.contains(&&*plain(emoji)));
-        let thanks = heeded().any(|reply| Cues::of(&reply.text).contains(Cues::THANKS));
+        let thanks = heeded().any(|reply| Cues::from_text(&reply.text).contains(Cues::THANKS));
         let answers = self.replies.iter().any(|reply| reply.is_to_it);
         let good = reasons([(thanks, Thanked), (answers, Answered), (has(POSITIVE), Liked)]);
         let bad = reasons([(has(NEGATIVE), Disliked)]);
@@ -260,7 +260,7 @@ pub fn ask<'a>(newest_first: impl IntoIterator<Item = (&'a str, &'a str)>) -> bo
     let author = messages.peek().map(|(author, _)| *author);
     messages
         .take_while(|(by, _)| Some(*by) == author)
-        .any(|(_, text)| Cues::of(text).contains(Cues::ASKS))
+        .any(|(_, text)| Cues::from_text(text).contains(Cues::ASKS))
 }
 
 fn reasons<const N: usize>(signs: [(bool, WelcomeReason); N]) -> Vec<WelcomeReason> {

@@ -345,7 +345,7 @@ fn requests_in_japanese(sentence: &str) -> bool {
 
 /// Whether a Japanese sentence asks its reader something, rather than everybody about the one that it names.
 fn asks_in_japanese(sentence: &str) -> bool {
-    let cues = Cues::of(sentence);
+    let cues = Cues::from_text(sentence);
     let is_about_it = || {
         let found = ABOUT_IT.iter().filter_map(|word| sentence.find(word)).min();
         found.is_some_and(|at| subject(&sentence[..at]).is_none())
@@ -366,7 +366,7 @@ fn subject(sentence: &str) -> Option<&str> {
 
 /// Whether an English sentence is a question, not only part of one that begins like it.
 fn asks(sentence: &str) -> bool {
-    let cues = Cues::of(sentence);
+    let cues = Cues::from_text(sentence);
     cues.contains(Cues::QUESTION_WORD)
         && cues.intersects(Cues::ASKS | Cues::SECOND_PERSON)
         && !cues.contains(Cues::JAPANESE)

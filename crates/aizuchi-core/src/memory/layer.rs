@@ -17,7 +17,7 @@ impl Layer {
     pub const ALL: [Self; 5] =
         [Layer::Thread, Layer::Channel, Layer::Recent, Layer::Workspace, Layer::Memos];
 
-    pub fn of(key: &MemoryKey) -> Self {
+    pub fn from_key(key: &MemoryKey) -> Self {
         match (&key.scope, key.term) {
             (MemoryScope::Thread(..), _) => Layer::Thread,
             (_, MemoryTerm::ShortTerm) => Layer::Recent,

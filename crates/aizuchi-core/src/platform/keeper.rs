@@ -27,7 +27,7 @@ use crate::persona::Language;
 use crate::platform::PlatformError;
 use crate::platform::keeper::edit::EditForm;
 use crate::platform::keeper::matter::{Matter, MatterKind};
-use crate::platform::keeper::weekly_note::ToldWeeks;
+use crate::platform::keeper::weekly_note::SentWeeks;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
 use crate::store::query::ProposalQuery;
@@ -249,7 +249,7 @@ struct AskedQuestion {
 #[derive(Debug, Default)]
 pub struct QuestionRecords {
     questions: HashMap<(WorkspaceId, MatterKind), QuestionRecord>,
-    weeks: ToldWeeks,
+    weeks: SentWeeks,
 }
 
 impl Keepers {

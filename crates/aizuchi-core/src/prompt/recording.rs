@@ -36,7 +36,7 @@ pub enum AudioFormat {
 
 impl AudioFormat {
     /// By the first bytes: what a server says of a file may be wrong.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [b'O', b'g', b'g', b'S', ..] => Some(Self::Ogg),
             [b'I', b'D', b'3', ..] => Some(Self::Mp3),
@@ -77,7 +77,7 @@ impl AudioFormat {
 impl AudioRecording {
     /// `told_seconds` is what the platform says of its length. `None` if the bytes are no recording.
     pub fn new(bytes: Vec<u8>, told_seconds: Option<u32>) -> Option<Self> {
-        let format = AudioFormat::of(&bytes)?;
+        let format = AudioFormat::from_bytes(&bytes)?;
         let size = bytes.len() as u64;
         let measured = match format {
             AudioFormat::Ogg => duration::ogg_seconds(&bytes),
@@ -172,7 +172,7 @@ mod tests {
             (&b"<!DOCTYPE html>"[..], None),
             (&b""[..], None),
         ] {
-            assert_eq!(AudioFormat::of(bytes), expected, "{bytes:?}");
+            assert_eq!(AudioFormat::from_bytes(bytes), expected, "{bytes:?}");
         }
     }
 
@@ -201,6 +201,6 @@ mod tests {
         assert_eq!(AudioRecording::new(b"<html>".to_vec(), Some(7)), None);
         let silence = AudioRecording::silence();
         assert_eq!(silence.bytes.len(), 44 + 32_000);
-        assert_eq!(AudioFormat::of(&silence.bytes), Some(AudioFormat::Wav));
+        assert_eq!(AudioFormat::from_bytes(&silence.bytes), Some(AudioFormat::Wav));
     }
 }

@@ -144,7 +144,7 @@ enum MainPart {
 }
 
 impl MainPart {
-    fn of(name: &str) -> Option<Self> {
+    fn from_tag(name: &str) -> Option<Self> {
         match name {
             "main" => Some(MainPart::Main),
             "article" => Some(MainPart::Articles),
@@ -210,7 +210,7 @@ impl Writer {
             self.skipped = Some((name.to_owned(), 1));
             return;
         }
-        if let Some(part) = MainPart::of(name) {
+        if let Some(part) = MainPart::from_tag(name) {
             let start = self.text.len();
             self.main_parts.entry(part).or_insert((start, None));
         }
@@ -287,7 +287,7 @@ impl Writer {
             _ => {}
         }
         self.separate(name);
-        if let Some(part) = MainPart::of(name) {
+        if let Some(part) = MainPart::from_tag(name) {
             let end = self.text.len();
             if let Some((_, last)) = self.main_parts.get_mut(&part) {
                 *last = Some(end);

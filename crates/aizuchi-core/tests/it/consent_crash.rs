@@ -89,7 +89,7 @@ async fn an_allowed_call_is_made_at_most_once_whenever_it_crashes() {
 async fn crash_at_points(kind: StoreKind, every: usize) {
     let (mut points, mut unknown) = (0, 0);
     for point in (1..).step_by(every) {
-        let fuse = Fuse::of(point);
+        let fuse = Fuse::new(point);
         let shed = Arc::new(Shed::default());
         let options = HarnessOptions { llm: Some(Arc::new(Gardener)), ..options(shed.clone()) };
         let harness = Harness::new(kind.open().await).await.with_options(options);

@@ -74,7 +74,7 @@ async fn a_post_in_flight_during_a_suspend_is_looked_up_first() {
         let mind = Arc::new(TestMind::default());
         mind.script.set_default(PromptVerb::Reply, "Here I am.");
         let harness = Harness::from_parts(store, Clock::manual(at(0)), mind, Arc::default());
-        let fuse = Fuse::of(usize::MAX);
+        let fuse = Fuse::new(usize::MAX);
         let store =
             Arc::new(CrashingPort { inner: harness.store.store.clone(), fuse: fuse.clone() });
         let (inbox, runner) = build_parts(
@@ -120,7 +120,7 @@ async fn approve_at_points(kind: StoreKind, choice: &ProposalChoice, every: usiz
     };
     let mut points = 0;
     for point in (1..).step_by(every) {
-        let fuse = Fuse::of(point);
+        let fuse = Fuse::new(point);
         let mind = Arc::new(TestMind::default());
         mind.script.set_default(PromptVerb::Judge, JOIN);
         mind.script.set_default(PromptVerb::Reply, "I baked it.");
@@ -201,7 +201,7 @@ async fn approve_until_crash(harness: &Harness, choice: &ProposalChoice, fuse: &
 async fn crash_at_points(faults: &[Fault], kind: StoreKind, every: usize) {
     let mut points = 0;
     for point in (1..).step_by(every) {
-        let fuse = Fuse::of(point);
+        let fuse = Fuse::new(point);
         let mind = Arc::new(TestMind::default());
         mind.script.set_default(PromptVerb::Judge, JOIN);
         mind.script.set_default(PromptVerb::Reply, "The first thing that roses need is good soil, and deep.\n\nThe second is water, in the morning, at the root.");
@@ -309,7 +309,7 @@ pub struct Fuse {
 }
 
 impl Fuse {
-    pub fn of(left: usize) -> Arc<Self> {
+    pub fn new(left: usize) -> Arc<Self> {
         let (blown, sleeper) = (Notify::new(), Mutex::new(None));
         Arc::new(Self { left: AtomicUsize::new(left), blown, sleeper })
     }

@@ -190,7 +190,7 @@ async fn what_is_older_goes_and_what_is_younger_stays_on_postgres() {
 
 /// Erases a part of a random talk. Databases are stopped between some of the steps.
 async fn expire_talk(seed: u64, kind: StoreKind) {
-    let random = &mut Random::of(seed, "expiry");
+    let random = &mut Random::new(seed, "expiry");
     let Scenario { mut harness, sent } = Scenario::new(random, kind.open().await).await;
     let now = harness.clock.now();
     let before = at(random.between(0, now.as_second() - at(0).as_second()));

@@ -274,7 +274,7 @@ struct Expected {
 #[tokio::test]
 async fn a_draft_takes_no_effect_whatever_happens() {
     on_every_store(async |store| {
-        let mut random = Random::of(11, "drafts");
+        let mut random = Random::new(11, "drafts");
         let mut expected = Expected::default();
         for step in 0..150 {
             let words = random.word();

@@ -54,7 +54,7 @@ fn fuzz(name: &str) {
     assert_eq!(run(target, corpus.clone().into_iter()), corpus.len());
     let iterations = number_from("AIZUCHI_FUZZ_ITERATIONS").map_or(ITERATIONS, |it| it as usize);
     let seed = number_from("AIZUCHI_FUZZ_SEED").unwrap_or(1);
-    let mut random = Random::of(seed, name);
+    let mut random = Random::new(seed, name);
     let made =
         (0..iterations / target.cost).map(move |_| mutate(&mut random, target.input, &corpus));
     assert_eq!(run(target, made), iterations / target.cost);
@@ -150,7 +150,7 @@ fn the_mutator_makes_the_same_inputs_again() {
     let corpus: Vec<Vec<u8>> =
         Target::named("slack_events").corpus().into_iter().map(|(_, bytes)| bytes).collect();
     let make = || -> Vec<Vec<u8>> {
-        let mut random = Random::of(7, "mutator");
+        let mut random = Random::new(7, "mutator");
         (0..200).map(|_| mutate(&mut random, aizuchi_fuzz::Input::Json, &corpus)).collect()
     };
     let made = make();

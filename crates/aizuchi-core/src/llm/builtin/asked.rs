@@ -20,7 +20,7 @@ pub enum Asked {
 }
 
 impl Asked {
-    pub fn of(question: &str) -> Self {
+    pub fn from_question(question: &str) -> Self {
         let lower = normalize(question);
         let holds_word = |words: &[&str]| holds_any(&lower, words);
         match AnswerTopic::find(&lower) {
@@ -125,7 +125,8 @@ fn tells_amount(text: &str) -> bool {
         behind.starts_with("時間") || !is_clock && !lower[..at].ends_with([':', '/'])
     };
     lower.char_indices().filter(begins_number).any(is_amount)
-        || Cues::of(text).contains(Cues::NUMBER) && !lower.contains(|it: char| it.is_ascii_digit())
+        || Cues::from_text(text).contains(Cues::NUMBER)
+            && !lower.contains(|it: char| it.is_ascii_digit())
         || holds_any(&lower, List::Numbers.phrases())
 }
 
@@ -162,7 +163,7 @@ pub fn tells_of_somebody(text: &str, question: &str, user_names: &[&str]) -> boo
             .map(|name| name.to_lowercase())
             .any(|name| !name.is_empty() && lower.contains(&name) && !asked.contains(&name))
     };
-    Cues::of(text).intersects(Cues::FIRST_PERSON | Cues::OFFERS)
+    Cues::from_text(text).intersects(Cues::FIRST_PERSON | Cues::OFFERS)
         || holds_any(&lower, List::Undertaken.phrases())
         || names_other()
         || names_stranger(text, &asked)
@@ -275,7 +276,11 @@ mod tests {
             ("why is it down?", "it is down", false),
             ("what is it?", "a pump", true),
         ] {
-            assert_eq!(Asked::of(question).is_told_by(text), expected, "{question} {text}");
+            assert_eq!(
+                Asked::from_question(question).is_told_by(text),
+                expected,
+                "{question} {text}"
+            );
         }
     }
 

@@ -21,7 +21,7 @@ const LOOKBACK: usize = 12;
 pub fn cannot_open(prompt: &Prompt, message: &Message) -> Option<String> {
     let (context, language) = (&*prompt.context, prompt.persona.language);
     let text = without_call(&message.text, &prompt.persona.name);
-    let asks = Cues::of(&text).contains(Cues::ASKS);
+    let asks = Cues::from_text(&text).contains(Cues::ASKS);
     let mut kinds = unknown_kinds(message);
     let sends = !kinds.is_empty() && (asks || is_blank(&text));
     if !sends {

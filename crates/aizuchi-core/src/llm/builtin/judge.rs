@@ -207,7 +207,7 @@ fn no_open_question<'c>(
     if let Some(told) = open.iter().rfind(|question| is_about(question.message)) {
         return (NoOpenQuestion::Told, Some(told.message));
     }
-    if is_closing(Cues::of(&newest.text)) {
+    if is_closing(Cues::from_text(&newest.text)) {
         return (NoOpenQuestion::Ended, None);
     }
     // What was asked of the mind itself is answered, and tells nothing about the others.
@@ -320,7 +320,7 @@ fn is_small_talk(text: &str) -> bool {
 }
 
 fn asks(text: &str) -> bool {
-    Cues::of(text).contains(Cues::ASKS)
+    Cues::from_text(text).contains(Cues::ASKS)
 }
 
 fn first_sentence(text: &str) -> &str {
@@ -346,7 +346,7 @@ fn has_told(context: &Context, question: &Message) -> bool {
 /// 「…ってどこでしたっけ？」 asks anybody who remembers, also in the middle of an exchange, and so far nobody has.
 fn wonders_aloud(question: &QuestionAnalysis<'_>, context: &Context) -> bool {
     let text = &*question.message.text;
-    let cues = Cues::of(text);
+    let cues = Cues::from_text(text);
     let is_newest =
         context.newest_human_message().is_some_and(|newest| newest.id == question.message.id);
     matches!(question.status, QuestionStatus::AuthorInExchange(_))

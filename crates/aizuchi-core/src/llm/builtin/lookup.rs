@@ -237,7 +237,7 @@ impl<'a> Answer<'a> {
 
     fn nobody_said(&self, question: &str) -> String {
         let (language, name) = (self.language, Name(&self.name));
-        match Asked::of(question) {
+        match Asked::from_question(question) {
             Asked::Time => texts::builtin::nobody_said_when(language, name),
             Asked::Place => texts::builtin::nobody_said_where(language, name),
             Asked::Person => texts::builtin::nobody_said_who(language, name),
@@ -390,13 +390,13 @@ fn seems_to_answer(text: &str, question: &str) -> bool {
         .union(Cues::ADDRESS)
         .union(Cues::CODE)
         .union(Cues::SHORT);
-    let tells = match Asked::of(question) {
+    let tells = match Asked::from_question(question) {
         Asked::Other | Asked::Way => false,
         Asked::Person => tells_of_somebody(text, question, &[]),
         asked => asked.is_told_by(text),
     };
     tells
-        || Cues::of(text).intersects(ANSWERS)
+        || Cues::from_text(text).intersects(ANSWERS)
         || !content_words(text).is_disjoint(&content_words(question))
 }
 

@@ -67,7 +67,7 @@ fn is_memorable(message: &Message, block: &MessageBlock) -> bool {
     };
     message.is_human()
         && message.text.trim().len() >= MIN_TEXT_BYTES
-        && !is_closing(Cues::of(&message.text))
+        && !is_closing(Cues::from_text(&message.text))
         && !block.messages.iter().any(|other| is_secret(&other))
 }
 

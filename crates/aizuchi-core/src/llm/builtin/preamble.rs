@@ -125,7 +125,8 @@ pub fn without_excuse(text: &str) -> &str {
     let behind = EXCUSES.iter().find_map(|excuse| {
         let found = text.get(..excuse.len()).filter(|start| start.eq_ignore_ascii_case(excuse))?;
         let rest = text[found.len()..].strip_prefix(is_mark)?;
-        Some(rest.trim_start_matches(is_mark)).filter(|rest| Cues::of(rest).contains(Cues::ASKS))
+        Some(rest.trim_start_matches(is_mark))
+            .filter(|rest| Cues::from_text(rest).contains(Cues::ASKS))
     });
     behind.unwrap_or(text)
 }

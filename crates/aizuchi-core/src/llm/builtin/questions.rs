@@ -18,7 +18,7 @@ pub fn questions_in(text: &str) -> Vec<&str> {
     let sentences = text.split_inclusive(['?', '？']);
     let parts: Vec<&str> = sentences.flat_map(joined).map(without_joint).collect();
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let asks = |part: &&str| Cues::of(part).intersects(Cues::ASKS | Cues::QUESTION_WORD);
+    let asks = |part: &&str| Cues::from_text(part).intersects(Cues::ASKS | Cues::QUESTION_WORD);
     match (2..=MAX_QUESTIONS).contains(&parts.len()) && parts.iter().all(asks) {
         true => parts,
         false => vec![text],
@@ -34,7 +34,7 @@ fn joined(sentence: &str) -> Vec<&str> {
         let alone = behind.trim_end_matches(is_mark);
         let begins = |word: &&str| behind.starts_with(*word) || alone == word.trim_end();
         QUESTION_WORDS.iter().any(begins)
-            && Cues::of(&sentence[..*at]).contains(Cues::QUESTION_WORD)
+            && Cues::from_text(&sentence[..*at]).contains(Cues::QUESTION_WORD)
             // "When and where is the party?" is one.
             && !content_words(&sentence[..*at]).is_empty()
     };

@@ -96,7 +96,7 @@ pub fn answered_question(
     humans: &[&Arc<Message>],
     context: &Context,
 ) -> Option<Arc<str>> {
-    let cues = Cues::of(&message.text);
+    let cues = Cues::from_text(&message.text);
     let tells_nothing = Cues::ASKS | Cues::JOINS | Cues::THANKS | Cues::WORDLESS | Cues::AGAIN;
     if cues.intersects(tells_nothing) {
         return None;
@@ -122,5 +122,5 @@ pub fn answered_question(
 
 /// Whether a text has the form of a question.
 pub fn asks(text: &str) -> bool {
-    Cues::of(text).contains(Cues::ASKS)
+    Cues::from_text(text).contains(Cues::ASKS)
 }

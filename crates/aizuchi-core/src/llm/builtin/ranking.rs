@@ -41,14 +41,14 @@ pub struct Question<'a> {
 
 impl<'a> Question<'a> {
     pub fn new(text: &'a str, user_names: &'a [&'a str]) -> Self {
-        Self { text, topic: text.to_owned(), asked: Asked::of(text), user_names }
+        Self { text, topic: text.to_owned(), asked: Asked::from_question(text), user_names }
     }
 
     /// The same question about what an earlier one was about, if it goes on with that: "and when is it?", "what about the
     /// drinks?".
     pub fn following(self, earlier: &str) -> Self {
         let asked = match self.asked {
-            Asked::Other => Asked::of(earlier),
+            Asked::Other => Asked::from_question(earlier),
             asked => asked,
         };
         Self { topic: format!("{earlier} {}", self.topic), asked, ..self }
@@ -169,7 +169,7 @@ impl<'a> Question<'a> {
             // "The machine is fixed" right behind "whose umbrella is it?" is no answer, "Bob" is.
             (Asked::Person, Some(_)) => {
                 tells_of_somebody(&quote.text, self.text, self.user_names)
-                    || Cues::of(&quote.text).contains(Cues::SHORT)
+                    || Cues::from_text(&quote.text).contains(Cues::SHORT)
             }
             (_, Some(_)) => true,
             (Asked::Person, None) => match person_asked_about(self.text) {

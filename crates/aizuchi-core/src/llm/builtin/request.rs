@@ -51,7 +51,7 @@ pub enum News {
 
 impl News {
     pub fn find(text: &str) -> Option<Self> {
-        let (cues, lower) = (Cues::of(text), normalize(text));
+        let (cues, lower) = (Cues::from_text(text), normalize(text));
         if cues.contains(Cues::ASKS) {
             return None;
         }
@@ -84,7 +84,7 @@ impl Request {
             return Request::Keep(kept);
         }
         let lower = normalize(rest);
-        let asks = Cues::of(rest).contains(Cues::ASKS);
+        let asks = Cues::from_text(rest).contains(Cues::ASKS);
         let orders = orders(&lower);
         let may_ask = asks || begins_like_question(rest);
         if let Some((sum, result)) = sums::solve(rest) {
@@ -137,7 +137,7 @@ pub fn asks_for_a_hand(text: &str) -> bool {
     ];
     const IN_JAPANESE: [&str; 7] =
         ["手伝", "手を貸", "助けて", "貸して", "代わって", "てくれる人", "てくれる方"];
-    if !Cues::of(text).intersects(Cues::ASKS | Cues::QUESTION_WORD) {
+    if !Cues::from_text(text).intersects(Cues::ASKS | Cues::QUESTION_WORD) {
         return true;
     }
     let lower = normalize(text);
@@ -240,13 +240,13 @@ fn tells_change_first(lower: &str) -> bool {
 
 /// Many leave the question mark out when they speak to a bot: "who is on call".
 fn begins_like_question(text: &str) -> bool {
-    Cues::of(text).contains(Cues::QUESTION_WORD)
+    Cues::from_text(text).contains(Cues::QUESTION_WORD)
 }
 
 /// A laugh and hardly anything else.
 fn is_laugh(text: &str) -> bool {
     const MAX_LETTERS: usize = 12;
-    let laughs = Cues::of(text).contains(Cues::LAUGHS)
+    let laughs = Cues::from_text(text).contains(Cues::LAUGHS)
         || List::Laughs.phrases().iter().any(|phrase| is_alone(&normalize(text), phrase));
     laughs && text.chars().count() <= MAX_LETTERS
 }

@@ -46,7 +46,7 @@ enum Script {
 }
 
 impl Script {
-    fn of(letter: char) -> Self {
+    fn from_letter(letter: char) -> Self {
         match letter {
             letter if letter.is_ascii_alphanumeric() => Script::Latin,
             'ァ'..='ヺ' | 'ー' => Script::Katakana,
@@ -132,7 +132,7 @@ fn kana_word(run: &str, follows_word: bool) -> Vec<String> {
 
 fn to_katakana(letter: char) -> char {
     const OFFSET: u32 = 'ア' as u32 - 'あ' as u32;
-    match Script::of(letter) {
+    match Script::from_letter(letter) {
         Script::Hiragana => char::from_u32(letter as u32 + OFFSET).unwrap_or(letter),
         _ => letter,
     }
@@ -155,9 +155,9 @@ fn runs(text: &str) -> Vec<(Script, &str)> {
     let mut start = 0;
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
-        let script = Script::of(letter);
+        let script = Script::from_letter(letter);
         let next = letters.peek();
-        if next.is_none_or(|(_, next)| Script::of(*next) != script) {
+        if next.is_none_or(|(_, next)| Script::from_letter(*next) != script) {
             let end = at + letter.len_utf8();
             runs.push((script, &text[start..end]));
             start = end;
@@ -169,7 +169,9 @@ fn runs(text: &str) -> Vec<(Script, &str)> {
 /// What a word that nobody has used stands for.
 fn stand_in(script: Script, word: &str, known: &BTreeSet<String>) -> Option<String> {
     let of = |wanted: Script| {
-        known.iter().filter(move |other| other.chars().next().map(Script::of) == Some(wanted))
+        known
+            .iter()
+            .filter(move |other| other.chars().next().map(Script::from_letter) == Some(wanted))
     };
     let spoken = |script: Script| {
         let heard = sounds(word);

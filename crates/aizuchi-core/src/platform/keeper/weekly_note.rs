@@ -28,14 +28,14 @@ const NOTES_AT_ONCE: usize = 3;
 
 /// What is known of the weeks that keepers are told of.
 #[derive(Debug, Default)]
-pub(super) struct ToldWeeks {
+pub(super) struct SentWeeks {
     /// The newest week of each channel of which its keeper need not be told any more, as far as it was looked up.
     told: HashMap<(WorkspaceId, ChannelId), i64>,
     /// More notes may be due than were sent in the last look.
     pub(super) has_more: bool,
 }
 
-impl ToldWeeks {
+impl SentWeeks {
     fn has(&self, key: &NoteKey) -> bool {
         let channel = (key.workspace.clone(), key.channel.clone());
         self.told.get(&channel) == Some(&key.week)
@@ -69,7 +69,7 @@ fn top_level(key: &NoteKey) -> ConversationId {
 impl Keepers {
     /// Tells keepers of the weeks that are over: of a few channels in a look. Returns whether the store could be read and
     /// written.
-    pub(super) async fn tell_of_weeks(&self, chat: &dyn KeeperChat, weeks: &mut ToldWeeks) -> bool {
+    pub(super) async fn tell_of_weeks(&self, chat: &dyn KeeperChat, weeks: &mut SentWeeks) -> bool {
         weeks.has_more = false;
         if !self.inbox.channel_cache.rulebook().has_weekly_note() {
             return true;
@@ -93,7 +93,7 @@ impl Keepers {
         &self,
         chat: &dyn KeeperChat,
         workspace: &WorkspaceId,
-        weeks: &mut ToldWeeks,
+        weeks: &mut SentWeeks,
         mut left: usize,
     ) -> Result<usize, StoreError> {
         let now = self.inbox.clock.now();

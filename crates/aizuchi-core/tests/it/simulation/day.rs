@@ -66,7 +66,7 @@ struct Day {
 
 /// Lives one day, and perhaps shows it.
 pub fn live(seed: u64, is_shown: bool) -> DayReport {
-    let plan = Arc::new(Plan::of(seed));
+    let plan = Arc::new(Plan::from_seed(seed));
     let runtime = match plan.store {
         StoreKind::Volatile => None,
         StoreKind::Sqlite | StoreKind::Postgres => {
@@ -87,7 +87,7 @@ pub fn live(seed: u64, is_shown: bool) -> DayReport {
     };
     let store = run_now(machine.runtime.as_deref(), plan.store.open());
     let mut day = Day {
-        random: Random::of(seed, "day"),
+        random: Random::new(seed, "day"),
         machine,
         store: Some(store),
         life: None,

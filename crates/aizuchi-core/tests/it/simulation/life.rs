@@ -83,7 +83,7 @@ impl Machine {
             fuse: fuse.clone(),
             trouble: plan.store_trouble,
             is_down: is_store_down,
-            random: Random::of(plan.seed.wrapping_mul(41) ^ number as u64, "store").into(),
+            random: Random::new(plan.seed.wrapping_mul(41) ^ number as u64, "store").into(),
             inspector,
         });
         let options = HarnessOptions {

@@ -69,7 +69,7 @@ impl Llm for SimulatedMind {
         };
         self.check(prompt);
         let is_over = self.world.lock().is_over;
-        let mut random = Random::of(self.plan.seed.wrapping_mul(31) ^ number as u64, "mind");
+        let mut random = Random::new(self.plan.seed.wrapping_mul(31) ^ number as u64, "mind");
         let random = &mut random;
         let (trouble, slowness) = match is_over {
             true => (0.0, 0.0),

@@ -132,8 +132,8 @@ pub enum TextKind {
 }
 
 impl Plan {
-    pub fn of(seed: u64) -> Self {
-        let mut random = Random::of(seed, "plan");
+    pub fn from_seed(seed: u64) -> Self {
+        let mut random = Random::new(seed, "plan");
         let random = &mut random;
         let store = if seed % 20 == 19 { StoreKind::Sqlite } else { StoreKind::Volatile };
         let is_database = store == StoreKind::Sqlite;

@@ -50,7 +50,7 @@ enum PostOutcome {
 impl SimulatedPlatform {
     fn random(&self, purpose: &str) -> Random {
         let number = self.calls.fetch_add(1, Ordering::SeqCst) as u64;
-        Random::of(self.plan.seed.wrapping_mul(37) ^ number, purpose)
+        Random::new(self.plan.seed.wrapping_mul(37) ^ number, purpose)
     }
 
     fn has_trouble(&self, random: &mut Random) -> bool {
