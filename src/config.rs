@@ -291,6 +291,7 @@ impl Config {
             notices.extend(from_myao2::answer_health_checks(&mut config, &tree));
             notices.extend(from_myao2::describe_changes(&config, &tree));
         }
+        // After what opens the health port of myao2, which may be that of the pages.
         notices.extend(config.move_pages_off_health_port(&tree));
         notices.extend(config.avoid_myao2_database(&tree));
         config.resolve_minds(selection, &tree, environment)?;
@@ -321,6 +322,7 @@ impl Config {
             return Err(ConfigProblem::for_file(location(&["http", "listen"]), sentence));
         }
         let health = self.health_check.port.map(|port| port.0);
+        // The default address gives way to the health check, see `move_pages_off_health_port`.
         if location(&["http", "listen"]).is_some() && health == Some(u64::from(listen.port())) {
             let sentence =
                 "health_check.port and http.listen name the same port; change one of them";

@@ -43,6 +43,7 @@ fn files_of(database: &Path, config_folder: &Path) -> Vec<PathBuf> {
         file.push(suffix);
         PathBuf::from(file)
     };
+    // The permissions of a folder with other things in it are not for this program to judge.
     let is_own = |folder: &&Path| {
         let resolved = folder.canonicalize();
         let shared = [config_folder, Path::new("."), Path::new("/")];

@@ -100,12 +100,14 @@ impl Fingerprints {
             ConfigValue::Empty => {}
             ConfigValue::Section(entries) => {
                 for entry in entries {
+                    // The log names what has changed, and a secret may have been written in the place of a key.
                     let name = displayable(&entry.key).unwrap_or("…".to_owned());
                     let separator = if key.is_empty() { "" } else { "." };
                     self.add(&format!("{key}{separator}{name}"), &entry.node);
                 }
             }
             ConfigValue::Text(_) | ConfigValue::List(_) => {
+                // It is compared within one process, so it need not be the same in another version of Rust.
                 let mut hasher = DefaultHasher::new();
                 hash_value(node, &mut hasher);
                 self.0.insert(key.to_owned(), hasher.finish());

@@ -55,6 +55,7 @@ fn expand_within(
                     return Err(ConfigProblem::for_key(node.location, problem));
                 }
             };
+            // As in YAML: nothing is no value, and a pair of quotes is an empty text.
             let is_empty = expanded.text.is_empty() && !text.is_quoted;
             if is_empty {
                 node.value = ConfigValue::Empty;
@@ -74,6 +75,7 @@ fn is_off(entries: &[ConfigEntry], environment: &Environment) -> bool {
         return false;
     };
     let enabled = expand_text(&text.text, environment).map(|expanded| expanded.text.to_lowercase());
+    // If the variable is missing, the section counts as on, and the error names the variable.
     enabled.is_ok_and(|enabled| ["false", "no", "off"].contains(&enabled.as_str()))
 }
 
@@ -104,6 +106,7 @@ fn expand_text(text: &str, environment: &Environment) -> Result<Expanded, Expand
         expanded.text.push_str(before);
         let (inside, after) = split_at_closing(after)
             .ok_or_else(|| ExpandError::Malformed(NEVER_CLOSED.to_owned()))?;
+        // A value is not expanded again: a password may contain `${`.
         expanded.text.push_str(&resolve_variable(inside, environment)?);
         expanded.is_expanded = true;
         rest = after;

@@ -47,6 +47,7 @@ impl TokenAttempts {
     /// Counts a wrong token. Returns how many there were, and how long the client has to wait.
     pub fn fail(&self, client: Peer, now: Timestamp) -> (u32, SignedDuration) {
         let mut table = self.0.lock();
+        // A clock that was set back begins a new minute, too.
         let is_new_minute = now.duration_since(table.minute).abs() >= SignedDuration::from_mins(1);
         if is_new_minute {
             (table.minute, table.in_minute) = (now, 0);
@@ -71,6 +72,7 @@ impl TokenAttempts {
 fn wait_after(failures: u32) -> SignedDuration {
     match failures.saturating_sub(FREE_FAILURES) {
         0 => SignedDuration::ZERO,
+        // 2⁸ s exceed the longest wait, and a shift by more could overflow.
         paid => MAX_WAIT.min(SignedDuration::from_secs(1 << paid.min(8))),
     }
 }

@@ -103,10 +103,12 @@ impl Authenticator {
 
     /// Whom a token lets in.
     pub fn check(&self, offered: &str, client: Peer, now: Timestamp) -> TokenCheck {
+        // First: during a wait, whoever guesses must not learn that a token is right.
         if let Some(wait) = self.attempts.wait(client, now) {
             return TokenCheck::TooSoon(wait);
         }
         let offered = offered.trim();
+        // Digests are compared, so that the time it takes says nothing about a token.
         let digest: [u8; 32] = Sha256::digest(offered).into();
         let credentials = self.credentials.read();
         if let Some(known) = credentials.iter().find(|known| known.digest == digest) {
@@ -253,6 +255,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
     let check =
         bearer.zip(client).map(|(bearer, client)| authenticator.check(bearer, client.peer, now));
     let proxied = authenticator.proxied(client, headers);
+    // Who offers a token is judged by it: a wrong one is refused whatever a proxy says.
     let signed_in = match (&check, &proxied) {
         (Some(TokenCheck::Right(holder)), _) | (None, Some(Ok(holder))) => Some(holder.clone()),
         (Some(TokenCheck::Wrong | TokenCheck::TooSoon(_)) | None, _) => None,
@@ -269,6 +272,7 @@ fn admit(web: &Web, request: &Request) -> Result<Visitor, Box<Response>> {
         return Err(refuse(Refusal::UnknownToProxy));
     }
     if let Some(TokenCheck::TooSoon(wait)) = check {
+        // Rounded up, so that it is not too soon again then.
         let seconds = wait.as_secs().unsigned_abs() + 1;
         let problem = ApiProblem::from(Refusal::TooManyTokens { seconds });
         let retry_after = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
@@ -317,9 +321,11 @@ fn is_foreign(request: &Request) -> bool {
     let headers = request.headers();
     let host = text(headers, header::HOST);
     let origin = text(headers, header::ORIGIN);
+    // A sandboxed page sends the origin `null`, which is no host of ours.
     let is_of_other_origin =
         origin.is_some_and(|origin| origin.split_once("://").map(|(_, host)| host) != host);
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    // `none` is what somebody typed. `same-site` is foreign, too: another port or subdomain may be somebody else's.
     let is_cross = site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"));
     let is_navigation =
         headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate") && is_page(request);
@@ -361,6 +367,7 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 /// A `Host` without its port.
 fn host_name(host: &str) -> &str {
     match host.rsplit_once(':') {
+        // `[::1]` has colons and no port.
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         Some(_) | None => host,
     }

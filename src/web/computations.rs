@@ -54,6 +54,7 @@ impl Computations {
             // Nobody takes it if the page is gone.
             let _ = sender.send(work(stop));
         });
+        // Not `send`: behind so many others the time would be over before it is computed.
         self.jobs.try_send(Job { stop, work }).map_err(|_| Refusal::OthersCompute)?;
         match timeout(MOST_TIME, answer).await {
             Ok(Ok(Ok(found))) => Ok(found),
@@ -71,6 +72,7 @@ impl ComputingThread {
     /// Computes one after the other until the shutdown. Runs on a thread of its own.
     pub fn run(mut self, runtime: &Handle) {
         while let Some(job) = runtime.block_on(self.next()) {
+            // The page may have gone while it waited for others.
             if !job.stop.is_cancelled() {
                 // A page that cannot be made must not end the program.
                 let _ = catch_unwind(AssertUnwindSafe(|| (job.work)(&job.stop)));

@@ -47,6 +47,7 @@ pub async fn events(
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let mut revisions = web.revisions.clone();
     let newest = *revisions.borrow_and_update();
+    // Everything counts as changed, so a new page is told how it all stands now.
     revisions.mark_changed();
     let mut room_changes = web.room.subscribe();
     room_changes.mark_changed();
@@ -59,6 +60,7 @@ pub async fn events(
         Refusal::TooManyStreams
     })?;
     let stream_state = EventStream {
+        // A page may know a newer revision, of a database in whose place a backup was put since.
         position: FeedPosition::at(resumed.or(after.after).unwrap_or(newest).min(newest)),
         revisions,
         room_changes,

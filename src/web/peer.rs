@@ -35,6 +35,7 @@ const PROXY_HEADERS: [&str; 6] =
 
 impl Peer {
     pub fn new(address: IpAddr) -> Self {
+        // A socket for both kinds shows an IPv4 client as `::ffff:192.0.2.1`.
         Self(match address.to_canonical() {
             IpAddr::V6(address) if !address.is_loopback() => {
                 Ipv6Addr::from_bits(address.to_bits() & SUBSCRIBER_BITS).into()

@@ -42,6 +42,7 @@ impl Sessions {
             ended: CancellationToken::new(),
         };
         let mut sessions = self.0.lock();
+        // Here alone they are dropped: `find` lets in nobody whose session is over.
         sessions.retain(|_, session| session.expires > now);
         if sessions.len() >= MAX_SESSIONS {
             let oldest = sessions.values().min_by_key(|session| session.expires).cloned();

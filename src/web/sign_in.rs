@@ -126,6 +126,7 @@ fn retry_seconds(wait: SignedDuration) -> u64 {
 
 fn set_cookie(id: &str, age: SignedDuration, headers: &HeaderMap) -> String {
     let seconds = age.as_secs();
+    // Anybody can forge what this is told by, and only has their own cookie marked so.
     let secure = if is_https(headers) { "; Secure" } else { "" };
     format!("{SESSION_COOKIE}={id}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }

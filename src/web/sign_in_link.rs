@@ -65,6 +65,7 @@ impl LinkKey {
         let mut digest = Sha256::new_with_prefix("aizuchi sign-in link");
         let tokens = http.token.iter().chain(http.tokens.iter().map(|named| &named.token));
         for part in [own_part].into_iter().chain(tokens.map(|token| token.0.expose())) {
+            // So that the same letters, divided in another way, make another key.
             digest.update([0]);
             digest.update(part);
         }
@@ -106,6 +107,7 @@ impl SignInLinks {
     pub fn redeem(&self, purpose: Purpose, code: &str, now: Timestamp) -> Option<Holder> {
         let key = self.key.read().clone()?;
         let (claims, signature) = code.rsplit_once('.')?;
+        // In constant time, and before anything in the claims is believed.
         key.signature(claims).verify_slice(&parse_hex(signature)?).ok()?;
         let [signed, role, at, nonce, name] =
             claims.split('.').collect::<Vec<_>>().try_into().ok()?;
@@ -122,6 +124,7 @@ impl SignInLinks {
         let role = AccessRole::from_str(role).ok()?;
         let mut used = self.used.lock();
         used.retain(|_, until| *until > now);
+        // It is remembered for longer than any code works, on a clock that may be set meanwhile.
         let is_new = used.insert(nonce.to_owned(), at + LINK_AGE + CLOCK_TOLERANCE * 2).is_none();
         is_new.then_some(Holder { name, role })
     }

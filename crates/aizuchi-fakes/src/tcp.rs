@@ -32,6 +32,7 @@ pub async fn serve(
     let router = router.into_make_service_with_connect_info::<ResetHandle>();
     let serving = axum::serve(ResettableListener(listener), router)
         .with_graceful_shutdown(shutdown.clone().cancelled_owned());
+    // A request that a fault keeps hanging would never end.
     let drained = async {
         shutdown.cancelled().await;
         tokio::time::sleep(DRAIN_TIMEOUT).await;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 pub struct Timers<T> {
+    /// By time; tasks of the same time by a number, in the order in which they were scheduled.
     due: BTreeMap<(Timestamp, u64), T>,
     last_sequence: u64,
 }

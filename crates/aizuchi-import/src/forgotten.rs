@@ -47,6 +47,7 @@ impl ImportData {
         let streamed = &self.streamed.authors;
         self.users.retain(|user| {
             let writes = writes.contains(&user.id) || streamed.contains(&user.id);
+            // Who has written since they were forgotten has a name again.
             writes || !forgotten.contains_key(&user.id)
         });
         self.reactions.retain(|reaction| {

@@ -191,6 +191,7 @@ pub async fn import_stream(
         .into_iter()
         .map(|channel| (channel.id, channel.visibility))
         .collect();
+    // What only an import made private that was interrupted is not private here.
     opening.leave_out_of(&mut known);
     if data.knows_visibility {
         restrict(&mut data, &known, archive).await?;

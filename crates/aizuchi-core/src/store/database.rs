@@ -205,6 +205,7 @@ impl DatabaseStore {
 
     /// A store without a writer.
     fn from_readers(readers: Readers) -> Self {
+        // Its other end is gone, so each write fails.
         let (requests, _) = mpsc::channel(1);
         let (_, revisions) = watch::channel(0);
         let write_health = Arc::<Mutex<WriteHealth>>::default();
@@ -302,6 +303,7 @@ impl DatabaseStore {
 
     /// Withholds the next messages of users who asked for it, and of conversations that were reset.
     pub async fn redact_next(&self, now: Timestamp) -> Result<RedactionProgress, StoreError> {
+        // Mostly there is nothing to do, and no need to wait for the writer.
         if !redaction::is_pending(&mut self.readers.acquire().await?).await? {
             return Ok(RedactionProgress::Idle);
         }

@@ -37,6 +37,7 @@ impl DatabaseLocation {
                 Ok(None) => last_error = None,
                 Err(error) => {
                     let message = error.to_string();
+                    // Once for each cause: this is tried every second.
                     if last_error.as_ref() != Some(&message) {
                         tracing::warn!(error = %message, "standing by; the database cannot be opened");
                     }

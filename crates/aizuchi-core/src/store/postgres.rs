@@ -65,7 +65,7 @@ const HEARTBEAT: SessionHeartbeat =
 /// How often a session that may be ending is looked at, and how many times.
 const ENDING_SESSION_POLL: Duration = Duration::from_millis(200);
 const ENDING_SESSION_POLLS: usize = 15;
-/// The oldest supported server, as `server_version_num` counts.
+/// The oldest supported server, as `server_version_num` counts. `client_connection_check_interval` is new in 14.
 const MIN_SERVER_VERSION: i64 = 140_000;
 /// More than the number of statements.
 const STATEMENT_CACHE_CAPACITY: usize = 256;
@@ -231,6 +231,7 @@ fn connect_options(server: &PostgresUrl) -> Result<PgConnectOptions, StoreError>
     // The planner overestimates JSON functions by orders of magnitude, and JIT compilation then takes longer than the
     // statement.
     let settings =
+        // With keepalives the server ends the session of a machine that is gone, and its lock with it.
         [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("jit", "off")];
     Ok(options.options(settings))
 }

@@ -86,6 +86,7 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     let path_text = path.display().to_string();
     let (mut connection, lock) = connect(path).await?;
     let to_broken = |error| driver_error::from_sqlite(error).into_broken(&path_text);
+    // Before the migration, after which an older version refuses the file.
     earlier_version::keep_copy(path, &mut connection).await;
     migrate(&path_text, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
@@ -108,6 +109,7 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
 
 /// Opens or creates the file for this process alone, as long as the lock lives.
 pub async fn connect(path: &Path) -> Result<(Connection, File), StoreError> {
+    // Before anything is created or changed there: that database must stay as it is.
     myao2::refuse(path).await?;
     let lock = lock(path)?;
     create_private(path)?;
@@ -121,6 +123,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .filename(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
+        // In WAL mode, `NORMAL` loses the newest commits with a power cut, and these were acknowledged.
         .synchronous(SqliteSynchronous::Full)
         // Deleted text must not remain in the file. The log beside it is truncated by retention.
         .pragma("secure_delete", "1")
@@ -138,6 +141,7 @@ pub async fn open_snapshot(path: &Path) -> Result<Connection, StoreError> {
 /// A new database that never has a log or journal file beside it. Its caller writes it under a temporary name, and renames
 /// it once it is complete.
 pub async fn create_anew(path: &Path) -> Result<Connection, StoreError> {
+    // A call that was stopped may have left a part of one.
     match std::fs::remove_file(path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -158,6 +162,7 @@ pub async fn create_anew(path: &Path) -> Result<Connection, StoreError> {
 pub async fn copy_and_migrate(from: &Path, to: &Path) -> Result<(), StoreError> {
     let mut log = from.as_os_str().to_owned();
     log.push("-wal");
+    // What is only in the log would be missing in the copy.
     if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Err(StoreError::Broken(format!(
             "{} is in use, or was not closed; copy it with `aizuchi backup` or `.backup`",
@@ -199,6 +204,7 @@ pub fn lock(path: &Path) -> Result<File, StoreError> {
         StoreError::Broken(format!("{what} {path_text}: {error}"))
     };
     create_folder(path)?;
+    // A file of its own: closing another handle of the database would drop the locks that SQLite holds on it.
     let file = File::options().create(true).append(true).mode(FILE_MODE).open(lock_path(path));
     let file = file.map_err(|error| broken("cannot write beside the database", error))?;
     match file.try_lock() {

@@ -51,6 +51,7 @@ pub async fn back_up(from: &DatabaseLocation, file: &Path) -> Result<TransferRep
         return Err(StoreError::Broken(format!("{shown} exists already; name a new file")));
     }
     let now = Clock::system().now();
+    // After the time was taken: what is written in between may then be in the copy as well as among what it lacks.
     let mut source = open_source(from).await?;
     let mut target = TransferTarget::new_file(file).await?;
     let report = target.fill(&mut source).await?;

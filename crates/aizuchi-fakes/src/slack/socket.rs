@@ -53,6 +53,7 @@ impl Drop for ConnectionGuard {
 async fn serve_connection(mut socket: WebSocket, server: ServerContext, reset_handle: ResetHandle) {
     let fake = server.fake.clone();
     let max_connections = fake.settings.max_connections;
+    // Counted and opened in one step, so that of two clients only one gets the last place.
     let connection = fake.change(|state| {
         (state.dispatcher.connections.len() < max_connections).then(|| state.dispatcher.connect())
     });

@@ -212,6 +212,7 @@ async fn without_time_limit(
 ) -> Result<(), StoreError> {
     query(sql::UNLIMIT_TIME).execute(&mut *connection).await?;
     let done = query(statement).execute(&mut *connection).await;
+    // Also after a failure: the session goes on to write.
     query(sql::LIMIT_TIME).execute(&mut *connection).await?;
     done.map(|_| ())
 }
@@ -222,6 +223,7 @@ pub async fn truncate_log(connection: &mut Connection) -> Result<bool, StoreErro
     if connection.is_postgres() {
         return Ok(true);
     }
+    // Nothing could be written while it waited for a reader, and it is tried again.
     query(flow_sql::SET_NO_BUSY_TIMEOUT).execute(&mut *connection).await?;
     let truncated = query(flow_sql::TRUNCATE_WAL).fetch_one(&mut *connection).await;
     query(flow_sql::SET_BUSY_TIMEOUT).execute(&mut *connection).await?;

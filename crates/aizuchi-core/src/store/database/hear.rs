@@ -173,6 +173,7 @@ pub async fn hear_messages(
         messages.iter().enumerate()
     {
         let channel = (&message.conversation.workspace, &message.conversation.channel);
+        // What is known was read before this group, which may hold a message twice.
         let is_known = known.contains(&index)
             || !seen_ids.insert((channel, message.id.as_str()))
             || client_message_id.is_some_and(|client_message_id| {
@@ -388,6 +389,7 @@ pub async fn hear_channel(
         .bind(rows::visibility_name(channel.visibility));
     let put = put.execute(&mut *connection).await?;
     let receipt = counters.change_receipt(put > 0);
+    // Not the other way: what was said in a private channel stays private when it is opened.
     if was_public && channel.visibility != Visibility::Public {
         memory::make_channel_private(connection, counters, &channel.workspace, &channel.id, now)
             .await?;

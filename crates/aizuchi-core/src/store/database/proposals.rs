@@ -93,6 +93,8 @@ pub async fn decide(
         | ProposalState::Declined
         | ProposalState::Never => return refused(RefusalReason::ProposalDecided),
     }
+    // It stays open in the table until something has overdue ones lapse. An edit or deletion behind it has erased its
+    // words.
     let is_overdue = proposal.expires.as_millisecond() <= now.as_millisecond();
     if is_overdue || items.is_empty() || items.iter().any(|item| item.text.is_empty()) {
         return refused(RefusalReason::ProposalLapsed);

@@ -20,6 +20,7 @@ pub async fn reserve(
 ) -> Result<Admission, StoreError> {
     let (mut usage, has_lapsed) = read_usage(connection, call, now).await?;
     if has_lapsed {
+        // First: what processes that died may have spent counts for this call, too.
         book_lapsed(connection, call, now).await?;
         (usage, _) = read_usage(connection, call, now).await?;
     }

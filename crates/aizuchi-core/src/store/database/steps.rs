@@ -45,6 +45,7 @@ pub async fn claim(
         claims.push(step.claim(token));
         step.attempts += 1;
         step.lease = Some(Lease { token, until: now + lease });
+        // Committed with the claim, before the platform is called: after a crash it counts as possibly posted.
         if let Event::Post(item) = &step.event {
             let dispatch =
                 query(sql::steps::DISPATCH_OUTBOX_ITEM).bind(item.id.0).bind(now.as_millisecond());

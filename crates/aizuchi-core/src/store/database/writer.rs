@@ -96,6 +96,8 @@ impl DatabaseWriter {
                     self.index().await?;
                     continue;
                 }
+                // Every statement of the session shows the server that it is alive, so a busy writer needs no
+                // heartbeat.
                 () = self.ownership.wait_until_heartbeat_due() => {
                     self.send_heartbeat().await?;
                     continue;
@@ -148,6 +150,7 @@ impl DatabaseWriter {
             with_timeout(is_server, COMMIT_TIMEOUT, self.commit_each(&mut batch)).await?;
         with_timeout(is_server, REWRITE_TIMEOUT, self.follow_up(&mut batch, &mut commits)).await?;
         let has_failed = self.record_health(&commits);
+        // Before the answer: who is told that a text is gone may look for it in the files.
         if batch.iter().any(WriteRequest::leaves_text_in_log) {
             self.truncate_wal().await;
         }
@@ -290,6 +293,7 @@ impl DatabaseWriter {
         if let Ownership::FileLock { files, .. } = &self.ownership {
             files.check()?;
         }
+        // A copy, so that what is rolled back uses up no number.
         let mut counters = self.counters.clone();
         query(sql::BEGIN).execute(&mut self.connection).await?;
         if let Err(error) = self.write_all(&mut counters, batch).await {
@@ -298,6 +302,7 @@ impl DatabaseWriter {
             let _ = query(sql::ROLLBACK).execute(&mut self.connection).await;
             return Err(error);
         }
+        // Only now: who is woken by it reads what was committed.
         if counters.revision != self.counters.revision {
             self.revisions.send_replace(counters.revision);
         }
