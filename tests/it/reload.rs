@@ -15,8 +15,7 @@ async fn modes_levels_and_prompts_are_reloaded() {
     let program = home.start();
     assert_eq!(mode(&program).await, "companion");
     home.replace("  announce: false\n", "  announce: false\n  mode: observe\n");
-    let said = r#""changed":"response.mode","message":"reloaded the config and the prompts""#;
-    home.reload_until(&program, said, 1).await;
+    home.reload_until(&program, r#""changed":"response.mode"#, 1).await;
     assert_eq!(mode(&program).await, "observe");
     assert!(!home.log().contains("need a restart"), "{}", home.log());
 
@@ -26,8 +25,7 @@ async fn modes_levels_and_prompts_are_reloaded() {
     // A channel's own mode, a level, and something that needs a restart.
     home.add("channels: {\"#general\": {mode: mention_only}}\nlogging: {level: DEBUG}\n");
     home.replace("http:\n", "http:\n  trusted_proxies: [10.0.0.1]\n");
-    let need_restart =
-        r#""keys":"http.trusted_proxies","message":"some changed settings need a restart""#;
+    let need_restart = r#""keys":"http.trusted_proxies"#;
     home.reload_until(&program, need_restart, 1).await;
     assert_eq!(mode(&program).await, "mention_only");
     assert!(
