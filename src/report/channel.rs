@@ -1,6 +1,9 @@
 //! One channel under one policy: how often it would have spoken, whether that would have disturbed, and which moments
 //! may be told.
 
+mod silence;
+mod transcript;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::civil::Date;
@@ -9,30 +12,19 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
+use crate::report::channel::silence::{is_silent, question_of, says_answered};
 use crate::report::channel_index::{ChannelIndex, Disturbance, is_question};
 use crate::report::choice::Candidate;
 use crate::report::delays::Delays;
 use crate::report::figures::{ChannelFigures, HourFigures, MomentCounts, ReportSource, Unanswered};
-use crate::report::story::{
-    Note, Story, StoryAct, StoryAuthor, StoryKind, StoryMessage, shown_text,
-};
+use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::MessageId;
-use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::persona::Language;
 use aizuchi_core::texts::builtin as texts;
 
 /// An unanswered question counts as picked up if it is answered within this time.
 const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// How far around a moment its story reaches.
-const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
-const MESSAGES_BEFORE: usize = 4;
-const MESSAGES_AFTER: usize = 3;
 /// A person who answers later than this did not spare it anything.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
-/// A question that a decision is about is not further back than this many messages.
-const MAX_LOOK_BACK: usize = 8;
-/// The best moments of each kind that a channel offers.
-const MAX_CANDIDATES: usize = 10;
 
 /// What a channel adds to the figures of a policy.
 pub struct ChannelReport {
@@ -293,18 +285,6 @@ impl<'a> ChannelAnalysis<'a> {
         }
     }
 
-    fn act(&self, moment: &Moment) -> StoryAct {
-        let text = moment.text.as_deref().filter(|_| self.source.writes_replies());
-        let text = text.map(|text| self.shown(text));
-        match (moment.kind, self.source, text) {
-            (MomentKind::Spoke, ReportSource::Ledger, Some(text)) => StoryAct::Said(text),
-            (MomentKind::Spoke | MomentKind::WouldHaveSpoken | MomentKind::Reacted, _, text) => {
-                StoryAct::WouldSay(text)
-            }
-            (MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed, ..) => StoryAct::Silent,
-        }
-    }
-
     /// The questions that neither a person nor it answered.
     fn add_unanswered(
         &self,
@@ -391,142 +371,13 @@ impl<'a> ChannelAnalysis<'a> {
             first.is_some_and(|at| is_soon_after(*at, question))
         })
     }
-
-    /// The best of each kind, with their transcripts.
-    fn tell_best(&self, mut pending: Vec<Pending<'a>>) -> Vec<Candidate> {
-        pending.sort_by_key(|one| (one.kind, one.rank, one.at()));
-        let best = pending.chunk_by(|one, other| one.kind == other.kind);
-        let best = best.flat_map(|of_kind| of_kind.iter().take(MAX_CANDIDATES));
-        best.map(|one| Candidate { rank: one.rank, story: self.story(one) }).collect()
-    }
-
-    fn story(&self, pending: &Pending<'a>) -> Story {
-        let about = pending.about;
-        let thread = match pending.moment {
-            Some(moment) => moment.thread.as_ref().map(MessageId::as_str),
-            None => about.thread.as_deref(),
-        };
-        let at = pending.at();
-        let around = self.index.around(thread, Some(about));
-        let (before, after) = around.split_at(around.partition_point(|message| message.at() <= at));
-        let after = after
-            .iter()
-            .take_while(|message| message.at().duration_since(at) <= STORY_WINDOW)
-            .take(MESSAGES_AFTER);
-        Story {
-            kind: pending.kind,
-            channel: self.channel.name.clone(),
-            at,
-            before: self.messages_before(before, about),
-            act: pending.moment.map_or(StoryAct::NeverLooked, |moment| self.act(moment)),
-            after: after.map(|message| self.story_message(message, about)).collect(),
-            reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
-            note: pending.note.clone(),
-            anchor: about.id.clone(),
-            thread: about.thread.clone(),
-        }
-    }
-
-    /// The newest messages before a moment. What it is about is always among them.
-    fn messages_before(
-        &self,
-        before: &[&'a RecordedMessage],
-        about: &RecordedMessage,
-    ) -> Vec<StoryMessage> {
-        let from = before.len().saturating_sub(MESSAGES_BEFORE);
-        let is_close =
-            |message: &&&RecordedMessage| about.at().duration_since(message.at()) <= STORY_WINDOW;
-        let newest = before[from..].iter().filter(is_close);
-        let mut messages: Vec<StoryMessage> =
-            newest.map(|message| self.story_message(message, about)).collect();
-        let position = before.iter().position(|message| message.id == about.id);
-        if let Some(position) = position.filter(|position| *position < from) {
-            let left_out_after = from - position - 1;
-            messages.insert(
-                0,
-                StoryMessage { left_out_after, ..self.story_message(before[position], about) },
-            );
-        }
-        messages
-    }
-
-    fn story_message(&self, message: &RecordedMessage, about: &RecordedMessage) -> StoryMessage {
-        StoryMessage {
-            at: message.at(),
-            author: self.author(message),
-            is_bot: message.bot,
-            text: self.shown(&message.text),
-            is_about: message.id == about.id,
-            left_out_after: 0,
-        }
-    }
-
-    fn author(&self, message: &RecordedMessage) -> StoryAuthor {
-        let name = self.names.get(&message.author).or(message.name.as_ref());
-        let name = name.unwrap_or(&message.author).clone();
-        StoryAuthor { id: message.author.clone(), name }
-    }
-
-    fn shown(&self, text: &str) -> String {
-        shown_text(text, |id| self.names.get(id).cloned())
-    }
 }
 
 fn is_soon_after(at: Timestamp, question: &RecordedMessage) -> bool {
     at.duration_since(question.at()) <= PICK_UP_WINDOW
 }
 
-/// The question of a person that a decision is about: the message that it names, or else the newest one. A judge that
-/// says that a question was answered and names none means the newest question.
-fn question_of<'a>(moment: &Moment, index: &ChannelIndex<'a>) -> Option<&'a RecordedMessage> {
-    let named = moment.about.as_ref().filter(|about| Some(*about) != moment.message.as_ref());
-    let subject = index.message(named.or(moment.message.as_ref())?.as_str())?;
-    let is_asked = |message: &RecordedMessage| !message.bot && is_question(message);
-    match () {
-        () if says_nothing_asked(&moment.reason) => None,
-        () if named.is_none() && says_answered(&moment.reason) => {
-            let thread = moment.thread.as_ref().map(MessageId::as_str);
-            let beside = index.in_place(thread);
-            let beside = &beside[..beside.partition_point(|message| message.ts <= subject.ts)];
-            let root = thread.and_then(|root| index.message(root));
-            let newest_first = beside.iter().rev().copied().chain(root);
-            newest_first.take(MAX_LOOK_BACK).find(|message| is_asked(message))
-        }
-        () => Some(subject).filter(|subject| is_asked(subject)),
-    }
-}
-
-fn is_written(reason: &Reason, text: fn(Language) -> &'static str) -> bool {
-    match reason {
-        Reason::Gate(_) => false,
-        Reason::Written(written) => {
-            [Language::En, Language::Ja].into_iter().any(|one| text(one) == written)
-        }
-    }
-}
-
-fn says_answered(reason: &Reason) -> bool {
-    is_written(reason, texts::question_answered)
-}
-
-/// Whether the reason is that there was no question, which says nothing about one.
-fn says_nothing_asked(reason: &Reason) -> bool {
-    let sentences = [texts::no_question, texts::conversation_ended];
-    *reason == Reason::Gate(Gate::NothingOpen)
-        || sentences.into_iter().any(|sentence| is_written(reason, sentence))
-}
-
 /// The key of a thread, or of the top level, which no thread has: ids are not empty.
 fn place(thread: Option<&MessageId>) -> &str {
     thread.map_or("", MessageId::as_str)
-}
-
-fn is_silent(moment: &Moment) -> bool {
-    match moment.kind {
-        MomentKind::Silent | MomentKind::Dropped => !moment.is_owed,
-        MomentKind::Spoke
-        | MomentKind::WouldHaveSpoken
-        | MomentKind::Reacted
-        | MomentKind::Failed => false,
-    }
 }

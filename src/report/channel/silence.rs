@@ -1,0 +1,62 @@
+//! What a decision to stay silent was about.
+
+use crate::replay::history::RecordedMessage;
+use crate::replay::moments::{Moment, MomentKind, Reason};
+use crate::report::channel_index::{ChannelIndex, is_question};
+use aizuchi_core::chat::MessageId;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::builtin as texts;
+
+/// A question that a decision is about is not further back than this many messages.
+const MAX_LOOK_BACK: usize = 8;
+
+/// The question of a person that a decision is about: the message that it names, or else the newest one. A judge that
+/// says that a question was answered and names none means the newest question.
+pub fn question_of<'a>(moment: &Moment, index: &ChannelIndex<'a>) -> Option<&'a RecordedMessage> {
+    let named = moment.about.as_ref().filter(|about| Some(*about) != moment.message.as_ref());
+    let subject = index.message(named.or(moment.message.as_ref())?.as_str())?;
+    let is_asked = |message: &RecordedMessage| !message.bot && is_question(message);
+    match () {
+        () if says_nothing_asked(&moment.reason) => None,
+        () if named.is_none() && says_answered(&moment.reason) => {
+            let thread = moment.thread.as_ref().map(MessageId::as_str);
+            let beside = index.in_place(thread);
+            let beside = &beside[..beside.partition_point(|message| message.ts <= subject.ts)];
+            let root = thread.and_then(|root| index.message(root));
+            let newest_first = beside.iter().rev().copied().chain(root);
+            newest_first.take(MAX_LOOK_BACK).find(|message| is_asked(message))
+        }
+        () => Some(subject).filter(|subject| is_asked(subject)),
+    }
+}
+
+fn is_written(reason: &Reason, text: fn(Language) -> &'static str) -> bool {
+    match reason {
+        Reason::Gate(_) => false,
+        Reason::Written(written) => {
+            [Language::En, Language::Ja].into_iter().any(|one| text(one) == written)
+        }
+    }
+}
+
+pub fn says_answered(reason: &Reason) -> bool {
+    is_written(reason, texts::question_answered)
+}
+
+/// Whether the reason is that there was no question, which says nothing about one.
+fn says_nothing_asked(reason: &Reason) -> bool {
+    let sentences = [texts::no_question, texts::conversation_ended];
+    *reason == Reason::Gate(Gate::NothingOpen)
+        || sentences.into_iter().any(|sentence| is_written(reason, sentence))
+}
+
+pub fn is_silent(moment: &Moment) -> bool {
+    match moment.kind {
+        MomentKind::Silent | MomentKind::Dropped => !moment.is_owed,
+        MomentKind::Spoke
+        | MomentKind::WouldHaveSpoken
+        | MomentKind::Reacted
+        | MomentKind::Failed => false,
+    }
+}

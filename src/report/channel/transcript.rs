@@ -1,0 +1,111 @@
+//! The moments of a channel as transcripts.
+
+use jiff::SignedDuration;
+
+use crate::replay::history::RecordedMessage;
+use crate::replay::moments::{Moment, MomentKind};
+use crate::report::channel::{ChannelAnalysis, Pending};
+use crate::report::choice::Candidate;
+use crate::report::figures::ReportSource;
+use crate::report::story::{Story, StoryAct, StoryAuthor, StoryMessage, shown_text};
+use aizuchi_core::chat::MessageId;
+
+/// How far around a moment its story reaches.
+const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
+const MESSAGES_BEFORE: usize = 4;
+const MESSAGES_AFTER: usize = 3;
+/// The best moments of each kind that a channel offers.
+const MAX_CANDIDATES: usize = 10;
+
+impl<'a> ChannelAnalysis<'a> {
+    /// The best of each kind, with their transcripts.
+    pub fn tell_best(&self, mut pending: Vec<Pending<'a>>) -> Vec<Candidate> {
+        pending.sort_by_key(|one| (one.kind, one.rank, one.at()));
+        let best = pending.chunk_by(|one, other| one.kind == other.kind);
+        let best = best.flat_map(|of_kind| of_kind.iter().take(MAX_CANDIDATES));
+        best.map(|one| Candidate { rank: one.rank, story: self.story(one) }).collect()
+    }
+
+    fn story(&self, pending: &Pending<'a>) -> Story {
+        let about = pending.about;
+        let thread = match pending.moment {
+            Some(moment) => moment.thread.as_ref().map(MessageId::as_str),
+            None => about.thread.as_deref(),
+        };
+        let at = pending.at();
+        let around = self.index.around(thread, Some(about));
+        let (before, after) = around.split_at(around.partition_point(|message| message.at() <= at));
+        let after = after
+            .iter()
+            .take_while(|message| message.at().duration_since(at) <= STORY_WINDOW)
+            .take(MESSAGES_AFTER);
+        Story {
+            kind: pending.kind,
+            channel: self.channel.name.clone(),
+            at,
+            before: self.messages_before(before, about),
+            act: pending.moment.map_or(StoryAct::NeverLooked, |moment| self.act(moment)),
+            after: after.map(|message| self.story_message(message, about)).collect(),
+            reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
+            note: pending.note.clone(),
+            anchor: about.id.clone(),
+            thread: about.thread.clone(),
+        }
+    }
+
+    /// The newest messages before a moment. What it is about is always among them.
+    fn messages_before(
+        &self,
+        before: &[&'a RecordedMessage],
+        about: &RecordedMessage,
+    ) -> Vec<StoryMessage> {
+        let from = before.len().saturating_sub(MESSAGES_BEFORE);
+        let is_close =
+            |message: &&&RecordedMessage| about.at().duration_since(message.at()) <= STORY_WINDOW;
+        let newest = before[from..].iter().filter(is_close);
+        let mut messages: Vec<StoryMessage> =
+            newest.map(|message| self.story_message(message, about)).collect();
+        let position = before.iter().position(|message| message.id == about.id);
+        if let Some(position) = position.filter(|position| *position < from) {
+            let left_out_after = from - position - 1;
+            messages.insert(
+                0,
+                StoryMessage { left_out_after, ..self.story_message(before[position], about) },
+            );
+        }
+        messages
+    }
+
+    fn story_message(&self, message: &RecordedMessage, about: &RecordedMessage) -> StoryMessage {
+        StoryMessage {
+            at: message.at(),
+            author: self.author(message),
+            is_bot: message.bot,
+            text: self.shown(&message.text),
+            is_about: message.id == about.id,
+            left_out_after: 0,
+        }
+    }
+
+    pub fn author(&self, message: &RecordedMessage) -> StoryAuthor {
+        let name = self.names.get(&message.author).or(message.name.as_ref());
+        let name = name.unwrap_or(&message.author).clone();
+        StoryAuthor { id: message.author.clone(), name }
+    }
+
+    fn shown(&self, text: &str) -> String {
+        shown_text(text, |id| self.names.get(id).cloned())
+    }
+
+    fn act(&self, moment: &Moment) -> StoryAct {
+        let text = moment.text.as_deref().filter(|_| self.source.writes_replies());
+        let text = text.map(|text| self.shown(text));
+        match (moment.kind, self.source, text) {
+            (MomentKind::Spoke, ReportSource::Ledger, Some(text)) => StoryAct::Said(text),
+            (MomentKind::Spoke | MomentKind::WouldHaveSpoken | MomentKind::Reacted, _, text) => {
+                StoryAct::WouldSay(text)
+            }
+            (MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed, ..) => StoryAct::Silent,
+        }
+    }
+}
