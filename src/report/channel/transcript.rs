@@ -19,7 +19,7 @@ const MAX_CANDIDATES: usize = 10;
 
 impl<'a> ChannelAnalysis<'a> {
     /// The best of each kind, with their transcripts.
-    pub fn tell_best(&self, mut pending: Vec<Pending<'a>>) -> Vec<Candidate> {
+    pub(super) fn tell_best(&self, mut pending: Vec<Pending<'a>>) -> Vec<Candidate> {
         pending.sort_by_key(|one| (one.kind, one.rank, one.at()));
         let best = pending.chunk_by(|one, other| one.kind == other.kind);
         let best = best.flat_map(|of_kind| of_kind.iter().take(MAX_CANDIDATES));
@@ -87,7 +87,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
     }
 
-    pub fn author(&self, message: &RecordedMessage) -> StoryAuthor {
+    pub(super) fn author(&self, message: &RecordedMessage) -> StoryAuthor {
         let name = self.names.get(&message.author).or(message.name.as_ref());
         let name = name.unwrap_or(&message.author).clone();
         StoryAuthor { id: message.author.clone(), name }
