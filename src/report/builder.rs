@@ -18,7 +18,7 @@ use crate::report::delays::{Delays, Timing};
 use crate::report::differences::{self, Decided};
 use crate::report::figures::{
     CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts, Period,
-    PolicyFigures, Report, ReportSource, Spent, Unanswered,
+    PolicyFigures, PostedFigures, Report, ReportSource, Spent, Unanswered,
 };
 use crate::report::interruptions::per_100;
 use crate::report::settings::{PolicySetting, settings_of};
@@ -78,6 +78,7 @@ struct PolicySums {
     settings: Option<Vec<PolicySetting>>,
     observed: usize,
     only_asked_again: usize,
+    posted: PostedFigures,
     answered_mentions: usize,
     reacted: usize,
     channels: Vec<ChannelFigures>,
@@ -231,6 +232,7 @@ impl PolicySums {
             settings: None,
             observed: 0,
             only_asked_again: 0,
+            posted: PostedFigures::default(),
             answered_mentions: 0,
             reacted: 0,
             channels: Vec::new(),
@@ -264,6 +266,7 @@ impl PolicySums {
         self.judge_answers.add(moments.judge_answers);
         self.observed += channel.observed;
         self.only_asked_again += channel.only_asked_again;
+        self.posted.add(channel.posted);
         self.answered_mentions += channel.answered_mentions;
         self.reacted += channel.reacted;
         self.verdicts.merge(channel.verdicts);
@@ -311,6 +314,10 @@ impl PolicySums {
             wrong_per_100: per_100(hour.wrong, hour.spoke),
             ..*hour
         };
+        let busiest = self.days.iter().map(|(date, count)| (*date, *count));
+        let busiest = busiest
+            .max_by_key(|(date, count)| (*count, std::cmp::Reverse(*date)))
+            .filter(|_| is_known && days >= 1.0);
         PolicyFigures {
             name: self.name.clone(),
             settings: self.settings.clone(),
@@ -318,9 +325,14 @@ impl PolicySums {
             unknown_verdicts: self.verdicts.unknown,
             observed: self.observed,
             per_day: per_day(spoke as f64).filter(|_| is_known),
-            busiest_day: self.days.values().copied().max().filter(|_| is_known && days >= 1.0),
+            busiest_day: busiest.map(|(_, most)| most),
+            busiest_date: busiest.map(|(date, _)| date),
             wrong: is_known.then_some(wrong),
             only_asked_again: is_builtin.then_some(self.only_asked_again),
+            posted_without_model: is_builtin.then(|| PostedFigures {
+                per_month: per_day(self.posted.spoke as f64).map(|daily| daily * DAYS_OF_MONTH),
+                ..self.posted
+            }),
             answered_mentions: self.answered_mentions,
             reacted: self.reacted,
             by_channel: self.channels.clone(),

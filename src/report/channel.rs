@@ -16,7 +16,9 @@ use crate::report::channel::silence::{is_silent, question_of, says_answered};
 use crate::report::channel_index::{ChannelIndex, Disturbance, is_question};
 use crate::report::choice::Candidate;
 use crate::report::delays::Delays;
-use crate::report::figures::{ChannelFigures, HourFigures, MomentCounts, ReportSource, Unanswered};
+use crate::report::figures::{
+    ChannelFigures, HourFigures, MomentCounts, PostedFigures, ReportSource, Unanswered,
+};
 use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::texts::builtin as texts;
@@ -32,6 +34,8 @@ pub struct ChannelReport {
     pub observed: usize,
     /// Posts that only say that it does not know, or ask everyone again.
     pub only_asked_again: usize,
+    /// What of this the built-in mind posts where it stands in for no model.
+    pub posted: PostedFigures,
     pub answered_mentions: usize,
     pub reacted: usize,
     pub verdicts: Verdicts,
@@ -46,6 +50,8 @@ pub struct ChannelReport {
     pub candidates: Vec<Candidate>,
     /// What it would have taken up, and when.
     pub taken_up: Vec<(MessageId, Timestamp)>,
+    /// What of this the built-in mind posts something about where it stands in for no model.
+    posted_about: Vec<(MessageId, Timestamp)>,
     /// The questions among them that nobody else answered.
     pub picked_up: Vec<MessageId>,
 }
@@ -160,6 +166,7 @@ impl<'a> ChannelAnalysis<'a> {
             },
             observed: 0,
             only_asked_again: 0,
+            posted: PostedFigures::default(),
             answered_mentions: 0,
             reacted: 0,
             verdicts: Verdicts::default(),
@@ -179,6 +186,7 @@ impl<'a> ChannelAnalysis<'a> {
             moments: MomentCounts::default(),
             candidates: Vec::new(),
             taken_up: Vec::new(),
+            posted_about: Vec::new(),
             picked_up: Vec::new(),
         };
         let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
@@ -225,8 +233,9 @@ impl<'a> ChannelAnalysis<'a> {
     fn add_spoken(&self, moment: &'a Moment, report: &mut ChannelReport) -> Option<Pending<'a>> {
         report.figures.spoke += 1;
         report.observed += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
-        let is_empty = moment.text.as_deref().is_some_and(texts::only_asks_again);
-        report.only_asked_again += usize::from(is_empty);
+        report.only_asked_again += usize::from(asks_again(moment));
+        let is_posted = is_posted(moment);
+        report.posted.spoke += usize::from(is_posted);
         let about = self.about(moment);
         let thread = moment.thread.as_ref().map(MessageId::as_str);
         let newest = moment.message.as_ref().and_then(|id| self.index.message(id.as_str()));
@@ -237,12 +246,20 @@ impl<'a> ChannelAnalysis<'a> {
         let answer = about.and_then(|about| self.index.first_answer(about));
         let disturbance = self.index.disturbance(thread, about, moment.at);
         if let Some(about) = about {
-            report.taken_up.push((MessageId::new(&*about.id), moment.at));
+            let taken_up = (MessageId::new(&*about.id), moment.at);
+            if is_posted {
+                report.posted_about.push(taken_up.clone());
+                let first = report.posted.first(moment.at, answer.map(RecordedMessage::at));
+                *first += 1;
+            }
+            report.taken_up.push(taken_up);
             match answer {
                 None => report.first.nobody_else += 1,
                 Some(answer) if answer.at() > moment.at => {
+                    let is_fine = usize::from(disturbance.is_none());
                     report.first.it_first.add(answer.at().duration_since(moment.at));
-                    report.first.it_first_undisturbed += usize::from(disturbance.is_none());
+                    report.first.it_first_undisturbed += is_fine;
+                    report.posted.it_first_undisturbed += is_fine * usize::from(is_posted);
                 }
                 Some(answer) => {
                     report.first.person_first.add(moment.at.duration_since(answer.at()));
@@ -250,6 +267,7 @@ impl<'a> ChannelAnalysis<'a> {
             }
         }
         report.figures.wrong += usize::from(disturbance.is_some());
+        report.posted.wrong += usize::from(disturbance.is_some() && is_posted);
         let (kind, note, rank) = match disturbance {
             Some(Disturbance::NearAnswer(message, gap)) => {
                 let note =
@@ -294,10 +312,8 @@ impl<'a> ChannelAnalysis<'a> {
         report.unanswered.questions = unanswered.len();
         let mut missed = Vec::new();
         for question in unanswered {
-            let is_picked_up = report.taken_up.iter().any(|(about, at)| {
-                about.as_str() == question.id && at.duration_since(question.at()) <= PICK_UP_WINDOW
-            });
-            match is_picked_up {
+            report.posted.picked_up += usize::from(is_among(&report.posted_about, question));
+            match is_among(&report.taken_up, question) {
                 true => report.picked_up.push(MessageId::new(&*question.id)),
                 false => missed.push(*question),
             }
@@ -371,6 +387,21 @@ impl<'a> ChannelAnalysis<'a> {
             first.is_some_and(|at| is_soon_after(*at, question))
         })
     }
+}
+
+/// Whether a question was taken up soon after it.
+fn is_among(taken_up: &[(MessageId, Timestamp)], question: &RecordedMessage) -> bool {
+    taken_up.iter().any(|(about, at)| about.as_str() == question.id && is_soon_after(*at, question))
+}
+
+/// Whether a post only says that it does not know, or asks everyone again.
+fn asks_again(moment: &Moment) -> bool {
+    moment.text.as_deref().is_some_and(texts::only_asks_again)
+}
+
+/// Whether the built-in mind would post this without standing in for a model. Where it only observes, nothing is posted.
+fn is_posted(moment: &Moment) -> bool {
+    moment.kind == MomentKind::Spoke && moment.text.is_some() && !asks_again(moment)
 }
 
 fn is_soon_after(at: Timestamp, question: &RecordedMessage) -> bool {

@@ -1,6 +1,7 @@
 //! The figures of a report. They are also its JSON.
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use serde::Serialize;
 
 use crate::replay::moments::Reason;
@@ -100,10 +101,14 @@ pub struct PolicyFigures {
     pub per_day: Option<f64>,
     /// How many there were on the day with the most. `None` if the period is shorter than a day.
     pub busiest_day: Option<usize>,
+    /// Which day that was; the first of several.
+    pub busiest_date: Option<Date>,
     /// Posts that would probably have disturbed.
     pub wrong: Option<usize>,
     /// Posts of the built-in mind that only say that it does not know, or ask everyone again. `None` for other minds.
     pub only_asked_again: Option<usize>,
+    /// What of the figures is really posted where no model judges. `None` for other minds than the built-in one.
+    pub posted_without_model: Option<PostedFigures>,
     /// Answers to its own name.
     pub answered_mentions: usize,
     pub reacted: usize,
@@ -119,6 +124,22 @@ pub struct PolicyFigures {
     pub spent: Option<Spent>,
     pub moments: MomentCounts,
     pub stories: Vec<Story>,
+}
+
+/// What is really posted without a model: in a replay the built-in mind stands in for one, and where it has nothing to say
+/// that helps, it posts nothing live. Each is a part of the figure of a policy with the same name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PostedFigures {
+    pub spoke: usize,
+    /// In a month of 30.4 days at the same pace. `None` if the period is shorter than a day.
+    pub per_month: Option<f64>,
+    pub wrong: usize,
+    /// Questions that nobody answered.
+    pub picked_up: usize,
+    pub it_first: usize,
+    pub it_first_undisturbed: usize,
+    pub person_first: usize,
+    pub nobody_else: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -257,6 +278,34 @@ pub struct LeftOutRecords {
     pub expired: usize,
     /// Commands, and messages of users who have opted out.
     pub withheld: usize,
+}
+
+impl PostedFigures {
+    pub fn add(&mut self, other: Self) {
+        self.spoke += other.spoke;
+        self.wrong += other.wrong;
+        self.picked_up += other.picked_up;
+        self.it_first += other.it_first;
+        self.it_first_undisturbed += other.it_first_undisturbed;
+        self.person_first += other.person_first;
+        self.nobody_else += other.nobody_else;
+    }
+
+    /// The count of those whose first answer by another person came like this one.
+    pub fn first(&mut self, at: Timestamp, answer: Option<Timestamp>) -> &mut usize {
+        match answer {
+            None => &mut self.nobody_else,
+            Some(answer) if answer > at => &mut self.it_first,
+            Some(_) => &mut self.person_first,
+        }
+    }
+}
+
+impl Report {
+    /// Whether the policies have moments at which a model would decide, and the built-in rules stand in for it.
+    pub fn has_stand_in(&self) -> bool {
+        self.source == ReportSource::Builtin
+    }
 }
 
 impl PolicyFigures {

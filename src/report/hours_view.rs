@@ -6,6 +6,7 @@ use crate::report::figures::{HourFigures, PolicyFigures, Report};
 use crate::report::interruptions::MIN_POSTS;
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 
 pub struct HoursView {
@@ -40,7 +41,9 @@ impl HoursView {
         let people = Chart::of_hours(texts::hours_people(l), l, &people.collect::<Vec<_>>());
         let own = policy.spoke.filter(|spoke| *spoke > 0).map(|_| {
             let bars = hours.iter().enumerate().map(|(hour, figures)| own_bar(hour, figures, l));
-            Chart::of_hours(texts::hours_own(l), l, &bars.collect::<Vec<_>>())
+            let title =
+                if report.has_stand_in() { moment_texts::hours(l) } else { texts::hours_own(l) };
+            Chart::of_hours(title, l, &bars.collect::<Vec<_>>())
         });
         let has_own = own.is_some();
         Self {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 
-use crate::report::figures::{Difference, PolicyFigures, Report};
+use crate::report::figures::{Difference, PolicyFigures, PostedFigures, Report};
 use crate::report::interruptions::per_100;
 use crate::report::policy_sentences;
 use crate::report::sentences;
@@ -13,6 +13,7 @@ use crate::report::story_view::StoryView;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
+use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 
@@ -74,8 +75,16 @@ fn figure_rows(report: &Report, language: Language) -> Vec<(String, Vec<String>)
     };
     let delays: Vec<Option<f64>> =
         policies.iter().map(|one| Some(one.timing?.own_median)).collect();
+    let posted = |value: fn(PostedFigures) -> usize| {
+        row(moment_texts::row_posted(l).to_owned(), &move |one| {
+            one.posted_without_model.map(|posted| words::count(value(posted)))
+        })
+    };
     let mut rows: Vec<(String, Vec<String>)> = vec![
-        row(texts::spoken(l).to_owned(), &|one| one.spoke.map(words::count)),
+        row(sentences::spoken_label(report.source, l).to_owned(), &|one| {
+            one.spoke.map(words::count)
+        }),
+        posted(|posted| posted.spoke),
         row(texts::policy_rate(l).to_owned(), &|one| one.per_day.map(|rate| words::rate(rate, l))),
         row(texts::policy_wrong(l).to_owned(), &|one| {
             let (wrong, spoke) = one.wrong.zip(one.spoke)?;
@@ -85,11 +94,13 @@ fn figure_rows(report: &Report, language: Language) -> Vec<(String, Vec<String>)
                 None => count,
             })
         }),
+        posted(|posted| posted.wrong),
         row(texts::policy_picked_up(l, done), &|one| {
             let found = one.unanswered?;
             let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
             Some(texts::of_total(l, &part, &whole))
         }),
+        posted(|posted| posted.picked_up),
         row(texts::policy_first(l).to_owned(), &|one| {
             one.spoke.map(|_| words::count(one.first_answers.it_first_undisturbed))
         }),
@@ -98,6 +109,9 @@ fn figure_rows(report: &Report, language: Language) -> Vec<(String, Vec<String>)
             one.calls.judge_calls_per_day.map(words::one_decimal)
         }),
     ];
+    if !report.has_stand_in() {
+        rows.retain(|(name, _)| name != moment_texts::row_posted(l));
+    }
     let known = policies.first().and_then(PolicyFigures::known_cost);
     if let Some((model, _)) = known {
         rows.push(row(texts::policy_cost(l, model), &|one| {

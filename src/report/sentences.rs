@@ -1,11 +1,14 @@
 //! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
 
 use crate::replay::moments::Reason;
-use crate::report::figures::{PolicyFigures, PolicyOnMessage, Report, ReportSource, Unanswered};
+use crate::report::figures::{
+    PolicyFigures, PolicyOnMessage, PostedFigures, Report, ReportSource, Unanswered,
+};
 use crate::report::story::Note;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
+use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::{self as all_texts, Name};
 
@@ -37,7 +40,11 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
         ReportSource::Builtin | ReportSource::Model if spoke == 0 => {
             texts::headline_never(language, &period, &channels, name)
         }
-        ReportSource::Builtin | ReportSource::Model => {
+        ReportSource::Builtin => {
+            let moments = words::number_of(counted::moments, spoke, language);
+            moment_texts::headline(language, &period, &channels, name, &moments, &rate)
+        }
+        ReportSource::Model => {
             texts::headline_replay(language, &period, &channels, name, &times, &rate)
         }
     }
@@ -51,11 +58,48 @@ pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<St
     })
 }
 
-/// How many of its posts say nothing that helps, if any do.
-pub fn only_asked_again(policy: &PolicyFigures, language: Language) -> Option<String> {
-    let empty = policy.only_asked_again.filter(|empty| *empty > 0)?;
-    let posts = words::number_of(counted::posts, policy.spoke?, language);
-    Some(texts::only_asked_again(language, &words::count(empty), &posts))
+/// At how many of its moments something is posted without a model, where the built-in mind stands in for one.
+pub fn really_posted(policy: &PolicyFigures, language: Language) -> Option<String> {
+    let posted = policy.posted_without_model?;
+    let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;
+    let month = per_month(posted, language);
+    Some(match posted.spoke {
+        0 => moment_texts::posted_at_none(language).to_owned(),
+        all if all == spoke => moment_texts::posted_at_all(language, &month),
+        some => moment_texts::posted_at_some(language, &words::count(some), &month),
+    })
+}
+
+/// How many posts that makes a month, behind their number. Empty if it is not known, or if there are none.
+pub fn per_month(posted: PostedFigures, language: Language) -> String {
+    match posted.per_month {
+        Some(month) if month >= 0.5 => {
+            moment_texts::month_clause(language, &words::count(month.round() as usize))
+        }
+        Some(month) if month > 0.0 => moment_texts::rare_clause(language).to_owned(),
+        Some(_) | None => String::new(),
+    }
+}
+
+/// What the moments are, where the built-in mind stands in for a model.
+pub fn stand_in(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
+    let spoke = policy.spoke.filter(|spoke| report.has_stand_in() && *spoke > 0)?;
+    let moments = words::number_of(counted::moments, spoke, language);
+    Some(match policy.only_asked_again {
+        None | Some(0) => moment_texts::stand_in_helps(language).to_owned(),
+        Some(empty) => moment_texts::stand_in(language, &words::count(empty), &moments),
+    })
+}
+
+/// What the moments at which it would take the word are called, as the head of a column.
+pub fn spoken_label(source: ReportSource, language: Language) -> &'static str {
+    match source {
+        ReportSource::Builtin => moment_texts::to_speak(language),
+        ReportSource::Ledger => texts::spoken_ledger(language),
+        ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak | ReportSource::Model => {
+            texts::spoken(language)
+        }
+    }
 }
 
 /// Why it is not known how often it would have spoken.
@@ -127,6 +171,11 @@ fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: La
             texts::cost_free(language).to_owned()
         }
         (None, _) => texts::cost_unknown(language).to_owned(),
+        (Some((model, month)), ReportSource::Builtin)
+            if policy.spoke.is_some_and(|all| all > 0) =>
+        {
+            moment_texts::cost(language, &money(month), model)
+        }
         (Some((model, month)), ReportSource::Builtin | ReportSource::Ledger) => {
             texts::cost_free_or(language, &money(month), model)
         }
@@ -137,10 +186,10 @@ fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: La
     }
 }
 
-/// What it would have done at a question that nobody answered: the built-in mind can only ask again.
+/// What it would have done at a question that nobody answered: the built-in mind only finds the moment.
 pub fn at_open_question(source: ReportSource, language: Language) -> &'static str {
     match source {
-        ReportSource::Builtin => texts::asked_again(language),
+        ReportSource::Builtin => moment_texts::found_one(language),
         ReportSource::AlwaysSilent
         | ReportSource::AlwaysSpeak
         | ReportSource::Model

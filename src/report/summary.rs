@@ -11,7 +11,7 @@ use crate::report::sentences;
 use crate::report::story::{Story, StoryKind};
 use crate::report::words;
 use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
+use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::report as texts;
 
 const MAX_CHANNELS: usize = 12;
@@ -68,8 +68,8 @@ fn add_policy(
     if let Some(unknown) = sentences::verdicts_unknown(policy, language) {
         let _ = writeln!(text, "{unknown}");
     }
-    if let Some(empty) = sentences::only_asked_again(policy, language) {
-        let _ = writeln!(text, "{empty}");
+    if let Some(posted) = sentences::really_posted(policy, language) {
+        let _ = writeln!(text, "{posted}");
     }
     let _ = writeln!(text, "{}", sentences::cost_sentence(report, policy, language));
     let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };
@@ -79,9 +79,9 @@ fn add_policy(
         channels.iter().map(|channel| shown(&words::channel(&channel.name))).collect();
     let widest = names.iter().take(MAX_CHANNELS).map(|name| name.width()).max().unwrap_or(0);
     for (channel, name) in channels.iter().zip(&names).take(MAX_CHANNELS) {
-        let times = words::times(channel.spoke, language);
+        let spoke = words::number_of(spoken(report), channel.spoke, language);
         let messages = words::number_of(counted::messages, channel.messages, language);
-        let line = texts::channel_line(language, &times, &messages);
+        let line = texts::channel_line(language, &spoke, &messages);
         let _ = writeln!(text, "  {}  {line}", padded(name, widest));
     }
     if channels.len() > MAX_CHANNELS {
@@ -95,7 +95,7 @@ fn add_policy(
             let _ = writeln!(text, "{}", texts::no_wrong(language));
         }
         (spoke, wrong) => {
-            let posts = words::number_of(counted::posts, spoke, language);
+            let posts = words::number_of(spoken_of(report), spoke, language);
             let wrong = texts::wrong_line(language, &words::count(wrong), &posts);
             let _ = writeln!(text, "{wrong}");
         }
@@ -104,6 +104,16 @@ fn add_policy(
     for story in stories.take(MAX_WRONG) {
         let _ = writeln!(text, "  {}", wrong_line(story, report, zone, language));
     }
+}
+
+/// What is counted in a channel: times, or moments where the built-in mind stands in for a model.
+fn spoken(report: &Report) -> Counted {
+    if report.has_stand_in() { counted::moments } else { counted::times }
+}
+
+/// What some of which would have interrupted.
+fn spoken_of(report: &Report) -> Counted {
+    if report.has_stand_in() { counted::moments } else { counted::posts }
 }
 
 fn wrong_line(story: &Story, report: &Report, zone: &TimeZone, language: Language) -> String {

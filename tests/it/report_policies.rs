@@ -139,13 +139,15 @@ fn what_a_period_costs_and_says_of_nothing_is_told() {
     }
     let text = seen(&page);
     assert!(text.contains("Over 9 days, these moments would cost about "), "{text}");
-    assert!(text.contains("they chose the moments on this page, no model did."), "{text}");
+    assert!(text.contains("standing in for a model; no model was asked."), "{text}");
     assert_eq!(policy["only_asked_again"], policy["spoke"]);
-    assert!(text.contains("7 of 7 posts would only have said that it does not know"), "{text}");
+    assert_eq!(policy["posted_without_model"]["spoke"], 0);
+    assert!(text.contains("Without a model it would post at none of them."), "{text}");
+    assert!(text.contains("At 7 of 7 moments they had only"), "{text}");
     // Of another judge it is not known.
     let (page, json) = page_and_json(&history, &["--judge", "speak"]);
     assert_eq!(json["report"]["policies"][0]["only_asked_again"], Value::Null);
-    assert!(!seen(&page).contains("would only have said"));
+    assert!(!seen(&page).contains("they had only"));
 }
 
 /// A judge that answered only what one of the policies asked.

@@ -65,6 +65,7 @@ pub mod refusals;
 pub mod counted;
 pub mod report;
 pub mod policies;
+pub mod moments;
 pub mod demo;
 pub mod command_line;
 pub mod slack;

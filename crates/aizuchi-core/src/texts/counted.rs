@@ -33,6 +33,10 @@ pub fn questions(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_question, many_questions)
 }
 
+pub fn moments(language: Language, count: usize, shown: &str) -> String {
+    counted(language, count, shown, one_moment, many_moments)
+}
+
 pub fn posts(language: Language, count: usize, shown: &str) -> String {
     counted(language, count, shown, one_post, many_posts)
 }
@@ -117,6 +121,8 @@ texts! {
     many_messages(messages: &str): "{messages} messages" / "{messages} 件の発言";
     one_question: "1 question" / "1 件";
     many_questions(questions: &str): "{questions} questions" / "{questions} 件";
+    one_moment: "1 moment" / "1 回";
+    many_moments(moments: &str): "{moments} moments" / "{moments} 回";
     one_post: "1 post" / "1 回";
     many_posts(posts: &str): "{posts} posts" / "{posts} 回";
     one_record: "1 record" / "1 件";

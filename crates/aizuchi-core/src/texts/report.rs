@@ -11,9 +11,9 @@ texts! {
     intro_replay(name: &str, messages: &str, people: &str, dates: &str):
         "{name} is a chat companion that listens and decides by itself when to say something. This page shows what it would "
         "have done in your channels: it read {messages} of {people} ({dates}) in the order in "
-        "which they were written, and decided as it does live. Nothing was posted. What people would have replied is not known."
+        "which they were written, and decided when to speak by the rules that it has live. Nothing was posted. What people would have replied is not known."
         / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。このページは、皆さんのチャンネルにいたら何をしていたかを示します。"
-          "{people}の {messages}（{dates}）を書かれた順に読み、実際と同じように判断しました。"
+          "{people}の {messages}（{dates}）を書かれた順に読み、いつ話すかを実際の運用と同じルールで判断しました。"
           "投稿はしていません。皆さんがどう返したかまではわかりません。";
     intro_ledger(name: &str, messages: &str, people: &str, dates: &str):
         "{name} is a chat companion that listens and decides by itself when to say something. This page shows what it "
@@ -78,20 +78,6 @@ texts! {
         "That cost nothing: its built-in rules decided (no model)."
         / "費用はかかっていません。内蔵のルール（モデルを使わず、決まった手順で動くもの）が判断しました。";
     cost_unknown: "What that costs is not known." / "費用はわかりません。";
-    /// Stands beside the headline of a replay with the built-in mind.
-    judged_by_builtin:
-        "The judge of this replay, which decides whether to speak, used the built-in rules: they chose the moments on this page, no model did. "
-        "Costs are what a model would charge for these moments. A model would choose other moments and other words: `--judge model` shows "
-        "which moments."
-        / "この再生で話すかどうかを決める判断役は、内蔵のルールです。このページの場面は内蔵のルールが選んだもので、モデルは選んでいません。"
-          "費用は、これらの場面でモデルを使った場合の価格です。モデルが選ぶと、話す場面も言葉も変わります。どの場面で話すかは "
-          "`--judge model` でわかります。";
-    /// Stands below that, where the built-in mind had nothing to say that helps.
-    only_asked_again(empty: &str, posts: &str):
-        "{empty} of {posts} would only have said that it does not know, or asked everyone again: the built-in rules found nothing here "
-        "that helps. Live they say nothing there, and a model would answer or keep silent."
-        / "{posts}のうち {empty} 回は、「わかりません」と言うか、改めてみんなに尋ねるだけの発言です。内蔵のルールでは、役に立つことが見つかりませんでした。"
-          "実際の運用では、内蔵のルールはそこで何も言いません。モデルなら、答えるか、黙っています。";
     rate_clause(rate: &str): ", {rate}" / "（{rate}）";
     date_format: "%-d %B %Y" / "%Y年%-m月%-d日";
     moment_format: "%a %-d %b %Y, %H:%M" / "%Y年%-m月%-d日 %H:%M";
@@ -125,9 +111,7 @@ texts! {
         "spoken into a quick exchange between people, or within a minute of another person’s answer"
         / "人どうしの速いやり取りの最中か、ほかの人の返事の前後 1 分以内に話すもの";
     two_notes(one: &str, other: &str): "{one}: {other}" / "{one}。{other}";
-    busiest_day(rate: &str, most: &str): "{rate}, {most} on its busiest day" / "{rate}、最も多い日は {most} 回";
     /// What it would have done at a question that nobody answered.
-    asked_again: "asked everyone again" / "改めてみんなに尋ねていた";
     said_something: "said something" / "発言していた";
     figure_picked_up(done: &str):
         "questions that nobody answered, about which it would have {done}"
@@ -240,8 +224,7 @@ texts! {
     note_answered(name: Name<'_>, after: &str):
         "{name} wrote {after} after the question." / "質問から {after}後に、{name:#}が発言しました。";
 
-    // Who would have written first.
-    first: "Who would have written first" / "先に発言したのは誰か";
+    // Whether a person would have answered anyway.
     first_unknown: "When it would have spoken is not known." / "いつ話していたかはわかりません。";
     first_none: "It would not have responded to anything, so there is nothing to compare." / "話す場面がなかったため、比べるものがありません。";
     first_unknown_about(times: &str):
@@ -252,10 +235,6 @@ texts! {
     first_of_known(times: &str, known: &str):
         "It would have spoken {times}, {known} of them about a message of this history:"
         / "話していたはずの {times}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
-    first_it(median: &str): "it would have written first, half the time by about {median} or more" / "ボットが先に話していたはず（中央値で約 {median}早い）";
-    first_person(median: &str): "a person wrote first, half the time by about {median} or more" / "人が先に発言した（中央値で約 {median}早い）";
-    first_nobody: "no person ever answered" / "人は誰も答えなかった";
-    first_nobody_in_hour: "no other person wrote within an hour" / "その後 1 時間、ほかの人の発言はなかった";
     first_annotated: "The history says which message answers which." / "どの発言がどの発言への返事かは、履歴に記されています。";
     first_partly_guessed:
         "The history says only of some messages which message they answer. Otherwise the first message by someone else, in the "
@@ -304,11 +283,16 @@ texts! {
 
     // Cost.
     cost: "What it would cost" / "費用";
+    /// Stands before the basis.
+    cost_of_deciding(share: &str):
+        "Deciding takes {share} of the tokens, and it is paid also where it stays silent."
+        / "トークンの {share} は判断に使われます。黙っているときにもかかる費用です。";
     cost_basis(judge: &str, reply: &str, judge_tokens: &str, reply_tokens: &str, date: &str):
-        "This is based on {judge} of {judge_tokens} tokens on average and {reply} of {reply_tokens}, estimated from the prompts of this replay; list prices of {date}; nothing "
-        "saved by a provider’s cache. A model says yes to different things than this replay’s judge, so treat this as a rough figure, not an exact one. "
-        "With the default settings, prompts are in the language of this report; in Japanese they take more tokens, so they cost more."
-        / "この再生のプロンプトから見積もった、{judge}（平均 {judge_tokens} トークン）と{reply}（平均 {reply_tokens} トークン）に基づきます。価格は {date} の公開価格で、"
+        "This is based on {judge}, which read {judge_tokens} tokens each on average, and on {reply}, which read {reply_tokens} tokens each: one for each time "
+        "that it would have written something, unasked or when called, and one more where people went on talking meanwhile. Lengths are estimated from the prompts of this replay; "
+        "list prices of {date}; nothing saved by a provider’s cache. A model says yes to different things than this replay’s judge, so treat this as a rough figure."
+        / "この再生のプロンプトから見積もった、{judge}（1 回に読むのは平均 {judge_tokens} トークン）と{reply}（同 {reply_tokens} トークン）に基づきます。"
+          "返答は、自分から、または呼ばれて何かを書くたびに 1 回、書いている間に会話が進んだときはもう 1 回と数えます。価格は {date} の公開価格で、"
           "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
     /// Judge calls, and how many of them judged the same once more.
@@ -319,6 +303,7 @@ texts! {
         / "この期間の{judge}と{reply}、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
     cost_model: "Model" / "モデル";
     cost_month: "A month" / "1 か月";
+    cost_month_of(policy: &str): "A month with {policy}" / "{policy} での 1 か月";
     cost_builtin: "the built-in rules" / "内蔵のルール";
     cost_nothing: "free" / "無料";
     cost_less(money: &str): "less than {money}" / "{money} 未満";

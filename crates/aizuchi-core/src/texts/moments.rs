@@ -1,0 +1,70 @@
+//! The part of a report that is about moments: what the built-in rules find where they stand in for a model, what is really
+//! posted without one, and which moments are shown as examples.
+
+texts! {
+    // The beginning of a replay with the built-in rules.
+    headline(period: &str, channels: &str, name: &str, moments: &str, rate: &str):
+        "Over {period} in {channels}, {name} found {moments} to speak{rate}."
+        / "{period}、{channels}の会話で、{name} が「話す場面」と判断したのは {moments}です{rate}。";
+    /// How many of these moments lead to a post where no model judges.
+    posted_at_none: "Without a model it would post at none of them." / "モデルなしでは、そのどれにも投稿しません。";
+    posted_at_all(month: &str):
+        "Without a model it would post at all of them{month}." / "モデルなしでも、そのすべてで投稿します{month}。";
+    posted_at_some(count: &str, month: &str):
+        "Without a model it would really post at {count} of them{month}."
+        / "モデルなしで実際に投稿するのは、そのうち {count} 回です{month}。";
+    month_clause(count: &str): ", about {count} a month" / "（月に約 {count} 回）";
+    rare_clause: ", less than one a month" / "（月に 1 回未満）";
+    cost(money: &str, model: &str):
+        "That is free. A model, which decides itself what to do at these moments, would cost about {money} a month ({model})."
+        / "これは無料です。これらの場面でモデルに判断させると、月に約 {money} です（{model}）。";
+    /// Stands beside the headline. What stands in backquotes is shown as code.
+    stand_in(empty: &str, moments: &str):
+        "Read these counts as moments, not as posts. The built-in rules chose them, standing in for a model; no model was asked. At {empty} of {moments} "
+        "they had only “I don’t know” or “does anyone know?” to offer, and there nothing is posted without a model. A model decides itself at each "
+        "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
+        / "以下の回数は投稿の数ではなく、場面の数です。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。"
+          "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。"
+          "モデルを使えば、それぞれの場面で答えるか黙るかをモデルが決めます。そのうち何回話すかは、このページではわかりません。"
+          "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
+    stand_in_helps:
+        "Read these counts as moments. The built-in rules chose them, standing in for a model; no model was asked. A model decides itself at each "
+        "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
+        / "以下の回数は場面の数です。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。"
+          "モデルを使えば、それぞれの場面で答えるか黙るかをモデルが決めます。そのうち何回話すかは、このページではわかりません。"
+          "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
+
+    // The figures.
+    one_to_speak: "moment to speak" / "話す場面";
+    many_to_speak: "moments to speak" / "話す場面";
+    to_speak: "Moments to speak" / "話す場面";
+    hours:
+        "Moments to speak, and those that would probably interrupt: how many in each hour of the day"
+        / "話す場面と、そのうち邪魔になりそうなもの：1 時間ごとの回数";
+    /// What it would have done at a question that nobody answered.
+    found_one: "found a moment to speak" / "話す場面と判断していた";
+    posted(count: &str, month: &str):
+        "really posted without a model: {count}{month}" / "モデルなしで実際に投稿：{count} 回{month}";
+    of_these_posted(count: &str):
+        "of these really posted without a model: {count}" / "うち、モデルなしで実際に投稿：{count}";
+    row_posted: "– of these really posted without a model" / "– うち、モデルなしで実際に投稿";
+    busiest_day(rate: &str, most: &str, date: &str):
+        "{rate}, {most} on the busiest day ({date})" / "{rate}、最も多い日は {most} 回（{date}）";
+
+    // Whether a person would have answered anyway.
+    answered: "Would a person have answered anyway?" / "人が答えていたか";
+    first_of(moments: &str): "Of {moments} to speak:" / "話す場面 {moments}のうち：";
+    /// Where it is not known about which message each of them is.
+    first_of_known(moments: &str, known: &str):
+        "Of {moments} to speak, {known} are about a message of this history:"
+        / "話す場面 {moments}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
+    answered_later(lead: &str):
+        "yes, later: another person wrote after it; in half of these cases more than {lead} later"
+        / "答えていた（ボットより後）。半数は約 {lead}以上後";
+    answered_before(lead: &str):
+        "yes, already: another person had written before it; in half of these cases more than {lead} earlier"
+        / "すでに答えていた（ボットより前）。半数は約 {lead}以上前";
+    answered_by_nobody: "no: no other person ever answered" / "答えていなかった（ほかの人は誰も答えなかった）";
+    answered_by_nobody_in_hour:
+        "no: no other person wrote within an hour" / "答えていなかった（その後 1 時間、ほかの人の発言はなかった）";
+}

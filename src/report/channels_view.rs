@@ -1,0 +1,98 @@
+//! The channels as the page shows them: how often it would have spoken in each, and how often that would have interrupted.
+
+use crate::report::figures::{ChannelFigures, PolicyFigures, Report};
+use crate::report::interruptions::per_100;
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
+use aizuchi_core::texts::report as texts;
+
+/// More channels than this are summed up in one row.
+const MAX_CHANNELS: usize = 16;
+
+pub struct ChannelRow {
+    pub name: String,
+    pub spoke: String,
+    pub rate: String,
+    pub wrong: String,
+    /// The share of interruptions.
+    pub wrong_rate: String,
+    pub messages: String,
+    /// The lengths of its bar, in hundredths.
+    pub fine_width: f64,
+    pub wrong_width: f64,
+    pub label: String,
+}
+
+/// The channels of a policy, those with the most first, and their sum. A table of one row compares nothing: its figures stand
+/// above it.
+pub fn rows(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<ChannelRow> {
+    let table = Table { days: report.period.days, is_known: policy.spoke.is_some(), language };
+    let mut sorted: Vec<&ChannelFigures> = policy.by_channel.iter().collect();
+    sorted.sort_by_key(|channel| {
+        (std::cmp::Reverse((channel.spoke, channel.messages)), &channel.name)
+    });
+    if sorted.len() < 2 {
+        return Vec::new();
+    }
+    let most = sorted.first().map_or(1, |channel| channel.spoke.max(1));
+    let (shown, rest) = sorted.split_at(sorted.len().min(MAX_CHANNELS));
+    let mut rows: Vec<ChannelRow> =
+        shown.iter().map(|channel| table.row(channel, most, None)).collect();
+    if !rest.is_empty() {
+        let label = words::number_of(counted::more_channels, rest.len(), language);
+        rows.push(table.row(&sum_up(rest), most, Some(label)));
+    }
+    let label = Some(texts::all_channels(language).to_owned());
+    // The sum has no bar: it would dwarf the others.
+    let row = table.row(&sum_up(&sorted), most, label);
+    rows.push(ChannelRow { fine_width: 0.0, wrong_width: 0.0, ..row });
+    rows
+}
+
+struct Table {
+    days: f64,
+    is_known: bool,
+    language: Language,
+}
+
+impl Table {
+    fn row(&self, channel: &ChannelFigures, most: usize, label: Option<String>) -> ChannelRow {
+        let (l, is_known) = (self.language, self.is_known);
+        let shown = |number: usize| match is_known {
+            true => words::count(number),
+            false => words::UNKNOWN.to_owned(),
+        };
+        let per_day = (self.days >= 1.0 && is_known && channel.spoke > 0)
+            .then(|| words::rate(channel.spoke as f64 / self.days, l));
+        let width = |number: usize| (number as f64 / most as f64 * 100.0).min(100.0);
+        ChannelRow {
+            name: label.unwrap_or_else(|| words::channel(&channel.name)),
+            spoke: shown(channel.spoke),
+            rate: per_day.unwrap_or_else(|| words::UNKNOWN.to_owned()),
+            wrong: shown(channel.wrong),
+            wrong_rate: words::of_100(per_100(channel.wrong, channel.spoke)),
+            messages: words::count(channel.messages),
+            fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
+            wrong_width: width(channel.wrong),
+            label: match is_known {
+                true => {
+                    let (spoke, wrong) = (channel.spoke, channel.wrong);
+                    texts::bar_label(l, &words::times(spoke, l), &words::times(wrong, l))
+                }
+                false => words::UNKNOWN.to_owned(),
+            },
+        }
+    }
+}
+
+fn sum_up(channels: &[&ChannelFigures]) -> ChannelFigures {
+    let sum = |value: fn(&ChannelFigures) -> usize| channels.iter().map(|one| value(one)).sum();
+    ChannelFigures {
+        name: String::new(),
+        messages: sum(|one| one.messages),
+        spoke: sum(|one| one.spoke),
+        wrong: sum(|one| one.wrong),
+        wrong_per_100: None,
+    }
+}

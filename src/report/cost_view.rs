@@ -1,0 +1,160 @@
+//! What it would cost, as the page shows it.
+
+use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
+use aizuchi_core::texts::report as texts;
+
+pub struct CostView {
+    /// The heads of the columns of a month: one for each policy.
+    pub months: Vec<String>,
+    pub rows: Vec<CostRow>,
+    pub basis: String,
+    pub real: Option<String>,
+    pub period: Option<String>,
+}
+
+pub struct CostRow {
+    pub model: String,
+    /// In the period, with the first policy.
+    pub total: String,
+    /// In a month, with each policy.
+    pub months: Vec<String>,
+}
+
+impl CostView {
+    /// Of the policies of a report; where one is meant, it is `policy`.
+    pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
+        let view = Costs { report, policy, language };
+        let months = match &report.policies[..] {
+            [] | [_] => vec![texts::cost_month(language).to_owned()],
+            several => {
+                several.iter().map(|one| texts::cost_month_of(language, &one.name)).collect()
+            }
+        };
+        Self {
+            months,
+            rows: view.rows(),
+            basis: view.basis(),
+            real: view.real(),
+            period: view.period(),
+        }
+    }
+}
+
+/// Why the cost of a month is not known.
+pub fn why_unknown(report: &Report, policy: &PolicyFigures, language: Language) -> &'static str {
+    let (calls, l) = (policy.calls, language);
+    match () {
+        () if report.period.days < 1.0 => texts::for_days(l),
+        () if calls.judge_calls == 0 => texts::cost_no_calls(l),
+        () if calls.judge_tokens == 0 => texts::cost_no_tokens(l),
+        () => texts::cost_no_price(l),
+    }
+}
+
+struct Costs<'a> {
+    report: &'a Report,
+    policy: &'a PolicyFigures,
+    language: Language,
+}
+
+impl Costs<'_> {
+    fn money(&self, amount: f64) -> String {
+        words::money(amount, &self.report.currency, self.language)
+    }
+
+    fn is_ledger(&self) -> bool {
+        self.report.source == ReportSource::Ledger
+    }
+
+    fn rows(&self) -> Vec<CostRow> {
+        let l = self.language;
+        let free = || texts::cost_nothing(l).to_owned();
+        let builtin = CostRow {
+            model: texts::cost_builtin(l).to_owned(),
+            total: free(),
+            months: self.report.policies.iter().map(|_| free()).collect(),
+        };
+        let models = self.policy.costs.iter().map(|cost| CostRow {
+            model: cost.model.clone(),
+            total: cost.total.map_or(words::UNKNOWN.to_owned(), |total| self.money(total)),
+            months: self.report.policies.iter().map(|one| self.month(one, &cost.model)).collect(),
+        });
+        [builtin].into_iter().chain(models).collect()
+    }
+
+    fn month(&self, policy: &PolicyFigures, model: &str) -> String {
+        let cost = policy.costs.iter().find(|cost| cost.model == model);
+        match cost.and_then(|cost| cost.per_month) {
+            Some(month) => self.money(month),
+            None => {
+                let why = why_unknown(self.report, policy, self.language);
+                format!("{} ({why})", words::UNKNOWN)
+            }
+        }
+    }
+
+    fn basis(&self) -> String {
+        let (calls, l) = (self.policy.calls, self.language);
+        let each = |tokens: u64, calls: u64| match (tokens, calls) {
+            (0, _) | (_, 0) => words::UNKNOWN.to_owned(),
+            (tokens, calls) => words::count((tokens / calls) as usize),
+        };
+        let judges = words::number_of(counted::judge_calls, calls.judge_calls as usize, l);
+        let judges = match calls.second_looks {
+            None | Some(0) => judges,
+            Some(looks) => texts::with_second_looks(l, &judges, &words::count(looks as usize)),
+        };
+        let replies = words::number_of(counted::replies, calls.reply_calls as usize, l);
+        let date = self.report.prices_of;
+        if self.is_ledger() {
+            return texts::cost_basis_ledger(l, &judges, &replies, date);
+        }
+        let (judge_tokens, reply_tokens) = (calls.judge_tokens, calls.reply_tokens);
+        let all = judge_tokens + reply_tokens;
+        let basis = texts::cost_basis(
+            l,
+            &judges,
+            &replies,
+            &each(judge_tokens, calls.judge_calls),
+            &each(reply_tokens, calls.reply_calls),
+            date,
+        );
+        match all {
+            0 => basis,
+            _ => {
+                let share = words::percent(judge_tokens as f64 / all as f64);
+                texts::two_sentences(l, &texts::cost_of_deciding(l, &share), &basis)
+            }
+        }
+    }
+
+    fn real(&self) -> Option<String> {
+        let spent = self.policy.spent.filter(|spent| spent.total > 0.0)?;
+        let month = spent.per_month.map_or(words::UNKNOWN.to_owned(), |month| self.money(month));
+        let (total, l) = (self.money(spent.total), self.language);
+        Some(match self.is_ledger() {
+            true => texts::cost_real(l, &words::period(self.report.period.days, l), &total, &month),
+            false => texts::cost_judged(l, &total, &month),
+        })
+    }
+
+    /// How the cost of the period and that of a month go together, with the first model whose cost is known.
+    fn period(&self) -> Option<String> {
+        let l = self.language;
+        // A judge that never wants to speak chooses no moments.
+        if self.report.source == ReportSource::AlwaysSilent {
+            return None;
+        }
+        if self.is_ledger() && self.policy.spent.is_some_and(|spent| spent.total > 0.0) {
+            return None;
+        }
+        let (model, month) = self.policy.known_cost()?;
+        let cost = self.policy.costs.iter().find(|cost| cost.model == model)?;
+        let (total, month) = (self.money(cost.total?), self.money(month));
+        let period = words::period(self.report.period.days, l);
+        Some(texts::cost_period(l, &period, &total, model, &month))
+    }
+}

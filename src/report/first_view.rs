@@ -1,0 +1,90 @@
+//! Whether a person would have answered anyway, as the page shows it.
+
+use crate::report::figures::{PolicyFigures, Report};
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
+use aizuchi_core::texts::moments as moment_texts;
+use aizuchi_core::texts::report as texts;
+
+pub struct FirstView {
+    pub sentence: String,
+    pub parts: Vec<FirstPart>,
+    pub rule: &'static str,
+}
+
+pub struct FirstPart {
+    /// With its share.
+    pub count: String,
+    /// In hundredths.
+    pub width: f64,
+    pub class: &'static str,
+    pub text: String,
+    /// How many of these are really posted without a model.
+    pub posted: Option<String>,
+}
+
+impl FirstView {
+    pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Self {
+        let (first, l) = (policy.first_answers, language);
+        Self {
+            sentence: sentence(report, policy, l),
+            parts: parts(policy, l),
+            rule: match (first.is_annotated, first.has_replies) {
+                (true, _) => texts::first_annotated(l),
+                (false, true) => texts::first_partly_guessed(l),
+                (false, false) => texts::first_guessed(l),
+            },
+        }
+    }
+}
+
+/// What the parts are parts of.
+fn sentence(report: &Report, policy: &PolicyFigures, language: Language) -> String {
+    let l = language;
+    let taken_up = policy.first_answers.taken_up;
+    let moments = |spoke| words::number_of(counted::moments, spoke, l);
+    match (taken_up, policy.spoke.unwrap_or(taken_up)) {
+        (0, _) if policy.spoke.is_none() => texts::first_unknown(l).to_owned(),
+        (0, 0) => texts::first_none(l).to_owned(),
+        (0, spoke) => texts::first_unknown_about(l, &words::times(spoke, l)),
+        (known, spoke) if known == spoke && report.has_stand_in() => {
+            moment_texts::first_of(l, &moments(spoke))
+        }
+        (known, spoke) if known == spoke => texts::first_of(l, &words::times(spoke, l)),
+        (known, spoke) if report.has_stand_in() => {
+            moment_texts::first_of_known(l, &moments(spoke), &words::count(known))
+        }
+        (known, spoke) => texts::first_of_known(l, &words::times(spoke, l), &words::count(known)),
+    }
+}
+
+fn parts(policy: &PolicyFigures, language: Language) -> Vec<FirstPart> {
+    let (first, l) = (policy.first_answers, language);
+    let leads = words::rough_durations(&[first.its_lead, first.persons_lead], l);
+    let nobody = match first.is_annotated {
+        true => moment_texts::answered_by_nobody(l),
+        false => moment_texts::answered_by_nobody_in_hour(l),
+    };
+    let posted = policy.posted_without_model;
+    let posted = posted.map_or([None; 3], |posted| {
+        [posted.it_first, posted.nobody_else, posted.person_first].map(Some)
+    });
+    let parts = [
+        (first.it_first, "own", moment_texts::answered_later(l, &leads[0])),
+        (first.nobody_else, "nobody", nobody.to_owned()),
+        (first.person_first, "people", moment_texts::answered_before(l, &leads[1])),
+    ];
+    let part = |((count, class, text), posted): ((usize, &'static str, String), Option<usize>)| {
+        let share = count as f64 / first.taken_up.max(1) as f64;
+        FirstPart {
+            count: texts::with_share(l, &words::count(count), &words::percent(share)),
+            width: share * 100.0,
+            class,
+            text,
+            posted: posted.map(|posted| moment_texts::of_these_posted(l, &words::count(posted))),
+        }
+    };
+    let told = parts.into_iter().zip(posted).filter(|((count, ..), _)| *count > 0);
+    told.map(part).collect()
+}

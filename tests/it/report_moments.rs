@@ -1,0 +1,61 @@
+//! Reports on moments: what the built-in rules find where they stand in for a model, and what of it would really be posted.
+
+use serde_json::{Value, json};
+
+use crate::report::{folder_with, page_and_json, recording, seen};
+
+/// To some questions an answer was given before; nobody ever answers the others.
+const ATTIC: &str = "0 08:00:00 help tom The attic window opens with the long hook.\n\
+                     0 12:00:00 help mia Does anyone know how the attic window opens?\n\
+                     1 09:00:00 help tom Does anyone know who ordered forty buckets of plaster?\n\
+                     2 09:00:00 help mia Has anybody seen the invoice of the roofer?\n\
+                     3 09:00:00 help tom Good morning!\n";
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+#[test]
+fn moments_are_told_from_what_is_really_posted() {
+    let (_folder, history) = folder_with(&recording(ATTIC));
+    let (page, json) = page_and_json(&history, &[]);
+    let policy = &json["report"]["policies"][0];
+    let posted = &policy["posted_without_model"];
+    let (spoke, really) = (count(&policy["spoke"]), count(&posted["spoke"]));
+    assert!(0 < really && really < spoke, "{policy:#}");
+    assert_eq!(really, spoke - count(&policy["only_asked_again"]));
+    let first = &policy["first_answers"];
+    for key in ["it_first", "it_first_undisturbed", "person_first", "nobody_else"] {
+        assert!(count(&posted[key]) <= count(&first[key]), "{key}: {policy:#}");
+    }
+    let told = ["it_first", "person_first", "nobody_else"].map(|key| count(&posted[key]));
+    assert_eq!(told.iter().sum::<u64>(), really);
+    let unanswered = &policy["unanswered"];
+    assert!(count(&posted["picked_up"]) < count(&unanswered["picked_up"]), "{policy:#}");
+    assert!(count(&posted["wrong"]) <= count(&policy["wrong"]));
+    let text = seen(&page);
+    for part in [
+        format!("Aizuchi found {spoke} moments to speak"),
+        format!("Without a model it would really post at {really} of them, about "),
+        format!("really posted without a model: {really}, about "),
+        "Read these counts as moments, not as posts.".to_owned(),
+    ] {
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    assert!(!text.contains("would have spoken unasked"), "{text}");
+    let (page, _) = page_and_json(&history, &["--language", "ja"]);
+    let text = seen(&page);
+    assert!(text.contains("モデルなしで実際に投稿するのは、そのうち "), "{text}");
+}
+
+/// With another judge nobody stands in for a model.
+#[test]
+fn a_judge_that_is_asked_speaks_and_has_no_moments() {
+    let (_folder, history) = folder_with(&recording(ATTIC));
+    let (page, json) = page_and_json(&history, &["--judge", "speak"]);
+    let policy = &json["report"]["policies"][0];
+    assert_eq!(policy["posted_without_model"], json!(null));
+    let text = seen(&page);
+    assert!(text.contains("Aizuchi would have spoken at most "), "{text}");
+    assert!(!text.contains("moments to speak") && !text.contains("without a model"), "{text}");
+}
