@@ -24,6 +24,7 @@ pub mod next_steps;
 pub mod notes;
 pub mod sentences;
 pub mod setting_words;
+pub mod cautions;
 pub mod policy_sentences;
 pub mod summary;
 pub mod charts;

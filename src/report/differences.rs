@@ -142,8 +142,11 @@ pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Compar
         let apart = |one, other| (only(one, other), only(other, one));
         MeasureComparison::new(Measure::PickedUp, values, apart)
     });
-    let first =
-        |policy: &PolicyFigures| policy.spoke.map(|_| policy.first_answers.it_first_undisturbed);
+    // To be early with a question that is asked again is no gain.
+    let first = |policy: &PolicyFigures| match policy.posted_without_model {
+        Some(posted) => Some(posted.it_first_undisturbed),
+        None => policy.spoke.map(|_| policy.first_answers.it_first_undisturbed),
+    };
     let measures = [
         counts(Measure::Spoke, &|policy| policy.spoke),
         counts(Measure::Wrong, &|policy| policy.wrong),

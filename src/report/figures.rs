@@ -309,6 +309,11 @@ impl Report {
 }
 
 impl PolicyFigures {
+    /// Whether it is known to change nothing of the defaults.
+    pub fn has_default_settings(&self) -> bool {
+        self.settings.as_ref().is_some_and(|all| all.iter().all(PolicySetting::is_default))
+    }
+
     /// Whether calls were made and none used a token: the built-in mind's, in the ledger.
     pub fn used_no_tokens(&self) -> bool {
         let calls = self.calls;

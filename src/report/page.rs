@@ -61,6 +61,8 @@ struct ReportPage<'a> {
     timing: Option<TimingView>,
     cost: CostView,
     policies: Option<PoliciesView>,
+    /// Whether it says which differences are clear.
+    has_verdicts: bool,
     next: NextSteps,
     notes: Vec<String>,
 }
@@ -166,6 +168,7 @@ impl<'a> View<'a> {
             persona: &report.persona,
             timing: policy.timing.map(|timing| TimingView::new(&timing, &report.persona, l)),
             cost: CostView::new(report, policy, l),
+            has_verdicts: report.comparison.iter().any(|one| !one.measures.is_empty()),
             policies: PoliciesView::new(report, self.zone, l),
             next: NextSteps::new(report, policy, l),
             notes: notes(report, policy, l),

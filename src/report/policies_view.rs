@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 
+use crate::report::cautions::cautions;
+use crate::report::comparison::Measure;
 use crate::report::figures::{Difference, PolicyFigures, PostedFigures, Report};
 use crate::report::interruptions::per_100;
 use crate::report::policy_sentences;
@@ -26,16 +28,27 @@ pub struct PoliciesView {
     pub not_compared: Vec<String>,
     /// What each policy is, where it is not the default.
     pub settings: Vec<SettingRow>,
-    /// The name of each row and its value for each policy.
-    pub rows: Vec<(String, Vec<String>)>,
+    /// The policies that have the default settings, where others have not.
+    pub defaults: Vec<String>,
+    pub rows: Vec<FigureRow>,
+    /// Whether it is known which differences are clear.
+    pub has_verdicts: bool,
     /// The channels with the most interruptions, and how many each policy has there.
     pub channels: Vec<(String, Vec<String>)>,
-    /// Which policy is ahead in what.
-    pub findings: Vec<String>,
     pub gives_up: Vec<String>,
     pub advice: Option<String>,
+    /// What policies have without a limit.
+    pub cautions: Vec<String>,
     pub differences: String,
     pub stories: Vec<StoryView>,
+}
+
+/// A figure, and what each policy has there.
+pub struct FigureRow {
+    pub name: String,
+    pub values: Vec<String>,
+    /// Whether they differ by more than chance explains. Empty where that is not asked.
+    pub verdict: &'static str,
 }
 
 impl PoliciesView {
@@ -48,11 +61,13 @@ impl PoliciesView {
             names: policies.iter().map(|one| one.name.clone()).collect(),
             not_compared: policy_sentences::not_compared(report, l),
             settings: rows(policies, l),
+            defaults: defaults(policies, l),
             rows: figure_rows(report, l),
+            has_verdicts: report.comparison.iter().any(|one| !one.measures.is_empty()),
             channels: channel_rows(policies, l),
-            findings: policy_sentences::findings(report, l),
             gives_up: policy_sentences::gives_up(report, l),
             advice: policy_sentences::advice(report, l),
+            cautions: cautions(report, l),
             differences: match found.messages {
                 0 => texts::differences_none(l).to_owned(),
                 count => {
@@ -65,61 +80,132 @@ impl PoliciesView {
     }
 }
 
-fn figure_rows(report: &Report, language: Language) -> Vec<(String, Vec<String>)> {
-    let l = language;
-    let policies = &report.policies;
-    let done = sentences::at_open_question(report.source, l);
-    let unknown = || words::UNKNOWN.to_owned();
-    let row = |name: String, value: &dyn Fn(&PolicyFigures) -> Option<String>| {
-        (name, policies.iter().map(|one| value(one).unwrap_or_else(unknown)).collect())
-    };
-    let delays: Vec<Option<f64>> =
-        policies.iter().map(|one| Some(one.timing?.own_median)).collect();
-    let posted = |value: fn(PostedFigures) -> usize| {
-        row(moment_texts::row_posted(l).to_owned(), &move |one| {
-            one.posted_without_model.map(|posted| words::count(value(posted)))
-        })
-    };
-    let mut rows: Vec<(String, Vec<String>)> = vec![
-        row(sentences::spoken_label(report.source, l).to_owned(), &|one| {
-            one.spoke.map(words::count)
-        }),
-        posted(|posted| posted.spoke),
-        row(texts::policy_rate(l).to_owned(), &|one| one.per_day.map(|rate| words::rate(rate, l))),
-        row(texts::policy_wrong(l).to_owned(), &|one| {
-            let (wrong, spoke) = one.wrong.zip(one.spoke)?;
-            let count = words::count(wrong);
-            Some(match per_100(wrong, spoke) {
-                Some(rate) => texts::with_share(l, &count, &words::percent(rate / 100.0)),
-                None => count,
-            })
-        }),
-        posted(|posted| posted.wrong),
-        row(texts::policy_picked_up(l, done), &|one| {
-            let found = one.unanswered?;
-            let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
-            Some(texts::of_total(l, &part, &whole))
-        }),
-        posted(|posted| posted.picked_up),
-        row(texts::policy_first(l).to_owned(), &|one| {
-            one.spoke.map(|_| words::count(one.first_answers.it_first_undisturbed))
-        }),
-        (texts::policy_delay(l).to_owned(), words::rough_durations(&delays, l)),
-        row(texts::policy_calls(l).to_owned(), &|one| {
-            one.calls.judge_calls_per_day.map(words::one_decimal)
-        }),
-    ];
-    if !report.has_stand_in() {
-        rows.retain(|(name, _)| name != moment_texts::row_posted(l));
+/// Those that change nothing, unless nobody does.
+fn defaults(policies: &[PolicyFigures], language: Language) -> Vec<String> {
+    let (same, others): (Vec<&PolicyFigures>, Vec<&PolicyFigures>) =
+        policies.iter().partition(|policy| policy.has_default_settings());
+    match others.is_empty() {
+        true => Vec::new(),
+        false => same.iter().map(|one| policy_texts::is_default(language, &one.name)).collect(),
     }
-    let known = policies.first().and_then(PolicyFigures::known_cost);
-    if let Some((model, _)) = known {
-        rows.push(row(texts::policy_cost(l, model), &|one| {
+}
+
+/// Makes the rows of the figures.
+struct Rows<'a> {
+    report: &'a Report,
+    language: Language,
+}
+
+impl Rows<'_> {
+    fn row(
+        &self,
+        name: &str,
+        measure: Option<Measure>,
+        value: impl Fn(&PolicyFigures) -> Option<String>,
+    ) -> FigureRow {
+        let unknown = || words::UNKNOWN.to_owned();
+        let values = self.report.policies.iter();
+        FigureRow {
+            name: name.to_owned(),
+            values: values.map(|one| value(one).unwrap_or_else(unknown)).collect(),
+            verdict: measure.map_or("", |measure| self.verdict(measure)),
+        }
+    }
+
+    /// What of the row above is really posted without a model.
+    fn posted(&self, value: fn(PostedFigures) -> usize) -> Option<FigureRow> {
+        let name = moment_texts::row_posted(self.language);
+        let count = |one: &PolicyFigures| one.posted_without_model.map(value).map(words::count);
+        self.report.has_stand_in().then(|| self.row(name, None, count))
+    }
+
+    fn verdict(&self, measure: Measure) -> &'static str {
+        let mut measures = self.report.comparison.iter().flat_map(|one| &one.measures);
+        match measures.find(|one| one.measure == measure) {
+            None => "",
+            Some(one) if one.is_clear => policy_texts::verdict_clear(self.language),
+            Some(one) if one.values.windows(2).all(|pair| pair[0] == pair[1]) => {
+                policy_texts::verdict_none(self.language)
+            }
+            Some(_) => policy_texts::verdict_unclear(self.language),
+        }
+    }
+
+    fn first(&self) -> FigureRow {
+        let l = self.language;
+        let name = match self.report.has_stand_in() {
+            true => moment_texts::row_first(l),
+            false => texts::policy_first(l),
+        };
+        self.row(name, Some(Measure::ItFirst), |one| {
+            let first = one.first_answers.it_first_undisturbed;
+            let count = one.posted_without_model.map_or(first, |it| it.it_first_undisturbed);
+            one.spoke.map(|_| words::count(count))
+        })
+    }
+
+    fn delay(&self) -> FigureRow {
+        let policies = self.report.policies.iter();
+        let delays: Vec<Option<f64>> = policies.map(|one| Some(one.timing?.own_median)).collect();
+        FigureRow {
+            name: texts::policy_delay(self.language).to_owned(),
+            values: words::rough_durations(&delays, self.language),
+            verdict: "",
+        }
+    }
+
+    /// A month with the first model whose cost is known.
+    fn cost(&self) -> Option<FigureRow> {
+        let (report, l) = (self.report, self.language);
+        let (model, _) = report.policies.first().and_then(PolicyFigures::known_cost)?;
+        Some(self.row(&texts::policy_cost(l, model), None, |one| {
             let same = one.costs.iter().find(|cost| cost.model == model)?;
             same.per_month.map(|month| words::money(month, &report.currency, l))
-        }));
+        }))
     }
-    rows
+}
+
+fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
+    let l = language;
+    let rows = Rows { report, language };
+    let done = sentences::at_open_question(report.source, l);
+    let spoke = sentences::spoken_label(report.source, l);
+    let spoke = rows.row(spoke, Some(Measure::Spoke), |one| one.spoke.map(words::count));
+    let rate =
+        rows.row(texts::policy_rate(l), None, |one| one.per_day.map(|rate| words::rate(rate, l)));
+    let wrong = rows.row(texts::policy_wrong(l), Some(Measure::Wrong), |one| {
+        let (wrong, spoke) = one.wrong.zip(one.spoke)?;
+        let count = words::count(wrong);
+        Some(match per_100(wrong, spoke) {
+            Some(rate) => texts::with_share(l, &count, &words::percent(rate / 100.0)),
+            None => count,
+        })
+    });
+    let picked_up = texts::policy_picked_up(l, done);
+    let picked_up = rows.row(&picked_up, Some(Measure::PickedUp), |one| {
+        let found = one.unanswered?;
+        let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
+        Some(texts::of_total(l, &part, &whole))
+    });
+    let calls = rows.row(texts::policy_calls(l), None, |one| {
+        one.calls.judge_calls_per_day.map(words::one_decimal)
+    });
+    [
+        Some(spoke),
+        rows.posted(|posted| posted.spoke),
+        Some(rate),
+        Some(wrong),
+        rows.posted(|posted| posted.wrong),
+        Some(picked_up),
+        rows.posted(|posted| posted.picked_up),
+        Some(rows.first()),
+        Some(rows.delay()),
+        Some(calls),
+        rows.cost(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Interruptions by channel. One channel alone has the figures of the whole.
@@ -140,7 +226,7 @@ fn channel_rows(policies: &[PolicyFigures], language: Language) -> Vec<(String, 
         found.map_or(words::UNKNOWN.to_owned(), |channel| {
             let (count, rate) = (words::count(channel.wrong), channel.wrong_per_100);
             match rate {
-                Some(_) => policy_texts::in_100(language, &count, &words::of_100(rate)),
+                Some(rate) => texts::with_share(language, &count, &words::percent(rate / 100.0)),
                 None => count,
             }
         })

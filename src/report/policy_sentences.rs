@@ -6,6 +6,7 @@ use crate::report::figures::{PolicyFigures, Report};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::ledger::list_separator;
+use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as texts;
 use aizuchi_core::texts::report as report_texts;
 
@@ -40,8 +41,14 @@ fn finding(report: &Report, compared: &MeasureComparison, language: Language) ->
     let ahead = all_of(&names(report, &compared.ahead), l);
     let is_equal = compared.values.windows(2).all(|pair| pair[0] == pair[1]);
     match (compared.is_clear, compared.measure) {
-        (false, measure) if is_equal => texts::finding_equal(l, label(measure, l), &values),
-        (false, measure) => texts::finding_alike(l, label(measure, l), &values),
+        (false, measure) if is_equal => texts::finding_equal(l, label(report, measure, l), &values),
+        (false, measure) => texts::finding_alike(l, label(report, measure, l), &values),
+        (true, Measure::Spoke) if report.has_stand_in() => {
+            moment_texts::finding_spoke(l, &ahead, &values)
+        }
+        (true, Measure::ItFirst) if report.has_stand_in() => {
+            moment_texts::finding_first(l, &ahead, &values)
+        }
         (true, Measure::Spoke) => texts::finding_spoke(l, &ahead, &values),
         (true, Measure::Wrong) => texts::finding_wrong(l, &ahead, &values),
         (true, Measure::PickedUp) => texts::finding_picked_up(l, &ahead, &values),
@@ -49,8 +56,10 @@ fn finding(report: &Report, compared: &MeasureComparison, language: Language) ->
     }
 }
 
-fn label(measure: Measure, language: Language) -> &'static str {
+fn label(report: &Report, measure: Measure, language: Language) -> &'static str {
     match measure {
+        Measure::Spoke if report.has_stand_in() => moment_texts::to_speak(language),
+        Measure::ItFirst if report.has_stand_in() => moment_texts::measure_first(language),
         Measure::Spoke => texts::measure_spoke(language),
         Measure::Wrong => texts::measure_wrong(language),
         Measure::PickedUp => texts::measure_picked_up(language),
@@ -130,6 +139,9 @@ fn parts_given_up(
             Measure::Spoke => None,
             Measure::Wrong => Some(texts::part_wrong(l, &own, &best)),
             Measure::PickedUp => Some(texts::part_picked_up(l, &own, &best)),
+            Measure::ItFirst if report.has_stand_in() => {
+                Some(moment_texts::part_first(l, &own, &best))
+            }
             Measure::ItFirst => Some(texts::part_first(l, &own, &best)),
         }
     });
@@ -138,11 +150,22 @@ fn parts_given_up(
         let told = words::rough_durations(&[Some(own), Some(best)], l);
         texts::part_delay(l, &told[0], &told[1])
     });
-    let cost = notably_more(&month_costs(report), place).map(|(own, best)| {
-        let money = |amount: f64| words::money(amount, &report.currency, l);
-        texts::part_cost(l, &money(own), &money(best))
-    });
-    behind.chain(delay).chain(cost).collect()
+    behind.chain(delay).chain(cost_given_up(report, place, l)).collect()
+}
+
+/// A cost that is notably higher than the lowest, and why.
+fn cost_given_up(report: &Report, place: usize, language: Language) -> Option<String> {
+    let l = language;
+    let (own, best) = notably_more(&month_costs(report), place)?;
+    let money = |amount: f64| words::money(amount, &report.currency, l);
+    let calls = report.policies.iter().map(|one| one.calls.judge_calls_per_day);
+    Some(match notably_more(&calls.collect::<Vec<_>>(), place) {
+        Some((calls, fewer)) => {
+            let [calls, fewer] = [calls, fewer].map(words::one_decimal);
+            texts::part_cost_of_calls(l, &money(own), &money(best), &calls, &fewer)
+        }
+        None => texts::part_cost(l, &money(own), &money(best)),
+    })
 }
 
 /// What a month costs with each policy, with the first model whose cost is known.
@@ -288,7 +311,7 @@ mod tests {
         );
         assert_eq!(
             gives_up(&report, Language::En)[0],
-            "With eager you give up: quiet (90 interruptions instead of 10)."
+            "With eager you give up: undisturbed talk (90 interruptions instead of 10)."
         );
         let japanese = advice(&report, Language::Ja).unwrap();
         assert!(japanese.starts_with("どれを選ぶか：calm です。"), "{japanese}");

@@ -11,7 +11,7 @@ use aizuchi_core::texts::ledger as names;
 use aizuchi_core::texts::policies as texts;
 
 /// A wait of a year is one without an end.
-const NO_LIMIT_SECONDS: f64 = 31_536_000.0;
+pub const NO_LIMIT_SECONDS: f64 = 31_536_000.0;
 
 /// A setting that differs, and what each policy has there.
 pub struct SettingRow {

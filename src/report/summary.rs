@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use jiff::tz::TimeZone;
 use unicode_width::UnicodeWidthStr;
 
+use crate::report::cautions::cautions;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::policy_sentences;
 use crate::report::sentences;
@@ -47,6 +48,9 @@ fn add_comparison(text: &mut String, report: &Report, language: Language) {
     let mut sentences = policy_sentences::not_compared(report, language);
     sentences.extend(policy_sentences::findings(report, language));
     sentences.extend(policy_sentences::advice(report, language));
+    if report.policies.len() > 1 {
+        sentences.extend(cautions(report, language));
+    }
     if sentences.is_empty() {
         return;
     }

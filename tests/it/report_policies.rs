@@ -38,9 +38,13 @@ fn each_policy_is_told_by_what_it_has_besides_the_defaults() {
         assert!(quiet.contains(&(expected.0, &expected.1)), "{expected:?}: {quiet:?}");
     }
     let text = seen(&page);
-    let wait = "How it waits before it judges response.wait as long as the talk’s own pace suggests (default) the same \
-                everywhere";
+    let wait = "How it waits before it judges response.wait as long as the talk’s own pace suggests (default) for a fixed \
+                time";
     assert!(text.contains(wait), "{text}");
+    assert!(text.contains("adaptive has the default settings."), "{text}");
+    let unlimited = "quiet-300 has no limit on how long messages wait while people go on talking, tokens a day, ";
+    assert!(text.contains(unlimited) && !text.contains("adaptive has no limit"), "{text}");
+    assert!(text.contains("quiet-300 has none of the rules (gates)"), "{text}");
     // What policies did at a moment is named once.
     let moments = page.matches("<article").count();
     let named = page.matches("<dt>Policy</dt>").count();
@@ -48,7 +52,7 @@ fn each_policy_is_told_by_what_it_has_besides_the_defaults() {
     assert_eq!(named, json["report"]["differences"]["shown"].as_array().unwrap().len());
     let (page, _) = page_and_json(&history, &[&BOTH[..], &["--language", "ja"]].concat());
     let text = seen(&page);
-    assert!(text.contains("response.wait 会話のペースに合わせる（既定） どこでも一定"), "{text}");
+    assert!(text.contains("response.wait 会話のペースに合わせる（既定） 一定の時間"), "{text}");
 }
 
 #[test]
@@ -77,7 +81,7 @@ fn equal_policies_are_not_told_apart() {
         assert_eq!((&measure["ahead"], &measure["is_clear"]), (&json!([0, 1]), &json!(false)));
     }
     let text = seen(&page);
-    assert!(text.contains("Interruptions: no difference (adaptive 2, copy 2)."), "{text}");
+    assert!(text.contains("Would probably have interrupted 2 2 none"), "{text}");
     assert!(text.contains("Which one to take: this history does not tell."), "{text}");
     assert!(text.contains("All policies have the default settings."), "{text}");
     assert!(!text.contains("clearly"), "{text}");

@@ -67,4 +67,18 @@ texts! {
     answered_by_nobody: "no: no other person ever answered" / "答えていなかった（ほかの人は誰も答えなかった）";
     answered_by_nobody_in_hour:
         "no: no other person wrote within an hour" / "答えていなかった（その後 1 時間、ほかの人の発言はなかった）";
+
+    // Policies.
+    row_first:
+        "Really posted without a model before another person wrote, without interrupting"
+        / "モデルなしで実際に、邪魔せず、ほかの人より先に投稿";
+    measure_first: "Really posted ahead of people without interrupting" / "邪魔せずに人より先に実際に投稿する回数";
+    finding_spoke(policies: &str, values: &str):
+        "With {policies} there are clearly fewer moments to speak: {values}." / "話す場面が明らかに少ないのは {policies} です（{values}）。";
+    finding_first(policies: &str, values: &str):
+        "{policies} would clearly more often really post ahead of people without interrupting: {values}."
+        / "邪魔せずに人より先に実際に投稿する回数が明らかに多いのは {policies} です（{values}）。";
+    part_first(own: &str, best: &str):
+        "being early ({own} real posts ahead of people without interrupting instead of {best})"
+        / "邪魔せずに人より先に実際に投稿する回数が {best} 回から {own} 回に減る";
 }

@@ -4,10 +4,11 @@ texts! {
     // What a policy is.
     settings: "What each policy is" / "各方針の設定";
     settings_caption:
-        "Only settings that differ from the defaults or from each other. “Default” marks the value that a config has which does not name the setting."
-        / "既定値と違う設定、または方針どうしで違う設定だけを示します。「既定」は、設定ファイルに書かなかったときの値です。";
+        "Settings in which they differ from the defaults or from each other, and what such a setting goes with. (default) is what you get if you set nothing."
+        / "既定値と違う設定、または方針どうしで違う設定と、それに伴う設定です。（既定）は、設定ファイルに書かなかったときの値です。";
     setting: "Setting" / "設定";
     with_default(value: &str): "{value} (default)" / "{value}（既定）";
+    is_default(policy: &str): "{policy} has the default settings." / "{policy} は既定の設定です。";
     settings_same: "All policies have the default settings." / "どの方針も既定の設定です。";
     settings_default: "This replay used the default settings." / "この再生は既定の設定で行いました。";
     /// Of a replay with one policy.
@@ -44,7 +45,7 @@ texts! {
     setting_channels: "Channels with settings of their own" / "個別の設定があるチャンネルの数";
     setting_others: "Other parts of the config with values of their own" / "ほかに既定値と違うところ";
     wait_adaptive: "as long as the talk’s own pace suggests" / "会話のペースに合わせる";
-    wait_fixed: "the same everywhere" / "どこでも一定";
+    wait_fixed: "for a fixed time" / "一定の時間";
     timing_human: "like a person of the channel" / "そのチャンネルの人と同じくらい";
     timing_plain: "at once" / "すぐに";
     no_limit: "no limit" / "上限なし";
@@ -54,9 +55,7 @@ texts! {
 
     /// Of the channels with the most.
     by_channel:
-        "Interruptions where there are most of them, and how many they are in 100 of its posts there"
-        / "邪魔になりそうな回数が多いチャンネルと、そこでの発言 100 回あたりの回数";
-    in_100(count: &str, rate: &str): "{count} ({rate} in 100)" / "{count} 回（100 回あたり {rate} 回）";
+        "Probable interruptions in the channels with most of them, and their share" / "邪魔になりそうな回数が多いチャンネルと、その割合";
 
     /// Of each policy whose judge did not always answer.
     not_compared(policy: &str, times: &str):
@@ -69,6 +68,25 @@ texts! {
     one_of_two(one: &str, other: &str): "either {one} or {other}" / "{one} と {other} のどちらか";
     one_of_many(names: &str, last: &str): "any of {names} and {last}" / "{names}・{last} のどれか";
     name_separator: ", " / "・";
+
+    // What a policy has without a limit or a rule that the defaults have.
+    no_limits(policy: &str, parts: &str):
+        "{policy} has no limit on {parts}. The defaults have one: if you take this policy, leave these lines of it out."
+        / "{policy} では、{parts}に上限がありません。既定の設定には上限があります。この方針を選ぶときも、上限を外す行は写さないことをおすすめします。";
+    no_gates(policy: &str):
+        "{policy} has none of the rules (gates) that keep it from asking its judge, so it asks whenever the talk rests: with a model that costs more."
+        / "{policy} には、判断役に尋ねずに黙るルール（ゲート）がありません。会話が止まるたびに尋ねるので、モデルを使うと費用が増えます。";
+    limit_tokens: "tokens a day" / "1 日のトークン";
+    limit_posts: "posts an hour in a channel" / "1 時間の発言回数";
+    limit_person_calls: "judge calls an hour for one person" / "1 人あたりの判断回数";
+    limit_decision_calls: "calls for one decision" / "1 つの判断での呼び出し";
+    limit_wait: "how long messages wait while people go on talking" / "会話が続いている間の待ち時間";
+
+    /// The head of a column, and whether a difference is larger than chance explains.
+    verdict: "Difference" / "差";
+    verdict_clear: "clear" / "はっきりした差";
+    verdict_unclear: "not clear" / "偶然の範囲";
+    verdict_none: "none" / "なし";
 
     // Which is ahead in what.
     findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";
@@ -92,11 +110,12 @@ texts! {
         / "邪魔せずに人より先に話す回数が明らかに多いのは {policies} です（{values}）。";
     finding_spoke(policies: &str, values: &str):
         "{policies} would speak clearly less: {values}." / "話す回数が明らかに少ないのは {policies} です（{values}）。";
+    noise: "When a difference is called clear" / "「はっきりした差」の基準";
     noise_rule:
-        "The rule: a difference counts only if it is larger than chance explains in 95 of 100 cases (McNemar’s test, with a correction for small numbers). "
+        "A difference is called clear only if it is larger than chance explains in 95 of 100 cases (McNemar’s test, with a correction for small numbers). "
         "With more than two policies it must be larger still, since more pairs are compared (Bonferroni’s correction). "
         "It takes each case as independent of the others, so a difference close to that limit deserves little trust."
-        / "差があるとみなすルール：偶然だけなら 100 回中 95 回はこれより小さくなる、という大きさを超えたときだけです（マクネマー検定、少数の場合の補正つき）。"
+        / "はっきりした差とみなすのは、偶然だけなら 100 回中 95 回はこれより小さくなる、という大きさを超えたときだけです（マクネマー検定、少数の場合の補正つき）。"
           "方針が 3 つ以上なら、比べる組が増える分、基準を厳しくしています（ボンフェローニ補正）。"
           "一つ一つの場面が互いに無関係だとして計算しているので、境目に近い差はあまり当てになりません。";
 
@@ -105,7 +124,7 @@ texts! {
     gives_up_nothing(policy: &str):
         "With {policy} you give up nothing that this history shows." / "{policy} にしても、この履歴でわかる限り失うものはありません。";
     part_separator: "; " / "、";
-    part_wrong(own: &str, best: &str): "quiet ({own} interruptions instead of {best})" / "邪魔になりそうな回数が {best} 回から {own} 回に増える";
+    part_wrong(own: &str, best: &str): "undisturbed talk ({own} interruptions instead of {best})" / "邪魔になりそうな回数が {best} 回から {own} 回に増える";
     part_picked_up(own: &str, best: &str):
         "open questions (it reaches {own} instead of {best})" / "触れる「誰も答えなかった質問」が {best} 件から {own} 件に減る";
     part_first(own: &str, best: &str):
@@ -114,6 +133,11 @@ texts! {
     part_delay(own: &str, best: &str):
         "speed (it usually waits {own} instead of {best})" / "間隔の中央値が {best}から {own}に延びる";
     part_cost(own: &str, best: &str): "money ({own} a month instead of {best})" / "1 か月の費用が {best} から {own} に増える";
+
+    /// Where it asks its judge more often than the cheapest.
+    part_cost_of_calls(own: &str, best: &str, calls: &str, fewer: &str):
+        "money ({own} a month instead of {best}, since it asks its judge {calls} times a day instead of {fewer})"
+        / "1 か月の費用が {best} から {own} に増える（1 日の判断が {fewer} 回から {calls} 回に増えるため）";
 
     // Which to take.
     advice_alike:

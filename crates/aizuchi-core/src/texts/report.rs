@@ -334,7 +334,7 @@ texts! {
     policy_picked_up(done: &str):
         "Questions nobody answered, about which it would have {done}" / "誰も答えなかった質問のうち、{done}はずの件数";
     policy_delay: "Usual delay" / "間隔の中央値";
-    policy_first: "Ahead of people without interrupting" / "邪魔せずに人より先に話す回数";
+    policy_first: "Before another person wrote, without interrupting" / "邪魔せずに、ほかの人より先に話す回数";
     policy_calls: "Judge calls a day" / "1 日の判断回数";
     policy_cost(model: &str): "A month with {model}" / "{model} での 1 か月";
     differences: "Where they differ" / "違いの出る場面";

@@ -1,0 +1,78 @@
+//! What policies have without a limit or a rule that the defaults have.
+
+use crate::report::figures::{PolicyFigures, Report};
+use crate::report::setting_words::NO_LIMIT_SECONDS;
+use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::ledger::list_separator;
+use aizuchi_core::texts::policies as texts;
+
+/// A sentence for each policy that turns off what the defaults limit, and one for each that asks its judge about everything.
+pub fn cautions(report: &Report, language: Language) -> Vec<String> {
+    report.policies.iter().flat_map(|policy| of_policy(policy, language)).collect()
+}
+
+fn of_policy(policy: &PolicyFigures, language: Language) -> Vec<String> {
+    let settings = policy.settings.as_deref().unwrap_or_default();
+    let unlimited = settings.iter().filter(|setting| is_turned_off(setting));
+    let unlimited = unlimited.filter_map(|setting| limit_name(setting.key, language));
+    let unlimited: Vec<&str> = unlimited.collect();
+    let limits = (!unlimited.is_empty()).then(|| {
+        texts::no_limits(language, &policy.name, &unlimited.join(list_separator(language)))
+    });
+    let gates = settings.iter().any(|setting| {
+        setting.key == SettingKey::Gates && has_no_gates(setting) && !setting.is_default()
+    });
+    let gates = gates.then(|| texts::no_gates(language, &policy.name));
+    limits.into_iter().chain(gates).collect()
+}
+
+/// Whether the defaults have a limit there, and the policy has none.
+fn is_turned_off(setting: &PolicySetting) -> bool {
+    let is_off = |value: &SettingValue| match value {
+        SettingValue::Off => true,
+        SettingValue::Seconds(seconds) => *seconds >= NO_LIMIT_SECONDS,
+        SettingValue::Share(_)
+        | SettingValue::Count(_)
+        | SettingValue::Mode(_)
+        | SettingValue::Wait(_)
+        | SettingValue::Timing(_)
+        | SettingValue::Gates(_)
+        | SettingValue::Hours(_)
+        | SettingValue::Parts(_) => false,
+    };
+    setting.value.as_ref().is_some_and(is_off) && !is_off(&setting.default)
+}
+
+fn has_no_gates(setting: &PolicySetting) -> bool {
+    matches!(&setting.value, Some(SettingValue::Gates(gates)) if gates.is_empty())
+}
+
+/// What a limit is on. `None` for what is no limit.
+fn limit_name(key: SettingKey, language: Language) -> Option<&'static str> {
+    let name = match key {
+        SettingKey::TokensPerDay => texts::limit_tokens,
+        SettingKey::PostsPerChannel => texts::limit_posts,
+        SettingKey::JudgeCallsPerPerson => texts::limit_person_calls,
+        SettingKey::CallsPerDecision => texts::limit_decision_calls,
+        SettingKey::MaxWait => texts::limit_wait,
+        SettingKey::Mode
+        | SettingKey::Wait
+        | SettingKey::MinWait
+        | SettingKey::MinWaitFloor
+        | SettingKey::Jitter
+        | SettingKey::Timing
+        | SettingKey::MaxDelay
+        | SettingKey::MinConfidence
+        | SettingKey::Gates
+        | SettingKey::LearnedGate
+        | SettingKey::Cooldown
+        | SettingKey::MaxShare
+        | SettingKey::QuietHours
+        | SettingKey::FacilitatorRest
+        | SettingKey::FacilitatorCooldown
+        | SettingKey::Channels
+        | SettingKey::Others => return None,
+    };
+    Some(name(language))
+}
