@@ -1,7 +1,7 @@
 //! Puts a report together: policy by policy, and in each channel by channel. Of a channel only its figures and its best
 //! moments are kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -22,6 +22,7 @@ use crate::report::figures::{
 };
 use crate::report::interruptions::per_100;
 use crate::report::settings::{PolicySetting, settings_of};
+use aizuchi_core::chat::MessageId;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::LIST_DATE;
 
@@ -70,6 +71,8 @@ pub struct ReportBuilder {
     first: Option<Timestamp>,
     last: Option<Timestamp>,
     policies: Vec<PolicySums>,
+    /// Stories of what one policy takes up and another does not.
+    apart: Vec<Candidate>,
 }
 
 /// The sums of one policy over its channels.
@@ -120,6 +123,7 @@ impl ReportBuilder {
             first: None,
             last: None,
             policies: Vec::new(),
+            apart: Vec::new(),
         }
     }
 
@@ -144,12 +148,20 @@ impl ReportBuilder {
         let analysis = ChannelAnalysis::new(channel, moments, &self.names, self.options.source);
         let report = analysis.report(&self.options.zone);
         let is_compared = self.options.policies > 1;
+        let earlier = self.policies.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        let apart = earlier.iter().flat_map(|other| apart(&analysis, &report, &other.decided));
+        let apart: Vec<Candidate> = apart.collect();
+        self.apart.extend(apart);
         if let Some(policy) = self.policies.last_mut() {
             if is_compared {
                 policy.decided.add(&channel.name, &moments.moments, &report.taken_up);
                 policy.decided.add_picked_up(&channel.name, &report.picked_up);
             }
             policy.add(report, moments);
+        }
+        if self.policies.len() >= self.options.policies {
+            let done = self.policies.iter_mut();
+            done.for_each(|policy| policy.decided.forget_spoken(&channel.name));
         }
     }
 
@@ -191,8 +203,7 @@ impl ReportBuilder {
         let options = self.options;
         let figures = |policy: &PolicySums| policy.figures(&options, days);
         let policies: Vec<PolicyFigures> = sums.iter().map(figures).collect();
-        let (decided, candidates): (Vec<Decided>, Vec<Vec<Candidate>>) =
-            sums.into_iter().map(|policy| (policy.decided, policy.candidates)).unzip();
+        let decided: Vec<Decided> = sums.into_iter().map(|policy| policy.decided).collect();
         let comparison = differences::compare(&decided, &policies);
         let report = Report {
             source: options.source,
@@ -203,7 +214,7 @@ impl ReportBuilder {
             people: self.authors.len(),
             messages,
             policies,
-            differences: differences::find(&decided, &candidates),
+            differences: differences::find(&decided, &self.apart),
             comparison,
             left_out,
             is_anonymous: false,
@@ -219,6 +230,21 @@ impl ReportBuilder {
         let authors = self.authors.into_iter().map(named).collect();
         BuiltReport { report, authors }
     }
+}
+
+/// Stories of what either of two policies takes up in a channel and the other does not: the one that was analyzed, and an
+/// earlier one.
+fn apart<'a>(
+    analysis: &ChannelAnalysis<'a>,
+    report: &ChannelReport,
+    earlier: &'a Decided,
+) -> Vec<Candidate> {
+    let own: HashSet<&MessageId> = report.taken_up.iter().map(|(message, _)| message).collect();
+    let channel = analysis.name();
+    let only_own =
+        analysis.stories(analysis.moments(), |message| !earlier.takes_up(channel, message));
+    let only_other = analysis.stories(earlier.spoken(channel), |message| !own.contains(message));
+    only_own.into_iter().chain(only_other).collect()
 }
 
 fn shown_name(message: &RecordedMessage) -> String {

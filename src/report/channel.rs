@@ -1,6 +1,7 @@
 //! One channel under one policy: how often it would have spoken, whether that would have disturbed, and which moments
 //! may be told.
 
+mod post;
 mod silence;
 mod transcript;
 
@@ -12,8 +13,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
+use crate::report::channel::post::is_unasked;
 use crate::report::channel::silence::{is_silent, question_of, says_answered};
-use crate::report::channel_index::{ChannelIndex, Disturbance, is_question};
+use crate::report::channel_index::{ChannelIndex, is_question};
 use crate::report::choice::Candidate;
 use crate::report::delays::Delays;
 use crate::report::figures::{
@@ -21,12 +23,13 @@ use crate::report::figures::{
 };
 use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::MessageId;
-use aizuchi_core::texts::builtin as texts;
 
 /// An unanswered question counts as picked up if it is answered within this time.
 const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 /// A person who answers later than this did not spare it anything.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
+/// With fewer letters, a question seldom says what it is about.
+const MIN_TELLING_CHARS: usize = 30;
 
 /// What a channel adds to the figures of a policy.
 pub struct ChannelReport {
@@ -206,11 +209,12 @@ impl<'a> ChannelAnalysis<'a> {
                 }
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken => {
                     *report.days.entry(zone.to_datetime(moment.at).date()).or_default() += 1;
-                    let wrong_before = report.figures.wrong;
-                    pending.extend(self.add_spoken(moment, &mut report));
+                    let spoken = self.spoken(moment);
                     let hour = &mut report.hours[hour(moment.at)];
                     hour.spoke += 1;
-                    hour.wrong += report.figures.wrong - wrong_before;
+                    hour.wrong += usize::from(spoken.disturbance.is_some());
+                    self.add_spoken(&spoken, &mut report);
+                    pending.extend(self.tellable(spoken));
                 }
                 MomentKind::Reacted => report.reacted += 1,
                 MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed => {}
@@ -224,83 +228,27 @@ impl<'a> ChannelAnalysis<'a> {
         report
     }
 
-    /// The message that a moment is about.
-    fn about(&self, moment: &Moment) -> Option<&'a RecordedMessage> {
-        let id = moment.about.as_ref().or(moment.message.as_ref())?;
-        self.index.message(id.as_str())
+    /// Stories of those posts that are about one of these messages. The posts may be those of another policy.
+    pub fn stories(
+        &self,
+        moments: &'a [Moment],
+        is_told: impl Fn(&MessageId) -> bool,
+    ) -> Vec<Candidate> {
+        let spoken = moments.iter().filter(|moment| is_unasked(moment));
+        let told = spoken.filter(|moment| {
+            self.about(moment).is_some_and(|about| is_told(&MessageId::new(&*about.id)))
+        });
+        let pending = told.filter_map(|moment| self.tellable(self.spoken(moment)));
+        self.tell_best(pending.collect())
     }
 
-    fn add_spoken(&self, moment: &'a Moment, report: &mut ChannelReport) -> Option<Pending<'a>> {
-        report.figures.spoke += 1;
-        report.observed += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
-        report.only_asked_again += usize::from(asks_again(moment));
-        let is_posted = is_posted(moment);
-        report.posted.spoke += usize::from(is_posted);
-        let about = self.about(moment);
-        let thread = moment.thread.as_ref().map(MessageId::as_str);
-        let newest = moment.message.as_ref().and_then(|id| self.index.message(id.as_str()));
-        // While it observes, it does not wait for its moment.
-        if let (MomentKind::Spoke, Some(newest)) = (moment.kind, newest) {
-            report.own_delays.add(moment.at.duration_since(newest.at()));
-        }
-        let answer = about.and_then(|about| self.index.first_answer(about));
-        let disturbance = self.index.disturbance(thread, about, moment.at);
-        if let Some(about) = about {
-            let taken_up = (MessageId::new(&*about.id), moment.at);
-            if is_posted {
-                report.posted_about.push(taken_up.clone());
-                let first = report.posted.first(moment.at, answer.map(RecordedMessage::at));
-                *first += 1;
-            }
-            report.taken_up.push(taken_up);
-            match answer {
-                None => report.first.nobody_else += 1,
-                Some(answer) if answer.at() > moment.at => {
-                    let is_fine = usize::from(disturbance.is_none());
-                    report.first.it_first.add(answer.at().duration_since(moment.at));
-                    report.first.it_first_undisturbed += is_fine;
-                    report.posted.it_first_undisturbed += is_fine * usize::from(is_posted);
-                }
-                Some(answer) => {
-                    report.first.person_first.add(moment.at.duration_since(answer.at()));
-                }
-            }
-        }
-        report.figures.wrong += usize::from(disturbance.is_some());
-        report.posted.wrong += usize::from(disturbance.is_some() && is_posted);
-        let (kind, note, rank) = match disturbance {
-            Some(Disturbance::NearAnswer(message, gap)) => {
-                let note =
-                    Note::NearAnswer { person: self.author(message), seconds: gap.as_secs_f64() };
-                (StoryKind::Wrong, note, (0, gap.abs().as_millis() as i64))
-            }
-            Some(Disturbance::InExchange(message, gap)) => {
-                let note =
-                    Note::InExchange { person: self.author(message), seconds: gap.as_secs_f64() };
-                (StoryKind::Wrong, note, (0, gap.as_millis() as i64))
-            }
-            None => {
-                let (note, rank) = self.note_on_answer(moment.at, answer);
-                (StoryKind::Spoke, note, rank)
-            }
-        };
-        match kind {
-            StoryKind::Wrong => report.moments.wrong += 1,
-            StoryKind::Spoke | StoryKind::Silent => report.moments.spoke += 1,
-        }
-        // A moment without its message has nothing to tell.
-        Some(Pending { kind, rank, moment: Some(moment), about: about?, note })
+    pub fn moments(&self) -> &'a [Moment] {
+        self.moments
     }
 
-    /// Who else answered what it took up; first those that nobody answered, then the greatest lead.
-    fn note_on_answer(&self, at: Timestamp, answer: Option<&RecordedMessage>) -> (Note, (u8, i64)) {
-        let Some(answer) = answer else { return (Note::NobodyAnswered, (0, 0)) };
-        let (person, lead) = (self.author(answer), answer.at().duration_since(at));
-        let seconds = lead.abs().as_secs_f64();
-        match lead.is_positive() {
-            true => (Note::ItFirst { person, seconds }, (1, -(lead.as_millis() as i64))),
-            false => (Note::PersonFirst { person, seconds }, (2, -(lead.as_millis() as i64))),
-        }
+    /// The name of the channel.
+    pub fn name(&self) -> &'a str {
+        &self.channel.name
     }
 
     /// The questions that neither a person nor it answered.
@@ -336,11 +284,16 @@ impl<'a> ChannelAnalysis<'a> {
         };
         is_telling.then_some(Pending {
             kind: StoryKind::Silent,
-            rank: (0, question.at().as_millisecond()),
+            rank: (self.doubts(question), 0),
             moment,
             about: question,
             note: Note::Missed,
         })
+    }
+
+    /// How much speaks against a question being one that waits for an answer: it is short, or part of a talk.
+    fn doubts(&self, question: &RecordedMessage) -> u8 {
+        u8::from(is_short(question)) + u8::from(self.index.follows_another(question, SOON))
     }
 
     /// The questions at which it stayed silent and a person answered soon after.
@@ -362,7 +315,7 @@ impl<'a> ChannelAnalysis<'a> {
             let note = Note::Answered { person: self.author(answer), seconds: delay.as_secs_f64() };
             (delay <= SOON).then_some(Pending {
                 kind: StoryKind::Silent,
-                rank: (1, delay.as_millis() as i64),
+                rank: (u8::from(is_short(question)), delay.as_millis() as i64),
                 moment: Some(self.silence_about(question)?),
                 about: question,
                 note,
@@ -389,19 +342,14 @@ impl<'a> ChannelAnalysis<'a> {
     }
 }
 
+/// Whether a message is too short to be understood without what stands around it.
+fn is_short(message: &RecordedMessage) -> bool {
+    message.text.chars().nth(MIN_TELLING_CHARS).is_none()
+}
+
 /// Whether a question was taken up soon after it.
 fn is_among(taken_up: &[(MessageId, Timestamp)], question: &RecordedMessage) -> bool {
     taken_up.iter().any(|(about, at)| about.as_str() == question.id && is_soon_after(*at, question))
-}
-
-/// Whether a post only says that it does not know, or asks everyone again.
-fn asks_again(moment: &Moment) -> bool {
-    moment.text.as_deref().is_some_and(texts::only_asks_again)
-}
-
-/// Whether the built-in mind would post this without standing in for a model. Where it only observes, nothing is posted.
-fn is_posted(moment: &Moment) -> bool {
-    moment.kind == MomentKind::Spoke && moment.text.is_some() && !asks_again(moment)
 }
 
 fn is_soon_after(at: Timestamp, question: &RecordedMessage) -> bool {

@@ -94,6 +94,15 @@ impl<'a> ChannelIndex<'a> {
         found.min_by_key(|message| message.at())
     }
 
+    /// Whether somebody else wrote at the same place within this time before a message.
+    pub fn follows_another(&self, message: &RecordedMessage, within: SignedDuration) -> bool {
+        let beside = self.in_place(message.thread.as_deref());
+        let before = &beside[..beside.partition_point(|other| other.ts < message.ts)];
+        let close = before.iter().rev();
+        let mut close = close.take_while(|other| message.at().duration_since(other.at()) <= within);
+        close.any(|other| other.author != message.author)
+    }
+
     /// Whether a post at this time would have disturbed people.
     pub fn disturbance(
         &self,

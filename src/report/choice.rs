@@ -1,8 +1,8 @@
-//! Which moments are told: a fixed share of each kind, the channels in turn. It is the same for the same input.
+//! Which moments are told: some of each kind, spread over the period, the channels in turn. It is the same for the same input.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::report::story::{Story, StoryKind};
+use crate::report::story::{Note, Story, StoryKind};
 
 /// A story, and its place among those of its kind: smaller goes first.
 #[derive(Clone, Debug)]
@@ -11,18 +11,62 @@ pub struct Candidate {
     pub story: Story,
 }
 
-const MAX_STORIES: usize = 10;
+/// What a moment is an example of, in the order in which they are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Example {
+    /// It has something to say that helps, and posts it without a model, too.
+    Helps,
+    /// It spoke, and another person wrote later …
+    PersonLater,
+    /// … or nobody …
+    Nobody,
+    /// … or somebody had written already.
+    PersonFirst,
+    /// It would probably have interrupted.
+    Wrong,
+    /// It stayed silent, and nobody answered.
+    Missed,
+    /// It stayed silent, and a person answered.
+    Answered,
+}
+
+impl Example {
+    pub fn new(kind: StoryKind, note: &Note, helps: bool) -> Self {
+        match (kind, note) {
+            (StoryKind::Wrong, _) => Example::Wrong,
+            (StoryKind::Silent, Note::Answered { .. }) => Example::Answered,
+            (StoryKind::Silent, _) => Example::Missed,
+            (StoryKind::Spoke, _) if helps => Example::Helps,
+            (StoryKind::Spoke, Note::ItFirst { .. }) => Example::PersonLater,
+            (StoryKind::Spoke, Note::PersonFirst { .. }) => Example::PersonFirst,
+            (StoryKind::Spoke, _) => Example::Nobody,
+        }
+    }
+
+    pub fn of(story: &Story) -> Self {
+        Self::new(story.kind, &story.note, story.helps())
+    }
+}
+
+const MAX_STORIES: usize = 12;
 /// How many of each kind are told, if there are as many of the others.
-const SHARES: [(StoryKind, usize); 3] =
-    [(StoryKind::Wrong, 3), (StoryKind::Spoke, 4), (StoryKind::Silent, 3)];
+const SHARES: [(Example, usize); 7] = [
+    (Example::Helps, 3),
+    (Example::PersonLater, 2),
+    (Example::Nobody, 1),
+    (Example::PersonFirst, 0),
+    (Example::Wrong, 3),
+    (Example::Missed, 2),
+    (Example::Answered, 1),
+];
 
 /// The stories to tell, by kind, and in each kind by time. What is about the same message is told once.
 pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
     let mut told = HashSet::new();
     let mut pools: Vec<Vec<&Candidate>> = SHARES
         .iter()
-        .map(|(kind, _)| {
-            let of_kind = candidates.iter().filter(|one| one.story.kind == *kind);
+        .map(|(example, _)| {
+            let of_kind = candidates.iter().filter(|one| Example::of(&one.story) == *example);
             let mut of_kind: Vec<&Candidate> = of_kind.collect();
             of_kind.sort_by_key(|one| (one.rank, one.story.at));
             of_kind.retain(|one| told.insert((&one.story.channel, &one.story.anchor)));
@@ -30,38 +74,94 @@ pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
         })
         .collect();
     let mut used = HashMap::new();
-    let mut chosen: Vec<Story> = Vec::new();
+    let mut chosen: Vec<&Candidate> = Vec::new();
     for (pool, (_, share)) in pools.iter_mut().zip(SHARES) {
-        let taken = take_in_turn(pool, share, &mut used);
-        chosen.extend(taken.into_iter().map(|one| one.story.clone()));
+        let taken = spread(pool.clone(), share, &mut used);
+        pool.retain(|one| !taken.iter().any(|other| std::ptr::eq(*one, *other)));
+        chosen.extend(taken);
     }
-    for pool in &mut pools {
-        let taken = take_in_turn(pool, MAX_STORIES - chosen.len(), &mut used);
-        chosen.extend(taken.into_iter().map(|one| one.story.clone()));
+    for pool in pools {
+        let rest = MAX_STORIES - chosen.len();
+        chosen.extend(spread(pool, rest, &mut used));
     }
-    chosen.sort_by(|one, other| {
-        (one.kind, one.at, &one.channel).cmp(&(other.kind, other.at, &other.channel))
-    });
-    chosen
+    chosen.sort_by_key(|one| (Example::of(&one.story), one.story.at, one.story.channel.clone()));
+    chosen.into_iter().map(|one| one.story.clone()).collect()
 }
 
-/// Takes the first of the channel that was used least, again and again.
-pub fn take_in_turn<'a>(
-    pool: &mut Vec<&'a Candidate>,
+/// Cuts the stories by time into so many parts and takes one of each: of the channel that was used least, the first by its
+/// rank.
+pub fn spread<'a>(
+    mut pool: Vec<&'a Candidate>,
     count: usize,
     used: &mut HashMap<String, usize>,
 ) -> Vec<&'a Candidate> {
+    pool.sort_by_key(|one| (one.story.at, one.story.channel.clone()));
     let mut taken = Vec::new();
-    while taken.len() < count {
-        let order = |one: &Candidate| {
+    for part in parts(&pool, count) {
+        let order = |one: &&Candidate| {
             let uses = used.get(&one.story.channel).copied().unwrap_or(0);
             (uses, one.rank, one.story.at, one.story.channel.clone())
         };
-        let first = pool.iter().enumerate().min_by_key(|(_, one)| order(one));
-        let Some(position) = first.map(|(position, _)| position) else { break };
-        let one = pool.remove(position);
-        *used.entry(one.story.channel.clone()).or_default() += 1;
-        taken.push(one);
+        let Some(first) = part.iter().copied().min_by_key(order) else { continue };
+        *used.entry(first.story.channel.clone()).or_default() += 1;
+        taken.push(first);
     }
     taken
+}
+
+/// So many parts of a list, as long as each other but for one, and none of them empty.
+pub fn parts<T>(list: &[T], count: usize) -> impl Iterator<Item = &[T]> {
+    let (length, count) = (list.len(), count.min(list.len()));
+    (0..count).map(move |part| &list[part * length / count..(part + 1) * length / count])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::story::StoryAct;
+    use jiff::Timestamp;
+
+    fn candidate(channel: &str, second: i64, rank: u8) -> Candidate {
+        let story = Story {
+            kind: StoryKind::Spoke,
+            channel: channel.to_owned(),
+            at: Timestamp::from_second(second).unwrap(),
+            before: Vec::new(),
+            act: StoryAct::WouldSay(None),
+            after: Vec::new(),
+            reason: None,
+            note: Note::NobodyAnswered,
+            posted_without_model: None,
+            anchor: second.to_string(),
+            thread: None,
+        };
+        Candidate { rank: (rank, 0), story }
+    }
+
+    #[test]
+    fn examples_are_spread_over_the_period_and_the_channels() {
+        let seconds = |found: &[&Candidate]| {
+            found.iter().map(|one| one.story.at.as_second()).collect::<Vec<_>>()
+        };
+        let one: Vec<Candidate> = (0..30).map(|second| candidate("a", second, 1)).collect();
+        let found = spread(one.iter().collect(), 3, &mut HashMap::new());
+        assert_eq!(seconds(&found), [0, 10, 20]);
+        assert!(spread(one.iter().collect(), 0, &mut HashMap::new()).is_empty());
+        let mut two = one.clone();
+        two[25].rank = (0, 0);
+        two[14].story.channel = "b".to_owned();
+        let found = spread(two.iter().collect(), 3, &mut HashMap::new());
+        assert_eq!(seconds(&found), [0, 14, 25]);
+        // Fewer than asked for.
+        assert_eq!(spread(two.iter().take(2).collect(), 5, &mut HashMap::new()).len(), 2);
+    }
+
+    #[test]
+    fn what_helps_is_told_beside_what_does_not() {
+        let mut all: Vec<Candidate> = (0..40).map(|second| candidate("a", second, 0)).collect();
+        all[33].story.posted_without_model = Some(true);
+        let told = choose(&all);
+        assert_eq!(told.len(), MAX_STORIES);
+        assert_eq!(told[0].at.as_second(), 33);
+    }
 }

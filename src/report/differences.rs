@@ -5,14 +5,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use crate::replay::moments::{Moment, MomentKind, Reason};
-use crate::report::choice::{Candidate, take_in_turn};
+use crate::report::choice::{Candidate, spread};
 use crate::report::comparison::{Comparison, Measure, MeasureComparison, advise};
-use crate::report::figures::{Difference, Differences, PolicyFigures, PolicyOnMessage};
+use crate::report::figures::{
+    Difference, DifferenceSide, Differences, PolicyFigures, PolicyOnMessage,
+};
 use crate::report::story::{Note, Story, StoryKind};
 use aizuchi_core::chat::MessageId;
 
-const MAX_DIFFERENCES: usize = 5;
+/// How many are shown in all, and how many that the same policies take up.
+const MAX_SHOWN: usize = 8;
+const MAX_SHOWN_OF_SIDE: usize = 3;
 
+/// A channel, and a message in it.
+type MessageKey = (String, String);
 /// A channel, and a thread in it.
 type ThreadKey = (String, Option<String>);
 
@@ -20,11 +26,13 @@ type ThreadKey = (String, Option<String>);
 pub struct Decided {
     policy: String,
     /// When each message was taken up, by channel and id.
-    taken_up: BTreeMap<(String, String), Timestamp>,
+    taken_up: BTreeMap<MessageKey, Timestamp>,
     /// The questions among them that nobody else answered.
-    picked_up: BTreeSet<(String, String)>,
+    picked_up: BTreeSet<MessageKey>,
     /// The decisions to stay silent, by channel and thread, in the order of their time.
     silent: HashMap<ThreadKey, Vec<(Timestamp, Reason)>>,
+    /// What it would have said unasked, by channel: another policy may do none of it.
+    spoken: HashMap<String, Vec<Moment>>,
 }
 
 impl Decided {
@@ -34,6 +42,7 @@ impl Decided {
             taken_up: BTreeMap::new(),
             picked_up: BTreeSet::new(),
             silent: HashMap::new(),
+            spoken: HashMap::new(),
         }
     }
 
@@ -55,6 +64,9 @@ impl Decided {
                     let silent = (moment.at, moment.reason.clone());
                     self.silent.entry(key).or_default().push(silent);
                 }
+                MomentKind::Spoke | MomentKind::WouldHaveSpoken if !moment.is_owed => {
+                    self.spoken.entry(channel.to_owned()).or_default().push(moment.clone());
+                }
                 MomentKind::Spoke
                 | MomentKind::WouldHaveSpoken
                 | MomentKind::Reacted
@@ -63,60 +75,106 @@ impl Decided {
         }
     }
 
+    /// What it would have said unasked in a channel.
+    pub fn spoken(&self, channel: &str) -> &[Moment] {
+        self.spoken.get(channel).map_or(&[], Vec::as_slice)
+    }
+
+    /// Forgets what it would have said in a channel: no other policy follows.
+    pub fn forget_spoken(&mut self, channel: &str) {
+        self.spoken.remove(channel);
+    }
+
+    pub fn takes_up(&self, channel: &str, message: &MessageId) -> bool {
+        self.taken_up.contains_key(&(channel.to_owned(), message.to_string()))
+    }
+
     /// What this policy did with the message that a story is about.
     fn on(&self, story: &Story) -> PolicyOnMessage {
         let asked = story.before.iter().find(|message| message.is_about).map(|message| message.at);
         let key = (story.channel.clone(), story.anchor.clone());
         let spoke = self.taken_up.get(&key).zip(asked);
+        let silence = asked.and_then(|asked| self.silence_after(story, asked));
         PolicyOnMessage {
             policy: self.policy.clone(),
             spoke_after: spoke.map(|(at, asked)| at.duration_since(asked).as_secs_f64()),
-            silent: asked.and_then(|asked| self.silence_after(story, asked)),
+            looked_after: silence.map(|(after, _)| after),
+            silent: silence.map(|(_, reason)| reason.clone()),
         }
     }
 
-    /// Why it stayed silent when it first looked after that time, where the message stands or in its thread.
-    fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<Reason> {
+    /// When it first looked after that time and stayed silent, where the message stands or in its thread, in seconds, and
+    /// why.
+    fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<(f64, &Reason)> {
         let silences = |thread: Option<String>| self.silent.get(&(story.channel.clone(), thread));
         let lists = [silences(story.thread.clone()), silences(Some(story.anchor.clone()))];
         let first = lists
             .into_iter()
             .flatten()
             .filter_map(|silent| silent.get(silent.partition_point(|(at, _)| *at < asked)));
-        first.min_by_key(|(at, _)| *at).map(|(_, reason)| reason.clone())
+        let (at, reason) = first.min_by_key(|(at, _)| *at)?;
+        Some((at.duration_since(asked).as_secs_f64(), reason))
     }
 }
 
-/// The differences between policies. `candidates` are the stories of each.
-pub fn find(decided: &[Decided], candidates: &[Vec<Candidate>]) -> Option<Differences> {
+/// The differences between policies. `candidates` are stories of what any of them takes up.
+pub fn find(decided: &[Decided], candidates: &[Candidate]) -> Option<Differences> {
     if decided.len() < 2 {
         return None;
     }
-    let taken_up = decided.iter().flat_map(|policy| policy.taken_up.keys());
-    let all: BTreeSet<&(String, String)> = taken_up.collect();
-    let is_different =
-        |key: &(String, String)| decided.iter().any(|policy| !policy.taken_up.contains_key(key));
-    let messages = all.iter().filter(|key| is_different(key)).count();
-    let mut told: BTreeSet<(String, String)> = BTreeSet::new();
-    let mut stories: Vec<Candidate> = Vec::new();
-    for candidate in candidates.iter().flatten() {
+    let all: BTreeSet<&MessageKey> =
+        decided.iter().flat_map(|policy| policy.taken_up.keys()).collect();
+    let mut counts: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+    for key in all {
+        *counts.entry(takers(decided, key)).or_default() += 1;
+    }
+    counts.retain(|policies, _| policies.len() < decided.len());
+    let sides = counts.iter().map(|(policies, messages)| DifferenceSide {
+        policies: policies.clone(),
+        messages: *messages,
+    });
+    let sides: Vec<DifferenceSide> = sides.collect();
+    let most = (MAX_SHOWN / sides.len().max(1)).clamp(1, MAX_SHOWN_OF_SIDE);
+    let shown = sides.iter().take(MAX_SHOWN).flat_map(|side| {
+        let stories = stories_of(decided, candidates, &side.policies, most);
+        stories.into_iter().map(move |story| Difference {
+            policies: decided.iter().map(|policy| policy.on(&story)).collect(),
+            taken_up_by: side.policies.clone(),
+            story,
+        })
+    });
+    let shown = shown.collect();
+    Some(Differences { messages: counts.values().sum(), sides, shown })
+}
+
+/// The policies that take up a message, by place.
+fn takers(decided: &[Decided], key: &MessageKey) -> Vec<usize> {
+    let takes_up = |(_, policy): &(usize, &Decided)| policy.taken_up.contains_key(key);
+    decided.iter().enumerate().filter(takes_up).map(|(place, _)| place).collect()
+}
+
+/// Stories of what just these policies take up, spread over the period.
+fn stories_of(
+    decided: &[Decided],
+    candidates: &[Candidate],
+    policies: &[usize],
+    most: usize,
+) -> Vec<Story> {
+    let mut told: BTreeSet<MessageKey> = BTreeSet::new();
+    let mut pool: Vec<Candidate> = Vec::new();
+    for candidate in candidates {
         let story = &candidate.story;
         let key = (story.channel.clone(), story.anchor.clone());
-        let is_told = match story.kind {
-            StoryKind::Wrong | StoryKind::Spoke => is_different(&key),
+        let is_of_side = match story.kind {
+            StoryKind::Wrong | StoryKind::Spoke => takers(decided, &key) == policies,
             StoryKind::Silent => false,
         };
-        if is_told && told.insert(key) {
-            stories.push(Candidate { rank: (interest(story), 0), ..candidate.clone() });
+        if is_of_side && told.insert(key) {
+            pool.push(Candidate { rank: (interest(story), 0), ..candidate.clone() });
         }
     }
-    let mut pool = stories.iter().collect();
-    let shown = take_in_turn(&mut pool, MAX_DIFFERENCES, &mut HashMap::new());
-    let difference = |one: &&Candidate| Difference {
-        story: one.story.clone(),
-        policies: decided.iter().map(|policy| policy.on(&one.story)).collect(),
-    };
-    Some(Differences { messages, shown: shown.iter().map(difference).collect() })
+    let found = spread(pool.iter().collect(), most, &mut HashMap::new());
+    found.into_iter().map(|one| one.story.clone()).collect()
 }
 
 /// Which policy is ahead in what. Of the questions that nobody answered it is known which ones each reaches, so those that
@@ -158,12 +216,13 @@ pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Compar
     Some(Comparison { measures, advice })
 }
 
-/// First what nobody else answered, then what would have disturbed.
+/// First what would have helped, then what would have disturbed, then what nobody else answered.
 fn interest(story: &Story) -> u8 {
     match (&story.note, story.kind) {
-        (Note::NobodyAnswered, _) => 0,
+        _ if story.helps() => 0,
         (_, StoryKind::Wrong) => 1,
-        (_, StoryKind::Spoke | StoryKind::Silent) => 2,
+        (Note::NobodyAnswered, _) => 2,
+        (_, StoryKind::Spoke | StoryKind::Silent) => 3,
     }
 }
 
@@ -208,6 +267,7 @@ mod tests {
             after: Vec::new(),
             reason: None,
             note: Note::NobodyAnswered,
+            posted_without_model: None,
             anchor: "7".to_owned(),
             thread: thread.map(str::to_owned),
         };

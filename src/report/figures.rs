@@ -226,13 +226,25 @@ pub struct MomentCounts {
 pub struct Differences {
     /// Messages that one policy takes up and another does not.
     pub messages: usize,
+    /// The same by who takes them up.
+    pub sides: Vec<DifferenceSide>,
     pub shown: Vec<Difference>,
+}
+
+/// Messages that some policies take up and the others do not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DifferenceSide {
+    /// Those that take them up, by their place among the policies of the report, from 0.
+    pub policies: Vec<usize>,
+    pub messages: usize,
 }
 
 /// A message that one policy takes up and another does not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     pub story: Story,
+    /// Who takes it up, by place.
+    pub taken_up_by: Vec<usize>,
     pub policies: Vec<PolicyOnMessage>,
 }
 
@@ -241,8 +253,10 @@ pub struct PolicyOnMessage {
     pub policy: String,
     /// How long after the message it would have spoken, in seconds.
     pub spoke_after: Option<f64>,
-    /// Why it stayed silent; `None` if it did not look.
+    /// Why it stayed silent; `None` if it did not decide on silence there.
     pub silent: Option<Reason>,
+    /// How long after the message it looked and stayed silent, in seconds.
+    pub looked_after: Option<f64>,
 }
 
 /// What is not in the figures.

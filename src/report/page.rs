@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::report::channels_view::{self, ChannelRow};
 use crate::report::charts::TimingView;
+use crate::report::choice::Example;
 use crate::report::code::{TextPart, parts};
 use crate::report::cost_view::CostView;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
@@ -15,12 +16,12 @@ use crate::report::notes::notes;
 use crate::report::policies_view::PoliciesView;
 use crate::report::sentences;
 use crate::report::setting_words;
-use crate::report::story::{Story, StoryKind};
-use crate::report::story_view::StoryView;
+use crate::report::story::Story;
+use crate::report::story_view::{StoryView, folded};
 use crate::report::tiles::{Tile, tiles};
 use crate::report::words;
 use aizuchi_core::persona::Language;
-use aizuchi_core::texts::counted;
+use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
@@ -65,6 +66,11 @@ struct ReportPage<'a> {
     has_verdicts: bool,
     next: NextSteps,
     notes: Vec<String>,
+}
+
+/// What is counted: times that it spoke, or moments where the built-in mind stands in for a model.
+fn spoken_things(report: &Report) -> Counted {
+    if report.has_stand_in() { counted::moments } else { counted::times }
 }
 
 struct StoryGroup {
@@ -151,7 +157,7 @@ impl<'a> View<'a> {
             asides: self.asides(),
             moments_rule: texts::moments_rule(
                 l,
-                &words::times(all_spoken, l),
+                &words::number_of(spoken_things(report), all_spoken, l),
                 &words::count(policy.moments.wrong),
                 &words::count(policy.moments.spoke),
                 &words::count(policy.moments.silent),
@@ -203,16 +209,13 @@ impl<'a> View<'a> {
 
     fn groups(&self) -> Vec<StoryGroup> {
         let l = self.language;
-        let kinds = [
-            (StoryKind::Spoke, texts::moments_spoke(l)),
-            (StoryKind::Wrong, texts::moments_wrong(l)),
-            (StoryKind::Silent, texts::moments_silent(l)),
-        ];
         let tell = |story: &Story| StoryView::new(story, self.report, self.zone, l);
-        let groups = kinds.into_iter().map(|(kind, heading)| {
-            let stories = self.policy.stories.iter().filter(|story| story.kind == kind);
-            StoryGroup { heading, stories: stories.map(tell).collect() }
+        let groups =
+            self.policy.stories.chunk_by(|one, other| Example::of(one) == Example::of(other));
+        let groups = groups.filter_map(|stories| {
+            let heading = sentences::example(Example::of(stories.first()?), l);
+            Some(StoryGroup { heading, stories: folded(stories.iter().map(tell)) })
         });
-        groups.filter(|group| !group.stories.is_empty()).collect()
+        groups.collect()
     }
 }

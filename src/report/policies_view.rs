@@ -6,12 +6,12 @@ use jiff::tz::TimeZone;
 
 use crate::report::cautions::cautions;
 use crate::report::comparison::Measure;
-use crate::report::figures::{Difference, PolicyFigures, PostedFigures, Report};
+use crate::report::figures::{Difference, DifferenceSide, PolicyFigures, PostedFigures, Report};
 use crate::report::interruptions::per_100;
 use crate::report::policy_sentences;
 use crate::report::sentences;
 use crate::report::setting_words::{SettingRow, rows};
-use crate::report::story_view::StoryView;
+use crate::report::story_view::{StoryView, folded};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
@@ -40,6 +40,12 @@ pub struct PoliciesView {
     /// What policies have without a limit.
     pub cautions: Vec<String>,
     pub differences: String,
+    pub sides: Vec<SideView>,
+}
+
+/// Messages that some policies take up and the others do not.
+pub struct SideView {
+    pub heading: String,
     pub stories: Vec<StoryView>,
 }
 
@@ -75,7 +81,7 @@ impl PoliciesView {
                     texts::differences_rule(l, &messages)
                 }
             },
-            stories: found.shown.iter().map(|one| story(one, report, zone, l)).collect(),
+            sides: found.sides.iter().map(|side| side_view(side, report, zone, l)).collect(),
         })
     }
 }
@@ -235,6 +241,26 @@ fn channel_rows(policies: &[PolicyFigures], language: Language) -> Vec<(String, 
         (words::channel(name), policies.iter().map(|policy| cell(policy, name)).collect())
     };
     names.into_iter().take(MAX_CHANNELS).map(row).collect()
+}
+
+/// Messages that some policies take up and the others do not, with examples.
+fn side_view(
+    side: &DifferenceSide,
+    report: &Report,
+    zone: &TimeZone,
+    language: Language,
+) -> SideView {
+    let l = language;
+    let names = side.policies.iter().filter_map(|place| report.policies.get(*place));
+    let names: Vec<&str> = names.map(|policy| &*policy.name).collect();
+    let messages = words::number_of(counted::messages, side.messages, l);
+    let names = policy_sentences::all_of(&names, l);
+    let shown = report.differences.iter().flat_map(|found| &found.shown);
+    let shown = shown.filter(|one| one.taken_up_by == side.policies);
+    SideView {
+        heading: policy_texts::side(l, &names, &messages),
+        stories: folded(shown.map(|one| story(one, report, zone, l))),
+    }
 }
 
 fn story(

@@ -87,7 +87,7 @@ fn joined(names: &[&str], language: Language, of_two: Joining, of_many: Joining)
 }
 
 /// All of these policies, as the subject of a sentence.
-fn all_of(names: &[&str], language: Language) -> String {
+pub fn all_of(names: &[&str], language: Language) -> String {
     joined(names, language, texts::all_of_two, texts::all_of_many)
 }
 

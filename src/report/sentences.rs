@@ -1,6 +1,7 @@
 //! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
 
 use crate::replay::moments::Reason;
+use crate::report::choice::Example;
 use crate::report::figures::{
     PolicyFigures, PolicyOnMessage, PostedFigures, Report, ReportSource, Unanswered,
 };
@@ -9,6 +10,7 @@ use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
+use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::{self as all_texts, Name};
 
@@ -89,6 +91,19 @@ pub fn stand_in(report: &Report, policy: &PolicyFigures, language: Language) -> 
         None | Some(0) => moment_texts::stand_in_helps(language).to_owned(),
         Some(empty) => moment_texts::stand_in(language, &words::count(empty), &moments),
     })
+}
+
+/// What the moments of one kind have in common.
+pub fn example(example: Example, language: Language) -> &'static str {
+    match example {
+        Example::Helps => moment_texts::examples_helping(language),
+        Example::PersonLater => moment_texts::examples_person_later(language),
+        Example::Nobody => moment_texts::examples_nobody(language),
+        Example::PersonFirst => moment_texts::examples_person_first(language),
+        Example::Wrong => texts::moments_wrong(language),
+        Example::Missed => moment_texts::examples_missed(language),
+        Example::Answered => moment_texts::examples_answered(language),
+    }
 }
 
 /// What the moments at which it would take the word are called, as the head of a column.
@@ -266,7 +281,16 @@ pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
         (Some(seconds), _) => {
             texts::policy_spoke(language, policy, &words::duration(seconds, language))
         }
-        (None, Some(silent)) => texts::policy_silent(language, policy, &reason(silent, language)),
+        (None, Some(silent)) => {
+            let reason = reason(silent, language);
+            match on.looked_after {
+                Some(after) => {
+                    let after = words::duration(after, language);
+                    policy_texts::policy_looked(language, policy, &after, &reason)
+                }
+                None => texts::policy_silent(language, policy, &reason),
+            }
+        }
         (None, None) => texts::policy_never(language, policy),
     }
 }

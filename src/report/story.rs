@@ -22,11 +22,20 @@ pub struct Story {
     pub after: Vec<StoryMessage>,
     pub reason: Option<Reason>,
     pub note: Note,
+    /// Whether this is really posted without a model. `None` if it is not known, or if it stayed silent.
+    pub posted_without_model: Option<bool>,
     /// The message that this is about, and the thread that it stands in.
     #[serde(skip)]
     pub anchor: String,
     #[serde(skip)]
     pub thread: Option<String>,
+}
+
+impl Story {
+    /// Whether it is known to say something that helps.
+    pub fn helps(&self) -> bool {
+        self.posted_without_model == Some(true)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -134,6 +143,15 @@ static SLACK_LINK: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A text as it is shown: with names for mentions, without hidden letters, and not too long.
 pub fn shown_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
+    let text = whole_text(text, name_of);
+    let mut letters = text.chars();
+    let beginning: String = letters.by_ref().take(MAX_TEXT_CHARS).collect();
+    let rest = if letters.next().is_some() { "…" } else { "" };
+    format!("{}{rest}", beginning.trim_end())
+}
+
+/// The same, however long it is.
+pub fn whole_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
     let with_name = |found: &Captures<'_>| match name_of(&found[1]) {
         Some(name) => format!("@{name}"),
         None => "@…".to_owned(),
@@ -144,11 +162,8 @@ pub fn shown_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> Strin
         None => found[1].trim_start_matches("mailto:").to_owned(),
     };
     let text = SLACK_LINK.replace_all(&text, link);
-    let is_shown = |letter: &char| !is_hidden(*letter);
-    let mut letters = text.trim().chars().filter(is_shown);
-    let beginning: String = letters.by_ref().take(MAX_TEXT_CHARS).collect();
-    let rest = if letters.next().is_some() { "…" } else { "" };
-    format!("{}{rest}", beginning.trim_end())
+    let shown: String = text.chars().filter(|letter| !is_hidden(*letter)).collect();
+    shown.trim().to_owned()
 }
 
 /// Control characters, and marks that turn the direction of what follows.
@@ -176,5 +191,6 @@ mod tests {
             assert_eq!(shown_text(text, name), expected);
         }
         assert_eq!(shown_text(&"あ".repeat(400), name), "あ".repeat(320) + "…");
+        assert_eq!(whole_text(&"あ".repeat(400), name), "あ".repeat(400));
     }
 }

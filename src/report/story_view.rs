@@ -9,6 +9,7 @@ use crate::report::story::{Story, StoryAct, StoryKind, StoryMessage};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
+use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 
 /// How many colors tell authors apart.
@@ -31,6 +32,8 @@ pub struct StoryView {
     pub note: String,
     /// What each policy did, where policies differ.
     pub policies: Vec<String>,
+    /// Whether it is open before a reader opens it.
+    pub is_open: bool,
 }
 
 pub struct StoryMessageView {
@@ -49,7 +52,13 @@ impl StoryView {
         let l = language;
         let (act_label, said, is_silent) = match &story.act {
             StoryAct::Said(text) => (texts::said_here(l), Some(text.clone()), false),
-            StoryAct::WouldSay(Some(text)) => (texts::would_say(l), Some(text.clone()), false),
+            StoryAct::WouldSay(Some(text)) => {
+                let label = match story.posted_without_model {
+                    Some(false) => moment_texts::stands_in(l),
+                    Some(true) | None => texts::would_say(l),
+                };
+                (label, Some(text.clone()), false)
+            }
             StoryAct::WouldSay(None) => (texts::would_speak(l), None, false),
             StoryAct::Silent => (texts::silent_here(l), None, true),
             StoryAct::NeverLooked => (texts::never_looked(l), None, true),
@@ -57,7 +66,11 @@ impl StoryView {
         let (class, badge) = match (story.kind, &story.act) {
             (StoryKind::Wrong, _) => ("wrong", texts::badge_wrong(l)),
             (StoryKind::Spoke, StoryAct::Said(_)) => ("spoke", texts::badge_said(l)),
-            (StoryKind::Spoke, _) => ("spoke", texts::badge_spoke(l)),
+            (StoryKind::Spoke, _) => match story.posted_without_model {
+                Some(true) => ("spoke", moment_texts::badge_posted(l)),
+                Some(false) => ("spoke", moment_texts::badge_moment(l)),
+                None => ("spoke", texts::badge_spoke(l)),
+            },
             (StoryKind::Silent, _) => ("silent", texts::badge_silent(l)),
         };
         let message =
@@ -77,8 +90,14 @@ impl StoryView {
             reason: story.reason.as_ref().map(|reason| sentences::reason(reason, l)),
             note: sentences::note(&story.note, report, l),
             policies: Vec::new(),
+            is_open: false,
         }
     }
+}
+
+/// These stories, of which the first is open.
+pub fn folded(stories: impl Iterator<Item = StoryView>) -> Vec<StoryView> {
+    stories.enumerate().map(|(place, one)| StoryView { is_open: place == 0, ..one }).collect()
 }
 
 impl StoryMessageView {

@@ -55,6 +55,7 @@ mod replay_against;
 mod replay_inputs;
 mod replay_judge;
 mod report;
+mod report_examples;
 mod report_moments;
 mod report_policies;
 mod run_options;

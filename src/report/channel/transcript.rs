@@ -4,26 +4,39 @@ use jiff::SignedDuration;
 
 use crate::replay::history::RecordedMessage;
 use crate::replay::moments::{Moment, MomentKind};
+use crate::report::channel::post::{is_posted, is_unasked};
 use crate::report::channel::{ChannelAnalysis, Pending};
-use crate::report::choice::Candidate;
+use crate::report::choice::{Candidate, Example, parts};
 use crate::report::figures::ReportSource;
-use crate::report::story::{Story, StoryAct, StoryAuthor, StoryMessage, shown_text};
+use crate::report::story::{Story, StoryAct, StoryAuthor, StoryMessage, shown_text, whole_text};
 use aizuchi_core::chat::MessageId;
 
 /// How far around a moment its story reaches.
 const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 const MESSAGES_BEFORE: usize = 4;
 const MESSAGES_AFTER: usize = 3;
-/// The best moments of each kind that a channel offers.
+/// How many moments of each kind a channel offers.
 const MAX_CANDIDATES: usize = 10;
 
 impl<'a> ChannelAnalysis<'a> {
-    /// The best of each kind, with their transcripts.
+    /// Some of each kind, spread over the period, with their transcripts.
     pub(super) fn tell_best(&self, mut pending: Vec<Pending<'a>>) -> Vec<Candidate> {
-        pending.sort_by_key(|one| (one.kind, one.rank, one.at()));
-        let best = pending.chunk_by(|one, other| one.kind == other.kind);
-        let best = best.flat_map(|of_kind| of_kind.iter().take(MAX_CANDIDATES));
+        pending.sort_by_key(|one| (self.example(one), one.at()));
+        let of_kinds = pending.chunk_by(|one, other| self.example(one) == self.example(other));
+        let parts = of_kinds.flat_map(|of_kind| parts(of_kind, MAX_CANDIDATES));
+        let best = parts.filter_map(|part| part.iter().min_by_key(|one| (one.rank, one.at())));
         best.map(|one| Candidate { rank: one.rank, story: self.story(one) }).collect()
+    }
+
+    fn example(&self, pending: &Pending<'a>) -> Example {
+        let helps = self.posted_without_model(pending) == Some(true);
+        Example::new(pending.kind, &pending.note, helps)
+    }
+
+    /// Whether this is really posted without a model, where the built-in mind stands in for one.
+    fn posted_without_model(&self, pending: &Pending<'a>) -> Option<bool> {
+        let moment = pending.moment.filter(|moment| is_unasked(moment))?;
+        (self.source == ReportSource::Builtin).then(|| is_posted(moment))
     }
 
     fn story(&self, pending: &Pending<'a>) -> Story {
@@ -48,6 +61,7 @@ impl<'a> ChannelAnalysis<'a> {
             after: after.map(|message| self.story_message(message, about)).collect(),
             reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
             note: pending.note.clone(),
+            posted_without_model: self.posted_without_model(pending),
             anchor: about.id.clone(),
             thread: about.thread.clone(),
         }
@@ -77,12 +91,16 @@ impl<'a> ChannelAnalysis<'a> {
     }
 
     fn story_message(&self, message: &RecordedMessage, about: &RecordedMessage) -> StoryMessage {
+        let is_about = message.id == about.id;
         StoryMessage {
             at: message.at(),
             author: self.author(message),
             is_bot: message.bot,
-            text: self.shown(&message.text),
-            is_about: message.id == about.id,
+            text: match is_about {
+                true => whole_text(&message.text, |id| self.names.get(id).cloned()),
+                false => self.shown(&message.text),
+            },
+            is_about,
             left_out_after: 0,
         }
     }

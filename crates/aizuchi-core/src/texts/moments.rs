@@ -81,4 +81,17 @@ texts! {
     part_first(own: &str, best: &str):
         "being early ({own} real posts ahead of people without interrupting instead of {best})"
         / "邪魔せずに人より先に実際に投稿する回数が {best} 回から {own} 回に減る";
+
+    // Examples, by what they have in common.
+    examples_helping:
+        "It has something to say, and really posts it without a model" / "役に立つことがあり、モデルなしでも実際に投稿する場面";
+    examples_person_later: "A moment to speak, and another person wrote later" / "話す場面で、後からほかの人が発言した";
+    examples_nobody: "A moment to speak, and no other person wrote" / "話す場面で、ほかの人の発言がなかった";
+    examples_person_first: "A moment to speak after another person had written" / "話す場面で、ほかの人がすでに発言していた";
+    examples_missed: "Someone asked, nobody answered, and it stayed silent" / "質問に誰も答えず、ボットも黙っていた";
+    examples_answered: "Someone asked, a person wrote soon after, and it stayed silent" / "質問の後すぐに人が発言し、ボットは黙っていた";
+    badge_posted: "really posted" / "実際に投稿";
+    badge_moment: "a moment to speak" / "話す場面";
+    /// Stands beside words of the built-in rules that are posted nowhere.
+    stands_in: "stands in for a model; without one, nothing is posted here" / "モデルの代わりの言葉（モデルなしでは投稿しない）";
 }

@@ -88,6 +88,14 @@ texts! {
     verdict_unclear: "not clear" / "偶然の範囲";
     verdict_none: "none" / "なし";
 
+    // Where they differ.
+    /// What just these policies take up.
+    side(policies: &str, messages: &str): "Taken up only by {policies}: {messages}" / "{policies} だけが取り上げるもの：{messages}";
+    /// Of a policy that stayed silent.
+    policy_looked(policy: &str, after: &str, reason: &str):
+        "{policy}: looked {after} after it was written, and stayed silent: {reason}"
+        / "{policy}：書かれてから {after}後に判断し、黙っていた（{reason}）";
+
     // Which is ahead in what.
     findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";
     measure_wrong: "Interruptions" / "邪魔になりそうな回数";

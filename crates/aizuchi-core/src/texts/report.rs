@@ -180,16 +180,15 @@ texts! {
         / "言葉の代わりに、リアクションだけを {times}付けました。";
 
     // The moments.
-    moments: "The most telling moments" / "特徴的な場面";
+    moments: "Examples" / "場面の例";
     moments_rule(all: &str, wrong: &str, fine: &str, silent: &str):
-        "These are examples. They are picked by a fixed rule from where it would have spoken ({all}: {wrong} with a probable "
-        "interruption, {fine} without a sign of one), and from the questions at which it stayed silent ({silent})."
-        / "これは例です。話していたはずの {all}（邪魔になりそうな {wrong} 回、その様子のない {fine} 回）と、"
-          "質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。";
+        "These are examples, picked by a fixed rule from {all} ({wrong} with a probable interruption, {fine} without a sign of one) and from "
+        "the questions at which it stayed silent ({silent}). Each kind is cut into stretches of time, and of each stretch one is shown: of the channel that is shown "
+        "least so far, an interruption that comes closest to a message, and a question that says enough to be understood."
+        / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、その様子のない {fine} 回）と、質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。"
+          "種類ごとに期間をいくつかに区切り、区切りごとに 1 件を示しています。まだ示した数の少ないチャンネルから、ほかの発言に最も近いもの、または内容のわかる長さの質問を選びます。";
     moments_none: "There is no moment to show." / "示せる場面はありません。";
     moments_wrong: "Where it would probably have interrupted" / "邪魔になりそうな場面";
-    moments_spoke: "Where it would have spoken, with no sign that it interrupted" / "話していたはずの、邪魔にならなかったと思われる場面";
-    moments_silent: "Where someone asked, and it stayed silent" / "質問があって、黙っていた場面";
     badge_wrong: "would probably have interrupted" / "邪魔になりそう";
     badge_spoke: "would have spoken" / "話していたはず";
     badge_said: "spoke" / "話した";
@@ -339,13 +338,12 @@ texts! {
     policy_cost(model: &str): "A month with {model}" / "{model} での 1 か月";
     differences: "Where they differ" / "違いの出る場面";
     differences_rule(messages: &str):
-        "One policy would respond to {messages} that another would not. The clearest are shown here: first those that nobody "
-        "answered, then those where it would probably have interrupted."
-        / "ある方針が取り上げ、別の方針が取り上げないのは {messages}です。そのうちわかりやすいものを示します。誰も答えなかったもの、次に邪魔になりそうなものを優先します。";
+        "There are {messages} that some policies take up and others do not. Examples of each are spread over the period."
+        / "ある方針が取り上げ、別の方針が取り上げない発言は {messages}あります。それぞれの例を、期間全体から選んで示します。";
     differences_none: "They respond to the same messages." / "取り上げる発言は同じです。";
     policy_spoke(policy: &str, after: &str): "{policy}: would have spoken, {after} after it was written" / "{policy}：書かれてから {after}後に話していたはず";
     policy_silent(policy: &str, reason: &str): "{policy}: stayed silent: {reason}" / "{policy}：黙っていた（{reason}）";
-    policy_never(policy: &str): "{policy}: did not look at it" / "{policy}：判断していない";
+    policy_never(policy: &str): "{policy}: did not speak about it" / "{policy}：これについては話していない";
     shown_policy(policy: &str): "From here on, where no policy is named, it is {policy}." / "これ以降、方針の名前がないところは、{policy} のものです。";
 
     // What to do next. What stands in backquotes is shown as code.

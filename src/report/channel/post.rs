@@ -1,0 +1,140 @@
+//! The posts of a channel: what people did around each, and what it adds to the figures.
+
+use jiff::Timestamp;
+
+use crate::replay::history::RecordedMessage;
+use crate::replay::moments::{Moment, MomentKind};
+use crate::report::channel::{ChannelAnalysis, ChannelReport, Pending, is_short};
+use crate::report::channel_index::Disturbance;
+use crate::report::story::{Note, StoryKind};
+use aizuchi_core::chat::MessageId;
+use aizuchi_core::texts::builtin as texts;
+
+/// A post, and what people did around it.
+pub(super) struct Spoken<'a> {
+    moment: &'a Moment,
+    about: Option<&'a RecordedMessage>,
+    answer: Option<&'a RecordedMessage>,
+    pub(super) disturbance: Option<Disturbance<'a>>,
+}
+
+impl<'a> ChannelAnalysis<'a> {
+    /// The message that a moment is about.
+    pub(super) fn about(&self, moment: &Moment) -> Option<&'a RecordedMessage> {
+        let id = moment.about.as_ref().or(moment.message.as_ref())?;
+        self.index.message(id.as_str())
+    }
+
+    /// What people did around a post.
+    pub(super) fn spoken(&self, moment: &'a Moment) -> Spoken<'a> {
+        let about = self.about(moment);
+        let thread = moment.thread.as_ref().map(MessageId::as_str);
+        Spoken {
+            moment,
+            about,
+            answer: about.and_then(|about| self.index.first_answer(about)),
+            disturbance: self.index.disturbance(thread, about, moment.at),
+        }
+    }
+
+    pub(super) fn add_spoken(&self, spoken: &Spoken<'a>, report: &mut ChannelReport) {
+        let (moment, is_wrong) = (spoken.moment, spoken.disturbance.is_some());
+        let is_posted = is_posted(moment);
+        report.figures.spoke += 1;
+        report.figures.wrong += usize::from(is_wrong);
+        report.observed += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
+        report.only_asked_again += usize::from(asks_again(moment));
+        report.posted.spoke += usize::from(is_posted);
+        report.posted.wrong += usize::from(is_wrong && is_posted);
+        match is_wrong {
+            true => report.moments.wrong += 1,
+            false => report.moments.spoke += 1,
+        }
+        let newest = moment.message.as_ref().and_then(|id| self.index.message(id.as_str()));
+        // While it observes, it does not wait for its moment.
+        if let (MomentKind::Spoke, Some(newest)) = (moment.kind, newest) {
+            report.own_delays.add(moment.at.duration_since(newest.at()));
+        }
+        if let Some(about) = spoken.about {
+            let taken_up = (MessageId::new(&*about.id), moment.at);
+            if is_posted {
+                report.posted_about.push(taken_up.clone());
+            }
+            report.taken_up.push(taken_up);
+            add_first_answer(spoken, report);
+        }
+    }
+
+    /// A post that may be told. One without its message has nothing to tell.
+    pub(super) fn tellable(&self, spoken: Spoken<'a>) -> Option<Pending<'a>> {
+        let Spoken { moment, about, answer, disturbance } = spoken;
+        let about = about?;
+        let (kind, note, rank) = match disturbance {
+            Some(Disturbance::NearAnswer(message, gap)) => {
+                let (person, seconds) = (self.author(message), gap.as_secs_f64());
+                let note = Note::NearAnswer { person, seconds };
+                (StoryKind::Wrong, note, (0, gap.abs().as_millis() as i64))
+            }
+            Some(Disturbance::InExchange(message, gap)) => {
+                let (person, seconds) = (self.author(message), gap.as_secs_f64());
+                let note = Note::InExchange { person, seconds };
+                (StoryKind::Wrong, note, (0, gap.as_millis() as i64))
+            }
+            None => {
+                let note = self.note_on_answer(moment.at, answer);
+                (StoryKind::Spoke, note, (u8::from(is_short(about)), 0))
+            }
+        };
+        Some(Pending { kind, rank, moment: Some(moment), about, note })
+    }
+
+    /// Who else answered what it took up.
+    fn note_on_answer(&self, at: Timestamp, answer: Option<&RecordedMessage>) -> Note {
+        let Some(answer) = answer else { return Note::NobodyAnswered };
+        let (person, lead) = (self.author(answer), answer.at().duration_since(at));
+        let seconds = lead.abs().as_secs_f64();
+        match lead.is_positive() {
+            true => Note::ItFirst { person, seconds },
+            false => Note::PersonFirst { person, seconds },
+        }
+    }
+}
+
+/// Whether it speaks unasked.
+pub fn is_unasked(moment: &Moment) -> bool {
+    match moment.kind {
+        MomentKind::Spoke | MomentKind::WouldHaveSpoken => !moment.is_owed,
+        MomentKind::Reacted | MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed => {
+            false
+        }
+    }
+}
+
+/// Counts who wrote first about what it took up.
+fn add_first_answer(spoken: &Spoken<'_>, report: &mut ChannelReport) {
+    let (at, is_posted) = (spoken.moment.at, is_posted(spoken.moment));
+    let answered = spoken.answer.map(RecordedMessage::at);
+    if is_posted {
+        *report.posted.first(at, answered) += 1;
+    }
+    match answered {
+        None => report.first.nobody_else += 1,
+        Some(answered) if answered > at => {
+            let is_fine = usize::from(spoken.disturbance.is_none());
+            report.first.it_first.add(answered.duration_since(at));
+            report.first.it_first_undisturbed += is_fine;
+            report.posted.it_first_undisturbed += is_fine * usize::from(is_posted);
+        }
+        Some(answered) => report.first.person_first.add(at.duration_since(answered)),
+    }
+}
+
+/// Whether a post only says that it does not know, or asks everyone again.
+fn asks_again(moment: &Moment) -> bool {
+    moment.text.as_deref().is_some_and(texts::only_asks_again)
+}
+
+/// Whether the built-in mind would post this without standing in for a model. Where it only observes, nothing is posted.
+pub fn is_posted(moment: &Moment) -> bool {
+    moment.kind == MomentKind::Spoke && moment.text.is_some() && !asks_again(moment)
+}
