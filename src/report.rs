@@ -30,6 +30,7 @@ pub mod summary;
 pub mod charts;
 pub mod hours_view;
 pub mod story_view;
+pub mod places_view;
 pub mod policies_view;
 pub mod cost_view;
 pub mod tiles;

@@ -71,7 +71,7 @@ impl Table {
             spoke: shown(channel.spoke),
             rate: per_day.unwrap_or_else(|| words::UNKNOWN.to_owned()),
             wrong: shown(channel.wrong),
-            wrong_rate: words::of_100(per_100(channel.wrong, channel.spoke)),
+            wrong_rate: words::percent_of_100(per_100(channel.wrong, channel.spoke)),
             messages: words::count(channel.messages),
             fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
             wrong_width: width(channel.wrong),

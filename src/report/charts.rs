@@ -7,12 +7,20 @@ use aizuchi_core::texts::report as texts;
 
 /// The height of a chart, in the units of its drawing.
 const CHART_HEIGHT: f64 = 60.0;
+/// The width of an hour.
+const COLUMN: f64 = 10.0;
+/// One hour of so many has its name below it.
+const HOURS_OF_TICK: usize = 6;
 
 /// A chart of bars with a label for each.
 pub struct Chart {
     pub title: String,
     pub width: f64,
     pub bars: Vec<Bar>,
+    /// What the top of the chart stands for. Empty where no scale is drawn.
+    pub most: String,
+    /// What stands below each column; nothing below most.
+    pub ticks: Vec<String>,
 }
 
 pub struct Bar {
@@ -49,9 +57,9 @@ impl Chart {
                 below += count;
                 let scale = |count: usize| count as f64 / most as f64 * CHART_HEIGHT;
                 Bar {
-                    x: hour as f64 * 10.0 + 1.0,
+                    x: hour as f64 * COLUMN + 1.0,
                     y: CHART_HEIGHT - scale(below),
-                    width: 8.0,
+                    width: COLUMN - 2.0,
                     height: scale(*count),
                     class,
                     label: bar.label.clone(),
@@ -59,8 +67,11 @@ impl Chart {
             })
         });
         let bars = bars.collect();
-        let most = texts::most_in_hour(language, &words::count(most));
-        Self { title: format!("{title} · {most}"), width: 240.0, bars }
+        let most = words::count(most);
+        let told = texts::most_in_hour(language, &most);
+        let ticks = (0..hours.len()).map(tick).collect();
+        let width = hours.len() as f64 * COLUMN;
+        Self { title: format!("{title} · {told}"), width, bars, most, ticks }
     }
 }
 
@@ -90,10 +101,16 @@ impl TimingView {
                 title: texts::timing_caption(l).to_owned(),
                 width: labels.len() as f64 * 30.0,
                 bars: bars.collect(),
+                most: String::new(),
+                ticks: Vec::new(),
             },
             rows: rows.collect(),
         }
     }
+}
+
+fn tick(hour: usize) -> String {
+    if hour.is_multiple_of(HOURS_OF_TICK) { hour.to_string() } else { String::new() }
 }
 
 /// What each group of delays is called, in seconds up to a minute and in minutes from there.
@@ -106,4 +123,25 @@ fn group_labels(language: Language) -> Vec<String> {
     });
     let over = GROUP_ENDS.last().map(|end| texts::timing_over(language, end / 60));
     within.chain(over).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_stand_below_their_own_bars() {
+        let hour = |hour: usize| HourBar { parts: vec![("own", hour + 1)], label: String::new() };
+        let hours: Vec<HourBar> = (0..24).map(hour).collect();
+        let chart = Chart::of_hours("spoken", Language::En, &hours);
+        let column = chart.width / chart.ticks.len() as f64;
+        for (hour, bar) in chart.bars.iter().enumerate() {
+            let (begin, end) = (hour as f64 * column, (hour + 1) as f64 * column);
+            assert!(begin < bar.x && bar.x + bar.width < end, "{hour}");
+            let is_named = [0, 6, 12, 18].contains(&hour);
+            let expected = if is_named { hour.to_string() } else { String::new() };
+            assert_eq!(chart.ticks[hour], expected);
+        }
+        assert_eq!((chart.bars.len(), chart.ticks.len(), &*chart.most), (24, 24, "24"));
+    }
 }

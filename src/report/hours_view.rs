@@ -3,9 +3,10 @@
 
 use crate::report::charts::{Chart, HourBar};
 use crate::report::figures::{HourFigures, PolicyFigures, Report};
-use crate::report::interruptions::MIN_POSTS;
+use crate::report::interruptions::{MIN_POSTS, worse_places};
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 
@@ -52,9 +53,16 @@ impl HoursView {
             rows: if has_own { rows(hours, l) } else { Vec::new() },
             note: note(report, hours, l),
             worst: worst(policy, l),
-            rate_rule: has_own.then(|| texts::per_100_rule(l, &words::count(MIN_POSTS))),
+            rate_rule: has_rare(policy).then(|| texts::per_100_rule(l, &words::count(MIN_POSTS))),
         }
     }
+}
+
+/// Whether there is a channel or an hour with too few posts for a share.
+fn has_rare(policy: &PolicyFigures) -> bool {
+    let is_rare = |spoke: usize| (1..MIN_POSTS).contains(&spoke);
+    policy.by_channel.iter().any(|one| is_rare(one.spoke))
+        || policy.by_hour.iter().any(|one| is_rare(one.spoke))
 }
 
 fn own_bar(hour: usize, figures: &HourFigures, language: Language) -> HourBar {
@@ -73,7 +81,7 @@ fn rows(hours: &[HourFigures], language: Language) -> Vec<HourRow> {
         messages: words::count(figures.messages),
         spoke: words::count(figures.spoke),
         wrong: words::count(figures.wrong),
-        rate: words::of_100(figures.wrong_per_100),
+        rate: words::percent_of_100(figures.wrong_per_100),
     };
     hours.iter().enumerate().filter(|(_, figures)| figures.spoke > 0).map(row).collect()
 }
@@ -102,7 +110,30 @@ fn worst(policy: &PolicyFigures, language: Language) -> Vec<String> {
         let (wrong, spoke) = (words::count(one.wrong), words::count(one.spoke));
         texts::worst_hour(language, &clock(hour), &wrong, &spoke)
     });
-    channel.into_iter().chain(hour).collect()
+    channel.into_iter().chain(hour).chain(worse_hours(policy, language)).collect()
+}
+
+/// The hours with a larger share of interruptions than the rest of the day, as far as chance does not explain it.
+fn worse_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
+    let l = language;
+    let (spoke, wrong) = policy.spoke.zip(policy.wrong).filter(|(_, wrong)| *wrong > 0)?;
+    let hours: Vec<(usize, usize)> =
+        policy.by_hour.iter().map(|one| (one.spoke, one.wrong)).collect();
+    let worse = worse_places(&hours)?;
+    if worse.is_empty() {
+        return Some(texts::no_worse_hour(l).to_owned());
+    }
+    let share = |spoke: usize, wrong: usize| words::percent(wrong as f64 / spoke.max(1) as f64);
+    let told = worse.iter().map(|hour| {
+        let (spoke, wrong) = hours[*hour];
+        texts::with_share(l, &clock(*hour), &share(spoke, wrong))
+    });
+    let told: Vec<String> = told.collect();
+    let (rest_spoke, rest_wrong) = worse.iter().fold((spoke, wrong), |(spoke, wrong), hour| {
+        (spoke.saturating_sub(hours[*hour].0), wrong.saturating_sub(hours[*hour].1))
+    });
+    let rest = share(rest_spoke, rest_wrong);
+    Some(texts::worse_hours(l, &told.join(list_separator(l)), &rest))
 }
 
 fn clock(hour: usize) -> String {
@@ -133,7 +164,7 @@ mod tests {
         };
         assert_eq!(
             told,
-            [row("0:00", "1,667", "1,200", "300", "25"), row("2:00", "9", "3", "1", "–")]
+            [row("0:00", "1,667", "1,200", "300", "25 %"), row("2:00", "9", "3", "1", "–")]
         );
     }
 

@@ -1,6 +1,6 @@
 //! How often it would have interrupted, for so many posts.
 
-use crate::report::noise::differ;
+use crate::report::noise::{differ, is_larger_share};
 
 /// From so many posts on, a rate says something: with fewer, one interruption more or less changes it by more than ten in a
 /// hundred.
@@ -20,6 +20,23 @@ pub fn worst_place(places: &[(usize, usize)]) -> Option<usize> {
     (*spoke >= MIN_POSTS && differ(*wrong, second)).then_some(first)
 }
 
+/// The places with a larger share of interruptions than all others together, as far as chance does not explain it, the largest
+/// first. `None` if there are no two places with enough posts.
+pub fn worse_places(places: &[(usize, usize)]) -> Option<Vec<usize>> {
+    let sum = |value: fn(&(usize, usize)) -> usize| places.iter().map(value).sum::<usize>();
+    let (spoke, wrong) = (sum(|one| one.0), sum(|one| one.1));
+    let tested = places.iter().filter(|(spoke, _)| *spoke >= MIN_POSTS).count();
+    let is_worse = |(_, (own_spoke, own_wrong)): &(usize, &(usize, usize))| {
+        let others = (spoke - own_spoke, wrong - own_wrong);
+        *own_spoke >= MIN_POSTS && is_larger_share((*own_spoke, *own_wrong), others, tested)
+    };
+    let worse = places.iter().enumerate().filter(is_worse).map(|(place, _)| place);
+    let mut worse: Vec<usize> = worse.collect();
+    let share = |place: usize| places[place].1 as f64 / places[place].0 as f64;
+    worse.sort_by(|one, other| share(*other).total_cmp(&share(*one)));
+    (tested >= 2).then_some(worse)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,6 +47,15 @@ mod tests {
         assert_eq!(per_100(1, 9), None);
         assert_eq!(per_100(0, 10), Some(0.0));
         assert_eq!(per_100(3, 12), Some(25.0));
+    }
+
+    #[test]
+    fn worse_places_are_so_beyond_chance() {
+        assert_eq!(worse_places(&[]), None);
+        assert_eq!(worse_places(&[(40, 30), (9, 0)]), None);
+        assert_eq!(worse_places(&[(100, 14), (100, 15), (100, 20)]), Some(vec![]));
+        assert_eq!(worse_places(&[(100, 40), (300, 30), (90, 50)]), Some(vec![2, 0]));
+        assert_eq!(worse_places(&[(20, 0), (20, 0)]), Some(vec![]));
     }
 
     #[test]

@@ -26,6 +26,22 @@ pub fn differ_among(one: usize, other: usize, pairs: usize) -> bool {
     corrected * corrected > limit(pairs) * cases
 }
 
+/// Whether the share of cases in one group is larger than in another by more than chance explains, where so many groups are
+/// looked at. Each group is its size and its cases.
+///
+/// This is the test of a fourfold table by chi-squared, with the correction for continuity of F. Yates (*Contingency tables
+/// involving small numbers and the χ² test*, Supplement to the Journal of the Royal Statistical Society 1, 1934), and with
+/// Bonferroni's correction for the number of groups.
+pub fn is_larger_share(one: (usize, usize), other: (usize, usize), groups: usize) -> bool {
+    let [(size, cases), (other_size, other_cases)] =
+        [one, other].map(|(size, cases)| (size as f64, cases as f64));
+    let (all, all_cases) = (size + other_size, cases + other_cases);
+    let apart = cases * (other_size - other_cases) - other_cases * (size - cases);
+    let corrected = (apart - all / 2.0).max(0.0);
+    let margins = size * other_size * all_cases * (all - all_cases);
+    corrected * corrected * all > limit(groups) * margins
+}
+
 /// What chi-squared with one degree of freedom exceeds by chance in 5 of 100 cases, divided by the number of pairs. It is the
 /// square of a quantile of the normal distribution, which is approximated to 0.0005 (M. Abramowitz and I. A. Stegun,
 /// *Handbook of Mathematical Functions*, 1964, 26.2.23).
@@ -60,6 +76,22 @@ mod tests {
         ] {
             assert_eq!(differ(one, other), expected, "{one} {other}");
             assert_eq!(differ(other, one), expected, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_larger_only_beyond_chance() {
+        for (one, other, groups, expected) in [
+            // 21 % of 108 against 14 % of 1829, in one of 24 hours, and alone.
+            ((108, 23), (1829, 247), 24, false),
+            ((108, 23), (1829, 247), 1, true),
+            ((108, 50), (1829, 247), 24, true),
+            // A smaller share.
+            ((108, 1), (1829, 900), 1, false),
+            ((0, 0), (10, 5), 1, false),
+            ((10, 0), (10, 0), 1, false),
+        ] {
+            assert_eq!(is_larger_share(one, other, groups), expected, "{one:?} {other:?}");
         }
     }
 

@@ -150,7 +150,7 @@ impl<'a> View<'a> {
                 .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, l)))
                 .flatten(),
             tiles: tiles(report, policy, l),
-            shown_policy: (report.policies.len() > 1).then(|| texts::shown_policy(l, &policy.name)),
+            shown_policy: sentences::shown_policy(report, policy, l),
             spoken_label: sentences::spoken_label(report.source, l),
             channels: channels_view::rows(report, policy, l),
             hours: HoursView::new(report, policy, l),

@@ -1,13 +1,12 @@
 //! Several policies side by side, as the page shows them.
 
-use std::collections::BTreeMap;
-
 use jiff::tz::TimeZone;
 
 use crate::report::cautions::cautions;
 use crate::report::comparison::Measure;
 use crate::report::figures::{Difference, DifferenceSide, PolicyFigures, PostedFigures, Report};
 use crate::report::interruptions::per_100;
+use crate::report::places_view::{self, PlaceRow};
 use crate::report::policy_sentences;
 use crate::report::sentences;
 use crate::report::setting_words::{SettingRow, rows};
@@ -18,9 +17,6 @@ use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
-
-/// So many channels are enough to see where it would annoy.
-const MAX_CHANNELS: usize = 8;
 
 pub struct PoliciesView {
     pub names: Vec<String>,
@@ -33,8 +29,8 @@ pub struct PoliciesView {
     pub rows: Vec<FigureRow>,
     /// Whether it is known which differences are clear.
     pub has_verdicts: bool,
-    /// The channels with the most interruptions, and how many each policy has there.
-    pub channels: Vec<(String, Vec<String>)>,
+    pub channels: Vec<PlaceRow>,
+    pub hours: Vec<PlaceRow>,
     pub gives_up: Vec<String>,
     pub advice: Option<String>,
     /// What policies have without a limit.
@@ -70,7 +66,8 @@ impl PoliciesView {
             defaults: defaults(policies, l),
             rows: figure_rows(report, l),
             has_verdicts: report.comparison.iter().any(|one| !one.measures.is_empty()),
-            channels: channel_rows(policies, l),
+            channels: places_view::channels(policies, l),
+            hours: places_view::hours(policies, l),
             gives_up: policy_sentences::gives_up(report, l),
             advice: policy_sentences::advice(report, l),
             cautions: cautions(report, l),
@@ -212,35 +209,6 @@ fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// Interruptions by channel. One channel alone has the figures of the whole.
-fn channel_rows(policies: &[PolicyFigures], language: Language) -> Vec<(String, Vec<String>)> {
-    let is_known = policies.iter().all(|one| one.spoke.is_some());
-    let mut most: BTreeMap<&str, usize> = BTreeMap::new();
-    for channel in policies.iter().flat_map(|one| &one.by_channel) {
-        let found = most.entry(&channel.name).or_default();
-        *found = channel.wrong.max(*found);
-    }
-    if !is_known || most.len() < 2 {
-        return Vec::new();
-    }
-    let mut names: Vec<(&str, usize)> = most.into_iter().filter(|(_, wrong)| *wrong > 0).collect();
-    names.sort_by_key(|(name, wrong)| (std::cmp::Reverse(*wrong), *name));
-    let cell = |policy: &PolicyFigures, name: &str| {
-        let found = policy.by_channel.iter().find(|channel| channel.name == name);
-        found.map_or(words::UNKNOWN.to_owned(), |channel| {
-            let (count, rate) = (words::count(channel.wrong), channel.wrong_per_100);
-            match rate {
-                Some(rate) => texts::with_share(language, &count, &words::percent(rate / 100.0)),
-                None => count,
-            }
-        })
-    };
-    let row = |(name, _): (&str, usize)| {
-        (words::channel(name), policies.iter().map(|policy| cell(policy, name)).collect())
-    };
-    names.into_iter().take(MAX_CHANNELS).map(row).collect()
 }
 
 /// Messages that some policies take up and the others do not, with examples.

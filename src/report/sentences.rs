@@ -9,6 +9,7 @@ use crate::report::story::Note;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
+use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
@@ -90,6 +91,17 @@ pub fn stand_in(report: &Report, policy: &PolicyFigures, language: Language) -> 
     Some(match policy.only_asked_again {
         None | Some(0) => moment_texts::stand_in_helps(language).to_owned(),
         Some(empty) => moment_texts::stand_in(language, &words::count(empty), &moments),
+    })
+}
+
+/// Which of several policies the figures are of.
+pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
+    let others: Vec<&str> = report.policies.iter().skip(1).map(|one| &*one.name).collect();
+    let others = others.join(list_separator(language));
+    let name = &*policy.name;
+    (report.policies.len() > 1).then(|| match policy.has_default_settings() {
+        true => policy_texts::shown_default(language, name, &others),
+        false => policy_texts::shown(language, name, &others),
     })
 }
 

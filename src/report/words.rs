@@ -40,13 +40,9 @@ pub fn percent(share: f64) -> String {
     if is_small { "< 1 %".to_owned() } else { format!("{percent:.0} %") }
 }
 
-/// A rate in a hundred.
-pub fn of_100(rate: Option<f64>) -> String {
-    match rate {
-        None => UNKNOWN.to_owned(),
-        Some(rate) if 0.0 < rate && rate < 1.0 => "< 1".to_owned(),
-        Some(rate) => format!("{rate:.0}"),
-    }
+/// A share that is given in hundredths, if it is known.
+pub fn percent_of_100(rate: Option<f64>) -> String {
+    rate.map_or(UNKNOWN.to_owned(), |rate| percent(rate / 100.0))
 }
 
 /// A number with one decimal place, from a thousand on without.
@@ -217,8 +213,8 @@ mod tests {
         {
             assert_eq!(one_decimal(number), shown);
         }
-        let rates = [None, Some(0.0), Some(0.4), Some(13.9)].map(of_100);
-        assert_eq!(rates, ["–", "0", "< 1", "14"]);
+        let rates = [None, Some(0.0), Some(0.4), Some(13.9)].map(percent_of_100);
+        assert_eq!(rates, ["–", "0 %", "< 1 %", "14 %"]);
         for (count, english, japanese) in [(1667, "1,667 times", "1,667 回"), (1, "once", "1 回")]
         {
             assert_eq!(times(count, Language::En), english);

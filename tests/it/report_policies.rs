@@ -129,6 +129,7 @@ fn interruptions_have_their_hour_their_channel_and_their_rate() {
     let text = seen(&page);
     assert!(text.contains("The channel with the most interruptions is #help: "), "{text}");
     assert!(text.contains("The hour with the most interruptions begins at "), "{text}");
+    assert!(text.contains("Times are in the time zone UTC;"), "{text}");
 }
 
 #[test]
@@ -206,4 +207,29 @@ fn policies_in_files_of_one_name_are_called_by_their_paths() {
     let names = json["report"]["policies"].as_array().unwrap().iter();
     let names: Vec<&str> = names.map(|policy| policy["name"].as_str().unwrap()).collect();
     assert_eq!(names, [&*files[0], &*files[1], "other"]);
+}
+
+/// Which policy the figures are of stands before them, and the places of each policy below.
+#[test]
+fn the_policy_of_the_figures_is_named_before_them() {
+    let (_folder, history) = pottery();
+    let (page, json) = page_and_json(&history, &BOTH);
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {}", seen(&page)));
+    let named = at("the figures are for adaptive, which is the default settings");
+    assert!(named < at("class=\"tiles\""), "{}", seen(&page));
+    assert!(at("id=\"often\"") < at("id=\"policies\""));
+    let text = seen(&page);
+    let policies = json["report"]["policies"].as_array().unwrap();
+    for (place, channel) in policies[0]["by_channel"].as_array().unwrap().iter().enumerate() {
+        let cells = policies.iter().map(|policy| {
+            let one = &policy["by_channel"][place];
+            assert_eq!(one["name"], channel["name"]);
+            format!("{} ({})", one["spoke"], one["wrong"])
+        });
+        let cells: Vec<String> = cells.collect();
+        if channel["spoke"] != 0 {
+            let row = format!("#{} {}", channel["name"].as_str().unwrap(), cells.join(" "));
+            assert!(text.contains(&row), "{row}: {text}");
+        }
+    }
 }

@@ -53,9 +53,20 @@ texts! {
     nothing: "none" / "なし";
     plus_minus(share: &str): "± {share}" / "± {share}";
 
-    /// Of the channels with the most.
     by_channel:
-        "Probable interruptions in the channels with most of them, and their share" / "邪魔になりそうな回数が多いチャンネルと、その割合";
+        "Each policy by channel: how often it would take the word, and in brackets the probable interruptions"
+        / "各方針のチャンネル別：話す回数（かっこ内は邪魔になりそうな回数）";
+    by_hour:
+        "Each policy by hour of the day: how often it would take the word, and in brackets the probable interruptions"
+        / "各方針の時間帯別：話す回数（かっこ内は邪魔になりそうな回数）";
+    with_wrong(spoke: &str, wrong: &str): "{spoke} ({wrong})" / "{spoke}（{wrong}）";
+    /// Which of several policies the figures of the page are of.
+    shown(policy: &str, others: &str):
+        "Where no policy is named, the figures are for {policy}. It is compared with {others} under “Policies side by side”."
+        / "方針の名前がないところの数字は、{policy} のものです。{others} との比較は「方針の比較」にあります。";
+    shown_default(policy: &str, others: &str):
+        "Where no policy is named, the figures are for {policy}, which is the default settings. It is compared with {others} under “Policies side by side”."
+        / "方針の名前がないところの数字は、{policy}（既定の設定）のものです。{others} との比較は「方針の比較」にあります。";
 
     /// Of each policy whose judge did not always answer.
     not_compared(policy: &str, times: &str):

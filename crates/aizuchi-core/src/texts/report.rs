@@ -145,7 +145,9 @@ texts! {
     legend_wrong: "would probably have interrupted" / "邪魔になりそう";
     hours_people: "When people write: messages in each hour of the day" / "人が発言する時間帯：1 時間ごとの発言数";
     hours_own: "When it would have spoken, and interrupted: times in each hour of the day" / "話す時間帯と、邪魔になりそうな時間帯（見込み）：1 時間ごとの回数";
-    hours_zone(zone: &str): "Hours are in the time zone {zone}." / "時刻のタイムゾーンは {zone} です。";
+    hours_zone(zone: &str):
+        "Times are in the time zone {zone}; timezone in the config sets another."
+        / "時刻のタイムゾーンは {zone} です（設定ファイルの timezone で変えられます）。";
     hours_busiest(hour: &str, share: &str):
         "The busiest hour for people begins at {hour} ({share} of their messages)."
         / "人の発言が最も多いのは {hour} からの 1 時間です（全体の {share}）。";
@@ -153,11 +155,17 @@ texts! {
     hours_table: "By hour of the day, in numbers" / "時間帯別の数字";
     hour: "Hour" / "時間帯";
     hour_of(hour: usize): "{hour}:00" / "{hour} 時台";
-    /// How often it would have interrupted, of a hundred times that it would have spoken.
-    wrong_per_100: "Interruptions in 100 of its posts" / "発言 100 回あたりの邪魔になりそうな回数";
+    wrong_per_100: "Share of interruptions" / "邪魔になりそうな割合";
     per_100_rule(least: &str):
-        "Interruptions in 100 of its posts are given from {least} posts on: with fewer, one more or less would change them too much."
-        / "発言 100 回あたりの回数は、発言が {least} 回以上のところだけ示します。それより少ないと、1 回の違いで大きく変わるためです。";
+        "Shares are given from {least} times on: with fewer, one more or less would change them too much."
+        / "割合は、{least} 回以上のところだけ示します。それより少ないと、1 回の違いで大きく変わるためです。";
+    /// Of the hours of the day. Each has its share behind it.
+    worse_hours(hours: &str, rest: &str):
+        "The share of interruptions is higher than chance explains at {hours}; in the rest of the day it is {rest}. An hour begins at the time given."
+        / "邪魔になりそうな割合が、偶然とはいえないほど高いのは {hours} からの 1 時間です。それ以外の時間帯では {rest} です。";
+    no_worse_hour:
+        "No hour of the day stands out by its share of interruptions: chance explains the differences."
+        / "邪魔になりそうな割合が特に高い時間帯はありません。差は偶然の範囲です。";
     /// Where it would have interrupted most often, with its numbers.
     worst_channel(channel: &str, wrong: &str, spoke: &str):
         "The channel with the most interruptions is {channel}: {wrong}, of {spoke} posts there."
@@ -344,7 +352,6 @@ texts! {
     policy_spoke(policy: &str, after: &str): "{policy}: would have spoken, {after} after it was written" / "{policy}：書かれてから {after}後に話していたはず";
     policy_silent(policy: &str, reason: &str): "{policy}: stayed silent: {reason}" / "{policy}：黙っていた（{reason}）";
     policy_never(policy: &str): "{policy}: did not speak about it" / "{policy}：これについては話していない";
-    shown_policy(policy: &str): "From here on, where no policy is named, it is {policy}." / "これ以降、方針の名前がないところは、{policy} のものです。";
 
     // What to do next. What stands in backquotes is shown as code.
     next: "What you can do next" / "次にできること";
