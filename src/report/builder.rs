@@ -82,6 +82,7 @@ struct PolicySums {
     observed: usize,
     only_asked_again: usize,
     posted: PostedFigures,
+    in_threads: usize,
     answered_mentions: usize,
     reacted: usize,
     channels: Vec<ChannelFigures>,
@@ -259,6 +260,7 @@ impl PolicySums {
             observed: 0,
             only_asked_again: 0,
             posted: PostedFigures::default(),
+            in_threads: 0,
             answered_mentions: 0,
             reacted: 0,
             channels: Vec::new(),
@@ -293,6 +295,7 @@ impl PolicySums {
         self.observed += channel.observed;
         self.only_asked_again += channel.only_asked_again;
         self.posted.add(channel.posted);
+        self.in_threads += channel.in_threads;
         self.answered_mentions += channel.answered_mentions;
         self.reacted += channel.reacted;
         self.verdicts.merge(channel.verdicts);
@@ -359,6 +362,7 @@ impl PolicySums {
                 per_month: per_day(self.posted.spoke as f64).map(|daily| daily * DAYS_OF_MONTH),
                 ..self.posted
             }),
+            in_threads: is_known.then_some(self.in_threads),
             answered_mentions: self.answered_mentions,
             reacted: self.reacted,
             by_channel: self.channels.clone(),

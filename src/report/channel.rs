@@ -39,6 +39,7 @@ pub struct ChannelReport {
     pub only_asked_again: usize,
     /// What of this the built-in mind posts where it stands in for no model.
     pub posted: PostedFigures,
+    pub in_threads: usize,
     pub answered_mentions: usize,
     pub reacted: usize,
     pub verdicts: Verdicts,
@@ -170,6 +171,7 @@ impl<'a> ChannelAnalysis<'a> {
             observed: 0,
             only_asked_again: 0,
             posted: PostedFigures::default(),
+            in_threads: 0,
             answered_mentions: 0,
             reacted: 0,
             verdicts: Verdicts::default(),

@@ -109,6 +109,8 @@ pub struct PolicyFigures {
     pub only_asked_again: Option<usize>,
     /// What of the figures is really posted where no model judges. `None` for other minds than the built-in one.
     pub posted_without_model: Option<PostedFigures>,
+    /// Posts unasked that stand in a thread. The others stand in the channel itself.
+    pub in_threads: Option<usize>,
     /// Answers to its own name.
     pub answered_mentions: usize,
     pub reacted: usize,

@@ -45,6 +45,8 @@ struct ReportPage<'a> {
     /// What the moments are, where the built-in mind stands in for a model.
     stand_in: Option<Vec<TextPart>>,
     intro: String,
+    /// Whether names were replaced, and that texts are as they were written.
+    names: &'static str,
     /// The settings of the only policy.
     settings: Option<Vec<TextPart>>,
     tiles: Vec<Tile>,
@@ -146,6 +148,10 @@ impl<'a> View<'a> {
             posted: sentences::really_posted(policy, l),
             stand_in: sentences::stand_in(report, policy, l).map(|told| parts(&told)),
             intro: self.intro(),
+            names: match report.is_anonymous {
+                true => moment_texts::names_replaced(l),
+                false => moment_texts::names_as_they_are(l),
+            },
             settings: (report.policies.len() == 1)
                 .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, l)))
                 .flatten(),
@@ -204,7 +210,8 @@ impl<'a> View<'a> {
             let times = words::times(policy.reacted, l);
             if is_ledger { texts::reactions_ledger(l, &times) } else { texts::reactions(l, &times) }
         });
-        mentions.into_iter().chain(reactions).collect()
+        let places = sentences::places(self.report, policy, l);
+        places.into_iter().chain(mentions).chain(reactions).collect()
     }
 
     fn groups(&self) -> Vec<StoryGroup> {

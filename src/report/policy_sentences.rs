@@ -235,6 +235,7 @@ mod tests {
             wrong: Some(0),
             only_asked_again: None,
             posted_without_model: None,
+            in_threads: None,
             answered_mentions: 0,
             reacted: 0,
             by_channel: Vec::new(),

@@ -105,6 +105,21 @@ pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language)
     })
 }
 
+/// Where its posts stand: in the channel itself, or in threads.
+pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
+    let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;
+    let in_threads = policy.in_threads?;
+    let [channel, threads] =
+        [spoke.saturating_sub(in_threads), in_threads].map(|count| words::times(count, language));
+    Some(match report.source {
+        ReportSource::Ledger => moment_texts::places_ledger(language, &channel, &threads),
+        ReportSource::Builtin
+        | ReportSource::AlwaysSilent
+        | ReportSource::AlwaysSpeak
+        | ReportSource::Model => moment_texts::places(language, &channel, &threads),
+    })
+}
+
 /// What the moments of one kind have in common.
 pub fn example(example: Example, language: Language) -> &'static str {
     match example {

@@ -59,3 +59,32 @@ fn a_judge_that_is_asked_speaks_and_has_no_moments() {
     assert!(text.contains("Aizuchi would have spoken at most "), "{text}");
     assert!(!text.contains("moments to speak") && !text.contains("without a model"), "{text}");
 }
+
+/// A post stands where the talk is, and the page says how often that is a thread.
+#[test]
+fn the_page_says_where_it_posts_and_that_texts_are_verbatim() {
+    let said = |id: &str, thread: Option<&str>, hour: i64, author: &str, text: &str| {
+        let message = json!({
+            "room": "help", "id": id, "thread": thread, "ts": 1_772_409_600 + hour * 3600,
+            "author": author, "name": author, "text": text,
+        });
+        format!("{message}\n")
+    };
+    let lines = [
+        said("m1", None, 0, "ida", "Does anyone know where the long ladder is?"),
+        said("m2", None, 5, "otto", "The kiln is on."),
+        said("m3", Some("m2"), 6, "ida", "Does anyone know how hot it gets in there?"),
+        said("m4", None, 40, "otto", "Good morning!"),
+    ];
+    let (_folder, history) = folder_with(&lines.concat());
+    let (page, json) = page_and_json(&history, &["--judge", "speak"]);
+    let policy = &json["report"]["policies"][0];
+    let (spoke, threads) = (count(&policy["spoke"]), count(&policy["in_threads"]));
+    assert!(0 < threads && threads < spoke, "{policy:#}");
+    let text = seen(&page);
+    assert!(text.contains("in the channel itself, once in a thread."), "{text}");
+    assert!(text.contains("Names are those of the history, and the texts are verbatim"), "{text}");
+    let (page, _) = page_and_json(&history, &["--judge", "speak", "--anonymous"]);
+    let text = seen(&page);
+    assert!(text.contains("Names of people who wrote were replaced; the texts"), "{text}");
+}

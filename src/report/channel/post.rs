@@ -42,6 +42,7 @@ impl<'a> ChannelAnalysis<'a> {
         let is_posted = is_posted(moment);
         report.figures.spoke += 1;
         report.figures.wrong += usize::from(is_wrong);
+        report.in_threads += usize::from(moment.thread.is_some());
         report.observed += usize::from(moment.kind == MomentKind::WouldHaveSpoken);
         report.only_asked_again += usize::from(asks_again(moment));
         report.posted.spoke += usize::from(is_posted);

@@ -94,4 +94,18 @@ texts! {
     badge_moment: "a moment to speak" / "話す場面";
     /// Stands beside words of the built-in rules that are posted nowhere.
     stands_in: "stands in for a model; without one, nothing is posted here" / "モデルの代わりの言葉（モデルなしでは投稿しない）";
+
+    // Where it posts, and what of people is on the page.
+    places(channel: &str, threads: &str):
+        "It posts where the talk is: {channel} that would be in the channel itself, {threads} in a thread."
+        / "投稿するのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}になります。";
+    places_ledger(channel: &str, threads: &str):
+        "Where the talk was: {channel} in the channel itself, {threads} in a thread."
+        / "会話のあった場所は、チャンネルに直接が {channel}、スレッドの中が {threads}でした。";
+    names_replaced:
+        "Names of people who wrote were replaced; the texts are otherwise verbatim, so think before you pass this page on."
+        / "書いた人の名前は置き換えてありますが、それ以外の文面は元のままです。渡す前によく考えてください。";
+    names_as_they_are:
+        "Names are those of the history, and the texts are verbatim: think before you pass this page on. --anonymous replaces the names."
+        / "名前も文面も履歴のままです。渡す前によく考えてください。名前は --anonymous で置き換えられます。";
 }
