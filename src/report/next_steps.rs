@@ -1,14 +1,24 @@
 //! What a reader can do after the report: settings and commands, with their names.
 
 use crate::report::code::{TextPart, parts};
+use crate::report::config_block::config_block;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::report as texts;
 
 pub struct NextSteps {
     pub begin: &'static str,
+    pub blocks: Vec<PolicyBlock>,
     pub steps: Vec<Vec<TextPart>>,
+}
+
+/// The lines of a config that make a policy.
+pub struct PolicyBlock {
+    pub begin: String,
+    /// Empty if it is the default settings.
+    pub lines: String,
 }
 
 impl NextSteps {
@@ -29,7 +39,9 @@ impl NextSteps {
                 let compare = (!is_compared).then(|| texts::next_compare(l).to_owned());
                 let observe = texts::next_observe(l).to_owned();
                 let tune = texts::next_tune(l).to_owned();
-                let steps = [observe].into_iter().chain(quieter).chain([tune]).chain(compare);
+                let model = ask_model(report, l);
+                let steps = [observe].into_iter().chain(model).chain(quieter);
+                let steps = steps.chain([tune]).chain(compare);
                 let begin = match is_compared {
                     true => texts::next_begin_policies(l),
                     false => texts::next_begin(l),
@@ -37,8 +49,49 @@ impl NextSteps {
                 (begin, steps.collect())
             }
         };
-        Self { begin, steps: steps.iter().map(|step| parts(step)).collect() }
+        let steps = steps.iter().map(|step| parts(step)).collect();
+        Self { begin, blocks: blocks(report, l), steps }
     }
+}
+
+/// A block for each policy of which the settings are known. The only one has none if it is the default settings.
+fn blocks(report: &Report, language: Language) -> Vec<PolicyBlock> {
+    let is_compared = report.policies.len() > 1;
+    let block = |policy: &PolicyFigures| {
+        let lines = config_block(policy.settings.as_deref()?, language);
+        let begin = match (is_compared, lines.is_empty()) {
+            (false, true) => return None,
+            (false, false) => step_texts::block(language).to_owned(),
+            (true, true) => step_texts::block_of_default(language, &policy.name),
+            (true, false) => step_texts::block_of(language, &policy.name),
+        };
+        Some(PolicyBlock { begin, lines })
+    };
+    report.policies.iter().filter_map(block).collect()
+}
+
+/// How to ask a model, where none was asked, and what that costs at most with the first model whose cost is known.
+fn ask_model(report: &Report, language: Language) -> Option<String> {
+    match report.source {
+        ReportSource::Model | ReportSource::Ledger => return None,
+        ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {}
+    }
+    let known = report.policies.first().and_then(PolicyFigures::known_cost);
+    let total = known.and_then(|(model, _)| {
+        let costs = report
+            .policies
+            .iter()
+            .map(|policy| policy.costs.iter().find(|cost| cost.model == model)?.total);
+        Some((model, costs.sum::<Option<f64>>()?))
+    });
+    Some(match total {
+        Some((model, total)) => {
+            let most = format!("{:.0}", total.max(1.0).ceil());
+            let money = words::money(total, &report.currency, language);
+            step_texts::ask_model(language, &most, model, &money)
+        }
+        None => step_texts::ask_model_unpriced(language).to_owned(),
+    })
 }
 
 fn after_ledger(

@@ -233,3 +233,24 @@ fn the_policy_of_the_figures_is_named_before_them() {
         }
     }
 }
+
+/// The page has the lines of a config for each policy, and the command that asks a model, with its price.
+#[test]
+fn a_policy_can_be_copied_from_the_page() {
+    let (_folder, history) = pottery();
+    let (page, _) = page_and_json(&history, &BOTH);
+    let block = page.split_once("<code class=\"block\">response:\n").unwrap().1;
+    let (lines, _) = block.split_once("</code>").unwrap();
+    let copied = history.with_file_name("copied.yaml");
+    fs::write(&copied, format!("response:\n{lines}")).unwrap();
+    let (_, json) =
+        page_and_json(&history, &["--policy", BOTH[3], "--policy", copied.to_str().unwrap()]);
+    let policies = &json["report"]["policies"];
+    assert_eq!(changed(&policies[0]), changed(&policies[1]), "{lines}");
+    let text = seen(&page);
+    assert!(text.contains("To use adaptive, put nothing into your config"), "{text}");
+    assert!(text.contains("aizuchi replay INPUT --judge model --max-cost 1 --report"), "{text}");
+    // Where a model was asked, or nobody is compared, there is less to say.
+    let (page, _) = page_and_json(&history, &[]);
+    assert!(!seen(&page).contains("To use "), "{}", seen(&page));
+}

@@ -66,6 +66,7 @@ pub mod counted;
 pub mod report;
 pub mod policies;
 pub mod moments;
+pub mod next_steps;
 pub mod demo;
 pub mod command_line;
 pub mod slack;

@@ -21,10 +21,11 @@ texts! {
     /// Stands beside the headline. What stands in backquotes is shown as code.
     stand_in(empty: &str, moments: &str):
         "Read these counts as moments, not as posts. The built-in rules chose them, standing in for a model; no model was asked. At {empty} of {moments} "
-        "they had only “I don’t know” or “does anyone know?” to offer, and there nothing is posted without a model. A model decides itself at each "
+        "they had only “I don’t know” or “does anyone know?” to offer, and there nothing is posted without a model. (Where it posts, `response.mode: companion` is set: without a model, the default in a real workspace is "
+        "`mention_only`, with which it says nothing unasked.) A model decides itself at each "
         "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
         / "以下の回数は投稿の数ではなく、場面の数です。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。"
-          "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。"
+          "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。（投稿するのは `response.mode: companion` を設定した場合です。モデルがないときの実際のワークスペースでの既定は `mention_only` で、自分からは話しません。）"
           "モデルを使えば、それぞれの場面で答えるか黙るかをモデルが決めます。そのうち何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
     stand_in_helps:

@@ -360,9 +360,9 @@ texts! {
         "let it only listen for a week: nothing is posted, and you see what it would do in your channels."
         / "どの設定にするか迷うときは、この再生の設定（方針を指定していなければ既定の設定）のまま、まず一週間、聞くだけにしてみてください。投稿はせず、皆さんのチャンネルでどんな判断をするかがわかります。";
     next_begin_policies:
-        "Which settings should you use? Put the lines of the policy that you like best into your config, and let it only listen for a "
-        "week before it speaks."
-        / "どの設定にするか：最もよいと思う方針の内容を設定ファイルに書き、話す前にまず一週間、聞くだけにしてみてください。";
+        "Which settings should you use? Put the lines of the policy that you like best into your config, without those that turn off limits, and let it "
+        "only listen for a week before it speaks."
+        / "どの設定にするか：最もよいと思う方針の内容を、上限を外す行を除いて設定ファイルに書き、話す前にまず一週間、聞くだけにしてみてください。";
     next_begin_ledger:
         "Which settings should you use? If it would have spoken where you would have liked it to, keep the settings that you have."
         / "どの設定にするか：話してほしいところで「話す」と判断していれば、今の設定のままで構いません。";

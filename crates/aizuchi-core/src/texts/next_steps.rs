@@ -1,0 +1,28 @@
+//! The part of a report that is about what a reader can do next: the lines of a config, and commands.
+
+texts! {
+    // The lines of a config.
+    /// Stands behind a line.
+    unlimited: "no limit, where the defaults have one" / "既定では上限あり";
+    /// Stands in place of what the page does not know.
+    other_parts(parts: &str):
+        "and the parts of the policy’s file: {parts}" / "方針のファイルの次の部分も：{parts}";
+    /// Stands before them.
+    block_of(policy: &str): "To use {policy}, put this into your config:" / "{policy} を使うには、設定ファイルにこう書きます：";
+    block_of_default(policy: &str):
+        "To use {policy}, put nothing into your config: it is the default settings." / "{policy} は既定の設定なので、設定ファイルには何も書かなくて構いません。";
+    /// Of the only policy, which has no name that means anything.
+    block: "The settings of this replay, to put into your config:" / "この再生の設定（設定ファイルに書く内容）：";
+
+    // Commands.
+    ask_model(most: &str, model: &str, money: &str):
+        "See what a model would do: `aizuchi replay INPUT --judge model --max-cost {most} --report page.html` asks the model of your config, and says before the first "
+        "call how many there are and what they cost (with {model} at most about {money}, once); give it the --policy options of this replay, too."
+        / "モデルならどうするかを見る：`aizuchi replay INPUT --judge model --max-cost {most} --report page.html` が設定ファイルのモデルに尋ねます。最初の呼び出しの前に、"
+          "回数と費用を表示して確認します（{model} なら 1 回だけ、多くても約 {money}）。この再生の --policy も付けてください。";
+    ask_model_unpriced:
+        "See what a model would do: `aizuchi replay INPUT --judge model --report page.html` asks the model of your config, and says before the first call how many there "
+        "are and what they cost; give it the --policy options of this replay, too."
+        / "モデルならどうするかを見る：`aizuchi replay INPUT --judge model --report page.html` が設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を"
+          "表示して確認します。この再生の --policy も付けてください。";
+}

@@ -1,0 +1,137 @@
+//! A policy as the lines of a config that make it.
+
+use std::fmt::Write as _;
+
+use crate::report::settings::{PolicySetting, SettingKey, SettingValue, hours_text};
+use aizuchi_core::persona::Language;
+use aizuchi_core::rhythm::WaitStrategy;
+use aizuchi_core::rules::PostTiming;
+use aizuchi_core::texts::next_steps as texts;
+
+/// The settings that are not the default, as YAML. Empty if all are. What cannot be written down, since it may name channels
+/// or people, is a comment.
+pub fn config_block(settings: &[PolicySetting], language: Language) -> String {
+    let mut block = String::new();
+    let mut section = "";
+    for setting in settings.iter().filter(|setting| is_told(setting, settings)) {
+        let Some(value) = &setting.value else { continue };
+        let path = setting.key.path().split_once('.');
+        // Writing to a string does not fail.
+        let _ = match (path, yaml(setting.key, value)) {
+            (Some((begin, key)), Some(value)) => {
+                if begin != section {
+                    let _ = writeln!(block, "{begin}:");
+                    section = begin;
+                }
+                let comment = comment(setting, language);
+                writeln!(block, "  {key}: {value}{comment}")
+            }
+            _ => writeln!(block, "# {}", left_out(value, language)),
+        };
+    }
+    block
+}
+
+/// Whether it is not the default, or goes with one that is not: what it is if nobody sets it depends on that.
+fn is_told(setting: &PolicySetting, all: &[PolicySetting]) -> bool {
+    let is_changed = |key: SettingKey| all.iter().any(|one| one.key == key && !one.is_default());
+    let goes_with = match setting.key {
+        SettingKey::Timing => Some(SettingKey::Wait),
+        key => key.comes_with(),
+    };
+    !setting.is_default() || setting.value.is_some() && goes_with.is_some_and(is_changed)
+}
+
+/// A value as the config has it. `None` if it says less than the config.
+fn yaml(key: SettingKey, value: &SettingValue) -> Option<String> {
+    Some(match (key, value) {
+        (SettingKey::LearnedGate, SettingValue::Share(miss)) => format!("{{miss: {miss}}}"),
+        (SettingKey::FacilitatorCooldown, SettingValue::Seconds(seconds)) => {
+            (seconds / 60.0).round().to_string()
+        }
+        (SettingKey::Channels, _) | (_, SettingValue::Parts(_)) => return None,
+        (_, SettingValue::Seconds(number) | SettingValue::Share(number)) => number.to_string(),
+        (_, SettingValue::Count(count)) => count.to_string(),
+        (_, SettingValue::Off) => "off".to_owned(),
+        (_, SettingValue::Mode(mode)) => mode.name().to_owned(),
+        (_, SettingValue::Wait(WaitStrategy::Adaptive)) => "adaptive".to_owned(),
+        (_, SettingValue::Wait(WaitStrategy::Fixed)) => "fixed".to_owned(),
+        (_, SettingValue::Timing(PostTiming::HumanLike)) => "human".to_owned(),
+        (_, SettingValue::Timing(PostTiming::Immediate)) => "plain".to_owned(),
+        (_, SettingValue::Gates(gates)) => {
+            let names: Vec<&str> = gates.iter().map(|gate| gate.name()).collect();
+            format!("[{}]", names.join(", "))
+        }
+        (_, SettingValue::Hours(hours)) => hours_text(*hours),
+    })
+}
+
+/// That a line turns off a limit of the defaults.
+fn comment(setting: &PolicySetting, language: Language) -> String {
+    match &setting.value {
+        Some(SettingValue::Off) => format!("  # {}", texts::unlimited(language)),
+        Some(_) | None => String::new(),
+    }
+}
+
+fn left_out(value: &SettingValue, language: Language) -> String {
+    match value {
+        SettingValue::Parts(parts) => texts::other_parts(language, &parts.join(", ")),
+        SettingValue::Count(_)
+        | SettingValue::Seconds(_)
+        | SettingValue::Share(_)
+        | SettingValue::Off
+        | SettingValue::Mode(_)
+        | SettingValue::Wait(_)
+        | SettingValue::Timing(_)
+        | SettingValue::Gates(_)
+        | SettingValue::Hours(_) => texts::other_parts(language, "channels"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::replay::Policy;
+    use crate::report::settings::settings_of;
+
+    fn settings(config: &str) -> Vec<PolicySetting> {
+        let config = Config::parse(config).unwrap();
+        settings_of(&Policy { config, ..Policy::default_settings() })
+    }
+
+    #[test]
+    fn a_block_makes_the_policy_that_it_is_of() {
+        for config in [
+            "",
+            "response: {min_confidence: 0.8, cooldown_seconds: 900}",
+            "response: {gates: [cooldown, share], max_share: 0.25, learned_gate: {miss: 0.02}}",
+            "response:\n  quiet_hours: 22:00-07:00\n  wait: fixed\n  timing: human\n  jitter_ratio: 0",
+            "response: {mode: facilitator}\nfacilitator: {rest_seconds: 90, cooldown_minutes: 20}",
+            "budget: {tokens_per_day: 5000, posts_per_channel_per_hour: 2}",
+            include_str!("../../policies/quiet-300.yaml"),
+            include_str!("../../policies/facilitator.yaml"),
+        ] {
+            let settings_before = settings(config);
+            for language in [Language::En, Language::Ja] {
+                let block = config_block(&settings_before, language);
+                assert_eq!(settings(&block), settings_before, "{block}");
+            }
+        }
+        assert_eq!(config_block(&settings(""), Language::En), "");
+    }
+
+    #[test]
+    fn a_block_has_what_differs_and_names_nobody() {
+        let config = "persona: {name: Mio}\nchannels: {\"#secret\": {mode: observe}}\n\
+                      budget: {tokens_per_day: off}\nresponse: {wait: fixed}";
+        assert_eq!(
+            config_block(&settings(config), Language::En),
+            "response:\n  wait: fixed\n  min_wait_seconds: 300\n  timing: plain\nbudget:\n  \
+             tokens_per_day: off  # no limit, where the defaults have one\n\
+             # and the parts of the policy’s file: channels\n\
+             # and the parts of the policy’s file: persona\n"
+        );
+    }
+}
