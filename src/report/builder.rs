@@ -83,6 +83,7 @@ struct PolicySums {
     only_asked_again: usize,
     posted: PostedFigures,
     in_threads: usize,
+    asker_went_on: usize,
     answered_mentions: usize,
     reacted: usize,
     channels: Vec<ChannelFigures>,
@@ -261,6 +262,7 @@ impl PolicySums {
             only_asked_again: 0,
             posted: PostedFigures::default(),
             in_threads: 0,
+            asker_went_on: 0,
             answered_mentions: 0,
             reacted: 0,
             channels: Vec::new(),
@@ -296,6 +298,7 @@ impl PolicySums {
         self.only_asked_again += channel.only_asked_again;
         self.posted.add(channel.posted);
         self.in_threads += channel.in_threads;
+        self.asker_went_on += channel.asker_went_on;
         self.answered_mentions += channel.answered_mentions;
         self.reacted += channel.reacted;
         self.verdicts.merge(channel.verdicts);
@@ -363,6 +366,7 @@ impl PolicySums {
                 ..self.posted
             }),
             in_threads: is_known.then_some(self.in_threads),
+            asker_went_on: is_known.then_some(self.asker_went_on),
             answered_mentions: self.answered_mentions,
             reacted: self.reacted,
             by_channel: self.channels.clone(),

@@ -40,6 +40,7 @@ pub struct ChannelReport {
     /// What of this the built-in mind posts where it stands in for no model.
     pub posted: PostedFigures,
     pub in_threads: usize,
+    pub asker_went_on: usize,
     pub answered_mentions: usize,
     pub reacted: usize,
     pub verdicts: Verdicts,
@@ -172,6 +173,7 @@ impl<'a> ChannelAnalysis<'a> {
             only_asked_again: 0,
             posted: PostedFigures::default(),
             in_threads: 0,
+            asker_went_on: 0,
             answered_mentions: 0,
             reacted: 0,
             verdicts: Verdicts::default(),

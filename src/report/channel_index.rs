@@ -153,6 +153,22 @@ impl<'a> ChannelIndex<'a> {
         is_exchange.then_some(Disturbance::InExchange(next, gap))
     }
 
+    /// Whether who wrote what a post is about had also written last, and goes on right after the post.
+    pub fn asker_goes_on(
+        &self,
+        thread: Option<&str>,
+        about: &RecordedMessage,
+        at: Timestamp,
+    ) -> bool {
+        let messages = self.in_place(thread);
+        let next = messages.partition_point(|message| message.at() <= at);
+        let (before, after) = messages.split_at(next);
+        let is_askers = |message: &&&RecordedMessage| message.author == about.author;
+        let next = after.first().filter(is_askers);
+        before.last().filter(is_askers).is_some()
+            && next.is_some_and(|message| message.at().duration_since(at) <= EXCHANGE_AFTER)
+    }
+
     /// The questions that certainly nobody answered, by time.
     pub fn unanswered(&self) -> Vec<&'a RecordedMessage> {
         if self.is_annotated {
@@ -268,6 +284,25 @@ mod tests {
         assert!(index.has_replies() && !index.is_annotated);
         let unanswered: Vec<_> = index.unanswered().iter().map(|one| &*one.id).collect();
         assert_eq!(unanswered, ["4"]);
+    }
+
+    #[test]
+    fn who_asked_may_go_on_after_a_post() {
+        let messages = vec![
+            message("1", "ann", 0.0, &[]),
+            message("2", "ann", 150.0, &[]),
+            message("3", "ben", 400.0, &[]),
+            message("4", "ann", 430.0, &[]),
+        ];
+        let channel = RecordedChannel { messages, ..RecordedChannel::new("r".to_owned()) };
+        let index = ChannelIndex::new(&channel);
+        let goes_on = |second: i64| {
+            let at = Timestamp::from_second(second).unwrap();
+            index.asker_goes_on(None, index.message("1").unwrap(), at)
+        };
+        assert!(goes_on(100) && !goes_on(80), "within a minute");
+        // Somebody else wrote next, or last, or nobody.
+        assert!(!goes_on(390) && !goes_on(410) && !goes_on(440));
     }
 
     #[test]

@@ -105,6 +105,9 @@ pub struct PolicyFigures {
     pub busiest_date: Option<Date>,
     /// Posts that would probably have disturbed.
     pub wrong: Option<usize>,
+    /// Posts after which the asker, who had written last, went on within a minute. They are not among those that would
+    /// probably have disturbed.
+    pub asker_went_on: Option<usize>,
     /// Posts of the built-in mind that only say that it does not know, or ask everyone again. `None` for other minds.
     pub only_asked_again: Option<usize>,
     /// What of the figures is really posted where no model judges. `None` for other minds than the built-in one.

@@ -25,11 +25,18 @@ pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
     let shadow = (policy.observed > 0).then(|| texts::counted_shadow(l).to_owned());
     let anonymous = report.is_anonymous.then(|| texts::counted_anonymous(l).to_owned());
     let plain = [texts::left_out_period(l), texts::counted_wrong(l)].map(str::to_owned);
+    let went_on = policy.asker_went_on.map(|count| match count {
+        0 => texts::counted_lower_limit(l).to_owned(),
+        count => texts::counted_went_on(l, &words::times(count, l)),
+    });
+    let ahead = (report.policies.len() > 1).then(|| texts::counted_ahead(l).to_owned());
     bad.into_iter()
         .chain(records)
         .chain(notes_on_privacy(left_out, l))
         .chain(opted_out)
         .chain(plain)
+        .chain(went_on)
+        .chain(ahead)
         .chain(latency)
         .chain(shadow)
         .chain(anonymous)

@@ -233,6 +233,7 @@ mod tests {
             busiest_day: None,
             busiest_date: None,
             wrong: Some(0),
+            asker_went_on: None,
             only_asked_again: None,
             posted_without_model: None,
             in_threads: None,

@@ -57,6 +57,9 @@ impl<'a> ChannelAnalysis<'a> {
             report.own_delays.add(moment.at.duration_since(newest.at()));
         }
         if let Some(about) = spoken.about {
+            let thread = moment.thread.as_ref().map(MessageId::as_str);
+            let goes_on = self.index.asker_goes_on(thread, about, moment.at);
+            report.asker_went_on += usize::from(goes_on && !is_wrong);
             let taken_up = (MessageId::new(&*about.id), moment.at);
             if is_posted {
                 report.posted_about.push(taken_up.clone());

@@ -108,8 +108,8 @@ texts! {
     times: "times" / "回数";
     figure_wrong: "of these would probably have interrupted" / "そのうち、邪魔になりそうな回数";
     figure_wrong_rule:
-        "spoken into a quick exchange between people, or within a minute of another person’s answer"
-        / "人どうしの速いやり取りの最中か、ほかの人の返事の前後 1 分以内に話すもの";
+        "spoken into a quick exchange between people, or within a minute before or after a message of another person"
+        / "人どうしの速いやり取りの最中か、ほかの人の発言の前後 1 分以内に話すもの";
     two_notes(one: &str, other: &str): "{one}: {other}" / "{one}。{other}";
     /// What it would have done at a question that nobody answered.
     said_something: "said something" / "発言していた";
@@ -221,7 +221,7 @@ texts! {
     note_near_after(name: Name<'_>, after: &str):
         "{name} was writing: their message came {after} later." / "{name:#}が書いている最中でした。{after}後に発言しています。";
     note_near_before(name: Name<'_>, before: &str):
-        "{name} had written only {before} earlier." / "{name:#}が、わずか {before}前に発言していました。";
+        "{name} had just written ({before} earlier), so people were talking." / "{name:#}が、わずか {before}前に発言していました。会話の最中です。";
     note_exchange(name: Name<'_>, after: &str):
         "People were in the middle of an exchange: {name} went on {after} later."
         / "人どうしのやり取りの最中でした。{name:#}が、{after}後に続けています。";
@@ -413,9 +413,19 @@ texts! {
     left_out_opted_out: "Nothing written by people who opted out appears on this page." / "オプトアウトした人の発言は、このページのどこにもありません。";
     counted_wrong:
         "A post counts as a probable interruption if two or more people had written within two minutes and one of them wrote again "
-        "within a minute, or if it came within a minute of another person’s answer. Answers to its own name never count."
+        "within a minute, or if another person wrote within a minute before or after it, following the message that it is about. Whether that was an answer is known only "
+        "where the history says what answers what; there only answers count. Replies to its own name never count."
         / "次のどちらかに当たれば「邪魔になりそう」と数えます。2 分以内に 2 人以上が発言し、1 分以内に誰かが続けたやり取りに割り込む場合と、"
-          "ほかの人の返事の前後 1 分以内に話す場合です。名前で呼ばれて答えたものは数えません。";
+          "取り上げる発言の後に、ほかの人の発言があり、その前後 1 分以内に話す場合です。それが返事かどうかは、どの発言への返事かが履歴に記されているときだけわかります（そのときは返事だけを数えます）。"
+          "名前で呼ばれて答えたものは数えません。";
+    counted_lower_limit:
+        "That is a lower limit: how people would have felt about a post is not known." / "これは少なめの見積もりです。投稿を人がどう感じたかまではわかりません。";
+    counted_went_on(times: &str):
+        "That is a lower limit: in addition, the one who had asked went on writing within a minute after it {times}, which does not count."
+        / "これは少なめの見積もりです。このほか、尋ねた本人が 1 分以内に発言を続けた場面が {times}ありますが、数えていません。";
+    counted_ahead:
+        "“Before another person wrote” counts the times after which another person did write, and that would probably not have interrupted."
+        / "「ほかの人より先」は、その後にほかの人の発言があり、邪魔になりそうでなかったものを数えます。";
     counted_anonymous:
         "Names of people who wrote were replaced, also inside texts, and links and addresses were masked. What can still tell who "
         "somebody is: names of people who never wrote, nicknames, names of products, places and channels that were not replaced, the "
@@ -433,7 +443,7 @@ texts! {
 
     // The terminal.
     wrong_line(wrong: &str, posts: &str): "{wrong} of {posts} would probably have interrupted:" / "{posts}のうち、邪魔になりそうなのは {wrong} 回です：";
-    no_wrong: "None of these would have interrupted an exchange or come on top of a person’s answer." / "やり取りや人の返事に割り込むものはありません。";
+    no_wrong: "None of these would have interrupted an exchange or come within a minute of another person’s message." / "やり取りに割り込むものも、ほかの人の発言の前後 1 分以内のものもありません。";
     channel_line(spoke: &str, messages: &str): "{spoke} among {messages}" / "{messages}に対して {spoke}";
     write_page: "To show it to others, with the moments: --report FILE.html" / "ほかの人に見せるページ（場面つき）：--report FILE.html";
     write_page_ledger: "To show it to others, with the moments: --html FILE.html" / "ほかの人に見せるページ（場面つき）：--html FILE.html";
