@@ -20,6 +20,7 @@ pub mod builder;
 pub mod anonymous;
 pub mod words;
 pub mod code;
+pub mod markup;
 pub mod config_block;
 pub mod next_steps;
 pub mod notes;

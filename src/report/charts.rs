@@ -80,8 +80,14 @@ impl TimingView {
         let l = language;
         let medians = [Some(timing.own_median), Some(timing.people_median)];
         let medians = words::rough_durations(&medians, l);
-        let labels = group_labels(l);
-        let shares = || timing.own.iter().zip(timing.people);
+        // The last group is that of what no person waits for, so often nobody is in it.
+        let is_used = timing.own.last().zip(timing.people.last());
+        let is_used = is_used.is_some_and(|(own, people)| *own > 0.0 || *people > 0.0);
+        let unused = usize::from(!is_used);
+        let mut labels = group_labels(l);
+        labels.truncate(labels.len() - unused);
+        let shown = labels.len();
+        let shares = || timing.own.iter().zip(timing.people).take(shown);
         let most = shares().fold(0.01_f64, |most, (own, people)| most.max(*own).max(people));
         let bars = shares().zip(&labels).enumerate().flat_map(|(group, ((own, people), label))| {
             let bar = |offset: f64, share: f64, class, name: &str| {
@@ -95,8 +101,14 @@ impl TimingView {
         let rows = shares().zip(&labels).map(|((own, people), label)| {
             (label.clone(), words::percent(people), words::percent(*own))
         });
+        let usual = shares().zip(&labels).max_by(|(one, _), (other, _)| one.0.total_cmp(other.0));
+        let usual = usual.map(|((own, people), label)| {
+            texts::timing_usual(l, &words::percent(*own), label, &words::percent(people))
+        });
+        let sentence = texts::timing_sentence(l, &medians[0], &medians[1]);
         Self {
-            sentence: texts::timing_sentence(l, &medians[0], &medians[1]),
+            sentence: usual
+                .map_or(sentence.clone(), |usual| texts::two_sentences(l, &sentence, &usual)),
             chart: Chart {
                 title: texts::timing_caption(l).to_owned(),
                 width: labels.len() as f64 * 30.0,

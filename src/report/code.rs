@@ -13,6 +13,8 @@ pub enum PartKind {
     Code,
     /// Lines of code.
     Block,
+    Strong,
+    Emphasis,
 }
 
 impl TextPart {
@@ -22,6 +24,14 @@ impl TextPart {
 
     pub fn is_block(&self) -> bool {
         self.kind == PartKind::Block
+    }
+
+    pub fn is_strong(&self) -> bool {
+        self.kind == PartKind::Strong
+    }
+
+    pub fn is_emphasis(&self) -> bool {
+        self.kind == PartKind::Emphasis
     }
 }
 

@@ -2,8 +2,9 @@
 
 use jiff::tz::TimeZone;
 
-use crate::report::code::{TextPart, parts};
+use crate::report::code::TextPart;
 use crate::report::figures::Report;
+use crate::report::markup::chat_parts;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryAct, StoryKind, StoryMessage};
 use crate::report::words;
@@ -83,7 +84,7 @@ impl StoryView {
             before: story.before.iter().map(message).collect(),
             act_label,
             act_time: words::time(story.at, zone),
-            said: said.as_deref().map(parts),
+            said: said.as_deref().map(chat_parts),
             is_silent,
             persona: report.persona.clone(),
             after: story.after.iter().map(message).collect(),
@@ -123,7 +124,7 @@ impl StoryMessageView {
             color: color % COLORS,
             name,
             time: words::time(message.at, zone),
-            text: parts(&message.text),
+            text: chat_parts(&message.text),
             is_about: message.is_about,
             is_bot: message.is_bot,
             left_out: (message.left_out_after > 0).then(|| {

@@ -104,8 +104,8 @@ texts! {
     side(policies: &str, messages: &str): "Taken up only by {policies}: {messages}" / "{policies} だけが取り上げるもの：{messages}";
     /// Of a policy that stayed silent.
     policy_looked(policy: &str, after: &str, reason: &str):
-        "{policy}: looked {after} after it was written, and stayed silent: {reason}"
-        / "{policy}：書かれてから {after}後に判断し、黙っていた（{reason}）";
+        "{policy}: looked {after} after the marked message, and stayed silent: {reason}"
+        / "{policy}：色の付いた発言から {after}後に判断し、黙っていた（{reason}）";
 
     // Which is ahead in what.
     findings: "Which one is ahead, and in what" / "どの方針がどこで優れているか";

@@ -175,8 +175,9 @@ texts! {
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（その時間の発言 {spoke} 回のうち {wrong} 回）。";
     as_table: "The same as a table" / "表で見る";
     mentions(times: &str):
-        "In addition, it would have answered {times} when called by name."
-        / "このほか、名前で呼ばれて {times}、答えていたはずです。";
+        "In addition, it would have answered {times} where a message seems to call it: by its name in the config, or in answer to it. In a history from before it came, "
+        "that is another bot or a word like its name."
+        / "このほか、呼びかけと思われる発言（設定にある名前があるもの、またはボットへの返事）に {times}、答えていたはずです。ボットが来る前の履歴なら、ほかのボットか、名前に似た言葉です。";
     mentions_ledger(times: &str):
         "In addition, it was called by name {times}; where it may speak, it answered."
         / "このほか、名前で {times}呼ばれ、話してよいチャンネルでは答えました。";
@@ -277,6 +278,10 @@ texts! {
     timing_sentence(own: &str, people: &str):
         "Half of the time it would have waited about {own} or longer after the last message. Between people that time is about {people}."
         / "最後の発言からの間隔は、中央値で約 {own}だったはずです。人どうしの返事の間隔は、中央値で約 {people}です。";
+    /// The group of delays in which most of its own are.
+    timing_usual(share: &str, group: &str, people: &str):
+        "Most often it comes after {group} ({share} of the time); of people’s delays {people} are that long."
+        / "最も多いのは {group}で、全体の {share}です。人では、その長さの間隔は {people}です。";
     timing_unknown: "There is nothing to compare: it would not have spoken, or only in channels where it just observes and so does not wait for the right moment."
         / "比べるものがありません。話す場面がなかったか、タイミングを計らない「聞くだけ」の判断しかありませんでした。";
     timing_people: "People" / "人";
@@ -340,7 +345,7 @@ texts! {
     policy_wrong: "Would probably have interrupted" / "邪魔になりそうな回数（割合）";
     policy_picked_up(done: &str):
         "Questions nobody answered, about which it would have {done}" / "誰も答えなかった質問のうち、{done}はずの件数";
-    policy_delay: "Usual delay" / "間隔の中央値";
+    policy_delay: "Usual delay after the last message" / "最後の発言からの間隔の中央値";
     policy_first: "Before another person wrote, without interrupting" / "邪魔せずに、ほかの人より先に話す回数";
     policy_calls: "Judge calls a day" / "1 日の判断回数";
     policy_cost(model: &str): "A month with {model}" / "{model} での 1 か月";
@@ -349,7 +354,8 @@ texts! {
         "There are {messages} that some policies take up and others do not. Examples of each are spread over the period."
         / "ある方針が取り上げ、別の方針が取り上げない発言は {messages}あります。それぞれの例を、期間全体から選んで示します。";
     differences_none: "They respond to the same messages." / "取り上げる発言は同じです。";
-    policy_spoke(policy: &str, after: &str): "{policy}: would have spoken, {after} after it was written" / "{policy}：書かれてから {after}後に話していたはず";
+    policy_spoke(policy: &str, after: &str):
+        "{policy}: would have spoken, {after} after the marked message" / "{policy}：色の付いた発言から {after}後に話していたはず";
     policy_silent(policy: &str, reason: &str): "{policy}: stayed silent: {reason}" / "{policy}：黙っていた（{reason}）";
     policy_never(policy: &str): "{policy}: did not speak about it" / "{policy}：これについては話していない";
 
@@ -432,7 +438,7 @@ texts! {
         "times, and what was said. Read the page before you pass it on."
         / "書いた人の名前は発言の中も含めて置き換え、リンクとアドレスは伏せてあります。それでも誰かを特定できるもの：自分では書いていない人の名前、"
           "あだ名、置き換えていない製品・場所・チャンネルの名前、時刻、話の内容。渡す前に一読してください。";
-    counted_latency(seconds: &str): "A model call was assumed to take {seconds} s (median)." / "モデルの呼び出しは、中央値で {seconds} 秒かかるものとしました。";
+    counted_latency(seconds: &str): "How long a model takes was simulated: half of its calls took {seconds} s or longer." / "モデルの呼び出しにかかる時間は、中央値が {seconds} 秒になるように決めました。";
     counted_shadow: "Where it only observes, it does not wait for the right moment and writes no text." / "聞くだけのチャンネルでは、タイミングを計らず、文章も作りません。";
 
     // Replaced names.
