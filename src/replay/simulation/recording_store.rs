@@ -113,6 +113,10 @@ impl Store for RecordingStore {
         self.inner.revisions()
     }
 
+    fn erasures(&self) -> watch::Receiver<u64> {
+        self.inner.erasures()
+    }
+
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
         self.inner.recall(query).await
     }

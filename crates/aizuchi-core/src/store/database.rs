@@ -98,6 +98,7 @@ pub struct DatabaseStore {
     recall_slots: Semaphore,
     requests: mpsc::Sender<WriteRequest>,
     revisions: watch::Receiver<u64>,
+    erasures: watch::Receiver<u64>,
     installation: Arc<str>,
     lost_span: Option<LostSpan>,
     write_health: Arc<Mutex<WriteHealth>>,
@@ -109,6 +110,8 @@ pub struct DatabaseStore {
 pub struct Counters {
     pub revision: u64,
     pub last_number: i64,
+    /// As in [`Store::erasures`]. It is not stored.
+    pub erasures: u64,
     /// Makes this installation's post keys unique.
     pub installation: Arc<str>,
     /// If it was restored from a backup.
@@ -124,6 +127,7 @@ impl Counters {
             lost_span: copied.zip(restored).map(|(from, until)| LostSpan { from, until }),
             revision: rows::to_unsigned(rows::column(&counters, "revision")?)?,
             last_number: rows::column(&counters, "last_number")?,
+            erasures: 0,
             installation: rows::column::<String>(&counters, "installation")?.into(),
         })
     }
@@ -161,6 +165,7 @@ impl DatabaseStore {
         };
         let (requests, request_receiver) = mpsc::channel(WRITE_QUEUE_CAPACITY);
         let (revision_sender, revisions) = watch::channel(counters.revision);
+        let (erasure_sender, erasures) = watch::channel(0);
         let (installation, lost_span) = (counters.installation.clone(), counters.lost_span);
         let write_health = Arc::<Mutex<WriteHealth>>::default();
         let writer = DatabaseWriter {
@@ -168,6 +173,7 @@ impl DatabaseStore {
             requests: request_receiver,
             counters,
             revisions: revision_sender,
+            erasures: erasure_sender,
             write_health: write_health.clone(),
             index_at,
             index_batch,
@@ -180,6 +186,7 @@ impl DatabaseStore {
             recall_slots,
             requests,
             revisions,
+            erasures,
             installation,
             lost_span,
             write_health,
@@ -207,7 +214,7 @@ impl DatabaseStore {
     fn from_readers(readers: Readers) -> Self {
         // Its other end is gone, so each write fails.
         let (requests, _) = mpsc::channel(1);
-        let (_, revisions) = watch::channel(0);
+        let ((_, revisions), (_, erasures)) = (watch::channel(0), watch::channel(0));
         let write_health = Arc::<Mutex<WriteHealth>>::default();
         let installation = "onlooker".into();
         let erasure_ordered = Notify::new();
@@ -217,6 +224,7 @@ impl DatabaseStore {
             recall_slots,
             requests,
             revisions,
+            erasures,
             installation,
             lost_span: None,
             write_health,
@@ -450,6 +458,10 @@ impl Store for DatabaseStore {
 
     fn revisions(&self) -> watch::Receiver<u64> {
         self.revisions.clone()
+    }
+
+    fn erasures(&self) -> watch::Receiver<u64> {
+        self.erasures.clone()
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {

@@ -230,6 +230,41 @@ impl Order {
         }
     }
 
+    /// Whether it may take back or hide what messages and decisions showed. A decision is told from memories and memos,
+    /// too.
+    pub fn may_erase(&self) -> bool {
+        match self {
+            Order::OptOut { .. }
+            | Order::Redact { .. }
+            | Order::Reset { .. }
+            | Order::Forget { .. }
+            | Order::ChangeStandingOrder { .. }
+            | Order::DropStandingOrder { .. }
+            | Order::KeepStandingOrder { .. }
+            | Order::DropOrderDraft { .. }
+            | Order::DropDeadLetter { .. }
+            | Order::RetryDeadLetter { .. }
+            | Order::DecideProposal { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. } => true,
+            Order::Signed { order, .. } => order.may_erase(),
+            Order::Mute { .. }
+            | Order::Unmute { .. }
+            | Order::Mode { .. }
+            | Order::OptIn { .. }
+            | Order::GiveStandingOrder { .. }
+            | Order::DraftStandingOrder { .. }
+            | Order::ImportMemory { .. }
+            | Order::ImportMemo { .. }
+            | Order::ForgetMoments { .. }
+            | Order::MarkDecision { .. }
+            | Order::TakeConsentStep { .. }
+            | Order::NotePrivateRead(_)
+            | Order::NoteModelChoice { .. } => false,
+        }
+    }
+
     pub fn workspace(&self) -> &WorkspaceId {
         match self {
             Order::Mute { workspace, .. }

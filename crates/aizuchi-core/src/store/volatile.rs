@@ -77,6 +77,7 @@ use crate::store::{
 pub struct VolatileStore {
     state: Mutex<VolatileState>,
     revisions: watch::Sender<u64>,
+    erasures: watch::Sender<u64>,
 }
 
 impl VolatileStore {
@@ -94,17 +95,31 @@ impl VolatileStore {
     /// A store with this installation's post keys.
     pub fn with_installation(installation: &str) -> Self {
         let state = VolatileState { installation: installation.into(), ..VolatileState::default() };
-        Self { state: Mutex::new(state), revisions: watch::Sender::new(0) }
+        let (revisions, erasures) = (watch::Sender::new(0), watch::Sender::new(0));
+        Self { state: Mutex::new(state), revisions, erasures }
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut VolatileState) -> T) -> T {
         let mut state = self.lock();
-        let before = state.revision;
+        let (revision, erasures) = (state.revision, state.erasures);
         let result = change(&mut state);
-        if state.revision != before {
+        if state.erasures != erasures {
+            self.erasures.send_replace(state.erasures);
+        }
+        if state.revision != revision {
             self.revisions.send_replace(state.revision);
         }
         result
+    }
+
+    /// Writes what takes back or hides what could be read before, if it changes anything.
+    fn erase<T>(&self, change: impl FnOnce(&mut VolatileState) -> T) -> T {
+        self.write(|state| {
+            let before = state.revision;
+            let result = change(state);
+            state.erasures += u64::from(state.revision != before);
+            result
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, VolatileState> {
@@ -163,11 +178,13 @@ impl Store for VolatileStore {
                 }
                 Heard::Edit(edit) => {
                     let receipt = state.hear_edit(&edit, entry.disposition);
+                    state.erasures += u64::from(receipt.is_new);
                     state.drop_lost_uploads();
                     receipt
                 }
                 Heard::Deletion(deletion) => {
                     let receipt = state.hear_deletion(&deletion, entry.disposition);
+                    state.erasures += u64::from(receipt.is_new);
                     state.drop_lost_uploads();
                     receipt
                 }
@@ -261,7 +278,7 @@ impl Store for VolatileStore {
     }
 
     async fn expire_next(&self, expiry: Expiry) -> Result<ExpiryProgress, StoreError> {
-        Ok(self.write(|state| state.expire_next(expiry)))
+        Ok(self.erase(|state| state.expire_next(expiry)))
     }
 
     async fn has_changed_since(
@@ -279,6 +296,10 @@ impl Store for VolatileStore {
 
     fn revisions(&self) -> watch::Receiver<u64> {
         self.revisions.subscribe()
+    }
+
+    fn erasures(&self) -> watch::Receiver<u64> {
+        self.erasures.subscribe()
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
@@ -315,7 +336,10 @@ impl Store for VolatileStore {
     }
 
     async fn order(&self, order: Order, now: Timestamp) -> Result<(), StoreError> {
-        self.write(|state| state.apply_order(order, now))
+        match order.may_erase() {
+            true => self.erase(|state| state.apply_order(order, now)),
+            false => self.write(|state| state.apply_order(order, now)),
+        }
     }
 
     async fn has_heard(
@@ -371,6 +395,8 @@ struct VolatileState {
     /// How many of a channel's newest messages it keeps at least. `None` keeps all.
     kept_messages: Option<usize>,
     revision: u64,
+    /// As in [`Store::erasures`].
+    erasures: u64,
     /// The sequence of decisions, outbox items and claims.
     last_number: i64,
     users: HashMap<(WorkspaceId, UserId), User>,

@@ -420,6 +420,10 @@ impl Store for CrashingPort<dyn Store> {
         self.inner.revisions()
     }
 
+    fn erasures(&self) -> watch::Receiver<u64> {
+        self.inner.erasures()
+    }
+
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
         self.fuse.pass().await;
         self.inner.recall(query).await

@@ -37,6 +37,7 @@ mod learned_gate;
 mod links;
 mod flow;
 mod forgetting;
+mod erasures;
 mod expiry;
 mod files;
 mod recordings;

@@ -256,6 +256,7 @@ pub async fn hear_edit(
         return Ok(counters.unchanged_receipt());
     }
     counters.revision += 1;
+    counters.erasures += 1;
     let after = before.edited(edit);
     let mut pending_states =
         PendingStates::read(connection, &HashSet::from([&edit.conversation])).await?;
@@ -314,6 +315,7 @@ pub async fn hear_deletion(
         return change_expired(connection, counters, conversation, message, *at).await;
     };
     counters.revision += 1;
+    counters.erasures += 1;
     let mut pending_states =
         PendingStates::read(connection, &HashSet::from([&deletion.conversation])).await?;
     let pending_state = pending_states.entry(&deletion.conversation);
@@ -378,6 +380,7 @@ pub async fn hear_channel(
     let known =
         query(sql::messages::CHANNEL).bind(channel.workspace.as_str()).bind(channel.id.as_str());
     let known = known.fetch_optional(&mut *connection).await?;
+    let is_known = known.is_some();
     let was_public = match known {
         Some(row) => rows::channel_from_row(&row)?.visibility == Visibility::Public,
         None => false,
@@ -388,6 +391,7 @@ pub async fn hear_channel(
         .bind(&*channel.name)
         .bind(rows::visibility_name(channel.visibility));
     let put = put.execute(&mut *connection).await?;
+    counters.erasures += u64::from(put > 0 && is_known);
     let receipt = counters.change_receipt(put > 0);
     // Not the other way: what was said in a private channel stays private when it is opened.
     if was_public && channel.visibility != Visibility::Public {
@@ -403,6 +407,10 @@ pub async fn hear_user(
     user: &User,
     now: Timestamp,
 ) -> Result<HearReceipt, StoreError> {
+    let known = query(sql::messages::SOME_USERS)
+        .bind(user.workspace.as_str())
+        .bind(json!([[user.id.as_str()]]).to_string());
+    let is_known = known.fetch_optional(&mut *connection).await?.is_some();
     let put = query(sql::messages::PUT_USER)
         .bind(user.workspace.as_str())
         .bind(user.id.as_str())
@@ -416,6 +424,7 @@ pub async fn hear_user(
             .bind(user.id.as_str());
         name.bind(&*user.name).bind(now.as_millisecond()).execute(connection).await?;
     }
+    counters.erasures += u64::from(put > 0 && is_known);
     Ok(counters.change_receipt(put > 0))
 }
 

@@ -225,6 +225,34 @@ impl WriteRequest {
         }
     }
 
+    /// Whether it may take back or hide what could be read before.
+    pub fn may_erase(&self) -> bool {
+        match self {
+            WriteRequest::Order { order, .. } => order.may_erase(),
+            WriteRequest::BeginForgetting { .. }
+            | WriteRequest::Forget { .. }
+            | WriteRequest::Redact { .. }
+            | WriteRequest::Expire { .. } => true,
+            // What is heard is counted as it is stored. Prompts, journals and files are in no copy that is kept.
+            WriteRequest::Hear { .. }
+            | WriteRequest::DropExchanges { .. }
+            | WriteRequest::DropJournals { .. }
+            | WriteRequest::ChangeUploads { .. }
+            | WriteRequest::Claim { .. }
+            | WriteRequest::Reserve { .. }
+            | WriteRequest::Book { .. }
+            | WriteRequest::Complete { .. }
+            | WriteRequest::ClaimMemoryJobs { .. }
+            | WriteRequest::CompleteMemoryJob { .. }
+            | WriteRequest::PutCursor { .. }
+            | WriteRequest::ChangeWeeklyNote { .. }
+            | WriteRequest::MergeIndex { .. }
+            | WriteRequest::TruncateLog { .. }
+            | WriteRequest::Rewrite { .. }
+            | WriteRequest::Probe { .. } => false,
+        }
+    }
+
     /// Whether what it deletes should not stay in the write-ahead log.
     pub fn leaves_text_in_log(&self) -> bool {
         match self {

@@ -39,6 +39,7 @@ pub struct DatabaseWriter {
     pub(super) requests: mpsc::Receiver<WriteRequest>,
     pub(super) counters: Counters,
     pub(super) revisions: watch::Sender<u64>,
+    pub(super) erasures: watch::Sender<u64>,
     /// The revision at which the next batch is indexed.
     pub(super) index_at: u64,
     /// How much of it is indexed at once.
@@ -304,6 +305,9 @@ impl DatabaseWriter {
         }
         // Only now: who is woken by it reads what was committed.
         if counters.revision != self.counters.revision {
+            if counters.erasures != self.counters.erasures {
+                self.erasures.send_replace(counters.erasures);
+            }
             self.revisions.send_replace(counters.revision);
         }
         self.counters = counters;
@@ -374,7 +378,11 @@ async fn apply(
             batch.iter_mut().map_while(WriteRequest::as_incoming_message).unzip();
         if messages.is_empty() {
             // Boxed, since these futures are large and most batches consist of messages.
+            let revision = counters.revision;
             apply_one(connection, counters, &mut batch[0]).boxed().await?;
+            if counters.revision != revision && batch[0].may_erase() {
+                counters.erasures += 1;
+            }
             batch = &mut batch[1..];
             continue;
         }

@@ -183,6 +183,7 @@ impl VolatileState {
         if is_new {
             let was_public = known.is_some_and(|known| known.visibility == Visibility::Public);
             self.revision += 1;
+            self.erasures += u64::from(known.is_some());
             if was_public && channel.visibility != Visibility::Public {
                 self.make_channel_private(&channel.workspace, &channel.id);
             }
@@ -235,9 +236,11 @@ impl VolatileState {
 
     pub(super) fn hear_user(&mut self, user: User) -> HearReceipt {
         let key = (user.workspace.clone(), user.id.clone());
-        let is_new = self.users.get(&key) != Some(&user);
+        let known = self.users.get(&key);
+        let is_new = known != Some(&user);
         if is_new {
             self.revision += 1;
+            self.erasures += u64::from(known.is_some());
             self.users.insert(key, user);
         }
         HearReceipt { is_new, has_superseded: false, decision: None, revision: self.revision }

@@ -203,6 +203,10 @@ impl Store for SimulatedStore {
         self.inner.revisions()
     }
 
+    fn erasures(&self) -> watch::Receiver<u64> {
+        self.inner.erasures()
+    }
+
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMessage>, StoreError> {
         self.call(self.inner.recall(query)).await
     }
