@@ -98,7 +98,8 @@ pub struct App {
     learner: Learner,
     computing: ComputingThread,
     kept_reports: Arc<KeptReports>,
-    revisions: watch::Receiver<u64>,
+    erasures: watch::Receiver<u64>,
+    web: Arc<Web>,
     room: Arc<LocalRoom>,
     demo: Arc<Demo>,
     remotes: Vec<Arc<dyn RemotePlatform>>,
@@ -341,7 +342,7 @@ impl App {
         let proxies = TrustedProxies::new(&config.http.trusted_proxies);
         let page_limits = ServerLimits::pages(max_files, &proxies);
         let revisions = store.revisions();
-        let newest = *revisions.borrow();
+        let (newest, erasures) = (*revisions.borrow(), store.erasures());
         let kept_reports = Arc::new(KeptReports::new(clock.clone()));
         let (computations, computing) = computations(shutdown.clone());
         let web = Arc::new(Web {
@@ -354,7 +355,8 @@ impl App {
             room_feed: RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest),
             remotes: remotes.clone(),
             platforms,
-            revisions: revisions.clone(),
+            revisions,
+            erasures: erasures.clone(),
             archive: store.clone(),
             store,
             inbox: orders_inbox,
@@ -395,7 +397,7 @@ impl App {
                 let has_metrics = config.health_check.metrics;
                 web::health_server(health, web.clone(), health_limits, has_metrics)
             }),
-            pages: web::pages_server(listener, web, page_limits),
+            pages: web::pages_server(listener, web.clone(), page_limits),
             writer,
             writer_stop,
             runner,
@@ -406,7 +408,8 @@ impl App {
             learner,
             computing,
             kept_reports,
-            revisions,
+            erasures,
+            web,
             room,
             demo,
             remotes,
@@ -452,7 +455,8 @@ impl App {
             learner,
             computing,
             kept_reports,
-            revisions,
+            erasures,
+            web,
             room,
             demo,
             remotes,
@@ -506,8 +510,13 @@ impl App {
         });
         let reports_stop = shutdown.clone();
         tasks.spawn(async move {
-            kept_reports.drop_outdated(revisions, reports_stop).await;
+            kept_reports.drop_outdated(erasures, reports_stop).await;
             ("kept reports".to_owned(), Ok(()))
+        });
+        let renewal_stop = shutdown.clone();
+        tasks.spawn(async move {
+            web::renew_reports(web, renewal_stop).await;
+            ("renewed reports".to_owned(), Ok(()))
         });
         let demo_stop = shutdown.clone();
         tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });

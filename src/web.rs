@@ -103,6 +103,8 @@ pub struct Web {
     pub room_feed: RoomFeed,
     /// The store's newest committed revision.
     pub revisions: watch::Receiver<u64>,
+    /// How often something was taken back, as the store counts it.
+    pub erasures: watch::Receiver<u64>,
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub heartbeat: Heartbeat,
@@ -148,6 +150,11 @@ const MAX_WEBHOOK_BYTES: usize = 1024 * 1024;
 const MAX_FORM_BYTES: usize = 4 * 1024;
 /// The maximum size of a form with a text that somebody writes.
 const MAX_TEXT_BYTES: usize = 128 * 1024;
+
+/// Computes reports anew that are looked at though something was added to them, until the shutdown.
+pub async fn renew_reports(web: Arc<Web>, shutdown: CancellationToken) {
+    console::report::renew_wanted(web, shutdown).await;
+}
 
 /// The pages, the API and the web hooks, until `web.shutdown` is cancelled.
 pub fn pages_server(listener: TcpListener, web: Arc<Web>, limits: ServerLimits) -> Server {

@@ -1,11 +1,12 @@
-//! The reports that were computed last, kept in memory, so that one that is looked at again is not computed again.
+//! The reports that were computed last, kept in memory, so that one that is looked at again is shown at once.
 //!
-//! A report quotes what people wrote, so a kept one is shown only as long as it is what would be computed now. Whatever
-//! changes a message, a decision, a channel or a name raises the store's revision: so do each page that is erased of a
-//! user who is forgotten or has opted out, and a channel that turns private. So a report belongs to the revision from
-//! before it was read, and is dropped as soon as there is another or when it is too old, also if nobody looks.
+//! A report quotes what people wrote. What only adds to it, a new message or decision, leaves a kept one as it was: it is
+//! shown with its time while a newer one is computed. Whatever takes something back or hides it (an edit, a deletion, each
+//! page that is erased of a user who is forgotten or has opted out, retention, a channel that turns private) raises the
+//! store's count of erasures. A report belongs to the count from before it was read, and is dropped as soon as there is
+//! another or when it is too old, also if nobody looks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -18,8 +19,12 @@ use crate::report::figures::Report;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::clock::Clock;
 
-/// A report is of the last days until now. Until this time has passed, that is near enough.
-const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
+/// A report is of the last days until now. Until this time has passed, one that nothing was added to is as of now.
+const CURRENT: SignedDuration = SignedDuration::from_mins(10);
+/// A report is shown no longer than this, whatever happens.
+const MOST_AGE: SignedDuration = SignedDuration::from_hours(1);
+/// A report is computed anew no more often than this, however often somebody looks.
+const RENEWAL_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 const MOST_REPORTS: usize = 8;
 
 /// What a report is about. Whoever asks for the same may read the same.
@@ -34,6 +39,8 @@ pub struct ReportSubject {
 /// What a report is computed with. It is read before anything else.
 #[derive(Clone)]
 pub struct ReportBasis {
+    /// How often something was taken back until then.
+    pub erasures: u64,
     /// The newest committed revision.
     pub revision: u64,
     pub config: Arc<Config>,
@@ -53,72 +60,126 @@ pub struct ComputedReport {
     pub private_decisions: BTreeSet<ChannelId>,
 }
 
+/// A report that may be shown.
+#[derive(Clone)]
+pub struct FoundReport {
+    pub computed: Arc<ComputedReport>,
+    pub age: ReportAge,
+}
+
+/// Whether a report is what would be computed now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportAge {
+    Current,
+    /// Something may have been added since then.
+    AsOf(Timestamp),
+}
+
 pub struct KeptReports {
     clock: Clock,
     kept: Mutex<Kept>,
     /// Tells the task that drops them of a new one.
     added: Notify,
+    /// Tells the task that renews them which is wanted.
+    wanted: Notify,
 }
 
 #[derive(Default)]
 struct Kept {
     /// The last one at the end.
     reports: Vec<KeptReport>,
-    /// The newest revision for which older ones were dropped: an older one that comes later is not kept.
+    /// The newest count of erasures for which reports were dropped: one from before that comes later is not kept.
     newest: u64,
+    /// Those to be computed anew, in this order.
+    wanted: VecDeque<ReportSubject>,
 }
 
 struct KeptReport {
     subject: ReportSubject,
     basis: ReportBasis,
     computed: Arc<ComputedReport>,
+    /// When it was last wanted anew. At first that is when it was computed.
+    renewed: Timestamp,
 }
 
 impl KeptReports {
     pub fn new(clock: Clock) -> Self {
-        Self { clock, kept: Mutex::default(), added: Notify::new() }
+        Self { clock, kept: Mutex::default(), added: Notify::new(), wanted: Notify::new() }
     }
 
-    /// The report on this, if it was computed and would be the same now.
-    pub fn find(
-        &self,
-        subject: &ReportSubject,
-        newest: &ReportBasis,
-    ) -> Option<Arc<ComputedReport>> {
+    /// The report on this, if it was computed and nothing that it shows was taken back.
+    pub fn find(&self, subject: &ReportSubject, newest: &ReportBasis) -> Option<FoundReport> {
         let mut kept = self.kept.lock();
-        kept.reports.retain(|report| report.basis.is_current(newest));
-        let found = kept.reports.iter().find(|report| report.subject == *subject);
-        found.map(|report| report.computed.clone())
+        kept.reports.retain(|report| report.basis.may_be_shown(newest));
+        let found = kept.reports.iter().find(|report| report.subject == *subject)?;
+        let age = match found.basis.is_current(newest) {
+            true => ReportAge::Current,
+            false => ReportAge::AsOf(found.basis.now),
+        };
+        Some(FoundReport { computed: found.computed.clone(), age })
     }
 
-    /// Keeps a report for those who ask for the same while `basis` holds.
+    /// Keeps a report for those who ask for the same.
     pub fn keep(&self, subject: ReportSubject, basis: ReportBasis, computed: Arc<ComputedReport>) {
         {
             let mut kept = self.kept.lock();
-            if basis.revision < kept.newest {
+            if basis.erasures < kept.newest {
                 return;
             }
             kept.reports.retain(|report| report.subject != subject);
             if kept.reports.len() == MOST_REPORTS {
                 kept.reports.remove(0);
             }
-            kept.reports.push(KeptReport { subject, basis, computed });
+            let renewed = basis.now;
+            kept.reports.push(KeptReport { subject, basis, computed, renewed });
         }
         self.added.notify_one();
     }
 
-    /// Drops reports when anything is committed and when they are too old, until the shutdown.
+    /// Has a kept report computed anew in the background, unless that was done lately. Says whether it is to be.
+    pub fn renew(&self, subject: &ReportSubject) -> bool {
+        let now = self.clock.now();
+        let mut kept = self.kept.lock();
+        let Kept { reports, wanted, .. } = &mut *kept;
+        let Some(report) = reports.iter_mut().find(|report| report.subject == *subject) else {
+            return false;
+        };
+        if wanted.contains(subject) {
+            return true;
+        }
+        if distance(report.renewed, now) < RENEWAL_INTERVAL {
+            return false;
+        }
+        report.renewed = now;
+        wanted.push_back(subject.clone());
+        drop(kept);
+        self.wanted.notify_one();
+        true
+    }
+
+    /// Waits for the next report that is to be computed anew. One task takes them.
+    pub async fn next_wanted(&self) -> ReportSubject {
+        loop {
+            let next = self.kept.lock().wanted.pop_front();
+            match next {
+                Some(subject) => return subject,
+                None => self.wanted.notified().await,
+            }
+        }
+    }
+
+    /// Drops reports when anything is taken back and when they are too old, until the shutdown.
     pub async fn drop_outdated(
         &self,
-        mut revisions: watch::Receiver<u64>,
+        mut erasures: watch::Receiver<u64>,
         shutdown: CancellationToken,
     ) {
         loop {
-            let newest = *revisions.borrow_and_update();
+            let newest = *erasures.borrow_and_update();
             let left = self.drop_before(newest);
             let is_changed = tokio::select! {
                 () = shutdown.cancelled() => return,
-                changed = revisions.changed() => changed.is_ok(),
+                changed = erasures.changed() => changed.is_ok(),
                 () = self.added.notified() => true,
                 _ = self.clock.timeout(left, std::future::pending::<()>()) => true,
             };
@@ -129,13 +190,13 @@ impl KeptReports {
         }
     }
 
-    /// Drops those of an earlier revision and those that are too old. Returns for how long the rest may stay.
-    fn drop_before(&self, revision: u64) -> SignedDuration {
+    /// Drops those from before this count of erasures and those that are too old. Returns for how long the rest may stay.
+    fn drop_before(&self, erasures: u64) -> SignedDuration {
         let now = self.clock.now();
         let mut kept = self.kept.lock();
-        kept.newest = kept.newest.max(revision);
+        kept.newest = kept.newest.max(erasures);
         let is_kept = |report: &KeptReport| {
-            report.basis.revision >= revision && report.basis.age(now) < MOST_AGE
+            report.basis.erasures >= erasures && report.basis.age(now) < MOST_AGE
         };
         kept.reports.retain(is_kept);
         let oldest = kept.reports.iter().map(|report| report.basis.age(now)).max();
@@ -144,17 +205,26 @@ impl KeptReports {
 }
 
 impl ReportBasis {
-    /// Whether what was computed with this is what would be computed with that.
-    fn is_current(&self, newest: &Self) -> bool {
-        self.revision == newest.revision
+    /// Whether what was computed with this may still be shown: nothing of it was taken back.
+    fn may_be_shown(&self, newest: &Self) -> bool {
+        self.erasures == newest.erasures
             && Arc::ptr_eq(&self.config, &newest.config)
             && self.age(newest.now) < MOST_AGE
     }
 
-    /// How far its time is from this one: a clock may be set back.
-    fn age(&self, now: Timestamp) -> SignedDuration {
-        now.duration_since(self.now).abs()
+    /// Whether it is what would be computed with that.
+    fn is_current(&self, newest: &Self) -> bool {
+        self.revision == newest.revision && self.age(newest.now) < CURRENT
     }
+
+    fn age(&self, now: Timestamp) -> SignedDuration {
+        distance(self.now, now)
+    }
+}
+
+/// How far two times are from each other: a clock may be set back.
+fn distance(one: Timestamp, other: Timestamp) -> SignedDuration {
+    other.duration_since(one).abs()
 }
 
 #[cfg(test)]
@@ -167,7 +237,7 @@ mod tests {
 
     fn basis() -> ReportBasis {
         let config = Arc::new(Config::parse("language: en").unwrap());
-        ReportBasis { revision: 7, config, now: Timestamp::UNIX_EPOCH }
+        ReportBasis { erasures: 7, revision: 70, config, now: Timestamp::UNIX_EPOCH }
     }
 
     fn computed() -> Arc<ComputedReport> {
@@ -187,20 +257,21 @@ mod tests {
         let (kept, basis, computed) = (kept_reports(), basis(), computed());
         kept.keep(subject("w", 7, true), basis.clone(), computed.clone());
         let found = kept.find(&subject("w", 7, true), &basis).unwrap();
-        assert!(Arc::ptr_eq(&found, &computed));
+        assert!(Arc::ptr_eq(&found.computed, &computed));
+        assert_eq!(found.age, ReportAge::Current);
         for other in [subject("w", 7, false), subject("w", 1, true), subject("v", 7, true)] {
             assert!(kept.find(&other, &basis).is_none(), "{other:?}");
         }
     }
 
     #[test]
-    fn a_report_is_dropped_when_it_would_be_another_one() {
+    fn a_report_is_dropped_when_something_was_taken_back() {
         let kept = kept_reports();
         let first = basis();
         let one = subject("w", 7, false);
         let same_config = Arc::new(Config::parse("language: en").unwrap());
         for changed in [
-            ReportBasis { revision: 8, ..first.clone() },
+            ReportBasis { erasures: 8, ..first.clone() },
             ReportBasis { now: first.now + MOST_AGE, ..first.clone() },
             ReportBasis { now: first.now - MOST_AGE, ..first.clone() },
             ReportBasis { config: same_config, ..first.clone() },
@@ -211,6 +282,42 @@ mod tests {
             assert!(kept.find(&one, &changed).is_none());
             assert_eq!(count(&kept), 0, "nothing of it stays");
         }
+    }
+
+    #[test]
+    fn what_is_added_leaves_a_report_with_its_time() {
+        let (kept, first, one) = (kept_reports(), basis(), subject("w", 7, false));
+        kept.keep(one.clone(), first.clone(), computed());
+        let age = |newest: &ReportBasis| kept.find(&one, newest).unwrap().age;
+        assert_eq!(age(&first), ReportAge::Current);
+        let later = |minutes| ReportBasis {
+            now: first.now + SignedDuration::from_mins(minutes),
+            ..first.clone()
+        };
+        assert_eq!(age(&later(9)), ReportAge::Current);
+        assert_eq!(age(&later(11)), ReportAge::AsOf(first.now));
+        let added = ReportBasis { revision: 71, ..first.clone() };
+        assert_eq!(age(&added), ReportAge::AsOf(first.now));
+    }
+
+    #[tokio::test]
+    async fn a_report_is_computed_anew_once_a_minute_at_most() {
+        let (kept, first, one) = (kept_reports(), basis(), subject("w", 7, false));
+        assert!(!kept.renew(&one), "there is none");
+        kept.keep(one.clone(), first.clone(), computed());
+        assert!(!kept.renew(&one), "it is young");
+        let began = first.now;
+        kept.clock.advance_to(began + RENEWAL_INTERVAL);
+        assert!(kept.renew(&one) && kept.renew(&one), "others are told of the same");
+        assert_eq!(kept.next_wanted().await, one);
+        assert!(futures_util::poll!(Box::pin(kept.next_wanted())).is_pending(), "once is enough");
+        assert!(!kept.renew(&one), "it is being computed, or that has failed");
+        kept.clock.advance_to(began + RENEWAL_INTERVAL * 2);
+        assert!(kept.renew(&one));
+        assert_eq!(kept.next_wanted().await, one);
+        let now = began + RENEWAL_INTERVAL * 2;
+        kept.keep(one.clone(), ReportBasis { now, ..first }, computed());
+        assert!(!kept.renew(&one), "it is young again");
     }
 
     #[test]
@@ -226,12 +333,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_committed_drops_reports_that_nobody_looks_at() {
+    async fn what_is_taken_back_drops_reports_that_nobody_looks_at() {
         let kept = kept_reports();
         kept.keep(subject("w", 7, false), basis(), computed());
-        let (sender, revisions) = watch::channel(7);
+        let (sender, erasures) = watch::channel(7);
         let shutdown = CancellationToken::new();
-        let mut dropping = Box::pin(kept.drop_outdated(revisions, shutdown.clone()));
+        let mut dropping = Box::pin(kept.drop_outdated(erasures, shutdown.clone()));
         assert!(futures_util::poll!(&mut dropping).is_pending());
         assert_eq!(count(&kept), 1);
         sender.send_replace(8);
@@ -249,8 +356,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_too_old_goes_though_nothing_happens() {
         let kept = kept_reports();
-        let (_sender, revisions) = watch::channel(7);
-        let mut dropping = Box::pin(kept.drop_outdated(revisions, CancellationToken::new()));
+        let (_sender, erasures) = watch::channel(7);
+        let mut dropping = Box::pin(kept.drop_outdated(erasures, CancellationToken::new()));
         assert!(futures_util::poll!(&mut dropping).is_pending());
         let began = basis().now;
         let half = began + MOST_AGE / 2;

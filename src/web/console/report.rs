@@ -19,7 +19,9 @@ use crate::report::page::{PageFrame, STYLE, page_within};
 use crate::report::words;
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, render};
-use crate::web::kept_reports::{ComputedReport, ReportBasis, ReportSubject};
+use crate::web::kept_reports::{
+    ComputedReport, FoundReport, ReportAge, ReportBasis, ReportSubject,
+};
 use crate::web::language::PageLanguage;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web, workspaces};
@@ -39,6 +41,7 @@ struct NoReportPage<'a> {
     spans: Vec<SpanView>,
     can_include_private: bool,
     has_private: bool,
+    as_of: Option<String>,
     note: String,
 }
 
@@ -52,6 +55,8 @@ struct ReportHead<'a> {
     spans: &'a [SpanView],
     can_include_private: bool,
     has_private: bool,
+    /// If something may have been added since the report was computed: when that was.
+    as_of: Option<String>,
 }
 
 struct SpanView {
@@ -109,13 +114,15 @@ pub async fn page(
         spans: SPANS.into_iter().map(span).collect(),
         can_include_private: visitor.access.is_admin(),
         has_private: query.private && visitor.access.is_admin(),
+        as_of: None,
         note: texts::console::report_withheld(language).to_owned(),
     };
     if !can_read {
         return render(&none);
     }
     let subject = ReportSubject { workspace, days, has_private: none.has_private };
-    let computed = find_or_compute(&web, &subject).await?;
+    let FoundReport { computed, age } = find_or_compute(&web, &subject).await?;
+    none.as_of = told_age(&web, &subject, age, language);
     for (what, channels) in [
         (PrivateText::Messages, &computed.private_messages),
         (PrivateText::Decisions, &computed.private_decisions),
@@ -133,6 +140,7 @@ pub async fn page(
         spans: &none.spans,
         can_include_private: none.can_include_private,
         has_private: none.has_private,
+        as_of: none.as_of,
     };
     let Html(head) = render(&head)?;
     let frame = PageFrame {
@@ -157,46 +165,99 @@ pub async fn style() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)
 }
 
+/// From when a report is that may not be the newest, which is computed meanwhile.
+fn told_age(
+    web: &Web,
+    subject: &ReportSubject,
+    age: ReportAge,
+    language: Language,
+) -> Option<String> {
+    let ReportAge::AsOf(computed) = age else { return None };
+    let time = words::time(computed, &web.zone);
+    Some(match web.kept_reports.renew(subject) {
+        true => texts::console::report_renewed(language, &time),
+        false => texts::console::report_as_of(language, &time),
+    })
+}
+
 /// The report that is kept, or a new one.
 async fn find_or_compute(
     web: &Arc<Web>,
     subject: &ReportSubject,
-) -> Result<Arc<ComputedReport>, ApiProblem> {
-    if let Some(kept) = web.kept_reports.find(subject, &basis(web)) {
-        return Ok(kept);
+) -> Result<FoundReport, ApiProblem> {
+    match web.kept_reports.find(subject, &basis(web)) {
+        Some(kept) => Ok(kept),
+        None => compute(web, subject, Purpose::Show).await,
     }
-    let computation =
-        Computation { web: web.clone(), subject: subject.clone(), runtime: Handle::current() };
+}
+
+/// Computes anew the reports that are shown though there may be newer ones, one after the other, until the shutdown.
+pub async fn renew_wanted(web: Arc<Web>, shutdown: CancellationToken) {
+    loop {
+        let subject = tokio::select! {
+            () = shutdown.cancelled() => return,
+            subject = web.kept_reports.next_wanted() => subject,
+        };
+        // With the shutdown, computing ends, too.
+        if let Err(ApiProblem(refusal)) = compute(&web, &subject, Purpose::Renew).await {
+            tracing::debug!(error = refusal.id(), "a report could not be computed anew");
+        }
+    }
+}
+
+async fn compute(
+    web: &Arc<Web>,
+    subject: &ReportSubject,
+    purpose: Purpose,
+) -> Result<FoundReport, ApiProblem> {
+    let computation = Computation {
+        web: web.clone(),
+        subject: subject.clone(),
+        purpose,
+        runtime: Handle::current(),
+    };
     web.computations.run(move |stop| computation.run(stop)).await
 }
 
 /// What a report would be computed with now.
 fn basis(web: &Web) -> ReportBasis {
-    // The revision first: what is read later is at least as new.
-    let revision = *web.revisions.borrow();
-    ReportBasis { revision, config: web.models.config(), now: web.clock.now() }
+    // These first: what is read later is at least as new.
+    let (erasures, revision) = (*web.erasures.borrow(), *web.revisions.borrow());
+    ReportBasis { erasures, revision, config: web.models.config(), now: web.clock.now() }
+}
+
+/// What a report is computed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// Somebody waits for it, who is content with one that was kept meanwhile.
+    Show,
+    /// One is kept, and a newer one is wanted.
+    Renew,
 }
 
 /// The computation of a report. It knows nothing of who will look at it: what they may see, its subject says.
 struct Computation {
     web: Arc<Web>,
     subject: ReportSubject,
+    purpose: Purpose,
     runtime: Handle,
 }
 
 impl Computation {
-    fn run(&self, stop: &CancellationToken) -> anyhow::Result<Arc<ComputedReport>> {
+    fn run(&self, stop: &CancellationToken) -> anyhow::Result<FoundReport> {
         let (kept, basis) = (&self.web.kept_reports, basis(&self.web));
         // Somebody else may have waited for the same.
-        if let Some(kept) = kept.find(&self.subject, &basis) {
-            return Ok(kept);
+        if let Some(found) = kept.find(&self.subject, &basis)
+            && (self.purpose == Purpose::Show || found.age == ReportAge::Current)
+        {
+            return Ok(found);
         }
         let computed = Arc::new(self.compute(&basis, stop)?);
-        // If something has changed meanwhile, nobody would find it.
-        if *self.web.revisions.borrow() == basis.revision {
+        // If something was taken back meanwhile, it may show that.
+        if *self.web.erasures.borrow() == basis.erasures {
             kept.keep(self.subject.clone(), basis, computed.clone());
         }
-        Ok(computed)
+        Ok(FoundReport { computed, age: ReportAge::Current })
     }
 
     fn compute(

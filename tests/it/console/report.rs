@@ -16,6 +16,8 @@ const CANARY: &str = "zanzibarquartz";
 const ADA: &str = "quartz-ladder-8814402957";
 const REASON: &str = "nobody answers the kettle";
 const QUESTION: &str = "where is the kettle?";
+/// It says of when it is.
+const AS_OF: &str = "data-testid=\"as-of\"";
 const SPOKE: &str = "SELECT count(*) FROM decisions WHERE ended = 'spoke'";
 
 /// A team in which a question was taken up unasked in a public channel, and one in a private channel.
@@ -60,9 +62,9 @@ impl Team {
     }
 }
 
-/// What is changed behind the program's back is not seen before the program commits something.
+/// What is changed behind the program's back is not seen before the program takes something back.
 #[tokio::test]
-async fn a_second_look_reads_nothing_until_something_changes() {
+async fn a_second_look_reads_nothing_until_something_is_taken_back() {
     let team = Team::new().await;
     let mut tries = 0;
     let marker = loop {
@@ -83,9 +85,16 @@ async fn a_second_look_reads_nothing_until_something_changes() {
             break marker;
         }
     };
-    team.harness.post_message(&team.harness.tea, &team.harness.ren, "thank you");
-    team.harness.until_kept("SELECT count(*) FROM messages WHERE text = 'thank you'", 1).await;
-    assert!(team.report(ADMIN, "").await.contains(&marker));
+    let harness = &team.harness;
+    let thanks = harness.post_message(&harness.tea, &harness.ren, "thank you");
+    harness.until_kept("SELECT count(*) FROM messages WHERE text = 'thank you'", 1).await;
+    // What is added leaves it as it is, and it says of when it is.
+    let shown = team.report(ADMIN, "").await;
+    assert!(!shown.contains(&marker) && shown.contains(AS_OF), "{shown}");
+    harness.slack.delete_message(&harness.tea, thanks).unwrap();
+    harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
+    let shown = team.report(ADMIN, "").await;
+    assert!(shown.contains(&marker) && !shown.contains(AS_OF), "{shown}");
     assert_eq!(team.program.stop(), Some(0));
 }
 
@@ -105,6 +114,20 @@ async fn what_is_deleted_or_forgotten_is_in_no_kept_report() {
     harness.until_kept("SELECT count(*) FROM messages WHERE text LIKE '%the lamp%'", 0).await;
     let private = team.report(ADMIN, "&private=true").await;
     assert!(!private.contains("the lamp") && !private.contains("Mio"), "{private}");
+    assert_eq!(team.program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn what_is_said_in_a_channel_that_turns_private_is_in_no_kept_report() {
+    let team = Team::new().await;
+    let harness = &team.harness;
+    assert!(team.report(ADMIN, "").await.contains(QUESTION));
+    harness.slack.make_private(&harness.tea, &harness.mio).unwrap();
+    let private =
+        "SELECT count(*) FROM messages WHERE visibility = 'private' AND text LIKE '%kettle%'";
+    harness.until_kept(private, 1).await;
+    let shown = team.report(ADMIN, "").await;
+    assert!(!shown.contains("kettle") && !shown.contains("top shelf"), "{shown}");
     assert_eq!(team.program.stop(), Some(0));
 }
 

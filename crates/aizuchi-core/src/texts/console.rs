@@ -172,6 +172,10 @@ texts! {
     report_withheld:
         "A report quotes what was said and why it was decided so: it is for admins."
         / "レポートには発言と判断の理由が含まれるため、管理者だけが読めます。";
+    report_as_of(time: &str): "As of {time}." / "{time} 時点の内容です。";
+    report_renewed(time: &str):
+        "As of {time}. A newer one is being made: show it again in a moment."
+        / "{time} 時点の内容です。新しいレポートを作成しているので、少し待ってからもう一度表示してください。";
     report_empty: "Nothing was decided in this time." / "この期間の判断はありません。";
 
     // The figures.
