@@ -8,7 +8,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
-use axum::response::Html;
+use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{
@@ -23,7 +23,7 @@ use crate::web::order_journal::user_names;
 use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, ShownStandingOrder};
 use crate::web::{ApiProblem, Web, workspaces};
-use aizuchi_core::chat::{Channel, User, UserId};
+use aizuchi_core::chat::{Channel, User, UserId, WorkspaceId};
 use aizuchi_core::memory::asker::signer;
 use aizuchi_core::persona::Language;
 use aizuchi_core::standing_order::StandingOrderScope;
@@ -55,6 +55,7 @@ struct TimelinePage<'a> {
     /// Whether the visitor reads what was said here.
     can_read: bool,
     withheld: &'static str,
+    channels: Vec<ChannelChoice>,
     outcomes: Vec<FilterOption>,
     gates: Vec<FilterOption>,
     filter: FilterQuery,
@@ -68,6 +69,13 @@ struct TimelinePage<'a> {
     is_newest: bool,
     /// If a search found more than is shown.
     search_cut: Option<&'static str>,
+}
+
+/// A channel to go to with the same filter.
+struct ChannelChoice {
+    id: String,
+    /// The id again where the visitor may not learn the name.
+    name: String,
 }
 
 /// A standing order that holds in the channel or one of its threads.
@@ -96,11 +104,15 @@ pub async fn page(
     PageLanguage(language): PageLanguage,
     place: Result<Path<(String, String)>, PathRejection>,
     query: Result<Query<FilterQuery>, QueryRejection>,
-) -> Result<Html<String>, ApiProblem> {
+) -> Result<Response, ApiProblem> {
     let Path((workspace, channel)) = place.map_err(|_| Refusal::NoChannel)?;
     let workspace = workspaces::find(&web, Some(&workspace)).await?;
     let channel = workspaces::channel(&web, &workspace, &channel).await?;
     let query = query.map_or(FilterQuery::default(), |Query(query)| query);
+    if let Some(other) = query.other_channel(&channel.id) {
+        let address = format!("{}?{}", channel_address(&workspace, &other), query.address(""));
+        return Ok(Redirect::to(address.trim_end_matches('?')).into_response());
+    }
     let access = &visitor.access;
     let can_read = access.may_read(&workspace, channel.visibility);
     let filter = Filter::parse(&web, &channel, &query, access).await?;
@@ -113,7 +125,8 @@ pub async fn page(
         true => standing_order_rows(&web, access, &channel, language).await?,
         false => Vec::new(),
     };
-    render(&TimelinePage {
+    let channels = channel_choices(&web, access, &workspace).await?;
+    let page = render(&TimelinePage {
         layout: Layout::new(&web, &visitor, language, Section::Channel),
         name: match access.may_name(channel.visibility) {
             true => channel.name.to_string(),
@@ -151,6 +164,7 @@ pub async fn page(
             | Source::Search(_)
             | Source::Nobody => Vec::new(),
         },
+        channels,
         outcomes: filter::outcomes(language),
         gates: filter::gates(language),
         older: match &found.rest {
@@ -165,7 +179,28 @@ pub async fn page(
         rows: found.rows,
         filter: query,
         address,
-    })
+    })?;
+    Ok(page.into_response())
+}
+
+/// The channels of a workspace, in the order of what they are called here.
+async fn channel_choices(
+    web: &Web,
+    access: &Access,
+    workspace: &WorkspaceId,
+) -> Result<Vec<ChannelChoice>, ApiProblem> {
+    let choice = |channel: Channel| {
+        let id = channel.id.to_string();
+        let name = match access.may_name(channel.visibility) {
+            true => channel.name.to_string(),
+            false => id.clone(),
+        };
+        ChannelChoice { id, name }
+    };
+    let channels = web.archive.channels(workspace).await?;
+    let mut choices: Vec<ChannelChoice> = channels.into_iter().map(choice).collect();
+    choices.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(choices)
 }
 
 async fn standing_order_rows(

@@ -9,7 +9,7 @@ use crate::web::access::Access;
 use crate::web::console::layout::encode;
 use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::chat::{Channel, MessageId, User, Visibility};
+use aizuchi_core::chat::{Channel, ChannelId, MessageId, User, Visibility};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionId, DecisionResult};
 use aizuchi_core::persona::Language;
@@ -20,6 +20,8 @@ use aizuchi_core::texts;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct FilterQuery {
+    /// Of this channel instead of the one that the path names.
+    pub channel: String,
     pub outcome: String,
     pub gate: String,
     pub person: String,
@@ -63,6 +65,12 @@ impl FilterQuery {
     pub fn address_of_person(&self, person: &User) -> String {
         let person = person.id.to_string();
         Self { person, ..self.clone() }.address("")
+    }
+
+    /// The channel to go to with this filter, if it is another one.
+    pub fn other_channel(&self, here: &ChannelId) -> Option<ChannelId> {
+        let channel = ChannelId::new(&*self.channel);
+        (!self.channel.is_empty() && channel != *here).then_some(channel)
     }
 
     /// The same filter with another beginning, as the query of an address.
@@ -238,6 +246,22 @@ mod tests {
             ..FilterQuery::default()
         };
         assert_eq!(query.address("7"), "outcome=failed&q=a%26b%3D%22c%22&before=7");
+    }
+
+    #[test]
+    fn another_channel_is_gone_to_with_the_same_filter() {
+        let query = |channel: &str| FilterQuery {
+            channel: channel.to_owned(),
+            gate: "loop".to_owned(),
+            before: Some("9".to_owned()),
+            ..FilterQuery::default()
+        };
+        let here = ChannelId::new("tea");
+        assert_eq!(query("").other_channel(&here), None);
+        assert_eq!(query("tea").other_channel(&here), None);
+        assert_eq!(query("attic").other_channel(&here), Some(ChannelId::new("attic")));
+        // Where the page before this one ended says nothing of another channel.
+        assert_eq!(query("attic").address(""), "gate=loop");
     }
 
     #[test]
