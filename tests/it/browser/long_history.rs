@@ -82,9 +82,11 @@ async fn a_long_history_is_read_by_each_role_in_both_languages() {
             tab.send_devtools("Network.setExtraHTTPHeaders", headers).await;
             for page in pages {
                 tab.open_page(&format!("{}{page}", program.address)).await;
-                for width in [1280, 390] {
+                tab.evaluate(OPEN_ALL).await;
+                for width in [1280, 1000, 800, 360] {
                     resize(&tab, width).await;
                     expect_sound(&tab, language).await;
+                    assert_eq!(tab.evaluate(OVERHANGING).await, json!([]), "{page} at {width}");
                 }
             }
         }
@@ -101,6 +103,20 @@ async fn a_long_history_is_read_by_each_role_in_both_languages() {
     browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }
+
+/// What is folded up is wide, too.
+const OPEN_ALL: &str =
+    "for (const details of document.querySelectorAll('details')) details.open = true";
+
+/// What is wider than the card or the section that it belongs to, and neither cut nor scrolled.
+const OVERHANGING: &str = "
+    const isCut = (element, end) => element !== end
+        && (getComputedStyle(element).overflowX !== 'visible' || isCut(element.parentElement, end));
+    const right = (element) => element.getBoundingClientRect().right;
+    return [...document.querySelectorAll('section, fieldset, .filter, .figure, .call, .change')].flatMap((card) =>
+        [...card.querySelectorAll('table, th, td, p, pre, svg, select, input, textarea')]
+            .filter((part) => right(part) > right(card) + 1 && !isCut(part.parentElement, card))
+            .map((part) => `${card.className} ${part.outerHTML.slice(0, 120)}`))";
 
 /// Of the memos there is another page, and somebody who is listened to again leaves the list of people.
 async fn expect_parts_of_lists(tab: &Tab, program: &Program) {
