@@ -25,7 +25,9 @@ use aizuchi_core::platform::local::controls::ChannelControls;
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::platform::local::reaction::ReactionRequest;
 use aizuchi_core::platform::local::{LocalMessage, OwnMessage, workspace_id};
-use aizuchi_core::store::query::{DecisionQuery, MessageFilter, MessageQuery, MessageRange};
+use aizuchi_core::store::query::{
+    DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
+};
 use aizuchi_core::store::stored_message::StoredMessage;
 
 /// The number of messages or decisions in one response.
@@ -497,6 +499,9 @@ pub struct DecisionsQuery {
     workspace: Option<String>,
     channel: Option<String>,
     message: Option<String>,
+    /// Of a channel: only decisions that ended like this, those that are `open`, or those of which an attempt was
+    /// `superseded`.
+    outcome: Option<String>,
     /// Of a channel: the `older` of the page behind the one that is wanted.
     before: Option<i64>,
 }
@@ -528,7 +533,11 @@ pub async fn decisions(
         }
         (None, Some(channel)) => {
             let channel = known_channel(&web, &workspace, channel).await?;
-            decision_page(&web, channel, before, PAGE).await?
+            let ended = match query.outcome.as_deref().filter(|name| !name.is_empty()) {
+                None => None,
+                Some(name) => Some(DecisionFilter::parse(name).ok_or(Refusal::UnclearOutcome)?),
+            };
+            decision_page(&web, channel, ended, before, PAGE).await?
         }
         (None, None) => return Err(Refusal::OfWhat.into()),
     };
@@ -540,6 +549,7 @@ pub async fn decisions(
 pub async fn decision_page(
     web: &Web,
     channel: Channel,
+    ended: Option<DecisionFilter>,
     before: Option<DecisionId>,
     most: usize,
 ) -> Result<(Vec<Decision>, Option<DecisionId>), ApiProblem> {
@@ -547,7 +557,7 @@ pub async fn decision_page(
     let query = DecisionQuery::Filtered {
         workspace: channel.workspace,
         channel: channel.id,
-        ended: None,
+        ended,
         gate: None,
         messages: MessageFilter::default(),
         before,

@@ -298,7 +298,8 @@ impl Lookup<'_> {
         };
         let before = wanted.before.map(|before| DecisionId(before as i64));
         let most = DECISIONS_LIMIT.of(wanted.limit);
-        let (found, older) = api::decision_page(self.web, channel.clone(), before, most).await?;
+        let (found, older) =
+            api::decision_page(self.web, channel.clone(), None, before, most).await?;
         let workspace = &channel.workspace;
         let mut decisions = api::decision_views(self.web, self.access, workspace, found).await?;
         decisions.reverse();

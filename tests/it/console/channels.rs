@@ -1,8 +1,9 @@
-//! Going from a channel's timeline to another channel's with the same filter.
+//! What timelines are filtered by: the channel, which leads to another one, and what was superseded.
 
 use reqwest::header::LOCATION;
+use sqlx::raw_sql;
 
-use crate::console::harness::{ADMIN, OPERATOR, VIEWER, encode, get, set_tokens, slack_workspace};
+use crate::console::harness::{ADMIN, OPERATOR, VIEWER, encode, get, json_of, set_tokens, slack_workspace};
 use crate::slack::harness::SlackHarness;
 
 #[tokio::test]
@@ -34,6 +35,42 @@ async fn another_channel_is_read_with_the_same_filter() {
         assert_eq!(shown.contains(&choice("attic")), has_name, "{token}: {shown}");
         assert_eq!(shown.contains(&choice(attic)), !has_name, "{token}: {shown}");
         assert!(shown.contains(&format!("<option value=\"{tea}\" selected>")), "{token}: {shown}");
+    }
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn what_was_superseded_is_found_on_the_timeline_and_by_programs() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    harness.will_say(&["it is hot"]);
+    harness.post_mention(&harness.tea, &harness.mio, "is the kettle hot?");
+    harness.wait_for_posts(1).await;
+    harness.until_kept("SELECT count(*) FROM decisions WHERE ended = 'spoke'", 1).await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let (workspace, tea) = (encode(&workspace), &harness.tea);
+    let rows = async || {
+        let page = format!("/console/channels/{workspace}/{tea}?outcome=superseded");
+        let shown = get(&program, Some(OPERATOR), &page).await.text().await.unwrap();
+        assert!(shown.contains("<option value=\"superseded\" selected>"), "{shown}");
+        shown.matches("data-testid=\"row\"").count()
+    };
+    let decisions = async |outcome: &str| {
+        let path = format!("/api/decisions?workspace={workspace}&channel={tea}&outcome={outcome}");
+        let found = json_of(get(&program, Some(OPERATOR), &path).await).await;
+        found["decisions"].as_array().map(Vec::len)
+    };
+    assert_eq!(rows().await, 0);
+    assert_eq!(decisions("superseded").await, Some(0));
+    let mut database = harness.lock_database().await;
+    let change = "UPDATE attempts SET result = 'superseded' WHERE verb = 'reply'; COMMIT";
+    raw_sql(change).execute(&mut database).await.unwrap();
+    assert!(rows().await > 0);
+    for (outcome, expected) in
+        [("superseded", Some(1)), ("spoke", Some(1)), ("failed", Some(0)), ("kettle", None)]
+    {
+        assert_eq!(decisions(outcome).await, expected, "{outcome}");
     }
     assert_eq!(program.stop(), Some(0));
 }

@@ -6,7 +6,7 @@ use crate::chat::{ChannelId, MessageId, UserId, Visibility, WorkspaceId};
 use crate::decision::consent::ConsentId;
 use crate::decision::gate::Gate;
 use crate::decision::proposal::ProposalId;
-use crate::decision::{DecisionId, DecisionResult};
+use crate::decision::{AttemptResult, Decision, DecisionId, DecisionResult};
 use crate::event::DeadLetterId;
 use crate::store::stored_message::StoredMessage;
 
@@ -142,14 +142,47 @@ pub enum DecisionQuery {
 pub enum DecisionFilter {
     Open,
     Ended(DecisionResult),
+    /// One of its calls was superseded, however it ended.
+    Superseded,
 }
 
 impl DecisionFilter {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Self; 10] = [
+        Self::Ended(DecisionResult::Spoke),
+        Self::Ended(DecisionResult::Reacted),
+        Self::Ended(DecisionResult::Proposed),
+        Self::Ended(DecisionResult::ChoseSilence),
+        Self::Ended(DecisionResult::Dropped),
+        Self::Ended(DecisionResult::Muted),
+        Self::Ended(DecisionResult::OverBudget),
+        Self::Ended(DecisionResult::Failed),
+        Self::Open,
+        Self::Superseded,
+    ];
+
+    /// The one that is written like this in addresses.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|filter| filter.name() == name)
+    }
+
+    /// Whether a decision is wanted.
+    pub fn has(self, decision: &Decision) -> bool {
+        match self {
+            DecisionFilter::Open => decision.ended.is_none(),
+            DecisionFilter::Ended(ended) => decision.ended == Some(ended),
+            DecisionFilter::Superseded => {
+                decision.attempts.iter().any(|it| it.result == AttemptResult::Superseded)
+            }
+        }
+    }
+
     /// As it is written in addresses.
     pub fn name(self) -> &'static str {
         match self {
             DecisionFilter::Open => "open",
             DecisionFilter::Ended(ended) => ended.name(),
+            DecisionFilter::Superseded => "superseded",
         }
     }
 }

@@ -323,6 +323,7 @@ pub fn outcome_word(language: Language, outcome: &str) -> &'static str {
         "muted" => pick(language, "muted", "ミュート"),
         "over_budget" => pick(language, "over budget", "上限到達"),
         "failed" => pick(language, "failed", "失敗"),
+        "superseded" => superseded(language),
         _ => pick(language, "open", "判断前"),
     }
 }

@@ -58,6 +58,7 @@ mod store_life;
 mod reading;
 mod kept_prompts;
 mod store_commands;
+mod superseded;
 mod proposals;
 mod keepers;
 mod edited_proposals;

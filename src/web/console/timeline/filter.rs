@@ -11,7 +11,7 @@ use crate::web::refusal::Refusal;
 use crate::web::{ApiProblem, Web};
 use aizuchi_core::chat::{Channel, ChannelId, MessageId, User, Visibility};
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::{Decision, DecisionId, DecisionResult};
+use aizuchi_core::decision::{Decision, DecisionId};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::query::{DecisionFilter, MessageFilter};
 use aizuchi_core::texts;
@@ -101,7 +101,7 @@ impl Filter {
     ) -> Result<Self, ApiProblem> {
         let ended = match &*query.outcome {
             "" => None,
-            name => Some(parse_outcome(name).ok_or(Refusal::UnclearOutcome)?),
+            name => Some(DecisionFilter::parse(name).ok_or(Refusal::UnclearOutcome)?),
         };
         let gate = match &*query.gate {
             "" => None,
@@ -147,11 +147,8 @@ impl Filter {
 
     /// Whether a decision is wanted.
     pub fn has(&self, decision: &Decision) -> bool {
-        let is_ended = self.ended.is_none_or(|wanted| match wanted {
-            DecisionFilter::Open => decision.ended.is_none(),
-            DecisionFilter::Ended(ended) => decision.ended == Some(ended),
-        });
-        is_ended && self.gate.is_none_or(|wanted| decision.gate == Some(wanted))
+        self.ended.is_none_or(|wanted| wanted.has(decision))
+            && self.gate.is_none_or(|wanted| decision.gate == Some(wanted))
     }
 }
 
@@ -169,7 +166,7 @@ async fn find_users(web: &Web, channel: &Channel, name: &str) -> Result<Vec<User
 
 /// All outcomes, to choose one.
 pub fn outcomes(language: Language) -> Vec<FilterOption> {
-    let all = RESULTS.into_iter().map(DecisionResult::name).chain(["open"]);
+    let all = DecisionFilter::ALL.into_iter().map(DecisionFilter::name);
     all.map(|value| FilterOption { value, word: texts::console::outcome_word(language, value) })
         .collect()
 }
@@ -181,17 +178,6 @@ pub fn gates(language: Language) -> Vec<FilterOption> {
         .map(|gate| FilterOption { value: gate.name(), word: texts::ledger::gate(language, gate) })
         .collect()
 }
-
-const RESULTS: [DecisionResult; 8] = [
-    DecisionResult::Spoke,
-    DecisionResult::Reacted,
-    DecisionResult::Proposed,
-    DecisionResult::ChoseSilence,
-    DecisionResult::Dropped,
-    DecisionResult::Muted,
-    DecisionResult::OverBudget,
-    DecisionResult::Failed,
-];
 
 const GATES: [Gate; 17] = [
     Gate::ChannelMode,
@@ -212,13 +198,6 @@ const GATES: [Gate; 17] = [
     Gate::JudgeCalls,
     Gate::DecisionCalls,
 ];
-
-fn parse_outcome(name: &str) -> Option<DecisionFilter> {
-    if name == DecisionFilter::Open.name() {
-        return Some(DecisionFilter::Open);
-    }
-    RESULTS.into_iter().find(|result| result.name() == name).map(DecisionFilter::Ended)
-}
 
 fn parse_gate(name: &str) -> Option<Gate> {
     GATES.into_iter().find(|gate| gate.name() == name)

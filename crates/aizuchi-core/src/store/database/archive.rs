@@ -309,6 +309,12 @@ impl Archive for DatabaseStore {
                     (Some(DecisionFilter::Open), true) => {
                         sql::decisions::FILTERED_DECISIONS_OPEN_WITH
                     }
+                    (Some(DecisionFilter::Superseded), false) => {
+                        sql::decisions::FILTERED_DECISIONS_SUPERSEDED
+                    }
+                    (Some(DecisionFilter::Superseded), true) => {
+                        sql::decisions::FILTERED_DECISIONS_SUPERSEDED_WITH
+                    }
                 };
                 let query = query(statement)
                     .bind(workspace.as_str())

@@ -9,9 +9,7 @@ use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::DecisionMark;
 use crate::decision::{Attempt, AttemptResult, Decision, DecisionFollowUp, DecisionId, FirstReply};
 use crate::memory::MessageRef;
-use crate::store::query::{
-    DecisionFilter, DecisionQuery, MessageFilter, MessageQuery, MessageRange,
-};
+use crate::store::query::{DecisionQuery, MessageFilter, MessageQuery, MessageRange};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::{ExchangeRecord, MessageRecord};
 
@@ -94,13 +92,9 @@ impl VolatileState {
                     wanted.map(|stored| stored.message.id.clone()).collect();
                 let has_filter = messages != MessageFilter::default();
                 let is_it = |row: &Decision| {
-                    let is_ended = ended.is_none_or(|wanted| match wanted {
-                        DecisionFilter::Open => row.ended.is_none(),
-                        DecisionFilter::Ended(wanted) => row.ended == Some(wanted),
-                    });
                     row.conversation.workspace == workspace
                         && row.conversation.channel == channel
-                        && is_ended
+                        && ended.is_none_or(|wanted| wanted.has(row))
                         && gate.is_none_or(|wanted| row.gate == Some(wanted))
                         && before.is_none_or(|before| row.id < before)
                         && (!has_filter
