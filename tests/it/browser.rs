@@ -12,6 +12,7 @@ mod hostile;
 mod keyboard;
 mod languages;
 mod long_history;
+mod many_rows;
 mod messages;
 mod models;
 mod modes;

@@ -35,12 +35,21 @@ function shown({ dataset }, at, seconds) {
   return moment.format(at);
 }
 
+function show(time) {
+  const at = new Date(time.dateTime);
+  const seconds = Math.round((at - Date.now()) / 1000);
+  const text = shown(time, at, seconds);
+  if (time.textContent !== text) time.textContent = text;
+  if (time.title === "") time.title = moment.format(at);
+  time.dataset.shown = "";
+}
+
+/** Shows the times that were not shown yet. A date stays as it is shown: a timeline has thousands of them. */
 export function showTimes() {
-  for (const time of document.querySelectorAll("time[datetime]")) {
-    const at = new Date(time.dateTime);
-    const seconds = Math.round((at - Date.now()) / 1000);
-    const text = shown(time, at, seconds);
-    if (time.textContent !== text) time.textContent = text;
-    if (time.title === "") time.title = moment.format(at);
-  }
+  document.querySelectorAll("time[datetime]:not([data-shown])").forEach(show);
+}
+
+/** Shows anew those that move on. */
+export function moveTimes() {
+  document.querySelectorAll("time[data-ago], time[data-left], time[data-rest]").forEach(show);
 }

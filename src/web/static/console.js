@@ -2,7 +2,7 @@
  *  changed, so that focus, scroll and what is being filled in stay. */
 
 import { morph } from "./morph.js";
-import { showTimes } from "./console-time.js";
+import { moveTimes, showTimes } from "./console-time.js";
 
 /** Changes come in bursts. The figures of many days change slowly, and adding them up takes longer than the rest. */
 const PACE_MS = location.pathname === "/console/figures" ? 60_000 : 1500;
@@ -146,5 +146,5 @@ document.addEventListener("visibilitychange", () => {
 
 showTimes();
 showNewest();
-setInterval(showTimes, 1000);
+setInterval(moveTimes, 1000);
 listen();

@@ -5,12 +5,18 @@
  * @param {Element} fresh what it should be like
  */
 export function morph(old, fresh) {
-  if (old.isEqualNode(fresh) || old.hasAttribute("data-kept")) return;
+  if (old.isEqualNode(fresh) || old.hasAttribute("data-kept") || isShownTime(old, fresh)) return;
   attributes(old, fresh);
   // What somebody is filling in is theirs.
   if (old.matches("select, input, textarea")) return;
   if (old.hasAttribute("data-append")) append(old, fresh);
   else children(old, fresh);
+}
+
+/** A time that the page shows in its own words stays so, as long as it is the same. */
+function isShownTime(old, fresh) {
+  const isSame = (name) => old.getAttribute(name) === fresh.getAttribute(name);
+  return old.matches("time[data-shown]") && ["datetime", "data-ago", "data-left", "data-rest"].every(isSame);
 }
 
 /** What somebody has opened or closed stays so. */
