@@ -1,10 +1,10 @@
 //! The reports that were computed last, kept in memory, so that one that is looked at again is shown at once.
 //!
-//! A report quotes what people wrote. What only adds to it, a new message or decision, leaves a kept one as it was: it is
-//! shown with its time while a newer one is computed. Whatever takes something back or hides it (an edit, a deletion, each
-//! page that is erased of a user who is forgotten or has opted out, retention, a channel that turns private) raises the
-//! store's count of erasures. A report belongs to the count from before it was read, and is dropped as soon as there is
-//! another or when it is too old, also if nobody looks.
+//! A report quotes what people wrote. What only adds to it, a new message or decision, leaves a kept one as it was: it
+//! is shown with its time while a newer one is computed. Whatever takes something back or hides it (an edit, a deletion,
+//! each page that is erased of a user who is forgotten or has opted out, retention, a channel that turns private) raises
+//! the store's count of erasures. A report belongs to the count from before it was read, and is dropped as soon as there
+//! is another or when it is too old, also if nobody looks.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -190,7 +190,8 @@ impl KeptReports {
         }
     }
 
-    /// Drops those from before this count of erasures and those that are too old. Returns for how long the rest may stay.
+    /// Drops those from before this count of erasures and those that are too old. Returns for how long the rest may
+    /// stay.
     fn drop_before(&self, erasures: u64) -> SignedDuration {
         let now = self.clock.now();
         let mut kept = self.kept.lock();

@@ -123,10 +123,10 @@ pub trait Store: Send + Sync {
     /// The newest committed revision. A waiter subscribes before it looks.
     fn revisions(&self) -> watch::Receiver<u64>;
 
-    /// How often something was taken back or hidden, since this process began, that messages, decisions, channels or users
-    /// showed: by an edit, a deletion, an order, a page of what is withheld, forgotten or expired, a known channel or user
-    /// that has changed. It is raised before the revision is. Who keeps a copy of what is read reads this number first,
-    /// and drops the copy once it is another one; what only adds leaves it as it is.
+    /// How often something was taken back or hidden, since this process began, that messages, decisions, channels or
+    /// users showed: by an edit, a deletion, an order, a page of what is withheld, forgotten or expired, a known channel
+    /// or user that has changed. It is raised before the revision is. Who keeps a copy of what is read reads this number
+    /// first, and drops the copy once it is another one; what only adds leaves it as it is.
     fn erasures(&self) -> watch::Receiver<u64>;
 
     /// The messages that match a query best, best first. Messages that are not visible from the query's channel are

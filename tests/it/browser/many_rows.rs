@@ -1,5 +1,5 @@
-//! A timeline of thousands of rows: what each second, each page of older rows and each new message cost is counted, so that
-//! it is the same on every machine.
+//! A timeline of thousands of rows: what each second, each page of older rows and each new message cost is counted, so
+//! that it is the same on every machine.
 
 use serde_json::{Value, json};
 
