@@ -10,7 +10,7 @@ use aizuchi_core::texts::report as texts;
 /// More channels than this are summed up in one row.
 const MAX_CHANNELS: usize = 16;
 
-pub struct ChannelRow {
+pub struct ChannelFiguresRow {
     pub name: String,
     pub spoke: String,
     pub rate: String,
@@ -26,7 +26,7 @@ pub struct ChannelRow {
 
 /// The channels of a policy, those with the most first, and their sum. A table of one row compares nothing: its figures stand
 /// above it.
-pub fn rows(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<ChannelRow> {
+pub fn rows(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow> {
     let table = Table { days: report.period.days, is_known: policy.spoke.is_some(), language };
     let mut sorted: Vec<&ChannelFigures> = policy.by_channel.iter().collect();
     sorted.sort_by_key(|channel| {
@@ -37,7 +37,7 @@ pub fn rows(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<
     }
     let most = sorted.first().map_or(1, |channel| channel.spoke.max(1));
     let (shown, rest) = sorted.split_at(sorted.len().min(MAX_CHANNELS));
-    let mut rows: Vec<ChannelRow> =
+    let mut rows: Vec<ChannelFiguresRow> =
         shown.iter().map(|channel| table.row(channel, most, None)).collect();
     if !rest.is_empty() {
         let label = words::number_of(counted::more_channels, rest.len(), language);
@@ -46,7 +46,7 @@ pub fn rows(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<
     let label = Some(texts::all_channels(language).to_owned());
     // The sum has no bar: it would dwarf the others.
     let row = table.row(&sum_up(&sorted), most, label);
-    rows.push(ChannelRow { fine_width: 0.0, wrong_width: 0.0, ..row });
+    rows.push(ChannelFiguresRow { fine_width: 0.0, wrong_width: 0.0, ..row });
     rows
 }
 
@@ -57,7 +57,7 @@ struct Table {
 }
 
 impl Table {
-    fn row(&self, channel: &ChannelFigures, most: usize, label: Option<String>) -> ChannelRow {
+    fn row(&self, channel: &ChannelFigures, most: usize, label: Option<String>) -> ChannelFiguresRow {
         let (l, is_known) = (self.language, self.is_known);
         let shown = |number: usize| match is_known {
             true => words::count(number),
@@ -66,7 +66,7 @@ impl Table {
         let per_day = (self.days >= 1.0 && is_known && channel.spoke > 0)
             .then(|| words::rate(channel.spoke as f64 / self.days, l));
         let width = |number: usize| (number as f64 / most as f64 * 100.0).min(100.0);
-        ChannelRow {
+        ChannelFiguresRow {
             name: label.unwrap_or_else(|| words::channel(&channel.name)),
             spoke: shown(channel.spoke),
             rate: per_day.unwrap_or_else(|| words::UNKNOWN.to_owned()),

@@ -481,8 +481,9 @@ impl ProviderMind {
                 }
                 Remedy::LowerLimit => warn!(
                     model,
-                    "the model does not allow as many tokens as it was given to think, so it has \
-                     {DEFAULT_MAX_TOKENS} in all from now on; params.thinking_tokens sets another number"
+                    tokens = DEFAULT_MAX_TOKENS,
+                    "the model does not allow as many tokens as it was given to think, so it gets fewer from now \
+                     on; params.thinking_tokens sets another number"
                 ),
                 Remedy::LowerLimitOnce => {}
             }
