@@ -13,6 +13,7 @@ mod decisions;
 mod figures;
 mod hostile;
 mod proxy;
+pub mod language;
 pub mod memory;
 mod report;
 mod shadow;
