@@ -7,6 +7,7 @@ mod composition;
 mod console;
 mod demo;
 mod files;
+mod forms;
 mod history;
 mod hostile;
 mod keyboard;

@@ -2,6 +2,7 @@
 //! words in every text.
 
 use jiff::Timestamp;
+use serde_json::json;
 use sqlx::{SqliteConnection, query, raw_sql};
 
 use crate::program::Home;
@@ -61,6 +62,14 @@ impl GeneratedHistory {
         put_words(&mut database, "private", &self.private_words).await;
         raw_sql(HISTORY).execute(&mut database).await.unwrap();
         raw_sql("COMMIT").execute(&mut database).await.unwrap();
+        self.lend_tools(home);
+    }
+
+    /// A call that waits to be allowed lapses unless its tool is lent. Nobody knows what a server has that is not there.
+    fn lend_tools(&self, home: &Home) {
+        let channels: Vec<&str> = self.places.iter().map(|place| &*place.channel).collect();
+        let garden = json!({ "command": "./no-such-program", "channels": channels });
+        home.add(&format!("tools:\n  mcp:\n    servers:\n      garden: {garden}\n"));
     }
 }
 

@@ -1,13 +1,14 @@
 //! What runs in a browser if it gets to stand in a page as markup is in every stored text, and is text on every page.
 
-use reqwest::StatusCode;
+use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::browser::console::sign_in;
+use crate::browser::forms::submit;
 use crate::browser::tab::Tab;
 use crate::console::harness::{ADMIN, client, get, set_tokens};
-use crate::console::walk::Walk;
+use crate::console::walk::{PageForm, Walk};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 
@@ -101,6 +102,7 @@ async fn nothing_that_is_stored_runs_on_any_page() {
     let mut addresses = walk.pages();
     addresses.extend(walk.trials());
     expect_escaped(&program, &addresses).await;
+    expect_escaped_answers(&program, &walk.forms()).await;
 
     // A browser opens those of the hostile workspace, where each text is, and the others without one.
     walk.places = &history.places[2..];
@@ -117,6 +119,10 @@ async fn nothing_that_is_stored_runs_on_any_page() {
     for address in &addresses {
         tab.open_page(&format!("{}{address}", program.address)).await;
         assert_eq!(tab.evaluate(FOUND).await, nothing, "{address}");
+    }
+    for form in &walk.forms() {
+        submit(&tab, &program, form).await;
+        assert_eq!(tab.evaluate(FOUND).await, nothing, "{}", form.path);
     }
     expect_live_text(&tab, &program, &nothing).await;
     // What would run is noted, so that nothing was overlooked.
@@ -142,19 +148,34 @@ fn system_prompt() -> String {
 
 /// No page has one of them as markup, and the pages have them all as text.
 async fn expect_escaped(program: &Program, addresses: &[String]) {
-    let is_markup = |payload: &&&str| payload.contains(['<', '>', '"', '\'', '&']);
     let mut with_all = 0;
     for address in addresses {
-        let answer = get(program, Some(ADMIN), address).await;
-        assert_eq!(answer.status(), StatusCode::OK, "{address}");
-        let is_page = answer.headers()["content-type"].to_str().unwrap().starts_with("text/html");
-        let shown = answer.text().await.unwrap();
-        let raw = PAYLOADS.iter().filter(is_markup).find(|payload| shown.contains(**payload));
-        assert!(raw.is_none() || !is_page, "{address} has {raw:?}: {shown}");
-        assert!(!shown.contains("href=\"javascript:"), "{address}: {shown}");
+        let shown = escaped_text(get(program, Some(ADMIN), address).await, address).await;
         with_all += usize::from(PAYLOADS.iter().all(|payload| shown.contains(&escaped(payload))));
     }
     assert!(with_all > addresses.len() / 2, "{with_all} of {}", addresses.len());
+}
+
+/// The same of pages that answer a form.
+async fn expect_escaped_answers(program: &Program, forms: &[PageForm]) {
+    let mut with_some = 0;
+    for form in forms {
+        let shown = escaped_text(form.send(program, ADMIN, "en").await, &form.path).await;
+        with_some += usize::from(PAYLOADS.iter().any(|payload| shown.contains(&escaped(payload))));
+    }
+    assert!(with_some > forms.len() / 2, "{with_some} of {}", forms.len());
+}
+
+/// What is at an address, if nothing of it is markup that somebody wrote.
+async fn escaped_text(answer: Response, address: &str) -> String {
+    let is_markup = |payload: &&&str| payload.contains(['<', '>', '"', '\'', '&']);
+    assert_eq!(answer.status(), StatusCode::OK, "{address}");
+    let is_page = answer.headers()["content-type"].to_str().unwrap().starts_with("text/html");
+    let shown = answer.text().await.unwrap();
+    let raw = PAYLOADS.iter().filter(is_markup).find(|payload| shown.contains(**payload));
+    assert!(raw.is_none() || !is_page, "{address} has {raw:?}: {shown}");
+    assert!(!shown.contains("href=\"javascript:"), "{address}: {shown}");
+    shown
 }
 
 /// As the templates write it.

@@ -1,12 +1,13 @@
 //! What was said in private is in every stored text, and reaches no address of another role than the admin's: no page, no
-//! answer of the API, no stream and no metric, on either database.
+//! answer to a form or of the API, no stream and no metric, on either database.
 
 use futures_util::StreamExt;
+use reqwest::Response;
 use serde_json::{Value, json};
 
 use crate::command::aizuchi;
 use crate::console::harness::{ADMIN, OPERATOR, VIEWER, client, get, set_tokens};
-use crate::console::walk::{Walk, missing_routes};
+use crate::console::walk::{PageForm, Walk, missing_forms, missing_routes};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 use aizuchi_harness::postgres;
@@ -36,58 +37,101 @@ fn history() -> GeneratedHistory {
 #[tokio::test]
 async fn private_words_reach_no_address_of_another_role() {
     let home = Home::new(1000.0);
-    set_tokens(&home);
-    assert_eq!(home.start().stop(), Some(0));
-    let history = history();
-    history.write(&home).await;
+    let history = written(&home).await;
     let program = home.start();
-    let mut walk = Walk::new(&home, &history.places, "hidden", "U1").await;
+    let walk = Walk::new(&home, &history.places, "hidden", "U1").await;
     let mut addresses = walk.pages();
     assert_eq!(missing_routes(&addresses), [""; 0]);
     addresses.extend(walk.trials());
-    let reads = walk.api_reads(&program).await;
-    addresses.extend(reads.iter().cloned());
+    addresses.extend(walk.api_reads(&program).await);
     let (private, public) = read_as_each(&program, &addresses).await;
     assert!(private >= 100 && public >= 60, "{private} and {public} of {}", addresses.len());
+    let forms = walk.forms();
+    assert_eq!(missing_forms(&forms), [""; 0]);
+    let (private, public) = send_as_each(&program, &forms).await;
+    assert!(private >= 12 && public >= 2, "{private} and {public} of {}", forms.len());
     expect_silent_streams(&program).await;
     assert_eq!(program.stop(), Some(0));
+}
 
-    // A server has statements of its own.
-    walk.places = &history.places[1..2];
+/// A server has statements of its own.
+#[tokio::test]
+async fn private_words_of_a_server_reach_no_address_of_another_role() {
+    let home = Home::new(1000.0);
+    let history = written(&home).await;
+    let walk = Walk::new(&home, &history.places[1..2], "hidden", "U1").await;
     let mut addresses = walk.pages();
     addresses.retain(|it| it.contains("C0ATTIC") || it.contains("/console/decisions/"));
-    addresses.extend(reads.into_iter().filter(|it| it.contains("C0ATTIC")));
+    addresses.extend(["/console", "/console/queue", "/console/orders"].map(str::to_owned));
     let url = postgres::database();
     let mut migrate = aizuchi();
     migrate.arg("--config").arg(home.config()).args(["migrate", "--to", &url]).assert().success();
     home.replace(&format!("sqlite://{}", home.database().display()), &url);
     let program = home.start();
+    let reads = walk.api_reads(&program).await;
+    addresses.extend(reads.into_iter().filter(|it| it.contains("C0ATTIC")));
     let (private, _) = read_as_each(&program, &addresses).await;
     assert!(private >= 15, "{private} of {}", addresses.len());
+    let forms = walk.forms();
+    let (private, _) = send_as_each(&program, &forms).await;
+    assert!(private >= 4, "{private} of {}", forms.len());
     assert_eq!(program.stop(), Some(0));
 }
 
-/// Opens each address as each role. Returns on how many an admin reads what is private, and an operator what is public.
-async fn read_as_each(program: &Program, addresses: &[String]) -> (usize, usize) {
-    let (mut private, mut public) = (0, 0);
-    for address in addresses {
-        for token in [ADMIN, OPERATOR, VIEWER] {
-            let answer = get(program, Some(token), address).await;
-            let status = answer.status();
-            let shown = answer.text().await.unwrap();
-            assert!(!status.is_server_error(), "{address} as {token}: {shown}");
-            match token {
-                ADMIN => private += usize::from(shown.contains(CANARY)),
-                _ => assert!(!shown.contains(CANARY), "{address} as {token}: {shown}"),
-            }
-            match token {
-                OPERATOR => public += usize::from(shown.contains(PUBLIC)),
-                VIEWER => assert!(!shown.contains(PUBLIC), "{address} as {token}: {shown}"),
-                _ => {}
-            }
+/// A program's home with the history, and a token for each role.
+async fn written(home: &Home) -> GeneratedHistory {
+    set_tokens(home);
+    assert_eq!(home.start().stop(), Some(0));
+    let history = history();
+    history.write(home).await;
+    history
+}
+
+/// On how many pages an admin reads what is private, and an operator what is public.
+#[derive(Default)]
+struct Found {
+    private: usize,
+    public: usize,
+}
+
+impl Found {
+    /// Looks at what a page shows to somebody.
+    async fn look(&mut self, answer: Response, address: &str, token: &str) {
+        let status = answer.status();
+        let shown = answer.text().await.unwrap();
+        assert!(!status.is_server_error(), "{address} as {token}: {shown}");
+        match token {
+            ADMIN => self.private += usize::from(shown.contains(CANARY)),
+            _ => assert!(!shown.contains(CANARY), "{address} as {token}: {shown}"),
+        }
+        match token {
+            OPERATOR => self.public += usize::from(shown.contains(PUBLIC)),
+            VIEWER => assert!(!shown.contains(PUBLIC), "{address} as {token}: {shown}"),
+            _ => {}
         }
     }
-    (private, public)
+}
+
+/// Opens each address as each role.
+async fn read_as_each(program: &Program, addresses: &[String]) -> (usize, usize) {
+    let mut found = Found::default();
+    for address in addresses {
+        for token in [ADMIN, OPERATOR, VIEWER] {
+            found.look(get(program, Some(token), address).await, address, token).await;
+        }
+    }
+    (found.private, found.public)
+}
+
+/// Sends each form as each role.
+async fn send_as_each(program: &Program, forms: &[PageForm]) -> (usize, usize) {
+    let mut found = Found::default();
+    for form in forms {
+        for token in [ADMIN, OPERATOR, VIEWER] {
+            found.look(form.send(program, token, "en").await, &form.path, token).await;
+        }
+    }
+    (found.private, found.public)
 }
 
 /// The stream of the console has numbers alone, and that of the room what is said there.

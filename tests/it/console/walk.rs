@@ -1,9 +1,10 @@
-//! Every address that shows something of what is stored: the pages with what a database has for their parameters, and each
-//! read that the description of the API has.
+//! Every address that shows something of what is stored: the pages with what a database has for their parameters, those that
+//! answer a form, and each read that the description of the API has.
 
+use reqwest::Response;
 use serde_json::Value;
 
-use crate::console::harness::{ADMIN, encode, get, json_of};
+use crate::console::harness::{ADMIN, client, encode, get, json_of};
 use crate::generated::Place;
 use crate::program::{Home, Program};
 
@@ -15,6 +16,13 @@ pub struct Walk<'a> {
     /// Somebody's id.
     person: &'a str,
     decisions: Vec<StoredDecision>,
+    drafts: Vec<StoredDraft>,
+}
+
+/// A form that a page answers, and that changes nothing: it tries something out.
+pub struct PageForm {
+    pub path: String,
+    pub fields: Vec<(&'static str, String)>,
 }
 
 /// The newest decision of a channel that was closed by this, or is open.
@@ -24,10 +32,27 @@ struct StoredDecision {
     id: String,
 }
 
+/// A standing order of a channel that nobody follows yet.
+struct StoredDraft {
+    workspace: String,
+    channel: String,
+    number: String,
+}
+
+const DRAFTS: &str =
+    "SELECT workspace, channel, CAST(number AS TEXT) FROM standing_orders WHERE is_draft = 1";
 const DECISIONS: &str = "
     SELECT workspace, channel, CAST(max(id) AS TEXT) FROM decisions
     GROUP BY workspace, channel, coalesce(ended, ''), coalesce(gate, '')";
 
+/// What takes a form and leads back to a page that a `GET` shows.
+const ACTIONS: [&str; 5] = [
+    "console::queue::decide",
+    "console::memory::order",
+    "console::orders::order",
+    "sign_in::sign_in",
+    "sign_in::sign_out",
+];
 /// Those without a place.
 const OTHERS: [&str; 16] = [
     "/",
@@ -55,7 +80,11 @@ impl<'a> Walk<'a> {
             let [workspace, channel, id]: [String; 3] = row.try_into().unwrap();
             StoredDecision { workspace, channel, id }
         });
-        Self { places, search, person, decisions: decisions.collect() }
+        let drafts = home.rows(DRAFTS).await.into_iter().map(|row| {
+            let [workspace, channel, number]: [String; 3] = row.try_into().unwrap();
+            StoredDraft { workspace, channel, number }
+        });
+        Self { places, search, person, decisions: decisions.collect(), drafts: drafts.collect() }
     }
 
     /// Every page, but for those that replay a history.
@@ -97,6 +126,52 @@ impl<'a> Walk<'a> {
             pages.push(format!("/decisions/{id}"));
         }
         pages
+    }
+
+    /// The forms that are answered with a page. Where a model is asked, the built-in rules answer, which cost nothing.
+    pub fn forms(&self) -> Vec<PageForm> {
+        self.places.iter().flat_map(|place| self.forms_of(place)).collect()
+    }
+
+    fn forms_of(&self, place: &Place) -> Vec<PageForm> {
+        let search = self.search.to_owned();
+        let cap = || ("cap", "0.10".to_owned());
+        let [workspace, channel] = [&place.workspace, &place.channel].map(|part| encode(part));
+        let timeline = format!("/console/channels/{workspace}/{channel}");
+        let trial = |field| PageForm {
+            path: format!("{timeline}/order-trial"),
+            fields: vec![field, ("channel", place.channel.clone()), ("action", "price".to_owned())],
+        };
+        let mut forms = vec![
+            trial(("text", search.clone())),
+            PageForm {
+                path: format!("{timeline}/what-if"),
+                fields: vec![
+                    ("days", "1".to_owned()),
+                    ("min_confidence", "0.95".to_owned()),
+                    cap(),
+                ],
+            },
+            PageForm {
+                path: "/console/persona".to_owned(),
+                fields: vec![
+                    ("channel", format!("{workspace}/{channel}")),
+                    ("name", "Hilda<b>".to_owned()),
+                    ("system_prompt", search),
+                    ("action", "ask".to_owned()),
+                    cap(),
+                ],
+            },
+        ];
+        let drafts = self.drafts.iter().filter(|draft| {
+            (&draft.workspace, &draft.channel) == (&place.workspace, &place.channel)
+        });
+        forms.extend(drafts.map(|draft| trial(("number", draft.number.clone()))));
+        forms.extend(self.decisions_of(place).take(2).map(|id| PageForm {
+            path: format!("/console/decisions/{workspace}/{id}/judge"),
+            fields: vec![cap()],
+        }));
+        forms
     }
 
     fn decisions_of(&self, place: &Place) -> impl Iterator<Item = &str> {
@@ -159,18 +234,54 @@ impl<'a> Walk<'a> {
     }
 }
 
+impl PageForm {
+    pub async fn send(&self, program: &Program, token: &str, language: &str) -> Response {
+        let pairs = self.fields.iter().map(|(name, value)| format!("{name}={}", encode(value)));
+        client()
+            .post(format!("{}{}", program.address, self.path))
+            .bearer_auth(token)
+            .header("accept", "text/html")
+            .header("accept-language", language)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(pairs.collect::<Vec<_>>().join("&"))
+            .send()
+            .await
+            .unwrap()
+    }
+}
+
 /// The routes of pages that none of these addresses leads to. Streams and files of the pages themselves are no such.
 pub fn missing_routes(addresses: &[String]) -> Vec<&'static str> {
-    let router = include_str!("../../../src/web.rs").split_once("\nfn router(").unwrap().1;
-    let routes = router.split(".route(").skip(1).filter_map(|route| {
-        let (path, handlers) = route.trim_start().strip_prefix('"')?.split_once('"')?;
+    let pages = routes().into_iter().filter(|(path, handlers)| {
         let is_page = handlers.contains("get(") && !handlers.contains("events::events");
-        (is_page && !path.starts_with("/static/")).then_some(path)
+        is_page && !path.starts_with("/static/")
     });
-    let mut routes: Vec<&str> = routes.collect();
-    assert!(routes.len() > 15, "{routes:?}");
-    routes.retain(|route| !addresses.iter().any(|address| leads_to(address, route)));
-    routes
+    let mut pages: Vec<&str> = pages.map(|(path, _)| path).collect();
+    assert!(pages.len() > 15, "{pages:?}");
+    pages.retain(|route| !addresses.iter().any(|address| leads_to(address, route)));
+    pages
+}
+
+/// The routes of pages that answer a form, and that none of these is.
+pub fn missing_forms(forms: &[PageForm]) -> Vec<&'static str> {
+    let answered = routes().into_iter().filter(|(path, handlers)| {
+        let handler = handlers.split_once("post(").and_then(|(_, rest)| rest.split_once(')'));
+        let is_page = handler.is_some_and(|(handler, _)| !ACTIONS.contains(&handler));
+        // What platforms send is no form.
+        is_page && !path.starts_with("/slack/")
+    });
+    let mut answered: Vec<&str> = answered.map(|(path, _)| path).collect();
+    assert!(answered.len() >= 4, "{answered:?}");
+    answered.retain(|route| !forms.iter().any(|form| leads_to(&form.path, route)));
+    answered
+}
+
+/// The program's routes, each with what handles it.
+fn routes() -> Vec<(&'static str, &'static str)> {
+    let router = include_str!("../../../src/web.rs").split_once("\nfn router(").unwrap().1;
+    let router = router.split_once("\n}\n").unwrap().0;
+    let routes = router.split(".route(").skip(1);
+    routes.filter_map(|route| route.trim_start().strip_prefix('"')?.split_once('"')).collect()
 }
 
 fn leads_to(address: &str, route: &str) -> bool {
@@ -191,4 +302,8 @@ fn an_address_leads_to_one_kind_of_page() {
         assert_eq!(leads_to(address, route), expected, "{address} {route}");
     }
     assert!(missing_routes(&["/console".to_owned()]).contains(&"/console/queue"));
+    let persona = PageForm { path: "/console/persona".to_owned(), fields: Vec::new() };
+    let missing = missing_forms(&[persona]);
+    assert!(missing.contains(&"/console/channels/{workspace}/{channel}/order-trial"));
+    assert!(!missing.contains(&"/console/persona") && !missing.contains(&"/console/queue"));
 }

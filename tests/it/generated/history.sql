@@ -132,6 +132,20 @@ INSERT INTO dead_letters (id, decision, workspace, channel, thread, verb, at_ms,
     FROM decided AS d, counts AS c, size JOIN said AS s ON s.place = d.place AND s.number = d.turn % d.words
     WHERE d.kind = 6 AND d.n >= size.messages - 10 * c.places;
 
+-- Calls that a reply wants to make: one that waits to be allowed, and one that somebody has refused. Names of tools and of
+-- those who decide are not from the place, and hostile everywhere.
+INSERT INTO consents (id, workspace, channel, thread, messages, is_addressed, decision, draft, tool, arguments, lineage, seen,
+        made_ms, expires_ms, state, decided_by, decided_ms, is_settled, revision)
+    SELECT 2 * max(d.id) + k.number, d.workspace, d.channel, '', json_array(d.message), 0, d.id, d.id,
+        'garden__"><img src=x onerror=window.pwned=50>', iif(k.number = 0, json_object('note', s.word), ''),
+        json_object('lines', json_array(json_array(d.channel, d.message)), 'memories', json('[]')),
+        c.revision + 1 + size.messages, d.at_ms + 4000, size.now_ms + 86400000, iif(k.number = 0, 'open', 'refused'),
+        iif(k.number = 0, NULL, '"><img src=x onerror=window.pwned=51>'), iif(k.number = 0, NULL, d.at_ms + 9000), k.number,
+        c.revision + 1 + size.messages
+    FROM decided AS d, counts AS c, size, (SELECT 0 AS number UNION ALL SELECT 1) AS k
+    JOIN said AS s ON s.place = d.place AND s.number = d.turn % d.words
+    WHERE d.kind = 1 GROUP BY d.workspace, d.channel, k.number;
+
 -- The newest open decision of each place waits for a day.
 INSERT INTO steps (workspace, channel, thread, verb, due_ms, ready_ms, decision, is_owed, redrafts, generation, attempts)
     SELECT d.workspace, d.channel, '', 'judge', size.now_ms + 86400000, size.now_ms + 86400000, max(d.id), 0, 0, 1, 0
@@ -180,8 +194,13 @@ INSERT INTO memos (id, workspace, realm, name, channel, priority, updated_ms, to
 INSERT INTO standing_orders (workspace, number, version, channel, thread, text, visibility, given_by, given_ms)
     SELECT p.workspace, 1 + p.number, 1, p.channel, '', s.word, p.visibility, 'U1', size.now_ms - 5000
     FROM places AS p, size JOIN said AS s ON s.place = p.number AND s.number = 0;
+-- An order that nobody follows yet.
+INSERT INTO standing_orders (workspace, number, version, channel, thread, text, visibility, given_by, given_ms, is_draft)
+    SELECT p.workspace, 1 + c.places + p.number, 1, p.channel, '', s.word, p.visibility, 'U1', size.now_ms - 4000, 1
+    FROM places AS p, counts AS c, size JOIN said AS s ON s.place = p.number AND s.number = 1;
 INSERT INTO standing_order_numbers (workspace, number)
-    SELECT workspace, 1 + max(number) FROM places GROUP BY workspace ON CONFLICT DO NOTHING;
+    SELECT p.workspace, 1 + c.places + max(p.number) FROM places AS p, counts AS c GROUP BY p.workspace
+    ON CONFLICT DO NOTHING;
 INSERT INTO old_memos (id, workspace, channel, at_ms, memo_id, memo)
     SELECT c.number + 2 * size.messages + s.place * 100 + 40, p.workspace, p.channel, size.now_ms - 6000,
         c.number + 2 * size.messages + s.place * 100 + s.number,
