@@ -77,11 +77,11 @@ fn requests(topic: ApiTopic, description: &Value, language: Language) -> Vec<Req
                 place,
                 kind: kind(&parameter["schema"]),
                 is_required: parameter["required"] == true,
-                told: text(&parameter["description"]),
+                told: meaning(&parameter["description"], language),
             });
         }
         let body = &operation["requestBody"]["content"]["application/json"]["schema"];
-        fields.extend(fields_of(body, description));
+        fields.extend(fields_of(body, description, language));
         let status = endpoint.status.to_string();
         let answer = &operation["responses"][&status]["content"]["application/json"]["schema"];
         RequestView {
@@ -91,17 +91,18 @@ fn requests(topic: ApiTopic, description: &Value, language: Language) -> Vec<Req
             summary: (endpoint.summary)(language),
             status: endpoint.status,
             fields,
-            answer: fields_of(answer, description),
+            answer: fields_of(answer, description, language),
         }
     };
     of_topic.map(view).collect()
 }
 
 /// The fields of an object, or of each of the objects that it may be.
-fn fields_of(schema: &Value, description: &Value) -> Vec<FieldView> {
+fn fields_of(schema: &Value, description: &Value, language: Language) -> Vec<FieldView> {
     let schema = resolve(schema, description);
     if let Some(variants) = schema["oneOf"].as_array() {
-        return variants.iter().flat_map(|variant| fields_of(variant, description)).collect();
+        let fields = |variant: &Value| fields_of(variant, description, language);
+        return variants.iter().flat_map(fields).collect();
     }
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -110,7 +111,7 @@ fn fields_of(schema: &Value, description: &Value) -> Vec<FieldView> {
         place: "body",
         kind: kind(field),
         is_required: required.contains(&Value::from(name.as_str())),
-        told: text(&field["description"]),
+        told: meaning(&field["description"], language),
     });
     own.collect()
 }
@@ -145,6 +146,38 @@ fn kind(schema: &Value) -> String {
     }
 }
 
+/// A field's description, which is in English.
+fn meaning(told: &Value, language: Language) -> String {
+    texts::api_fields::meaning(language, told.as_str().unwrap_or_default()).to_owned()
+}
+
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use aizuchi_core::texts::api_fields::MEANINGS;
+
+    #[test]
+    fn each_meaning_is_told_in_japanese_and_none_is_left_over() {
+        let description = openapi::describe();
+        let told = |request: RequestView| {
+            request.fields.into_iter().chain(request.answer).map(|field| field.told)
+        };
+        let all = Topic::ALL.into_iter();
+        let shown: BTreeSet<String> = all
+            .flat_map(|topic| requests(topic, &description, Language::En))
+            .flat_map(told)
+            .filter(|told| !told.is_empty())
+            .collect();
+        let known: BTreeSet<String> =
+            MEANINGS.iter().map(|(english, _)| (*english).to_owned()).collect();
+        assert_eq!(shown, known);
+        assert_eq!(known.len(), MEANINGS.len(), "none is given twice");
+        assert!(MEANINGS.is_sorted());
+    }
 }

@@ -60,6 +60,7 @@ pub mod memories;
 pub mod what_if;
 pub mod shadow;
 pub mod api;
+pub mod api_fields;
 pub mod mcp;
 pub mod refusals;
 pub mod counted;
