@@ -31,6 +31,7 @@ mod generated;
 mod golden_reports;
 mod import;
 mod language;
+mod last_backup;
 mod log;
 mod mcp;
 mod mcp_servers;

@@ -18,7 +18,7 @@ pub struct Health {
     pub version: &'static str,
     pub database: String,
     pub size_bytes: u64,
-    /// When this process made its last scheduled backup, or found one.
+    /// When the newest backup was made, by whichever process.
     pub last_backup: Option<f64>,
     pub models: Vec<ModelHealth>,
     pub steps: Vec<WaitingStep>,
@@ -73,7 +73,12 @@ pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiPro
         version: env!("CARGO_PKG_VERSION"),
         database: web.database.clone(),
         size_bytes: web.archive.size_bytes().await?,
-        last_backup: web.metrics.last_backup().map(views::seconds),
+        // A scheduled one may have been found in its folder.
+        last_backup: web
+            .metrics
+            .last_backup()
+            .max(web.archive.last_backup().await?)
+            .map(views::seconds),
         models: model_health(&calls, &web.models.in_use()),
         steps,
     })

@@ -276,6 +276,9 @@ pub trait Archive: Send + Sync {
     /// How many bytes the database takes.
     async fn size_bytes(&self) -> Result<u64, StoreError>;
 
+    /// When the newest backup was made, by whichever process.
+    async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError>;
+
     /// Who read the text of private channels, newest first.
     async fn private_reads(
         &self,

@@ -55,6 +55,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (35, "consents", include_str!("../../migrations/postgres/0035_consents.sql")),
     (36, "order drafts", include_str!("../../migrations/postgres/0036_order_drafts.sql")),
     (37, "weekly notes", include_str!("../../migrations/postgres/0037_weekly_notes.sql")),
+    (38, "health", include_str!("../../migrations/postgres/0038_health.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.
@@ -119,6 +120,12 @@ pub async fn connect_alone(server: &PostgresUrl) -> Result<Connection, StoreErro
         tokio::time::sleep(ENDING_SESSION_POLL).await;
     }
     Err(StoreError::Broken(format!("another Aizuchi is active on {server}; stop it first")))
+}
+
+/// A connection that writes beside the active process.
+pub async fn connect_beside(server: &PostgresUrl) -> Result<Connection, StoreError> {
+    let options = writer_options(connect_options(server)?);
+    Ok(Connection::Postgres(connect(&server.to_string(), &options).await?))
 }
 
 /// One snapshot of a database that another process may be writing to. Reading all of it may take its time.

@@ -67,6 +67,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (46, "consents", include_str!("../../migrations/sqlite/0046_consents.sql")),
     (47, "order drafts", include_str!("../../migrations/sqlite/0047_order_drafts.sql")),
     (48, "weekly notes", include_str!("../../migrations/sqlite/0048_weekly_notes.sql")),
+    (49, "health", include_str!("../../migrations/sqlite/0049_health.sql")),
 ];
 
 /// How long a statement waits for another program's lock.
@@ -116,6 +117,12 @@ pub async fn connect(path: &Path) -> Result<(Connection, File), StoreError> {
     let connection = options(path).connect().await;
     let connection = connection.map_err(|error| to_broken(path, error))?;
     Ok((Connection::Sqlite(connection), lock))
+}
+
+/// A second connection, which writes beside the process that owns the file.
+pub async fn connect_beside(path: &Path) -> Result<Connection, StoreError> {
+    let connection = options(path).create_if_missing(false).connect().await;
+    Ok(Connection::Sqlite(connection.map_err(|error| to_broken(path, error))?))
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {

@@ -10,11 +10,14 @@ mod forgotten;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+use tracing::warn;
+
 use crate::clock::Clock;
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
 use crate::store::database::location::DatabaseLocation;
-use crate::store::database::{Counters, rows, schema};
+use crate::store::database::{Counters, rows, schema, sql};
 use crate::store::sqlite::earlier_version;
 use crate::store::transfer::forgotten::ForgottenUsers;
 use crate::store::transfer::tables::TransferReport;
@@ -44,7 +47,8 @@ pub enum MoveReport {
 /// Writes everything that a database holds into a new file, beside the process that uses it, and reads the file again.
 ///
 /// The file is an ordinary database, with an installation mark of its own: two that were restored from one backup never
-/// take the posts of the other for theirs. It tells when it was made, so that a restored one knows what it missed.
+/// take the posts of the other for theirs. It tells when it was made, so that a restored one knows what it missed; and the
+/// database that it was made of tells it, too.
 pub async fn back_up(from: &DatabaseLocation, file: &Path) -> Result<TransferReport, StoreError> {
     if file.exists() {
         let shown = file.display();
@@ -59,7 +63,22 @@ pub async fn back_up(from: &DatabaseLocation, file: &Path) -> Result<TransferRep
     target.note_copied(now).await?;
     target.finish().await?;
     source.close().await?;
+    // The backup is good either way.
+    if let Err(error) = note_backup(from, now).await {
+        warn!(%error, "a backup was made, and the database cannot be told of it");
+    }
     Ok(report)
+}
+
+/// Has a database know when its newest backup was made, beside the process that uses it.
+async fn note_backup(from: &DatabaseLocation, at: Timestamp) -> Result<(), StoreError> {
+    let mut source = match from {
+        DatabaseLocation::Sqlite(path) => sqlite::connect_beside(path).await?,
+        DatabaseLocation::Postgres(server) => postgres::connect_beside(server).await?,
+    };
+    let noted = query(sql::NOTE_BACKED_UP).bind(at.as_millisecond()).execute(&mut source).await;
+    source.close().await?;
+    noted.map(|_| ())
 }
 
 /// What happens if there are messages in the place that a database is written to.

@@ -140,8 +140,8 @@ pub const MEANINGS: [(&str, &str); 57] = [
         "閲覧している人の役割（`viewer`、`operator`、`admin`）。ログインしていなければ null。",
     ),
     (
-        "When this process made its last scheduled backup, or found one.",
-        "このプロセスが最後に定期バックアップを作った、または見つけた時刻。",
+        "When the newest backup was made, by whichever process.",
+        "最後にバックアップを作った時刻。どのプロセスが作ったものでもよい。",
     ),
     ("Where the database is, without credentials.", "データベースの場所（認証情報は除く）。"),
     (

@@ -304,7 +304,7 @@ texts! {
     database: "Database" / "データベース";
     size: "Size" / "サイズ";
     last_backup: "Last backup" / "最後のバックアップ";
-    never: "none made by this process" / "このプロセスでは未作成";
+    never: "none known" / "記録なし";
     private_reads: "Who read private channels" / "非公開チャンネルの閲覧記録";
     reader: "Reader" / "閲覧者";
     reads: "Reads" / "回数";

@@ -33,6 +33,7 @@ mod external_tools;
 mod facts;
 mod fence;
 mod host;
+mod last_backup;
 mod learned_gate;
 mod links;
 mod flow;

@@ -547,6 +547,11 @@ impl Archive for DatabaseStore {
         rows::to_unsigned(rows::column(&row, "n")?)
     }
 
+    async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = query(sql::LAST_BACKUP).fetch_one(&self.readers).await?;
+        rows::optional_time(&row, "backed_up_ms")
+    }
+
     async fn private_reads(
         &self,
         wanted: &PrivateReadQuery,

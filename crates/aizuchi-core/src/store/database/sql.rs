@@ -95,7 +95,10 @@ statements! {
     INSTALLATION = "SELECT installation FROM counters";
     PUT_COUNTERS = "UPDATE counters SET revision = ?1, last_number = ?2";
     /// In a backup: when it was made.
-    NOTE_COPIED = "UPDATE counters SET copied_ms = ?1, restored_ms = NULL";
+    NOTE_COPIED = "UPDATE counters SET copied_ms = ?1, restored_ms = NULL, backed_up_ms = ?1";
+    /// In the database of which a backup was made.
+    NOTE_BACKED_UP = "UPDATE counters SET backed_up_ms = ?1 WHERE coalesce(backed_up_ms, 0) < ?1";
+    LAST_BACKUP = "SELECT backed_up_ms FROM counters";
     /// A copy that was made with other tools does not tell when, though it may say so of an earlier one; it knows what was
     /// heard before.
     NOTE_RESTORED = "

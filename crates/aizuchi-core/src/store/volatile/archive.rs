@@ -422,6 +422,10 @@ impl Archive for VolatileStore {
         Ok(0)
     }
 
+    async fn last_backup(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
+
     async fn private_reads(
         &self,
         query: &PrivateReadQuery,

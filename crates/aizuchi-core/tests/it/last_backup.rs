@@ -1,0 +1,48 @@
+//! A database knows when its newest backup was made, whichever process made it.
+
+use aizuchi_core::store::archive::Archive as _;
+use aizuchi_core::store::database::connection::query;
+use aizuchi_core::store::database::location::DatabaseLocation;
+use aizuchi_core::store::transfer::{IfOccupied, back_up, restore};
+use aizuchi_harness::test_store::{StoreKind, on_every_database};
+use jiff::{SignedDuration, Timestamp};
+
+#[tokio::test]
+async fn a_database_and_its_backup_know_when_that_was_made() {
+    on_every_database(async |store| {
+        let folder = tempfile::tempdir().unwrap();
+        let source = store.database.as_ref().unwrap().address.clone();
+        assert_eq!(store.archive.last_backup().await.unwrap(), None);
+        let before = Timestamp::now() - SignedDuration::from_secs(1);
+        let file = folder.path().join("backup.db");
+        back_up(&source, &file).await.unwrap();
+        let first = store.archive.last_backup().await.unwrap().unwrap();
+        assert!(before <= first && first <= Timestamp::now(), "{first}");
+        back_up(&source, &folder.path().join("other.db")).await.unwrap();
+        assert!(store.archive.last_backup().await.unwrap().unwrap() >= first);
+        // What is restored from it has one backup: that.
+        let target = DatabaseLocation::Sqlite(folder.path().join("restored.db"));
+        restore(&file, &target, IfOccupied::Refuse).await.unwrap();
+        let (restored, writer) = target.open().await.unwrap();
+        assert_eq!(restored.last_backup().await.unwrap(), Some(first));
+        drop((restored, writer));
+    })
+    .await;
+}
+
+/// Somebody else writes, for longer than anybody waits.
+#[tokio::test]
+async fn a_backup_is_made_though_the_database_cannot_be_told() {
+    let store = StoreKind::Sqlite.open().await;
+    let folder = tempfile::tempdir().unwrap();
+    let database = store.database.as_ref().unwrap();
+    let mut other = database.connect().await;
+    query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let file = folder.path().join("backup.db");
+    back_up(&database.address, &file).await.unwrap();
+    query("ROLLBACK").execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+    assert!(file.is_file());
+    assert_eq!(store.archive.last_backup().await.unwrap(), None);
+    store.stop().await;
+}
