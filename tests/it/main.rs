@@ -34,6 +34,7 @@ mod language;
 mod last_backup;
 mod log;
 mod mcp;
+mod memory_not_made;
 mod mcp_servers;
 mod metrics;
 mod persistence;

@@ -64,6 +64,7 @@ pub enum MemoryScope {
     Serialize,
     Deserialize,
     strum::IntoStaticStr,
+    schemars::JsonSchema,
 )]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]

@@ -18,6 +18,7 @@ mod open;
 pub mod transfer;
 pub mod volatile;
 pub mod private_reads;
+pub mod pending_memories;
 pub mod lost_span;
 pub mod order;
 pub mod stored_message;

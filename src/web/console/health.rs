@@ -1,4 +1,4 @@
-//! Which models fail and since when, what waits, and the program itself.
+//! Which models fail and since when, what waits, which memories are not made, and the program itself.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -8,10 +8,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::web::{ApiProblem, Web, views, workspaces};
-use aizuchi_core::chat::WorkspaceId;
+use aizuchi_core::chat::{ChannelId, MessageId, WorkspaceId};
 use aizuchi_core::decision::AttemptResult;
 use aizuchi_core::event::step::Step;
+use aizuchi_core::memory::{MemoryScope, MemoryTerm};
 use aizuchi_core::store::RecentCall;
+use aizuchi_core::store::pending_memories::PendingMemory;
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Health {
@@ -22,6 +24,8 @@ pub struct Health {
     pub last_backup: Option<f64>,
     pub models: Vec<ModelHealth>,
     pub steps: Vec<WaitingStep>,
+    /// Memories that wait to be made, each with why it is not made if its newest call failed.
+    pub memories: Vec<WaitingMemory>,
 }
 
 /// How a model's newest calls went.
@@ -52,6 +56,26 @@ pub struct WaitingStep {
     pub attempts: u32,
 }
 
+/// A memory that waits to be made.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WaitingMemory {
+    pub workspace: WorkspaceId,
+    /// `workspace`, `channel` or `thread`.
+    pub scope: &'static str,
+    pub channel: Option<ChannelId>,
+    pub thread: Option<MessageId>,
+    pub term: MemoryTerm,
+    pub due: f64,
+    pub in_progress: bool,
+    /// When the first of the calls failed that no success has followed.
+    pub failing_since: Option<f64>,
+    /// The model that was asked last.
+    pub model: Option<Arc<str>>,
+    pub last_error: Option<Arc<str>>,
+}
+
+/// The most memories of a workspace that are read.
+const MOST_MEMORIES: usize = 1000;
 /// How many of the newest model calls are looked at.
 const RECENT_CALLS: usize = 1000;
 
@@ -63,12 +87,15 @@ pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiPro
         Some(workspace) => vec![workspace],
         None => workspaces::all(web).await?,
     };
-    let mut steps = Vec::new();
+    let (mut steps, mut memories) = (Vec::new(), Vec::new());
     for workspace in wanted {
         let pending = web.archive.pending_steps(&workspace).await?;
         steps.extend(pending.iter().map(|step| waiting_step(step, now)));
+        let pending = web.archive.pending_memories(&workspace, MOST_MEMORIES).await?;
+        memories.extend(pending.into_iter().map(waiting_memory));
     }
     steps.sort_by(|one, other| one.due.total_cmp(&other.due));
+    memories.sort_by(|one, other| one.due.total_cmp(&other.due));
     Ok(Health {
         version: env!("CARGO_PKG_VERSION"),
         database: web.database.clone(),
@@ -81,6 +108,7 @@ pub async fn read(web: &Web, only: Option<WorkspaceId>) -> Result<Health, ApiPro
             .map(views::seconds),
         models: model_health(&calls, &web.models.in_use()),
         steps,
+        memories,
     })
 }
 
@@ -103,6 +131,28 @@ fn waiting_step(step: &Step, now: Timestamp) -> WaitingStep {
         owed: step.is_owed,
         in_progress: step.lease.is_some_and(|lease| lease.until > now),
         attempts: step.attempts,
+    }
+}
+
+fn waiting_memory(pending: PendingMemory) -> WaitingMemory {
+    let PendingMemory { key, due, in_progress, failure } = pending;
+    let scope = key.scope.name();
+    let (channel, thread) = match key.scope {
+        MemoryScope::Workspace => (None, None),
+        MemoryScope::Channel(channel) => (Some(channel), None),
+        MemoryScope::Thread(channel, thread) => (Some(channel), Some(thread)),
+    };
+    WaitingMemory {
+        workspace: key.workspace,
+        scope,
+        channel,
+        thread,
+        term: key.term,
+        due: views::seconds(due),
+        in_progress,
+        failing_since: failure.as_ref().map(|failure| views::seconds(failure.since)),
+        model: failure.as_ref().map(|failure| failure.model.clone()),
+        last_error: failure.and_then(|failure| failure.error),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The page of what is stuck and of the program's health.
 
+mod memories;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -11,10 +13,11 @@ use axum::response::{Html, Redirect};
 use serde::Deserialize;
 
 use crate::web::access::{Access, Visitor};
-use crate::web::console::health::{self, Health, ModelHealth, WaitingStep};
+use crate::web::console::health::{self, Health, ModelHealth, WaitingMemory, WaitingStep};
 use crate::web::console::layout::{
     Layout, ListPart, Section, TimeView, channel_address, decision_address, encode, render,
 };
+use crate::web::console::queue::memories::UnmadeMemory;
 use crate::web::dead_letters::Letters;
 use crate::web::language::PageLanguage;
 use crate::web::models::ProblemView;
@@ -55,6 +58,7 @@ struct QueuePage<'a> {
     steps: Vec<WaitingView>,
     /// If not all steps are shown.
     steps_cut: Option<String>,
+    unmade: Vec<UnmadeMemory>,
     models: Vec<ModelView>,
     /// What is wrong with the models in use, as far as the program knows without asking.
     problems: Vec<String>,
@@ -213,8 +217,14 @@ pub async fn page(
     let now = views::seconds(web.clock.now());
     let problems = models::problems(&web.models, language).into_iter();
     let problem = |problem: ProblemView| format!("{}: {}", problem.model, problem.told);
+    let due: Vec<&WaitingMemory> = memories::due(&health.memories, now).collect();
+    let all_steps = health.steps.len() + due.len();
     let steps = health.steps.iter().take(MAX_STEPS);
-    let all_steps = health.steps.len();
+    let steps = steps.map(|step| (step.due, waiting(step, &places, now, language)));
+    let due = due.into_iter().take(MAX_STEPS);
+    let due = due.map(|memory| (memory.due, memories::waiting(memory, &places, language)));
+    let mut steps: Vec<(f64, WaitingView)> = steps.chain(due).collect();
+    steps.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     render(&QueuePage {
         layout: Layout::new(&web, &visitor, language, Section::Queue),
         workspaces: workspaces::choices(&web, &known, language),
@@ -235,7 +245,8 @@ pub async fn page(
         letters_part,
         steps_cut: (all_steps > MAX_STEPS)
             .then(|| texts::console::next_steps(language, MAX_STEPS, all_steps)),
-        steps: steps.map(|step| waiting(step, &places, now, language)).collect(),
+        steps: steps.into_iter().take(MAX_STEPS).map(|(_, step)| step).collect(),
+        unmade: memories::unmade(&health.memories, &places, language),
         models: health.models.iter().map(|it| model(it, language)).collect(),
         problems: problems.map(problem).collect(),
         size: format!("{:.1} MB", health.size_bytes as f64 / 1e6),
@@ -324,12 +335,16 @@ impl Places {
 
     fn view(&self, workspace: &WorkspaceId, channel: &ChannelId) -> PlaceView {
         let name = self.channels.get(&(workspace.clone(), channel.clone()));
-        let label = self.workspaces.get(workspace);
         PlaceView {
             name: name.cloned().unwrap_or_else(|| channel.to_string()),
             address: channel_address(workspace, channel),
-            workspace: label.cloned().unwrap_or_else(|| workspace.to_string()),
+            workspace: self.label(workspace),
         }
+    }
+
+    fn label(&self, workspace: &WorkspaceId) -> String {
+        let label = self.workspaces.get(workspace);
+        label.cloned().unwrap_or_else(|| workspace.to_string())
     }
 }
 

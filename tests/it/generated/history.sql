@@ -151,6 +151,18 @@ INSERT INTO steps (workspace, channel, thread, verb, due_ms, ready_ms, decision,
     SELECT d.workspace, d.channel, '', 'judge', size.now_ms + 86400000, size.now_ms + 86400000, max(d.id), 0, 0, 1, 0
     FROM decided AS d, size WHERE d.kind = 8 GROUP BY d.workspace, d.channel;
 
+-- A memory of each place that is not made: its calls fail since an hour, and it is tried again in a day.
+INSERT INTO chores (workspace, scope, channel, thread, term, due_ms, ready_ms)
+    SELECT p.workspace, 'channel', p.channel, '', 'short_term', size.now_ms + 86400000, size.now_ms + 86400000
+    FROM places AS p, size WHERE true
+    ON CONFLICT DO NOTHING;
+INSERT INTO attempts (id, decision, workspace, channel, verb, at_ms, model, prompt_hash, prompt_bytes, input_tokens,
+        cached_tokens, output_tokens, latency_ms, result, error, price_micros, chore)
+    SELECT c.number + 2 * size.messages + p.number, 0, p.workspace, p.channel, 'remember', size.now_ms - 3600000,
+        'openai/small-1', '00ff', 4000, 0, 0, 0, 1200, 'failed', 'the provider answers 429: too many requests', 0,
+        'channel/short_term/' || p.channel
+    FROM places AS p, counts AS c, size;
+
 -- Memories of each place in both terms, each with the version before it; entries that were removed; and memos.
 CREATE TEMP TABLE entries AS
     SELECT p.number AS place, s.number AS number, json_object(

@@ -26,6 +26,7 @@ use crate::store::figures::{
 };
 use crate::store::lost_span::LostSpan;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
+use crate::store::pending_memories::PendingMemory;
 use crate::store::private_reads::{PrivateReadQuery, PrivateReads};
 use crate::store::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
@@ -272,6 +273,13 @@ pub trait Archive: Send + Sync {
 
     /// The newest model calls, newest first.
     async fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, StoreError>;
+
+    /// The memories of a workspace that wait to be made, the first due ones.
+    async fn pending_memories(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<PendingMemory>, StoreError>;
 
     /// How many bytes the database takes.
     async fn size_bytes(&self) -> Result<u64, StoreError>;

@@ -29,6 +29,7 @@ mod memory_rows;
 mod journal;
 mod order_journal;
 mod memory;
+mod pending_memories;
 mod memos;
 mod memory_changes;
 pub mod redaction;

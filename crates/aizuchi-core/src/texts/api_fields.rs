@@ -4,7 +4,7 @@
 use crate::persona::Language;
 
 /// In English, as it stands at the field, and in Japanese; in the order of the English.
-pub const MEANINGS: [(&str, &str); 57] = [
+pub const MEANINGS: [(&str, &str); 58] = [
     ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
     ("Also what is not in force any more.", "すでに効力のないものも含める。"),
     ("Days begin at midnight there.", "ここでの午前 0 時を一日の始まりとする。"),
@@ -45,6 +45,10 @@ pub const MEANINGS: [(&str, &str); 57] = [
     ),
     ("If they were asked for.", "求められた場合だけ返す。"),
     ("May be blank if there are files.", "ファイルがあれば空でもよい。"),
+    (
+        "Memories that wait to be made, each with why it is not made if its newest call failed.",
+        "作られるのを待っている記憶。最後の呼び出しに失敗したものは、作れていない理由も。",
+    ),
     ("Null if its answer could not be used.", "答えが使えなかった場合は null。"),
     (
         "Null if nothing was asked, or the answer could not be used.",

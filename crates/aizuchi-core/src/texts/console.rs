@@ -393,6 +393,7 @@ pub fn pending_verb(language: Language, verb: &str) -> &'static str {
     match verb {
         "judge" => pick(language, "will decide", "判断待ち"),
         "reply" => pick(language, "will think of a reply", "返答を考える予定"),
+        "remember" => pick(language, "will remember", "記憶する予定"),
         _ => pick(language, "will post", "投稿予定"),
     }
 }

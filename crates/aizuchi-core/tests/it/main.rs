@@ -44,6 +44,7 @@ mod files;
 mod recordings;
 mod memory;
 mod memory_changes;
+mod pending_memories;
 mod memos;
 mod models;
 mod model_limits;

@@ -28,7 +28,7 @@ use crate::store::archive::Archive;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
     DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
-    order_journal, proposals, rows, sql, standing_orders,
+    order_journal, pending_memories, proposals, rows, sql, standing_orders,
 };
 use crate::store::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
@@ -36,6 +36,7 @@ use crate::store::figures::{
 };
 use crate::store::lost_span::LostSpan;
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
+use crate::store::pending_memories::PendingMemory;
 use crate::store::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
 use crate::store::query::{
     ConsentQuery, DeadLetterQuery, DecisionFilter, DecisionQuery, FilteredMessages, MessageFilter,
@@ -540,6 +541,14 @@ impl Archive for DatabaseStore {
         let rows =
             query(sql::decisions::RECENT_CALLS).bind(limit as i64).fetch_all(&self.readers).await?;
         rows.iter().map(recent_call).collect()
+    }
+
+    async fn pending_memories(
+        &self,
+        workspace: &WorkspaceId,
+        limit: usize,
+    ) -> Result<Vec<PendingMemory>, StoreError> {
+        pending_memories::read(&self.readers, workspace, limit).await
     }
 
     async fn size_bytes(&self) -> Result<u64, StoreError> {

@@ -26,6 +26,7 @@ use crate::store::figures::{
     UnansweredQuestion, WorkspacePeriod,
 };
 use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
+use crate::store::pending_memories::PendingMemory;
 use crate::store::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
 use crate::store::query::{
     ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, MessageRange,
@@ -418,6 +419,15 @@ impl Archive for VolatileStore {
     }
 
     /// It takes none on a disk.
+    /// It makes no memories.
+    async fn pending_memories(
+        &self,
+        _workspace: &WorkspaceId,
+        _limit: usize,
+    ) -> Result<Vec<PendingMemory>, StoreError> {
+        Ok(Vec::new())
+    }
+
     async fn size_bytes(&self) -> Result<u64, StoreError> {
         Ok(0)
     }

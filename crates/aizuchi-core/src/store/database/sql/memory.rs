@@ -50,6 +50,30 @@ statements! {
         WHERE ready_ms <= ?1
         ORDER BY ready_ms, workspace, scope, channel, thread, term
         LIMIT +?2";
+    /// The memories of the workspace ?1 that wait to be made, the first ?2, each with the first call of those that failed
+    /// since the last success, and the newest of them.
+    PENDING_MEMORIES = "
+        WITH jobs AS (
+            SELECT workspace, scope, channel, thread, term, due_ms, token,
+                scope || '/' || term || CASE WHEN channel = '' THEN '' ELSE '/' || channel END
+                    || CASE WHEN thread = '' THEN '' ELSE '/' || thread END AS chore
+            FROM chores WHERE workspace = ?1
+            ORDER BY due_ms, scope, channel, thread, term LIMIT +?2
+        ), calls AS (
+            SELECT j.*,
+                (SELECT max(a.id) FROM attempts AS a
+                 WHERE a.workspace = j.workspace AND a.chore = j.chore AND a.result = 'failed') AS failed,
+                (SELECT max(a.id) FROM attempts AS a
+                 WHERE a.workspace = j.workspace AND a.chore = j.chore AND a.result = 'kept') AS kept
+            FROM jobs AS j
+        )
+        SELECT c.workspace, c.scope, c.channel, c.thread, c.term, c.due_ms, c.token, f.model, f.error,
+            CASE WHEN f.id IS NOT NULL THEN
+                (SELECT a.at_ms FROM attempts AS a
+                 WHERE a.workspace = c.workspace AND a.chore = c.chore AND a.result = 'failed' AND a.id > coalesce(c.kept, 0)
+                 ORDER BY a.id LIMIT 1) END AS since_ms
+        FROM calls AS c LEFT JOIN attempts AS f ON f.id = c.failed AND c.failed > coalesce(c.kept, 0)
+        ORDER BY c.due_ms, c.scope, c.channel, c.thread, c.term";
     CLAIM_MEMORY_JOB = "
         UPDATE chores SET token = ?6, ready_ms = ?7, attempts = attempts + 1, again_ms = NULL
         WHERE workspace = ?1 AND scope = ?2 AND channel = ?3 AND thread = ?4 AND term = ?5";

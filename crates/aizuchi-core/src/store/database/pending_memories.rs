@@ -1,0 +1,38 @@
+//! The memories that wait to be made, each with how the calls for it went.
+
+use std::sync::Arc;
+
+use crate::chat::WorkspaceId;
+use crate::store::StoreError;
+use crate::store::database::connection::{Readers, Row, query};
+use crate::store::database::memory_rows::key_from_row;
+use crate::store::database::rows;
+use crate::store::database::sql::memory as sql;
+use crate::store::pending_memories::{MemoryFailure, PendingMemory};
+
+/// Those of a workspace, the first due ones.
+pub async fn read(
+    readers: &Readers,
+    workspace: &WorkspaceId,
+    limit: usize,
+) -> Result<Vec<PendingMemory>, StoreError> {
+    let pending = query(sql::PENDING_MEMORIES).bind(workspace.as_str()).bind(limit as i64);
+    pending.fetch_all(readers).await?.iter().map(from_row).collect()
+}
+
+fn from_row(row: &Row) -> Result<PendingMemory, StoreError> {
+    let failure = match rows::optional_time(row, "since_ms")? {
+        Some(since) => Some(MemoryFailure {
+            since,
+            model: rows::column::<String>(row, "model")?.into(),
+            error: rows::column::<Option<String>>(row, "error")?.map(Arc::from),
+        }),
+        None => None,
+    };
+    Ok(PendingMemory {
+        key: key_from_row(row)?,
+        due: rows::to_timestamp(rows::column(row, "due_ms")?)?,
+        in_progress: rows::column::<Option<i64>>(row, "token")?.is_some(),
+        failure,
+    })
+}
