@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use serde_json::json;
 use sqlx::raw_sql;
 
-use crate::console::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens};
+use crate::console::harness::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::browser::console::sign_in;
+use crate::browser::forms::submit;
 use crate::browser::tab::Tab;
-use crate::console::harness::{ADMIN, set_tokens, slack_workspace};
+use crate::console::harness::{ADMIN, OPERATOR, VIEWER, set_tokens, slack_workspace};
+use crate::console::walk::PageForm;
 use crate::console::what_if::judged;
 use crate::program::Program;
 use crate::slack::harness::SlackHarness;
@@ -55,31 +57,76 @@ pub const AXE: &str = "
         (error) => done([String(error)]),
     );";
 
+/// Those that have less on them here.
+fn other_pages(workspace: &str, harness: &SlackHarness) -> [String; 3] {
+    let memory = format!("/console/memory/versions?workspace={workspace}&scope=channel");
+    [
+        format!("{memory}&channel={}&term=short_term", harness.tea),
+        format!("/console/memory?workspace={workspace}&person={}", harness.mio),
+        format!("/console/channels/{workspace}/{}", harness.attic),
+    ]
+}
+
 #[tokio::test]
-async fn axe_finds_nothing_on_any_page() {
+async fn axe_finds_nothing_on_any_page_of_a_viewer() {
+    expect_no_violations(VIEWER, "en-US", &["light"]).await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_on_any_page_of_an_operator() {
+    expect_no_violations(OPERATOR, "en-US", &["light"]).await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_on_any_page_of_an_admin() {
+    expect_no_violations(ADMIN, "en-US", &["light", "dark"]).await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_on_any_page_in_japanese() {
+    expect_no_violations(ADMIN, "ja", &["light", "dark"]).await;
+}
+
+/// Looks at each page as somebody sees it. One that is refused is a page, too.
+async fn expect_no_violations(token: &str, language: &str, schemes: &[&str]) {
     let axe = axe_script();
     let (harness, program, workspace) = judged().await;
+    let browser = Browser::start_in(language).await;
+    let tab = browser.blank().await;
     let mut found: BTreeMap<String, Value> = BTreeMap::new();
-    for language in ["en-US", "ja"] {
-        let browser = Browser::start_in(language).await;
-        let tab = browser.blank().await;
-        sign_in(&tab, &program, ADMIN).await;
-        for scheme in ["light", "dark"] {
-            let features =
-                json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-            tab.send_devtools("Emulation.setEmulatedMedia", features).await;
-            for page in pages(&workspace, &harness.tea) {
-                tab.open_page(&format!("{}{page}", program.address)).await;
-                tab.evaluate(&axe).await;
-                let violations = tab.evaluate_later(AXE, vec![]).await;
-                if violations != json!([]) {
-                    found.insert(format!("{language} {scheme} {page}"), violations);
-                }
-            }
+    let mut look = async |place: String| {
+        tab.evaluate(&axe).await;
+        let violations = tab.evaluate_later(AXE, vec![]).await;
+        if violations != json!([]) {
+            found.insert(place, violations);
         }
-        browser.close().await;
+    };
+    tab.open_page(&format!("{}/login", program.address)).await;
+    look("signed out /login".to_owned()).await;
+    sign_in(&tab, &program, token).await;
+    for scheme in schemes {
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        tab.send_devtools("Emulation.setEmulatedMedia", features).await;
+        let others = other_pages(&workspace, &harness);
+        for page in pages(&workspace, &harness.tea).into_iter().chain(others) {
+            tab.open_page(&format!("{}{page}", program.address)).await;
+            look(format!("{scheme} {page}")).await;
+        }
+    }
+    if token != VIEWER {
+        let trial = PageForm {
+            path: format!("/console/channels/{workspace}/{}/order-trial", harness.tea),
+            fields: vec![
+                ("text", "never about kettles".to_owned()),
+                ("channel", harness.tea.clone()),
+                ("action", "price".to_owned()),
+            ],
+        };
+        submit(&tab, &program, &trial).await;
+        look(trial.path).await;
     }
     assert!(found.is_empty(), "{found:#?}");
+    browser.close().await;
     assert_eq!(program.stop(), Some(0));
 }
 
