@@ -41,6 +41,7 @@ mod persistence;
 mod model_settings;
 mod models;
 mod openapi;
+mod openapi_workspaces;
 mod pdf;
 mod orders;
 mod standing_order_trial;

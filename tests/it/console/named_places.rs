@@ -20,31 +20,6 @@ async fn an_unknown_workspace_or_channel_is_not_found() {
     set_tokens(&harness);
     let program = harness.start().await;
     let workspace = slack_workspace(&program, Some(ADMIN)).await;
-    for path in [
-        "channels",
-        "room",
-        "people",
-        "spending",
-        "status",
-        "health",
-        "dead-letters",
-        "private-reads",
-        "memories",
-        "memory-changes",
-        "figures",
-        "orders",
-        "opt-outs",
-        "workspaces",
-        "models",
-    ] {
-        // Two are not one, and no reason to show another.
-        expect_unclear(&program, &format!("/api/{path}"), &workspace).await;
-        let answer = get(&program, Some(ADMIN), &format!("/api/{path}?workspace=slack:T0")).await;
-        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
-        let problem = json_of(answer).await;
-        let sentence = "there is no workspace \"slack:T0\"; /api/workspaces lists them";
-        assert_eq!(problem["error"], sentence, "{path}");
-    }
     for page in ["queue", "orders", "figures", "memory", "report"] {
         expect_unclear(&program, &format!("/console/{page}"), &workspace).await;
     }

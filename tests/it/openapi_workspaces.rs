@@ -1,0 +1,53 @@
+//! Every read of the API is of the workspace that it names. The reads are those of the description, so that a new one is
+//! among them.
+
+use reqwest::StatusCode;
+
+use crate::console::harness::{ADMIN, get, json_of, set_tokens, slack_workspace};
+use crate::program::Program;
+use crate::slack::harness::SlackHarness;
+
+/// The address of each `GET` that is described, up to its workspace, with a value for what it requires.
+async fn reads(program: &Program) -> Vec<String> {
+    let description = json_of(get(program, Some(ADMIN), "/api/openapi.json").await).await;
+    let mut reads = Vec::new();
+    for (path, operations) in description["paths"].as_object().unwrap() {
+        let Some(operation) = operations.get("get") else { continue };
+        let parameters = operation["parameters"].as_array().unwrap();
+        let query = parameters.iter().filter(|parameter| parameter["in"] == "query");
+        let (mut address, mut takes_workspace) = (path.replace("{id}", "1") + "?", false);
+        for parameter in query {
+            let name = parameter["name"].as_str().unwrap();
+            takes_workspace |= name == "workspace";
+            if parameter["required"] == true {
+                address += &format!("{name}=1&");
+            }
+        }
+        assert!(takes_workspace, "{path} takes no workspace");
+        reads.push(address + "workspace=");
+    }
+    reads
+}
+
+#[tokio::test]
+async fn each_read_is_of_the_one_workspace_that_it_names() {
+    let harness = SlackHarness::new().await;
+    set_tokens(&harness);
+    let program = harness.start().await;
+    let workspace = slack_workspace(&program, Some(ADMIN)).await;
+    let reads = reads(&program).await;
+    assert!(reads.len() > 20, "{reads:?}");
+    for read in &reads {
+        let answer = get(&program, Some(ADMIN), &format!("{read}slack:T0")).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{read}");
+        let problem = json_of(answer).await;
+        let sentence = "there is no workspace \"slack:T0\"; /api/workspaces lists them";
+        assert_eq!(problem["error"], sentence, "{read}");
+        // Two are not one, and no reason to show another.
+        let twice = format!("{read}local&workspace={workspace}");
+        let answer = get(&program, Some(ADMIN), &twice).await;
+        assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{read}");
+        assert_eq!(answer.headers()["aizuchi-refusal"], "unclear_query", "{read}");
+    }
+    assert_eq!(program.stop(), Some(0));
+}
