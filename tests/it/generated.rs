@@ -68,8 +68,10 @@ impl GeneratedHistory {
     /// A call that waits to be allowed lapses unless its tool is lent. Nobody knows what a server has that is not there.
     fn lend_tools(&self, home: &Home) {
         let channels: Vec<&str> = self.places.iter().map(|place| &*place.channel).collect();
-        let garden = json!({ "command": "./no-such-program", "channels": channels });
-        home.add(&format!("tools:\n  mcp:\n    servers:\n      garden: {garden}\n"));
+        let channels = json!(channels);
+        home.add(&format!(
+            "tools:\n  mcp:\n    servers:\n      garden: {{command: ./no-such-program, channels: {channels}}}\n"
+        ));
     }
 }
 
