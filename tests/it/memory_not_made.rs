@@ -9,7 +9,7 @@ use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 
 const HEADINGS: [(&str, &str); 2] =
-    [("en", "Memories that are not made"), ("ja", "作れていない記憶")];
+    [("en", "Memories that are not made"), ("ja", "作成できていない記憶")];
 /// One is being made, and the last call for the other was good.
 const MENDED: &str = "
     UPDATE chores SET token = 1, due_ms = 5 WHERE channel = 'C0TEA' AND term = 'short_term';

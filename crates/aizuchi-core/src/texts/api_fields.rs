@@ -47,7 +47,7 @@ pub const MEANINGS: [(&str, &str); 58] = [
     ("May be blank if there are files.", "ファイルがあれば空でもよい。"),
     (
         "Memories that wait to be made, each with why it is not made if its newest call failed.",
-        "作られるのを待っている記憶。最後の呼び出しに失敗したものは、作れていない理由も。",
+        "作られるのを待っている記憶。最後の呼び出しに失敗したものは、作成できていない理由も。",
     ),
     ("Null if its answer could not be used.", "答えが使えなかった場合は null。"),
     (

@@ -72,11 +72,11 @@ texts! {
     version_gone: "the previous version is no longer kept" / "以前の版は残っていません";
     older: "Older" / "以前のもの";
     newest: "Newest" / "最新";
-    not_made: "Memories that are not made" / "作れていない記憶";
+    not_made: "Memories that are not made" / "作成できていない記憶";
     not_made_explained:
         "What is remembered there stays as it was. It is tried again by itself."
         / "そこで覚えていることは前のままです。自動的に再試行します。";
-    not_made_since: "Not made since" / "作れなくなった時刻";
+    not_made_since: "Not made since" / "いつから";
     term_of_thread(term: &str): "{term}, of a thread" / "{term}（スレッド）";
     term_heading: "Term" / "期間";
     explained:
