@@ -57,7 +57,12 @@ struct Table {
 }
 
 impl Table {
-    fn row(&self, channel: &ChannelFigures, most: usize, label: Option<String>) -> ChannelFiguresRow {
+    fn row(
+        &self,
+        channel: &ChannelFigures,
+        most: usize,
+        label: Option<String>,
+    ) -> ChannelFiguresRow {
         let (l, is_known) = (self.language, self.is_known);
         let shown = |number: usize| match is_known {
             true => words::count(number),

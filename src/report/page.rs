@@ -3,7 +3,7 @@
 use askama::Template;
 use jiff::tz::TimeZone;
 
-use crate::report::channels_view::{self, ChannelRow};
+use crate::report::channels_view::{self, ChannelFiguresRow};
 use crate::report::charts::TimingView;
 use crate::report::choice::Example;
 use crate::report::code::{TextPart, parts};
@@ -52,7 +52,7 @@ struct ReportPage<'a> {
     tiles: Vec<Tile>,
     shown_policy: Option<String>,
     spoken_label: &'static str,
-    channels: Vec<ChannelRow>,
+    channels: Vec<ChannelFiguresRow>,
     hours: HoursView,
     asides: Vec<String>,
     moments_rule: String,

@@ -168,7 +168,7 @@ mod tests {
         let told = |request: RequestView| {
             request.fields.into_iter().chain(request.answer).map(|field| field.told)
         };
-        let all = Topic::ALL.into_iter();
+        let all = ApiTopic::ALL.into_iter();
         let shown: BTreeSet<String> = all
             .flat_map(|topic| requests(topic, &description, Language::En))
             .flat_map(told)

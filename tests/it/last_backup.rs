@@ -1,7 +1,7 @@
 //! The console and the API tell of a backup that was made beside the running program.
 
 use crate::command::aizuchi;
-use crate::console::client;
+use crate::console::harness::client;
 use crate::program::Home;
 
 #[tokio::test]

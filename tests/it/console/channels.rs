@@ -3,7 +3,9 @@
 use reqwest::header::LOCATION;
 use sqlx::raw_sql;
 
-use crate::console::harness::{ADMIN, OPERATOR, VIEWER, encode, get, json_of, set_tokens, slack_workspace};
+use crate::console::harness::{
+    ADMIN, OPERATOR, VIEWER, encode, get, json_of, set_tokens, slack_workspace,
+};
 use crate::slack::harness::SlackHarness;
 
 #[tokio::test]
