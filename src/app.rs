@@ -286,7 +286,7 @@ impl App {
             .await
             .context("cannot store the key of sign-in links")?;
         let models = ModelsInUse::new(
-            current_config.clone(),
+            (current_config.clone(), rulebook.clone()),
             agent.minds.clone(),
             (store.clone(), metrics.clone()),
             agent.settings.secrets.clone(),
@@ -650,10 +650,14 @@ pub fn build_agent(
         translation: None,
         demo: None,
     };
-    if config.is_bilingual() {
-        let language = other_language(persona.language);
-        let prompts = load_prompts_in(config, language)?;
-        agent.translation = Some(Box::new(agent.in_language(language, prompts)));
+    // Somebody may set the other language for a channel while the program runs.
+    let language = other_language(persona.language);
+    match load_prompts_in(config, language) {
+        Ok(prompts) => {
+            agent.translation = Some(Box::new(agent.in_language(language, prompts)));
+        }
+        Err(error) if config.is_bilingual() => return Err(error),
+        Err(error) => warn!(%error, "it speaks one language only, since the other has no prompts"),
     }
     agent.demo = Some(Box::new(agent.for_demo(load_prompts_in(config, persona.language)?)));
     Ok(agent)

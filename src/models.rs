@@ -35,7 +35,8 @@ use aizuchi_core::llm::{ContextLength, Llm};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::rules::ModelRules;
+use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::{ModelRules, Rulebook};
 use aizuchi_core::store::Store;
 use aizuchi_core::texts;
 
@@ -65,7 +66,7 @@ pub struct ModelsInUse {
 impl ModelsInUse {
     /// `secrets` learns the keys that are chosen later.
     pub fn new(
-        config: Current<Config>,
+        (config, rulebook): (Current<Config>, Current<Rulebook>),
         minds: Minds,
         (store, metrics): (Arc<dyn Store>, Arc<Metrics>),
         secrets: SecretScanner,
@@ -74,6 +75,7 @@ impl ModelsInUse {
         Self {
             minds,
             config,
+            rulebook,
             store,
             metrics,
             secrets,
@@ -119,25 +121,32 @@ impl ModelsInUse {
     /// The model of a channel's judge by itself, and the parameters of its requests, to be asked in shadow.
     pub fn shadow_judge(&self, channel: &Channel) -> anyhow::Result<(Arc<dyn Llm>, String)> {
         let config = self.config.read();
-        let own = models_in(&config, channel).judgment;
+        let own = self.models_in(channel).judgment;
         self.shadow(named_or(&config, own, &config.minds.judgment))
     }
 
     /// The same of the model that replies.
     pub fn shadow_speaker(&self, channel: &Channel) -> anyhow::Result<(Arc<dyn Llm>, String)> {
         let config = self.config.read();
-        let own = models_in(&config, channel).response;
+        let own = self.models_in(channel).response;
         self.shadow(named_or(&config, own, &config.minds.response))
     }
 
     /// The models that judge and reply in a channel, if it or its workspace has models of its own.
     pub fn own_models(&self, channel: &Channel) -> Option<[String; 2]> {
         let config = self.config.read();
-        let own = models_in(&config, channel);
+        let own = self.models_in(channel);
         let minds = &config.minds;
         let name = |own, usual| named_or(&config, own, usual).model.id.to_string();
         own.is_any()
             .then(|| [name(own.judgment, &minds.judgment), name(own.response, &minds.response)])
+    }
+
+    /// The names of the models of a channel or its workspace.
+    fn models_in(&self, channel: &Channel) -> ModelRules {
+        let rulebook = self.rulebook.read();
+        let rules = rulebook.rules_in(&Room::of_channel(channel));
+        rulebook.models_in(&channel.workspace, Some(&rules.models))
     }
 
     fn shadow(&self, mind: &ResolvedMind) -> anyhow::Result<(Arc<dyn Llm>, String)> {
@@ -324,13 +333,6 @@ pub fn build_minds(config: &Config, clock: &Clock) -> anyhow::Result<Minds> {
         },
         transcription: build_transcription(config, clock)?,
     })
-}
-
-/// The models of a channel or its workspace.
-fn models_in(config: &Config, channel: &Channel) -> ModelRules {
-    let rulebook = config.rulebook();
-    let rules = rulebook.channel_rules(&channel.id, &channel.name, channel.visibility);
-    rulebook.models_in(&channel.workspace, Some(&rules.models))
 }
 
 /// The model of a name, if it is one of those in use.

@@ -52,7 +52,8 @@ impl Reload<'_> {
         self.live.models.renew_keys(&config)?;
         config.secrets().for_each(|secret| self.live.secrets.learn(secret));
         self.live.authenticator.renew_tokens(&config.http);
-        self.live.rulebook.replace(config.with_room_for_models().app_rulebook());
+        let rules = config.with_room_for_models().app_rulebook();
+        self.live.rulebook.update(|old| rules.with_orders_of(old));
         for (current, prompts) in prompts {
             current.replace(prompts);
         }

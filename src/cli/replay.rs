@@ -338,7 +338,7 @@ impl ReplayArgs {
 /// Whether a channel or a workspace has a judge of its own.
 fn has_own_judge(policy: &Policy) -> bool {
     let book = policy.config.rulebook();
-    let channels = book.channels.values().map(|rules| &rules.models);
+    let channels = book.all_rules().map(|rules| &rules.models);
     channels.chain(book.workspace_models.values()).any(|models| models.judgment.is_some())
 }
 

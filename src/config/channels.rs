@@ -1,5 +1,7 @@
 //! Settings of single channels.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -8,6 +10,7 @@ use crate::config::channel_overrides::{ChannelPersona, ChannelTools};
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::language::LanguageSetting;
 use crate::config::own_models::OwnModels;
+use crate::config::places::ThreadConfig;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
 use crate::config::values::{
@@ -15,7 +18,7 @@ use crate::config::values::{
 };
 use crate::config::weekly_note::WeeklyNoteSetting;
 use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::rules::{ChannelRules, MemoryRule, Mode, TimingRules, ToolRule};
+use aizuchi_core::rules::{ChannelRules, MemoryRule, Mode, TimingRules};
 
 /// The settings of one channel. What is omitted is as in `response`, `facilitator` and `budget`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -40,6 +43,8 @@ pub struct ChannelConfig {
     pub facilitator: FacilitatorConfig,
     /// Whether a mention there opens a thread, on Discord.
     pub threads: Option<ThreadsSetting>,
+    /// Settings for single threads of it, by the id of the thread's first message.
+    pub thread_settings: BTreeMap<String, ThreadConfig>,
     /// The language there: `en`, `ja`, or `auto`, which is what people write.
     pub language: Option<LanguageSetting>,
     /// The id of whoever is asked in a private chat before it says something unasked there, with `mode: propose`. They see
@@ -114,34 +119,47 @@ impl ChannelConfig {
             facilitation: self.facilitator.apply_to(&defaults.facilitation),
             cooldown: self.cooldown_seconds.map_or(defaults.cooldown, cooldown),
             language: self.language.map_or(defaults.language, |language| Some(language.rule())),
-            keeper: self.keeper.as_ref().map(ConfiguredUserId::user),
+            keeper: self
+                .keeper
+                .as_ref()
+                .map_or_else(|| defaults.keeper.clone(), |keeper| Some(keeper.user())),
             weekly_note: self.weekly_note.map_or(defaults.weekly_note, |setting| setting.0),
             max_share: self.max_share.map_or(defaults.max_share, |ratio| ratio.0),
             budget_limits: self
                 .budget
                 .as_ref()
                 .map_or(defaults.budget_limits, |budget| budget.limits(&defaults.budget_limits)),
-            persona: self.persona.as_ref().map(ChannelPersona::rule),
-            tools: self.tools.as_ref().map_or(ToolRule::All, ChannelTools::rule),
-            memory: self.memory.map_or(MemoryRule::On, MemorySetting::rule),
-            timing: self.timing_rules(),
-            announces: self.announce,
+            persona: self
+                .persona
+                .as_ref()
+                .map_or_else(|| defaults.persona.clone(), |persona| Some(persona.rule())),
+            tools: self.tools.as_ref().map_or_else(|| defaults.tools.clone(), ChannelTools::rule),
+            memory: self.memory.map_or(defaults.memory, MemorySetting::rule),
+            timing: self.timing_rules(&defaults.timing),
+            announces: self.announce.or(defaults.announces),
             companions: self
                 .companions
                 .as_deref()
                 .map(user_ids)
                 .or_else(|| defaults.companions.clone()),
             companion_window: defaults.companion_window,
-            models: self.model.as_ref().map(OwnModels::rules).unwrap_or_default(),
+            models: self
+                .model
+                .as_ref()
+                .map(OwnModels::rules)
+                .unwrap_or_default()
+                .or(&defaults.models),
         }
     }
 
-    fn timing_rules(&self) -> TimingRules {
+    fn timing_rules(&self, defaults: &TimingRules) -> TimingRules {
+        let own = |wait: Option<Seconds>| wait.map(|wait| wait.0);
         TimingRules {
-            min_wait_floor_seconds: self.min_wait_floor_seconds.map(|wait| wait.0),
-            min_wait_seconds: self.min_wait_seconds.map(|wait| wait.0),
-            max_wait_seconds: self.max_wait_seconds.map(|wait| wait.0),
-            post_timing: self.timing.map(TimingSetting::rule),
+            min_wait_floor_seconds: own(self.min_wait_floor_seconds)
+                .or(defaults.min_wait_floor_seconds),
+            min_wait_seconds: own(self.min_wait_seconds).or(defaults.min_wait_seconds),
+            max_wait_seconds: own(self.max_wait_seconds).or(defaults.max_wait_seconds),
+            post_timing: self.timing.map(TimingSetting::rule).or(defaults.post_timing),
         }
     }
 }

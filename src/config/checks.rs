@@ -35,6 +35,15 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
             return Err(ConfigProblem::for_file(tree.location_of(&path), sentence));
         }
     }
+    for (id, workspace) in &config.workspaces {
+        let (min, max) = (workspace.min_wait_seconds, workspace.max_wait_seconds);
+        if min.zip(max).is_some_and(|(min, max)| max.0 < min.0) {
+            let path = ["workspaces", id.as_str(), "max_wait_seconds"];
+            let sentence = "max_wait_seconds of a workspace must be at least its min_wait_seconds, for how long the talk \
+                            rests before it is judged";
+            return Err(ConfigProblem::for_file(tree.location_of(&path), sentence));
+        }
+    }
     check_own_models(config, tree)?;
     check_builtin_judges(config, tree)?;
     check_http(config, tree)?;
@@ -56,7 +65,17 @@ fn check_own_models(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProb
     });
     let workspaces = config.models.workspaces.iter();
     let workspaces = workspaces.map(|(id, own)| (vec!["models", "workspaces", &**id], own));
-    for (path, own) in channels.chain(workspaces) {
+    let places = config.workspaces.iter().filter_map(|(id, workspace)| {
+        Some((vec!["workspaces", &**id, "model"], workspace.model.as_ref()?))
+    });
+    let threads = config.channels.iter().flat_map(|(key, channel)| {
+        let own = channel.thread_settings.iter();
+        own.filter_map(move |(id, thread)| {
+            let path = vec!["channels", &*key.0, "thread_settings", &**id, "model"];
+            Some((path, thread.model.as_ref()?))
+        })
+    });
+    for (path, own) in channels.chain(workspaces).chain(places).chain(threads) {
         for (agent, name) in own.names() {
             if !config.models.named.contains_key(name) {
                 let path: Vec<&str> = path.iter().copied().chain(agent).collect();
@@ -75,15 +94,23 @@ fn check_builtin_judges(config: &Config, tree: &ConfigNode) -> Result<(), Config
         judge.is_some_and(|named| named.model_id == ModelId::Builtin)
     };
     let is_room = |id: &str| id == local::workspace_id().as_str();
-    let mut workspaces = config.models.workspaces.iter();
-    let found = workspaces.find(|(id, own)| !is_room(id) && is_builtin(own));
-    let Some((id, _)) = found.filter(|_| config.response.mode.is_none()) else { return Ok(()) };
+    let of_models = config.models.workspaces.iter().map(|(id, own)| (id, own, true));
+    let places = config.workspaces.iter().filter(|(_, workspace)| workspace.mode.is_none());
+    let places = places.filter_map(|(id, workspace)| Some((id, workspace.model.as_ref()?, false)));
+    let found = of_models.chain(places).find(|(id, own, _)| !is_room(id) && is_builtin(own));
+    let Some((id, _, is_of_models)) = found.filter(|_| config.response.mode.is_none()) else {
+        return Ok(());
+    };
     let shown = displayable(id).unwrap_or("…".to_owned());
+    let (section, path) = match is_of_models {
+        true => ("models.workspaces", ["models", "workspaces", id.as_str()]),
+        false => ("workspaces", ["workspaces", id.as_str(), "model"]),
+    };
     let sentence = format!(
-        "models.workspaces.{shown} has the built-in rules judge, which are too simple to say when to speak unasked; \
+        "{section}.{shown} has the built-in rules judge, which are too simple to say when to speak unasked; \
          response.mode must say what happens in channels without a mode of their own, like mention_only"
     );
-    Err(ConfigProblem::for_file(tree.location_of(&["models", "workspaces", id]), sentence))
+    Err(ConfigProblem::for_file(tree.location_of(&path), sentence))
 }
 
 fn unknown_name(config: &Config, tree: &ConfigNode, path: &[&str], name: &str) -> ConfigProblem {
@@ -140,15 +167,29 @@ fn check_mcp(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         let sentence = format!("tools.mcp.servers.{}{problem}", name.0);
         return Err(ConfigProblem::for_file(location, sentence));
     }
-    for (key, channel) in &config.channels {
-        let names = channel.tools.iter().flat_map(ChannelTools::names);
+    let of_channels = config.channels.iter().flat_map(|(key, channel)| {
+        let threads = channel.thread_settings.iter().map(move |(id, thread)| {
+            (vec!["channels", &*key.0, "thread_settings", &**id, "tools"], &thread.tools)
+        });
+        threads.chain([(vec!["channels", &*key.0, "tools"], &channel.tools)])
+    });
+    let of_workspaces = config.workspaces.iter();
+    let of_workspaces =
+        of_workspaces.map(|(id, workspace)| (vec!["workspaces", &**id, "tools"], &workspace.tools));
+    for (path, tools) in of_channels.chain(of_workspaces) {
+        let names = tools.iter().flat_map(ChannelTools::names);
         let mut servers = names.filter_map(ToolName::server);
         let is_there = |name: &str| config.tools.mcp.servers.keys().any(|known| known.0 == name);
         if servers.any(|name| !is_there(name)) {
-            let sentence =
-                "tools of a channel names a tool of an MCP server that is not in tools.mcp.servers";
-            let location = tree.location_of(&["channels", &key.0, "tools"]);
-            return Err(ConfigProblem::for_file(location, sentence));
+            let sentence = match path.first() {
+                Some(&"channels") => {
+                    "tools of a channel names a tool of an MCP server that is not in tools.mcp.servers"
+                }
+                _ => {
+                    "tools of a workspace names a tool of an MCP server that is not in tools.mcp.servers"
+                }
+            };
+            return Err(ConfigProblem::for_file(tree.location_of(&path), sentence));
         }
     }
     Ok(())

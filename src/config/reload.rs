@@ -142,8 +142,9 @@ fn is_reloadable(key: &str) -> bool {
     let mut parts = key.rsplit('.');
     let (last, section) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let is_of_own_model = section == "model" && parts.count() > 1;
+    let is_of_thread = key.contains(".thread_settings.");
     let is_at_start = key.starts_with("channels.")
-        && (OF_CHANNELS_ONLY_AT_START.contains(&last) || is_of_own_model);
+        && (OF_CHANNELS_ONLY_AT_START.contains(&last) || is_of_own_model || is_of_thread);
     let is_of_model = (key.starts_with("agents.") || key.starts_with("models.named."))
         && RELOADABLE_OF_MODELS.iter().any(|name| format!("{key}.").contains(&format!(".{name}.")));
     let mut prefixes =
@@ -160,7 +161,12 @@ impl Config {
             let language = running.and_then(|channel| channel.language);
             // Only a start prepares the models that channels name.
             let model = running.and_then(|channel| channel.model.clone());
-            (key.clone(), ChannelConfig { threads, language, model, ..channel.clone() })
+            // A thread's may name one, too.
+            let thread_settings =
+                running.map(|channel| channel.thread_settings.clone()).unwrap_or_default();
+            let kept =
+                ChannelConfig { threads, language, model, thread_settings, ..channel.clone() };
+            (key.clone(), kept)
         });
         let slack = self.slack.as_ref();
         let discord = self.discord.as_ref();

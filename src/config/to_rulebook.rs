@@ -9,6 +9,7 @@ use crate::config::values::ConfiguredUserId;
 use aizuchi_core::chat::UserId;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::platform::local::demo_channel;
+use aizuchi_core::rules::room::RoomRules;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
 
 impl Config {
@@ -19,7 +20,7 @@ impl Config {
     }
 
     /// The same for a channel that may have a judge of its own.
-    fn default_mode_of(&self, channel: &ChannelConfig) -> Mode {
+    pub(super) fn default_mode_of(&self, channel: &ChannelConfig) -> Mode {
         let own = channel.model.as_ref().and_then(|own| own.rules().judgment);
         let own = own.and_then(|name| self.minds.named.get(&*name));
         own.map_or(self.default_mode(), |mind| self.default_mode_with(&mind.model.id))
@@ -49,14 +50,20 @@ impl Config {
         let limits = self.budget.channel_limits();
         let mut defaults = self.response.rules(self.default_mode(), facilitation, limits);
         defaults.language = self.language.default_rule();
-        let channels = self.channels.iter().map(|(key, channel)| {
-            let mode = self.response.mode.unwrap_or(self.default_mode_of(channel));
-            let defaults = ChannelRules { mode, ..defaults.clone() };
-            (key.0.clone(), channel.apply_to(&defaults))
-        });
+        let workspaces = self.workspace_rules(&defaults);
+        let RoomRules { default_rules, channels, threads } =
+            self.room_rules(&defaults, self.response.mode);
         Rulebook {
-            channels: channels.collect(),
-            default_rules: defaults,
+            channels,
+            default_rules,
+            threads,
+            workspaces,
+            // The built-in rules speak unasked only where the config says so.
+            model_choices: {
+                let named = self.minds.named.iter();
+                let models = named.filter(|(_, mind)| mind.model.id != ModelId::Builtin);
+                models.map(|(name, _)| name.as_str().into()).collect()
+            },
             keeper: self.response.keeper.as_ref().map(ConfiguredUserId::user),
             workspace_limits: self.budget.limits(costs),
             answers_per_hour: self.budget.answers_per_person_per_hour.most(),
@@ -70,6 +77,7 @@ impl Config {
                 let own = self.models.workspaces.iter();
                 own.map(|(id, own)| (id.clone(), own.rules())).collect()
             },
+            ..Rulebook::default()
         }
     }
 
@@ -84,7 +92,11 @@ impl Config {
             max_share: ChannelRules::default().max_share,
             ..book.default_rules.clone()
         };
-        book.channels.insert(demo_channel::channel_id().to_string(), rules);
+        let key = demo_channel::channel_id().to_string();
+        for layer in book.workspaces.values_mut() {
+            layer.channels.insert(key.clone(), rules.clone());
+        }
+        book.channels.insert(key, rules);
         book
     }
 }

@@ -21,6 +21,7 @@ use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::Prompt;
+use aizuchi_core::rules::room::Room;
 use aizuchi_core::store::Store;
 
 /// By how much a reservation outlasts the longest call.
@@ -47,7 +48,7 @@ impl ModelsInUse {
     pub fn within_budget(&self, llm: Arc<dyn Llm>, channel: &Channel) -> Arc<BudgetedModel> {
         let config = self.config();
         let rulebook = config.rulebook();
-        let rules = rulebook.channel_rules(&channel.id, &channel.name, channel.visibility);
+        let rules = rulebook.rules_in(&Room::of_channel(channel));
         Arc::new(BudgetedModel {
             llm,
             store: self.store.clone(),

@@ -32,7 +32,7 @@ pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<Pr
         };
         let everywhere = config.persona();
         let agent = persona_of(mind, &everywhere);
-        let here = rulebook.channels.values().filter_map(|rules| rules.persona.as_ref());
+        let here = rulebook.all_rules().filter_map(|rules| rules.persona.as_ref());
         let here = here.map(|rule| rule.apply_to(&everywhere, &agent));
         let personas = here.chain([(*agent).clone()]);
         let required = personas.map(|it| prompts.min_budget_tokens(verb, &it, &tools));

@@ -58,10 +58,9 @@ impl Companions {
     /// no companions.
     pub fn add_to(&self, mut rulebook: Rulebook) -> Rulebook {
         let others = if self.is_one() { Vec::new() } else { self.users.clone() };
-        let of_channels = rulebook.channels.values_mut();
-        for rules in of_channels.chain([&mut rulebook.default_rules]) {
+        rulebook.change_all(|rules| {
             rules.companions.get_or_insert_with(|| others.clone());
-        }
+        });
         rulebook
     }
 

@@ -16,6 +16,7 @@ use aizuchi_core::decision::Decision;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
+use aizuchi_core::rules::room::Room;
 use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode};
 use aizuchi_core::spoken_language::{language_rule, written_language};
 use aizuchi_core::store::StoreError;
@@ -69,7 +70,8 @@ impl PastPrompts {
     pub fn rules(&self, context: &Context) -> ChannelRules {
         let name = &context.conversation_history.channel_name;
         let rulebook = self.config.rulebook();
-        rulebook.channel_rules(&context.conversation.channel, name, context.visibility).clone()
+        let room = Room::of_conversation(&context.conversation, name, context.visibility);
+        rulebook.rules_in(&room).clone()
     }
 
     /// The mode in which it was decided.

@@ -139,7 +139,7 @@ impl Knob {
     pub fn has_effect(self, policy: &Policy) -> bool {
         let response = &policy.config.response;
         let book = policy.config.rulebook();
-        let mut rules = book.channels.values().chain([&book.default_rules]);
+        let mut rules = book.all_rules();
         match self {
             Knob::MinWaitFloor => response.wait == WaitStrategy::Adaptive,
             Knob::Jitter => response.wait == WaitStrategy::Fixed,

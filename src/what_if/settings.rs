@@ -9,6 +9,7 @@ use crate::tune::knobs::Knob;
 use aizuchi_core::chat::{Channel, Visibility};
 use aizuchi_core::decision::tolerance::{self, Label};
 use aizuchi_core::platform::local::workspace_id;
+use aizuchi_core::rules::room::Room;
 use aizuchi_core::rules::{ChannelRules, Mode};
 
 /// Every gate that a setting may name.
@@ -94,7 +95,8 @@ impl TriedSettings {
         let threshold = |policy: &Policy| {
             let book = policy.config.rulebook();
             let id = channel.id.as_str();
-            let rules = book.channel_rules(&channel.id, id, Visibility::Public);
+            let room = Room::new(&channel.workspace, &channel.id, id, Visibility::Public);
+            let rules = book.rules_in(&room);
             Some(tolerance::threshold(labels, rules.min_confidence, rules.tolerance?))
         };
         Some([threshold(&self.present)?, threshold(&self.policy)?])
@@ -220,7 +222,8 @@ mod tests {
             "channels:\n  \"#tea\":\n    min_confidence: 0.5\n    cooldown_seconds: 60\n";
         assert_eq!(tried.patch().as_deref(), Some(expected));
         let book = tried.policy.config.rulebook();
-        let rules = book.channel_rules(&ChannelId::new("C1"), "C1", Visibility::Public);
+        let (workspace, id) = (WorkspaceId::new("w"), ChannelId::new("C1"));
+        let rules = book.rules_in(&Room::new(&workspace, &id, "C1", Visibility::Public));
         assert_eq!(rules.min_confidence, 0.5);
     }
 

@@ -8,6 +8,7 @@ mod kotonoha;
 mod minds;
 mod notices;
 mod own_models;
+mod places;
 mod requirements;
 mod rules;
 mod slack;

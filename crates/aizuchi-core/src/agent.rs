@@ -67,9 +67,15 @@ use crate::prompt::budget::PromptBudget;
 use crate::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use crate::prompt::tokens::TokenCorrections;
 use crate::rhythm::WaitStrategy;
+use crate::rules::room::Room;
 use crate::rules::{ChannelRules, PostTiming, Rulebook};
 use crate::store::{Store, StoreError};
 use crate::texts;
+
+tokio::task_local! {
+    /// The rules with which a step began. It keeps them, whatever is ordered meanwhile.
+    static STEP_RULES: Arc<Rulebook>;
+}
 
 /// How the agent decides and how long it waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -272,6 +278,16 @@ impl Agent {
         superseded: &CancellationToken,
         attempts: &mut Attempts,
     ) -> Outcome {
+        let rules = self.settings.rulebook.read();
+        STEP_RULES.scope(rules, self.handle_step(claim, superseded, attempts)).await
+    }
+
+    async fn handle_step(
+        &self,
+        claim: &Claim,
+        superseded: &CancellationToken,
+        attempts: &mut Attempts,
+    ) -> Outcome {
         match self.speaker(claim.event.conversation()).await {
             Ok(speaker) => speaker.handle_as_speaker(claim, superseded, attempts).await,
             Err(error) => Outcome::new(self.handle_error(claim, error.into())),
@@ -379,16 +395,14 @@ impl Agent {
         duration_from_seconds((2.0 * 4_f64.powi(exponent)).min(300.0) * jitter)
     }
 
-    /// The rules in force.
+    /// The rules in force, or those with which the step in hand began.
     fn rulebook(&self) -> Arc<Rulebook> {
-        self.settings.rulebook.read()
+        STEP_RULES.try_with(Arc::clone).unwrap_or_else(|_| self.settings.rulebook.read())
     }
 
     /// What the gates look at.
     fn gate_input<'a>(&'a self, context: &'a Context, rulebook: &'a Rulebook) -> GateInput<'a> {
-        let channel = &context.conversation.channel;
-        let name = &context.conversation_history.channel_name;
-        let rules = rulebook.channel_rules(channel, name, context.visibility);
+        let rules = rulebook.rules_in(&room_of(context));
         GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }
     }
 
@@ -409,15 +423,15 @@ impl Agent {
     /// channels.
     async fn leave_out_memories(&self, context: &mut Context) -> Result<(), StoreError> {
         let rulebook = self.rulebook();
-        let name = &context.conversation_history.channel_name;
-        if !rulebook.remembers(&context.conversation.channel, name, context.visibility) {
+        if !rulebook.remembers(&room_of(context)) {
             context.leave_out_memories();
         }
-        let (here, visibility) = (&context.conversation.channel, context.visibility);
+        let (here, visibility) = (&context.conversation, context.visibility);
         for channel in &mut context.channel_memories {
             let visibility =
-                if channel.channel_id == *here { visibility } else { Visibility::Public };
-            if !rulebook.remembers(&channel.channel_id, &channel.channel_name, visibility) {
+                if channel.channel_id == here.channel { visibility } else { Visibility::Public };
+            let (id, name) = (&channel.channel_id, &*channel.channel_name);
+            if !rulebook.remembers(&Room::new(&here.workspace, id, name, visibility)) {
                 (channel.long_term_memory, channel.short_term_memory) = (None, None);
             }
         }
@@ -438,7 +452,7 @@ impl Agent {
             return Ok(HashSet::new());
         }
         let channels = self.command_answers.archive.channels(workspace).await?.into_iter();
-        let is_left_out = |it: &Channel| !rulebook.remembers(&it.id, &it.name, it.visibility);
+        let is_left_out = |it: &Channel| !rulebook.remembers(&Room::of_channel(it));
         Ok(channels.filter(is_left_out).map(|channel| channel.id).collect())
     }
 
@@ -559,4 +573,10 @@ struct StepTrace<'a> {
     memo_changes: Vec<MemoChange>,
     wanted_calls: Vec<NewConsent>,
     read_attachments: Vec<ReadAttachment>,
+}
+
+/// Where a context's conversation is, for the rules that hold there.
+fn room_of(context: &Context) -> Room<'_> {
+    let name = &context.conversation_history.channel_name;
+    Room::of_conversation(&context.conversation, name, context.visibility)
 }

@@ -17,6 +17,7 @@ use crate::external_tools::{
 };
 use crate::inbox::Inbox;
 use crate::memory::Lineage;
+use crate::rules::room::Room;
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
@@ -233,7 +234,9 @@ impl AllowedCalls {
         let Some(tools) = &self.tools else { return false };
         self.in_place(consent, |place| {
             let rulebook = self.inbox.channel_cache.rulebook();
-            let rules = rulebook.channel_rules(place.channel, place.channel_name, place.visibility);
+            let (name, visibility) = (place.channel_name, place.visibility);
+            let room = Room::of_conversation(&consent.conversation, name, visibility);
+            let rules = rulebook.rules_in(&room);
             rules.tools.allows(&consent.tool) && tools.is_lent(&consent.tool, place)
         })
     }

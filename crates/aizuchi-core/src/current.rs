@@ -16,6 +16,12 @@ impl<T> Current<T> {
     pub fn replace(&self, value: T) {
         *self.0.write() = Arc::new(value);
     }
+
+    /// Makes the value what it leads to. No other change comes between.
+    pub fn update(&self, change: impl FnOnce(&T) -> T) {
+        let mut value = self.0.write();
+        *value = Arc::new(change(&value));
+    }
 }
 
 impl<T> Clone for Current<T> {
@@ -53,6 +59,9 @@ mod tests {
         let read = one.read();
         one.replace(2);
         assert_eq!((*read, *one.read(), *other.read()), (1, 2, 2));
+        other.update(|value| value + 1);
+        assert_eq!((*one.read(), *other.read()), (3, 3));
+        one.replace(2);
         assert!(one == other && one != Current::from(1));
     }
 }

@@ -2,6 +2,8 @@
 //! made from settings and orders.
 
 pub mod weekly_time;
+pub mod room;
+pub mod ordered;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +12,10 @@ use jiff::SignedDuration;
 use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChannelId, UserId, Visibility, WorkspaceId};
+use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
+use crate::rules::ordered::{OrderedSetting, SettingScope};
+use crate::rules::room::{Room, RoomRules};
 use crate::rules::weekly_time::WeeklyTime;
 
 /// How the persona takes part in a channel.
@@ -291,8 +295,14 @@ fn join_prompts(first: &str, second: &str) -> String {
 }
 
 impl ModelRules {
+    /// This model for everything.
+    pub fn all(name: &Arc<str>) -> Self {
+        let [response, judgment, memory, state] = [0; 4].map(|_| Some(name.clone()));
+        Self { response, judgment, memory, state }
+    }
+
     /// The same with what another has for the rest.
-    fn or(self, other: &Self) -> Self {
+    pub fn or(self, other: &Self) -> Self {
         Self {
             response: self.response.or_else(|| other.response.clone()),
             judgment: self.judgment.or_else(|| other.judgment.clone()),
@@ -312,6 +322,18 @@ impl ToolRule {
         match self {
             ToolRule::All => true,
             ToolRule::Only(names) => names.iter().any(|allowed| allowed == name),
+        }
+    }
+
+    /// Those that both allow.
+    pub fn narrowed_to(&self, other: &Self) -> Self {
+        match (self, other) {
+            (_, ToolRule::All) => self.clone(),
+            (ToolRule::All, ToolRule::Only(_)) => other.clone(),
+            (ToolRule::Only(names), ToolRule::Only(_)) => {
+                let both = names.iter().filter(|name| other.allows(name));
+                ToolRule::Only(both.cloned().collect())
+            }
         }
     }
 }
@@ -356,6 +378,16 @@ pub struct Rulebook {
     /// The models of a workspace by its id, or of all workspaces of a platform by the platform's name, which their ids begin
     /// with. An id takes precedence.
     pub workspace_models: BTreeMap<String, ModelRules>,
+    /// By the keys of `channels`, and there by the id of the thread's first message.
+    pub threads: BTreeMap<String, BTreeMap<String, ChannelRules>>,
+    /// The rules of all channels of a workspace, where it has settings of its own: by its id, or by its platform's name. An
+    /// id takes precedence.
+    pub workspaces: BTreeMap<String, RoomRules>,
+    /// The models that a person may choose for a channel while the program runs.
+    pub model_choices: Vec<Arc<str>>,
+    /// What people have ordered, and the rules of each scope with it. See [`Rulebook::with_orders`].
+    pub ordered: BTreeMap<WorkspaceId, Vec<OrderedSetting>>,
+    pub ordered_rules: BTreeMap<(WorkspaceId, SettingScope), RoomRules>,
 }
 
 impl Default for Rulebook {
@@ -373,6 +405,11 @@ impl Default for Rulebook {
             opted_out: Vec::new(),
             drafts_standing_orders: false,
             workspace_models: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            workspaces: BTreeMap::new(),
+            model_choices: Vec::new(),
+            ordered: BTreeMap::new(),
+            ordered_rules: BTreeMap::new(),
         }
     }
 }
@@ -385,31 +422,27 @@ impl Rulebook {
 
     /// The largest number of messages that any channel compares.
     pub fn max_compare_window(&self) -> usize {
-        let rules = self.channels.values().chain([&self.default_rules]);
-        rules.map(|rules| rules.facilitation.compare_window).max().unwrap_or(0)
+        self.all_rules().map(|rules| rules.facilitation.compare_window).max().unwrap_or(0)
     }
 
     /// Whether any channel has a language of its own.
     pub fn has_language_rule(&self) -> bool {
-        let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
-        rules.any(|rules| rules.language.is_some())
+        self.all_rules().any(|rules| rules.language.is_some())
     }
 
     /// Whether any channel tolerates only a share of unwelcome words.
     pub fn has_tolerance(&self) -> bool {
-        let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
-        rules.any(|rules| rules.tolerance.is_some())
+        self.all_rules().any(|rules| rules.tolerance.is_some())
     }
 
     /// Whether there may be channels that are not remembered.
     pub fn may_leave_out_memories(&self) -> bool {
-        let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
-        rules.any(|rules| rules.memory == MemoryRule::Off)
+        self.all_rules().any(|rules| rules.memory == MemoryRule::Off)
     }
 
     /// Whether what is said in a channel is remembered.
-    pub fn remembers(&self, channel: &ChannelId, name: &str, visibility: Visibility) -> bool {
-        self.channel_rules(channel, name, visibility).memory == MemoryRule::On
+    pub fn remembers(&self, room: &Room<'_>) -> bool {
+        self.rules_in(room).memory == MemoryRule::On
     }
 
     /// The models of a workspace, or of a channel there that has these of its own.
@@ -422,44 +455,25 @@ impl Rulebook {
 
     /// Whether any keeper is told of weeks.
     pub fn has_weekly_note(&self) -> bool {
-        let mut rules = std::iter::once(&self.default_rules).chain(self.channels.values());
-        self.has_keeper() && rules.any(|rules| rules.weekly_note.is_some())
+        self.has_keeper() && self.all_rules().any(|rules| rules.weekly_note.is_some())
     }
 
     /// Whether anybody is asked anywhere.
     pub fn has_keeper(&self) -> bool {
-        self.keeper.is_some() || self.channels.values().any(|rules| rules.keeper.is_some())
+        self.keeper.is_some() || self.all_rules().any(|rules| rules.keeper.is_some())
     }
 
     /// Who is asked in a channel. What is said in one that is not public is shown to nobody but its own keeper.
-    pub fn keeper(
-        &self,
-        channel: &ChannelId,
-        name: &str,
-        visibility: Visibility,
-    ) -> Option<&UserId> {
-        let of_all = self.keeper.as_ref().filter(|_| visibility == Visibility::Public);
-        self.channel_rules(channel, name, visibility).keeper.as_ref().or(of_all)
-    }
-
-    /// The rules for a channel's id, or else for its name. A direct message is called as the other user chose to be called,
-    /// so it has none by name.
-    pub fn channel_rules(
-        &self,
-        channel: &ChannelId,
-        name: &str,
-        visibility: Visibility,
-    ) -> &ChannelRules {
-        let by_id = self.channels.get(channel.as_str());
-        let named = || self.channels.get(format!("#{name}").as_str());
-        let by_name = || if visibility == Visibility::Direct { None } else { named() };
-        by_id.or_else(by_name).unwrap_or(&self.default_rules)
+    pub fn keeper(&self, room: &Room<'_>) -> Option<&UserId> {
+        let of_all = self.keeper.as_ref().filter(|_| room.visibility == Visibility::Public);
+        self.rules_in(room).keeper.as_ref().or(of_all)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::ChannelId;
 
     #[test]
     fn quiet_hours_may_span_midnight() {
@@ -513,17 +527,20 @@ mod tests {
         let channels = [("#garden", Mode::Observe), ("c1", Mode::Off)];
         let channels = channels.map(|(key, mode)| (key.to_owned(), of(mode))).into();
         let book = Rulebook { channels, ..Rulebook::default() };
+        let workspace = WorkspaceId::new("w");
         for (channel, name, mode) in [
             ("c1", "garden", Mode::Off),
             ("c2", "garden", Mode::Observe),
             ("c2", "kitchen", Mode::Companion),
         ] {
-            let rules = book.channel_rules(&ChannelId::new(channel), name, Visibility::Private);
-            assert_eq!(rules.mode, mode);
+            let channel = ChannelId::new(channel);
+            let room = Room::new(&workspace, &channel, name, Visibility::Private);
+            assert_eq!(book.rules_in(&room).mode, mode);
         }
         // Anybody may call themselves like a channel.
         let direct = |channel: &str| {
-            book.channel_rules(&ChannelId::new(channel), "garden", Visibility::Direct).mode
+            let channel = ChannelId::new(channel);
+            book.rules_in(&Room::new(&workspace, &channel, "garden", Visibility::Direct)).mode
         };
         assert_eq!((direct("c1"), direct("c2")), (Mode::Off, Mode::Companion));
     }
@@ -543,7 +560,8 @@ mod tests {
             ("garden", Visibility::Public, Some("u-mio")),
             ("garden", Visibility::Direct, None),
         ] {
-            let found = book.keeper(&ChannelId::new("c1"), name, visibility);
+            let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c1"));
+            let found = book.keeper(&Room::new(&workspace, &channel, name, visibility));
             assert_eq!(found.map(UserId::as_str), keeper, "{name} {visibility:?}");
         }
     }

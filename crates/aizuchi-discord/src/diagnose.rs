@@ -9,13 +9,14 @@ use twilight_model::id::marker::GuildMarker;
 use crate::api::{ApiRequest, DiscordApi, DiscordApiError};
 use crate::from_discord::guild::{Guild, GuildChannel, parse_channel, parse_guild};
 use crate::from_discord::user::parse_member;
-use crate::identity::{DiscordConnectError, DiscordIdentity, fetch_identity};
+use crate::identity::{DiscordConnectError, DiscordIdentity, fetch_identity, guild_workspace};
 use crate::invite::{bot_page_url, invite_url};
 use crate::permissions::{REQUIRED_PERMISSIONS, RequiredPermission, THREAD_PERMISSIONS};
 use crate::settings::{DiscordSettings, ThreadPolicy};
 use crate::visibility::{has_messages, own_permissions};
 use aizuchi_core::chat::Visibility;
 use aizuchi_core::clock::Clock;
+use aizuchi_core::rules::room::Room;
 use aizuchi_core::rules::{Mode, Rulebook};
 
 /// A finding: fine, or a problem.
@@ -163,7 +164,9 @@ fn required_permissions(
 ) -> impl Iterator<Item = &'static RequiredPermission> + use<> {
     let reading = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
     // A guild has no direct messages.
-    let channel_rules = rules.channel_rules(&channel.id, &channel.name, Visibility::Private);
+    let workspace = guild_workspace(channel.guild);
+    let room = Room::new(&workspace, &channel.id, &channel.name, Visibility::Private);
+    let channel_rules = rules.rules_in(&room);
     let mut required = match channel_rules.mode {
         Mode::Off => Permissions::empty(),
         Mode::Observe => reading,

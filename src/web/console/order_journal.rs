@@ -326,6 +326,7 @@ mod tests {
             OrderKind::DraftStandingOrder,
             OrderKind::KeepStandingOrder,
             OrderKind::DropOrderDraft,
+            OrderKind::ChangeSetting,
         ] {
             let word = texts::orders::kind(Language::Ja, kind.name());
             assert_ne!(word, kind.name());

@@ -15,6 +15,7 @@ use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
 use aizuchi_core::decision::welcome::{RatedChoice, SpeakChoice, Welcome};
 use aizuchi_core::learner::label_begin;
+use aizuchi_core::rules::room::Room;
 use aizuchi_core::store::StoreError;
 
 /// How many were welcome.
@@ -83,7 +84,7 @@ pub async fn by_channel(
         let labels = labels.get(channel).map(Vec::as_slice).unwrap_or_default();
         let (name, visibility) =
             known.get(channel).map_or(("", Visibility::Private), |(name, it)| (&**name, *it));
-        let rules = rulebook.channel_rules(channel, name, visibility);
+        let rules = rulebook.rules_in(&Room::new(workspace, channel, name, visibility));
         welcome.labels = labels.len();
         welcome.threshold = rules
             .tolerance

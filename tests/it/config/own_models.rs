@@ -4,6 +4,7 @@ use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, ModelSelection};
 use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::rules::Mode;
+use aizuchi_core::rules::room::Room;
 
 use crate::config::environment;
 
@@ -51,8 +52,9 @@ fn a_channel_names_its_models_and_a_workspace_the_rest() {
     let config = read(&text).unwrap();
     let book = config.rulebook();
     let models = |workspace: &str, channel: &str| {
-        let rules = book.channel_rules(&ChannelId::new("C1"), channel, Visibility::Public);
-        let found = book.models_in(&WorkspaceId::new(workspace), Some(&rules.models));
+        let (workspace, id) = (WorkspaceId::new(workspace), ChannelId::new("C1"));
+        let rules = book.rules_in(&Room::new(&workspace, &id, channel, Visibility::Public));
+        let found = book.models_in(&workspace, Some(&rules.models));
         [found.judgment, found.response, found.memory].map(|name| name.map(|it| it.to_string()))
     };
     let names = |names: [&str; 3]| names.map(|it| (!it.is_empty()).then(|| it.to_owned()));

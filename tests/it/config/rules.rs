@@ -221,6 +221,8 @@ fn the_rulebook_has_every_setting() {
             };
             [("slack".to_owned(), models)].into()
         },
+        model_choices: vec!["large".into(), "small".into()],
+        ..Rulebook::default()
     };
     assert_eq!(config.config.rulebook(), expected);
     let settings = config.config.agent_settings();

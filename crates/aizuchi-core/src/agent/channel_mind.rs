@@ -26,8 +26,7 @@ impl Agent {
     /// The memories of a channel and its threads are folded by its own model. A memory of several channels is folded by that
     /// of their workspace.
     pub(super) fn memory_mind(&self, key: &MemoryKey, rules: &ChannelRules) -> Mind {
-        let here = key.channel().map(|_| &rules.models);
-        let models = self.rulebook().models_in(&key.workspace, here);
+        let models = self.rulebook().models_in(&key.workspace, Some(&rules.models));
         self.own_model(&self.minds.memory, models.memory)
     }
 

@@ -26,6 +26,7 @@ use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, NewMemory};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput, MemorySource};
 use crate::prompt::tokens;
+use crate::rules::room::Room;
 use crate::rules::{ChannelRules, Rulebook};
 use crate::store::StoreError;
 
@@ -148,9 +149,7 @@ impl Agent {
     fn memory_call_owner(&self, job: &MemoryJob, gathered: &GatheredSources) -> CallOwner {
         let channel = job.key.channel();
         let rulebook = self.rulebook();
-        let GatheredSources { channel_name, visibility, .. } = gathered;
-        let rules =
-            channel.map(|channel| rulebook.channel_rules(channel, channel_name, *visibility));
+        let rules = channel.map(|_| memory_rules(&rulebook, &job.key, gathered));
         CallOwner {
             token: job.token,
             workspace: job.key.workspace.clone(),
@@ -301,17 +300,20 @@ impl Agent {
     }
 }
 
-/// The rules of the channel that a memory is of.
+/// The rules of the channel that a memory is of, or of its workspace.
 fn memory_rules<'a>(
     rulebook: &'a Rulebook,
     key: &MemoryKey,
     gathered: &GatheredSources,
 ) -> &'a ChannelRules {
     match key.channel() {
-        Some(channel) => {
-            rulebook.channel_rules(channel, &gathered.channel_name, gathered.visibility)
-        }
-        None => &rulebook.default_rules,
+        Some(channel) => rulebook.rules_in(&Room::new(
+            &key.workspace,
+            channel,
+            &gathered.channel_name,
+            gathered.visibility,
+        )),
+        None => rulebook.workspace_rules(&key.workspace),
     }
 }
 

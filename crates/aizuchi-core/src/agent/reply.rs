@@ -32,6 +32,7 @@ use crate::platform::Platform;
 use crate::platform::split::{limit_posts, split};
 use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, RecalledMessage};
+use crate::rules::room::Room;
 use crate::rules::{MemoryRule, Mode};
 use crate::store::StoreError;
 use crate::texts::{self, Name};
@@ -417,8 +418,10 @@ impl Agent {
         let rulebook = self.rulebook();
         found.retain(|RecalledMessage { message, channel_name, .. }| {
             let channel = &message.conversation.channel;
+            let (workspace, visibility) =
+                (&context.conversation.workspace, context.visibility_of(channel));
             let is_remembered =
-                rulebook.remembers(channel, channel_name, context.visibility_of(channel));
+                rulebook.remembers(&Room::new(workspace, channel, channel_name, visibility));
             is_remembered && !context.has_message(message)
         });
         found.truncate(limit);

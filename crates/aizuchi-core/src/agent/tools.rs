@@ -40,6 +40,7 @@ use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
+use crate::rules::room::Room;
 use crate::rules::{ChannelRules, MemoryRule, Rulebook};
 use crate::store::{Store, StoreError};
 use crate::texts;
@@ -399,7 +400,8 @@ impl Toolbox {
                 true => self.visibility,
                 false => Visibility::Public,
             };
-            self.rulebook.remembers(channel, &found.channel_name, visibility)
+            let (workspace, name) = (&self.conversation.workspace, &*found.channel_name);
+            self.rulebook.remembers(&Room::new(workspace, channel, name, visibility))
         });
         let has_found = !found.is_empty();
         found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));

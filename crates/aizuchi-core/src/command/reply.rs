@@ -18,6 +18,7 @@ use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::{Language, Persona};
+use crate::rules::room::Room;
 use crate::rules::{LanguageRule, Mode, Rulebook};
 use crate::spoken_language::{language_rule, written_language};
 use crate::store::archive::Archive;
@@ -280,7 +281,8 @@ impl CommandReplies {
         let known = channels.into_iter().find(|known| known.id == *channel);
         let visibility = known.as_ref().map_or(Visibility::Private, |known| known.visibility);
         let name = known.map_or_else(|| channel.0.clone(), |known| known.name);
-        Ok(self.rulebook.read().channel_rules(channel, &name, visibility).mode)
+        let room = Room::of_conversation(&request.conversation, &name, visibility);
+        Ok(self.rulebook.read().rules_in(&room).mode)
     }
 }
 

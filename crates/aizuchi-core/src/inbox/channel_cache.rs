@@ -15,6 +15,8 @@ use crate::context::readings::Readings;
 use crate::current::Current;
 use crate::inbox::conversation_cache::ConversationCache;
 use crate::persona::Language;
+use crate::rules::ordered::{self, OrderedSetting};
+use crate::rules::room::Room;
 use crate::rules::weekly_time::WeeklyTime;
 use crate::rules::{
     ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, Rulebook, TimingRules,
@@ -117,6 +119,7 @@ impl ChannelCache {
             state.modes.extend(modes.map(|(id, mode)| ((workspace.clone(), id.clone()), *mode)));
             let users = orders.opted_out.iter();
             state.opted_out.extend(users.map(|user| (workspace.clone(), user.clone())));
+            self.put_settings(workspace, &orders.settings);
         });
     }
 
@@ -136,6 +139,12 @@ impl ChannelCache {
             }
             Order::OptIn { user, .. } => {
                 state.opted_out.remove(&(workspace, user.clone()));
+            }
+            Order::ChangeSetting { scope, change, role, by, at, .. } => {
+                let known = self.rulebook.read().ordered.get(&workspace).cloned();
+                let place = (scope, *role, by, *at);
+                let changed = ordered::changed(known.unwrap_or_default(), change, place);
+                self.put_settings(&workspace, &changed);
             }
             // These are read from the store where they matter.
             Order::Mute { .. }
@@ -164,6 +173,16 @@ impl ChannelCache {
             | Order::NoteModelChoice { .. }
             | Order::Signed { .. } => {}
         });
+    }
+
+    /// The settings that people ordered in a workspace are these from now on.
+    fn put_settings(&self, workspace: &WorkspaceId, settings: &[OrderedSetting]) {
+        let is_known = |book: &Rulebook| {
+            book.ordered.get(workspace).map(Vec::as_slice).unwrap_or_default() == settings
+        };
+        if !is_known(&self.rulebook.read()) {
+            self.rulebook.update(|book| book.clone().with_orders(workspace, settings));
+        }
     }
 
     /// Learns a user's name and role, and returns whether the user had another name.
@@ -247,11 +266,8 @@ impl ChannelCache {
     ) -> T {
         let key = (workspace.clone(), channel.clone());
         self.read(|state| {
-            look(self.rulebook.read().channel_rules(
-                channel,
-                state.name(&key),
-                state.visibility(&key),
-            ))
+            let (name, visibility) = (state.name(&key), state.visibility(&key));
+            look(self.rulebook.read().rules_in(&Room::new(workspace, channel, name, visibility)))
         })
     }
 
@@ -272,7 +288,8 @@ impl ChannelCache {
     pub fn keeper(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<UserId> {
         let visibility = self.visibility(workspace, channel);
         let name = self.channel_name(workspace, channel).unwrap_or_default();
-        self.rulebook.read().keeper(channel, &name, visibility).cloned()
+        let room = Room::new(workspace, channel, &name, visibility);
+        self.rulebook.read().keeper(&room).cloned()
     }
 
     /// The name of a channel, if it has one that is known.
@@ -293,8 +310,8 @@ impl ChannelCache {
         self.read(|state| {
             let (name, visibility) = (state.name(&key), state.visibility(&key));
             let ordered = state.modes.get(&key).copied();
-            let rulebook = self.rulebook.read();
-            ordered.unwrap_or_else(|| rulebook.channel_rules(channel, name, visibility).mode)
+            let room = Room::new(workspace, channel, name, visibility);
+            ordered.unwrap_or_else(|| self.rulebook.read().rules_in(&room).mode)
         })
     }
 

@@ -20,6 +20,7 @@ mod attachments;
 mod outbox;
 mod proposals;
 mod consents;
+mod room_settings;
 mod steps;
 mod spending;
 mod attempts;

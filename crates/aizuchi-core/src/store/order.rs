@@ -14,6 +14,7 @@ use crate::memo::Memo;
 use crate::memory::change::{MemoEdit, MemoryChange};
 use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
 use crate::rules::Mode;
+use crate::rules::ordered::{OrderedSetting, SettingChange, SettingScope};
 use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::private_reads::PrivateRead;
 
@@ -38,6 +39,18 @@ pub enum Order {
         workspace: WorkspaceId,
         channel: ChannelId,
         mode: Option<Mode>,
+    },
+    /// Change the settings that people ordered for a workspace, a channel or a thread. The last change wins. What an admin
+    /// orders is of all; what a member orders only narrows what holds.
+    ChangeSetting {
+        workspace: WorkspaceId,
+        scope: SettingScope,
+        change: SettingChange,
+        role: Role,
+        /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
+        by: Arc<str>,
+        /// When it was ordered.
+        at: Timestamp,
     },
     /// Ignore a user, including what they have written so far.
     OptOut {
@@ -216,6 +229,7 @@ impl Order {
             | Order::DraftStandingOrder { .. }
             | Order::KeepStandingOrder { .. }
             | Order::DropOrderDraft { .. }
+            | Order::ChangeSetting { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }
@@ -278,6 +292,7 @@ impl Order {
             | Order::DraftStandingOrder { workspace, .. }
             | Order::KeepStandingOrder { workspace, .. }
             | Order::DropOrderDraft { workspace, .. }
+            | Order::ChangeSetting { workspace, .. }
             | Order::Redact { workspace, .. }
             | Order::Forget { workspace, .. }
             | Order::ImportMemo { workspace, .. }
@@ -311,6 +326,8 @@ pub struct OrdersInForce {
     pub standing: Vec<StandingOrder>,
     /// What somebody may keep, in the order of the numbers. Nobody follows it yet.
     pub drafts: Vec<StandingOrder>,
+    /// The settings that people ordered, from the widest scope to the narrowest.
+    pub settings: Vec<OrderedSetting>,
 }
 
 /// A mute, and the role that ordered it.

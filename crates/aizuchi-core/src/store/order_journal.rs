@@ -10,6 +10,7 @@ use crate::chat::{ChannelId, UserId, WorkspaceId};
 use crate::decision::DecisionId;
 use crate::decision::consent::{Consent, ConsentChoice, ConsentStep};
 use crate::event::DeadLetter;
+use crate::rules::ordered::SettingChange;
 use crate::standing_order::DraftTarget;
 use crate::store::order::Order;
 
@@ -39,8 +40,8 @@ pub struct OrderRecord {
     pub user: Option<UserId>,
     /// Of a mute; `Timestamp::MAX` is until further notice.
     pub until: Option<Timestamp>,
-    /// The mode or the model that was chosen, the number of a standing order, or the name of a tool. `None` of a mode: as
-    /// configured.
+    /// The mode or the model that was chosen, the number of a standing order, a setting with its value, or the name of a
+    /// tool. `None` of a mode: as configured.
     pub value: Option<Arc<str>>,
     /// The decision of a dead letter or of a call.
     pub decision: Option<DecisionId>,
@@ -85,6 +86,9 @@ pub enum OrderKind {
     DraftStandingOrder,
     KeepStandingOrder,
     DropOrderDraft,
+    /// Of a workspace, a channel or a thread. The journal has the setting and its value; without a value it was cleared, and
+    /// without a setting all were.
+    ChangeSetting,
 }
 
 /// The newest orders before one of them, of one workspace or of all.
@@ -196,6 +200,16 @@ impl Order {
                 numbered(OrderKind::KeepStandingOrder, *number)
             }
             Order::DropOrderDraft { number, .. } => numbered(OrderKind::DropOrderDraft, *number),
+            Order::ChangeSetting { scope, change, .. } => OrderRecord {
+                value: match change {
+                    SettingChange::Set(setting) => {
+                        Some(format!("{} {setting}", setting.kind().name()).into())
+                    }
+                    SettingChange::Clear(kind) => Some(kind.name().into()),
+                    SettingChange::ClearAll => None,
+                },
+                ..channel(OrderKind::ChangeSetting, &scope.channel().cloned())
+            },
             Order::Signed { order, .. } => return order.to_record(),
             // Recorded where it begins, without a name, and only if it does begin.
             Order::Forget { .. } => return None,

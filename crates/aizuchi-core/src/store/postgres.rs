@@ -56,6 +56,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (36, "order drafts", include_str!("../../migrations/postgres/0036_order_drafts.sql")),
     (37, "weekly notes", include_str!("../../migrations/postgres/0037_weekly_notes.sql")),
     (38, "health", include_str!("../../migrations/postgres/0038_health.sql")),
+    (39, "room settings", include_str!("../../migrations/postgres/0039_room_settings.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

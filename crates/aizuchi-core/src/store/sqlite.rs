@@ -68,6 +68,7 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (47, "order drafts", include_str!("../../migrations/sqlite/0047_order_drafts.sql")),
     (48, "weekly notes", include_str!("../../migrations/sqlite/0048_weekly_notes.sql")),
     (49, "health", include_str!("../../migrations/sqlite/0049_health.sql")),
+    (50, "room settings", include_str!("../../migrations/sqlite/0050_room_settings.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

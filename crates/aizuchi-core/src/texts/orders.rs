@@ -55,6 +55,7 @@ pub fn kind(language: Language, kind: &str) -> &str {
         "draft_standing_order" => pick(language, "draft a standing order", "指示を下書き"),
         "keep_standing_order" => pick(language, "keep a draft", "下書きを採用"),
         "drop_order_draft" => pick(language, "discard a draft", "下書きを破棄"),
+        "change_setting" => pick(language, "change a setting", "設定を変更"),
         other => other,
     }
 }

@@ -357,6 +357,7 @@ impl Simulation {
             | Order::DraftStandingOrder { .. }
             | Order::KeepStandingOrder { .. }
             | Order::DropOrderDraft { .. }
+            | Order::ChangeSetting { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }

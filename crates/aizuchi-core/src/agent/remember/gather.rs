@@ -16,6 +16,7 @@ use crate::memory::{
 use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemorySource, MessageBlock,
 };
+use crate::rules::room::Room;
 
 /// How many messages of a channel or thread are folded into a short-term memory at most.
 const MAX_MESSAGES: usize = 1000;
@@ -56,8 +57,9 @@ impl Agent {
     pub(super) async fn gather(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
         let gathered = self.gather_all(key).await?;
         let (rulebook, name) = (self.rulebook(), &gathered.channel_name);
-        let is_remembered =
-            |channel: &ChannelId| rulebook.remembers(channel, name, gathered.visibility);
+        let is_remembered = |channel: &ChannelId| {
+            rulebook.remembers(&Room::new(&key.workspace, channel, name, gathered.visibility))
+        };
         Ok(match key.channel().is_none_or(is_remembered) {
             true => gathered,
             false => GatheredSources { shared: Vec::new(), unshared: Vec::new(), ..gathered },
@@ -221,7 +223,8 @@ impl Agent {
         let rulebook = self.rulebook();
         let channels = public_context.channel_memories.iter();
         let is_remembered = |it: &&ChannelMemory| {
-            rulebook.remembers(&it.channel_id, &it.channel_name, Visibility::Public)
+            let (id, name) = (&it.channel_id, &*it.channel_name);
+            rulebook.remembers(&Room::new(&key.workspace, id, name, Visibility::Public))
         };
         for channel in channels.filter(is_remembered) {
             let scope = MemoryScope::Channel(channel.channel_id.clone());

@@ -166,6 +166,7 @@ pub async fn begin(
     let replacing = [
         sql::REPLACE_CHANGER,
         sql::REPLACE_GIVER,
+        sql::REPLACE_SETTER,
         sql::REPLACE_DECIDER,
         flow_sql::consents::REPLACE_CONSENT_DECIDER,
         sql::REPLACE_MARKER,

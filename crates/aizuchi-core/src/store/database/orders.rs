@@ -10,7 +10,7 @@ use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
     Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_journal,
-    proposals, redaction, rows, sql, standing_order_drafts, standing_orders,
+    proposals, redaction, room_settings, rows, sql, standing_order_drafts, standing_orders,
 };
 use crate::store::order::{Mute, Order, OrdersInForce};
 use crate::store::private_reads::PrivateRead;
@@ -107,6 +107,11 @@ async fn carry_out(
         Order::DropOrderDraft { workspace, number } => {
             return standing_order_drafts::drop(connection, counters, workspace, *number).await;
         }
+        Order::ChangeSetting { workspace, scope, change, role, by, at } => {
+            let place = (workspace, scope);
+            let who = (*role, &**by, *at);
+            return room_settings::change(connection, counters, place, change, who).await;
+        }
         Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
         Order::MarkDecision { workspace, id, mark, by } => {
             return marks::apply(connection, counters, workspace, (*id, *mark), by, now).await;
@@ -180,6 +185,7 @@ async fn carry_out(
         | Order::DraftStandingOrder { .. }
         | Order::KeepStandingOrder { .. }
         | Order::DropOrderDraft { .. }
+        | Order::ChangeSetting { .. }
         | Order::DropDeadLetter { .. }
         | Order::RetryDeadLetter { .. }
         | Order::MarkDecision { .. }
@@ -297,7 +303,8 @@ pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersIn
     let standing = standing_orders::read(readers, sql::orders::STANDING_ORDERS, workspace).await?;
     let drafts =
         standing_orders::read(readers, sql::orders::STANDING_ORDER_DRAFTS, workspace).await?;
-    let mut orders = OrdersInForce { standing, drafts, ..OrdersInForce::default() };
+    let settings = room_settings::read(readers, workspace).await?;
+    let mut orders = OrdersInForce { standing, drafts, settings, ..OrdersInForce::default() };
     for row in query.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;
         let target: String = rows::column(&row, "whom")?;

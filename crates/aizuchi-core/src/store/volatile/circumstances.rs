@@ -13,6 +13,7 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{DecisionId, DecisionResult};
 use crate::event::step::{OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
+use crate::rules::ordered;
 use crate::store::order::{Mute, Order};
 use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::private_reads::{PrivateRead, PrivateReads};
@@ -315,6 +316,14 @@ impl VolatileState {
             Order::DropOrderDraft { workspace, number } => {
                 return self.drop_order_draft(&workspace, number);
             }
+            Order::ChangeSetting { workspace, scope, change, role, by, at } => {
+                self.revision += 1;
+                let orders = self.orders.entry(workspace).or_default();
+                let known = std::mem::take(&mut orders.settings);
+                let at = truncate_to_milliseconds(at);
+                orders.settings = ordered::changed(known, &change, (&scope, role, &by, at));
+                return Ok(());
+            }
             Order::NotePrivateRead(read) => {
                 self.note_private_read(read, truncate_to_milliseconds(now));
                 return Ok(());
@@ -393,6 +402,7 @@ impl VolatileState {
             | Order::DraftStandingOrder { .. }
             | Order::KeepStandingOrder { .. }
             | Order::DropOrderDraft { .. }
+            | Order::ChangeSetting { .. }
             | Order::DropDeadLetter { .. }
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }

@@ -82,6 +82,12 @@ impl VolatileState {
                 given.record.user = Some(UserId::new(FORGOTTEN_USER_ID));
             }
         }
+        let settings = self.orders.get_mut(workspace).map(|orders| &mut orders.settings);
+        for setting in settings.into_iter().flatten() {
+            if signer(&setting.by) == Some(user.as_str()) {
+                setting.by = FORGOTTEN_USER_ID.into();
+            }
+        }
         self.forget_consents_of(workspace, user);
         let proposals = self.proposals.values_mut().map(|record| &mut record.proposal);
         for proposal in proposals.filter(|it| it.conversation.workspace == *workspace) {

@@ -9,6 +9,7 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::event::{Event, OutboxItem};
 use aizuchi_core::persona::Language;
+use aizuchi_core::rules::room::Room;
 use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
@@ -62,7 +63,8 @@ impl Inspector {
         let orders = self.store.orders(&workspace()).await.unwrap();
         let mute = orders.workspace_mute(now).or(orders.channel_mute(channel, now));
         let name = &context.conversation_history.channel_name;
-        let rules = self.rulebook.channel_rules(channel, name, context.visibility);
+        let room = Room::of_conversation(&item.conversation, name, context.visibility);
+        let rules = self.rulebook.rules_in(&room);
         let mode = context.circumstances.ordered_mode.unwrap_or(rules.mode);
         if mute.is_some() || mode.is_silent() {
             let how = format!("{} in {channel}, which is {mode:?}, {mute:?}", item.id);

@@ -285,6 +285,9 @@ statements! {
     REPLACE_GIVER = "
         UPDATE given_orders SET given_by = ?3
         WHERE workspace = ?1 AND substr(given_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
+    REPLACE_SETTER = "
+        UPDATE room_settings SET ordered_by = ?3
+        WHERE workspace = ?1 AND substr(ordered_by, 1, length(CAST(?2 AS TEXT)) + 1) = CAST(?2 AS TEXT) || ' '";
     /// The same of what the user decided about proposals.
     REPLACE_DECIDER = "
         UPDATE proposals SET decided_by = ?3

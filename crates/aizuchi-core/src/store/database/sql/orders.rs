@@ -11,6 +11,18 @@ statements! {
     PUT_MODE = "
         INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
         ON CONFLICT (workspace, channel) DO UPDATE SET mode = excluded.mode";
+    /// ?4 is the role of who orders it, and ?5 the setting; null: all of them.
+    DROP_SETTINGS = "
+        DELETE FROM room_settings
+        WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND (role = ?4 OR ?4 = 'admin')
+            AND (CAST(?5 AS TEXT) IS NULL OR setting = CAST(?5 AS TEXT))";
+    PUT_SETTING = "
+        INSERT INTO room_settings
+            (workspace, channel, thread, setting, role, value, ordered_by, ordered_ms)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    SETTINGS = "
+        SELECT channel, thread, setting, role, value, ordered_by, ordered_ms FROM room_settings
+        WHERE workspace = ?1";
     DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
     NOTE_PRIVATE_READ = "
         INSERT INTO private_reads (workspace, channel, reader, what, hour_ms, last_ms, reads)

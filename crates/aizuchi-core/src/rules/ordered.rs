@@ -1,0 +1,390 @@
+//! Settings that people order for a workspace, a channel or a thread while the program runs. None of them widens what the
+//! config allows there: who may know what, the budget, the tools, and whether anything is remembered.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{ChannelId, MessageId, Role};
+use crate::persona::Language;
+use crate::rules::{ChannelRules, LanguageRule, MemoryRule, ModelRules, PostTiming, ToolRule};
+
+/// Where a setting holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SettingScope {
+    Workspace,
+    /// A channel with all its threads.
+    Channel(ChannelId),
+    Thread(ChannelId, MessageId),
+}
+
+/// A setting with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomSetting {
+    Language(LanguageRule),
+    MinConfidence(Confidence),
+    /// When it posts unasked, if the judge names no moment.
+    Timing(PostTiming),
+    /// Whether it says once that it joins.
+    Announce(Switch),
+    /// Of those that the config lends there.
+    Tools(ToolRule),
+    /// `On` undoes what a wider order says, and nothing that the config says.
+    Memory(Switch),
+    /// One of [`crate::rules::Rulebook::model_choices`], for everything there.
+    Model(Arc<str>),
+}
+
+/// Which setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SettingKind {
+    Language,
+    MinConfidence,
+    Timing,
+    Announce,
+    Tools,
+    Memory,
+    Model,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+/// A share from 0 to 1, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Confidence(u16);
+
+/// A setting in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderedSetting {
+    pub scope: SettingScope,
+    pub setting: RoomSetting,
+    /// What a member orders only narrows what holds without it, and stands beside what an admin orders.
+    pub role: Role,
+    /// Who ordered it: the name under which they signed in, or the user of a command and its time, as in the journal of
+    /// orders. Empty: this machine.
+    pub by: Arc<str>,
+    pub at: Timestamp,
+}
+
+/// What becomes of settings in one scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingChange {
+    Set(RoomSetting),
+    /// As the config says, or a wider order.
+    Clear(SettingKind),
+    ClearAll,
+}
+
+/// The rules of a room with what people have ordered: admins first, from the widest scope to the narrowest, then members.
+pub fn apply(orders: &[&OrderedSetting], configured: &ChannelRules) -> ChannelRules {
+    let mut rules = configured.clone();
+    for role in [Role::Admin, Role::Member] {
+        let mut given: Vec<_> = orders.iter().filter(|order| order.role == role).collect();
+        given.sort_by(|one, other| one.scope.cmp(&other.scope));
+        for order in given {
+            match role {
+                Role::Admin => order.setting.apply(&mut rules, configured),
+                Role::Member => order.setting.narrow(&mut rules),
+            }
+        }
+    }
+    rules
+}
+
+/// The settings of a workspace after a change in one scope: who makes it as which role, and when. What an admin sets or
+/// clears is of all; a member changes only what members ordered.
+pub fn changed(
+    mut orders: Vec<OrderedSetting>,
+    change: &SettingChange,
+    (scope, role, by, at): (&SettingScope, Role, &Arc<str>, Timestamp),
+) -> Vec<OrderedSetting> {
+    let is_changed = |order: &OrderedSetting| match change {
+        SettingChange::Set(setting) => order.setting.kind() == setting.kind(),
+        SettingChange::Clear(kind) => order.setting.kind() == *kind,
+        SettingChange::ClearAll => true,
+    };
+    orders.retain(|order| order.scope != *scope || order.role > role || !is_changed(order));
+    if let SettingChange::Set(setting) = change {
+        let (scope, setting, by) = (scope.clone(), setting.clone(), by.clone());
+        orders.push(OrderedSetting { scope, setting, role, by, at });
+    }
+    sort(&mut orders);
+    orders
+}
+
+/// The order in which settings are listed.
+pub fn sort(orders: &mut [OrderedSetting]) {
+    orders.sort_by(|one, other| {
+        let key = |order: &OrderedSetting| (order.setting.kind(), order.role);
+        one.scope.cmp(&other.scope).then(key(one).cmp(&key(other)))
+    });
+}
+
+impl SettingScope {
+    /// The scope of a stored row: no channel is the whole workspace, and no thread the whole channel.
+    pub fn from_columns(channel: &str, thread: &str) -> Self {
+        match (channel, thread) {
+            ("", _) => SettingScope::Workspace,
+            (channel, "") => SettingScope::Channel(ChannelId::new(channel)),
+            (channel, thread) => {
+                SettingScope::Thread(ChannelId::new(channel), MessageId::new(thread))
+            }
+        }
+    }
+
+    /// The channel and the thread as they are stored.
+    pub fn columns(&self) -> (&str, &str) {
+        match self {
+            SettingScope::Workspace => ("", ""),
+            SettingScope::Channel(channel) => (channel.as_str(), ""),
+            SettingScope::Thread(channel, thread) => (channel.as_str(), thread.as_str()),
+        }
+    }
+
+    pub fn channel(&self) -> Option<&ChannelId> {
+        match self {
+            SettingScope::Workspace => None,
+            SettingScope::Channel(channel) | SettingScope::Thread(channel, _) => Some(channel),
+        }
+    }
+
+    /// Whether what holds here holds in the other scope, too.
+    pub fn includes(&self, other: &Self) -> bool {
+        match self {
+            SettingScope::Workspace => true,
+            SettingScope::Channel(channel) => other.channel() == Some(channel),
+            SettingScope::Thread(..) => self == other,
+        }
+    }
+}
+
+impl Confidence {
+    /// `None` if it is no share.
+    pub fn new(share: f64) -> Option<Self> {
+        let is_share = (0.0..=1.0).contains(&share);
+        is_share.then(|| Self((share * 1000.0).round() as u16))
+    }
+
+    pub fn share(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+}
+
+impl SettingKind {
+    pub const ALL: [Self; 7] = [
+        SettingKind::Language,
+        SettingKind::MinConfidence,
+        SettingKind::Timing,
+        SettingKind::Announce,
+        SettingKind::Tools,
+        SettingKind::Memory,
+        SettingKind::Model,
+    ];
+
+    /// As the config calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SettingKind::Language => "language",
+            SettingKind::MinConfidence => "min_confidence",
+            SettingKind::Timing => "timing",
+            SettingKind::Announce => "announce",
+            SettingKind::Tools => "tools",
+            SettingKind::Memory => "memory",
+            SettingKind::Model => "model",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether a thread may have it. What is said in a thread is remembered with its channel, and joining is of channels.
+    pub fn is_of_threads(self) -> bool {
+        !matches!(self, SettingKind::Memory | SettingKind::Announce)
+    }
+
+    /// The value as the config would have it.
+    pub fn value_in(self, rules: &ChannelRules) -> Option<RoomSetting> {
+        Some(match self {
+            SettingKind::Language => RoomSetting::Language(rules.language?),
+            SettingKind::MinConfidence => {
+                RoomSetting::MinConfidence(Confidence::new(rules.min_confidence)?)
+            }
+            SettingKind::Timing => RoomSetting::Timing(rules.timing.post_timing?),
+            SettingKind::Announce => RoomSetting::Announce(Switch::from_bool(rules.announces?)),
+            SettingKind::Tools => RoomSetting::Tools(rules.tools.clone()),
+            SettingKind::Memory => {
+                RoomSetting::Memory(Switch::from_bool(rules.memory == MemoryRule::On))
+            }
+            SettingKind::Model => RoomSetting::Model(rules.models.response.clone()?),
+        })
+    }
+
+    /// Reads a value as the config would have it, in lower case besides the name of a model.
+    pub fn parse(self, value: &str) -> Option<RoomSetting> {
+        let value = value.trim();
+        let lower = value.to_lowercase();
+        Some(match self {
+            SettingKind::Language => RoomSetting::Language(match &*lower {
+                "en" => LanguageRule::Fixed(Language::En),
+                "ja" => LanguageRule::Fixed(Language::Ja),
+                "auto" => LanguageRule::AsWritten,
+                _ => return None,
+            }),
+            SettingKind::MinConfidence => {
+                let share: f64 = match value.strip_suffix(['%', '％']) {
+                    Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+                    None => value.parse().ok()?,
+                };
+                RoomSetting::MinConfidence(Confidence::new(share)?)
+            }
+            SettingKind::Timing => RoomSetting::Timing(match &*lower {
+                "human" => PostTiming::HumanLike,
+                "plain" => PostTiming::Immediate,
+                _ => return None,
+            }),
+            SettingKind::Announce => RoomSetting::Announce(Switch::parse(&lower)?),
+            SettingKind::Memory => RoomSetting::Memory(Switch::parse(&lower)?),
+            SettingKind::Tools => RoomSetting::Tools(parse_tools(&lower)?),
+            SettingKind::Model => {
+                if value.is_empty() || value.contains(char::is_whitespace) {
+                    return None;
+                }
+                RoomSetting::Model(value.into())
+            }
+        })
+    }
+}
+
+/// `on`, `off`, or names with commas between them.
+fn parse_tools(value: &str) -> Option<ToolRule> {
+    if let Some(switch) = Switch::parse(value) {
+        return Some(match switch {
+            Switch::On => ToolRule::All,
+            Switch::Off => ToolRule::Only(Vec::new()),
+        });
+    }
+    let names = value.split([',', '、', ' ']).map(str::trim).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let is_name = |name: &String| {
+        let mut letters = name.chars();
+        letters.all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
+    };
+    (!names.is_empty() && names.len() <= MAX_TOOLS && names.iter().all(is_name))
+        .then_some(ToolRule::Only(names))
+}
+
+/// How many tools an order names at most.
+const MAX_TOOLS: usize = 40;
+
+impl Switch {
+    pub fn from_bool(is_on: bool) -> Self {
+        if is_on { Switch::On } else { Switch::Off }
+    }
+
+    fn parse(value: &str) -> Option<Self> {
+        match value {
+            "on" | "true" | "yes" => Some(Switch::On),
+            "off" | "false" | "no" => Some(Switch::Off),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Switch::On => "on",
+            Switch::Off => "off",
+        }
+    }
+}
+
+impl RoomSetting {
+    pub fn kind(&self) -> SettingKind {
+        match self {
+            RoomSetting::Language(_) => SettingKind::Language,
+            RoomSetting::MinConfidence(_) => SettingKind::MinConfidence,
+            RoomSetting::Timing(_) => SettingKind::Timing,
+            RoomSetting::Announce(_) => SettingKind::Announce,
+            RoomSetting::Tools(_) => SettingKind::Tools,
+            RoomSetting::Memory(_) => SettingKind::Memory,
+            RoomSetting::Model(_) => SettingKind::Model,
+        }
+    }
+
+    /// Whether it can only make the persona quieter or let it do less, whatever held before. Only that is for members.
+    pub fn only_narrows(&self) -> bool {
+        match self {
+            RoomSetting::MinConfidence(_)
+            | RoomSetting::Tools(ToolRule::Only(_))
+            | RoomSetting::Timing(PostTiming::HumanLike)
+            | RoomSetting::Announce(Switch::Off)
+            | RoomSetting::Memory(Switch::Off) => true,
+            RoomSetting::Language(_)
+            | RoomSetting::Tools(ToolRule::All)
+            | RoomSetting::Timing(PostTiming::Immediate)
+            | RoomSetting::Announce(Switch::On)
+            | RoomSetting::Memory(Switch::On)
+            | RoomSetting::Model(_) => false,
+        }
+    }
+
+    /// What an admin orders, within what the config says of the same room.
+    fn apply(&self, rules: &mut ChannelRules, configured: &ChannelRules) {
+        match self {
+            RoomSetting::Language(language) => rules.language = Some(*language),
+            RoomSetting::MinConfidence(confidence) => rules.min_confidence = confidence.share(),
+            RoomSetting::Timing(timing) => rules.timing.post_timing = Some(*timing),
+            RoomSetting::Announce(switch) => rules.announces = Some(*switch == Switch::On),
+            RoomSetting::Tools(tools) => rules.tools = configured.tools.narrowed_to(tools),
+            RoomSetting::Memory(Switch::On) => rules.memory = configured.memory,
+            RoomSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
+            RoomSetting::Model(name) => rules.models = ModelRules::all(name),
+        }
+    }
+
+    /// What a member orders, which only narrows what holds.
+    fn narrow(&self, rules: &mut ChannelRules) {
+        match self {
+            RoomSetting::MinConfidence(confidence) => {
+                rules.min_confidence = rules.min_confidence.max(confidence.share());
+            }
+            RoomSetting::Tools(tools) => rules.tools = rules.tools.narrowed_to(tools),
+            RoomSetting::Timing(PostTiming::HumanLike) => {
+                rules.timing.post_timing = Some(PostTiming::HumanLike);
+            }
+            RoomSetting::Announce(Switch::Off) => rules.announces = Some(false),
+            RoomSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
+            RoomSetting::Language(_)
+            | RoomSetting::Timing(PostTiming::Immediate)
+            | RoomSetting::Announce(Switch::On)
+            | RoomSetting::Memory(Switch::On)
+            | RoomSetting::Model(_) => {}
+        }
+    }
+}
+
+/// The value as the config would have it, and as [`SettingKind::parse`] reads it.
+impl fmt::Display for RoomSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RoomSetting::Language(LanguageRule::Fixed(Language::En)) => f.write_str("en"),
+            RoomSetting::Language(LanguageRule::Fixed(Language::Ja)) => f.write_str("ja"),
+            RoomSetting::Language(LanguageRule::AsWritten) => f.write_str("auto"),
+            RoomSetting::MinConfidence(confidence) => write!(f, "{}", confidence.share()),
+            RoomSetting::Timing(PostTiming::HumanLike) => f.write_str("human"),
+            RoomSetting::Timing(PostTiming::Immediate) => f.write_str("plain"),
+            RoomSetting::Announce(switch) | RoomSetting::Memory(switch) => {
+                f.write_str(switch.name())
+            }
+            RoomSetting::Tools(ToolRule::All) => f.write_str("on"),
+            RoomSetting::Tools(ToolRule::Only(names)) if names.is_empty() => f.write_str("off"),
+            RoomSetting::Tools(ToolRule::Only(names)) => f.write_str(&names.join(", ")),
+            RoomSetting::Model(name) => f.write_str(name),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Which rules hold where: those of a thread before those of its channel, then those of the workspace, of its platform,
+//! and of everywhere. What people have ordered stands over all that the config says, and there, too, the narrower place
+//! comes first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use crate::rules::ordered::{self, OrderedSetting, SettingScope};
+use crate::rules::{ChannelRules, Rulebook};
+
+/// A channel's top level or a thread, with what rules are looked up by.
+#[derive(Clone, Copy, Debug)]
+pub struct Room<'a> {
+    pub workspace: &'a WorkspaceId,
+    pub channel: &'a ChannelId,
+    pub thread: Option<&'a MessageId>,
+    /// The channel's name, as far as it is known.
+    pub name: &'a str,
+    pub visibility: Visibility,
+}
+
+/// The rules of all channels of one workspace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoomRules {
+    /// For channels without rules of their own.
+    pub default_rules: ChannelRules,
+    /// As in [`Rulebook::channels`].
+    pub channels: BTreeMap<String, ChannelRules>,
+    /// As in [`Rulebook::threads`].
+    pub threads: BTreeMap<String, BTreeMap<String, ChannelRules>>,
+}
+
+impl<'a> Room<'a> {
+    /// The top level of a channel.
+    pub fn new(
+        workspace: &'a WorkspaceId,
+        channel: &'a ChannelId,
+        name: &'a str,
+        visibility: Visibility,
+    ) -> Self {
+        Self { workspace, channel, thread: None, name, visibility }
+    }
+
+    pub fn of_channel(channel: &'a Channel) -> Self {
+        Self::new(&channel.workspace, &channel.id, &channel.name, channel.visibility)
+    }
+
+    pub fn of_conversation(
+        conversation: &'a ConversationId,
+        name: &'a str,
+        visibility: Visibility,
+    ) -> Self {
+        let ConversationId { workspace, channel, thread } = conversation;
+        Self { thread: thread.as_ref(), ..Self::new(workspace, channel, name, visibility) }
+    }
+
+    /// The scopes of orders that hold there, the narrowest first.
+    fn scopes(&self) -> impl Iterator<Item = SettingScope> {
+        let thread = self.thread.map(|id| SettingScope::Thread(self.channel.clone(), id.clone()));
+        let channel = SettingScope::Channel(self.channel.clone());
+        thread.into_iter().chain([channel, SettingScope::Workspace])
+    }
+
+    /// The keys under which a config has the channel, the first one first. A direct message is called as the other user
+    /// chose to be called, so it has none by name.
+    fn keys(&self) -> impl Iterator<Item = String> {
+        let name = (self.visibility != Visibility::Direct).then(|| format!("#{}", self.name));
+        [self.channel.to_string()].into_iter().chain(name)
+    }
+}
+
+impl RoomRules {
+    /// The same rules, each changed by what people ordered.
+    fn under(&self, orders: &[&OrderedSetting]) -> Self {
+        let apply = |rules: &ChannelRules| ordered::apply(orders, rules);
+        let each = |rules: &BTreeMap<String, ChannelRules>| {
+            rules.iter().map(|(key, rules)| (key.clone(), apply(rules))).collect()
+        };
+        Self {
+            default_rules: apply(&self.default_rules),
+            channels: each(&self.channels),
+            threads: self.threads.iter().map(|(key, rules)| (key.clone(), each(rules))).collect(),
+        }
+    }
+
+    fn all_rules(&self) -> impl Iterator<Item = &ChannelRules> {
+        let of_threads = self.threads.values().flat_map(BTreeMap::values);
+        [&self.default_rules].into_iter().chain(self.channels.values()).chain(of_threads)
+    }
+}
+
+/// The rules that one of the layers has for a room: of its thread, of the channel's id, of the channel's name, or else the
+/// layer's own.
+fn find<'b>(
+    room: &Room<'_>,
+    default_rules: &'b ChannelRules,
+    channels: &'b BTreeMap<String, ChannelRules>,
+    threads: &'b BTreeMap<String, BTreeMap<String, ChannelRules>>,
+) -> &'b ChannelRules {
+    let of_thread = || {
+        let thread = room.thread.filter(|_| !threads.is_empty())?;
+        room.keys().find_map(|key| threads.get(&key)?.get(thread.as_str()))
+    };
+    let of_channel = || {
+        // Most configs have none.
+        let keys = (!channels.is_empty()).then(|| room.keys());
+        keys?.find_map(|key| channels.get(&key))
+    };
+    of_thread().or_else(of_channel).unwrap_or(default_rules)
+}
+
+impl Rulebook {
+    /// The rules that hold in a room.
+    pub fn rules_in(&self, room: &Room<'_>) -> &ChannelRules {
+        match self.ordered_in(room).or_else(|| self.configured_in(room.workspace)) {
+            Some(layer) => find(room, &layer.default_rules, &layer.channels, &layer.threads),
+            None => find(room, &self.default_rules, &self.channels, &self.threads),
+        }
+    }
+
+    /// What the config says of a room, whatever people have ordered.
+    pub fn configured_rules_in(&self, room: &Room<'_>) -> &ChannelRules {
+        match self.configured_in(room.workspace) {
+            Some(layer) => find(room, &layer.default_rules, &layer.channels, &layer.threads),
+            None => find(room, &self.default_rules, &self.channels, &self.threads),
+        }
+    }
+
+    /// The rules of what belongs to a whole workspace.
+    pub fn workspace_rules(&self, workspace: &WorkspaceId) -> &ChannelRules {
+        let ordered = match self.ordered_rules.is_empty() {
+            true => None,
+            false => self.ordered_rules.get(&(workspace.clone(), SettingScope::Workspace)),
+        };
+        let layer = ordered.or_else(|| self.configured_in(workspace));
+        layer.map_or(&self.default_rules, |layer| &layer.default_rules)
+    }
+
+    /// The same rulebook with what people have ordered in a workspace, instead of what it had of that.
+    pub fn with_orders(mut self, workspace: &WorkspaceId, orders: &[OrderedSetting]) -> Self {
+        self.ordered_rules.retain(|(other, _), _| other != workspace);
+        self.ordered.remove(workspace);
+        if orders.is_empty() {
+            return self;
+        }
+        let configured = match self.configured_in(workspace) {
+            Some(layer) => layer.clone(),
+            None => RoomRules {
+                default_rules: self.default_rules.clone(),
+                channels: self.channels.clone(),
+                threads: self.threads.clone(),
+            },
+        };
+        let scopes: BTreeSet<SettingScope> =
+            orders.iter().map(|order| order.scope.clone()).collect();
+        for scope in scopes {
+            let here: Vec<&OrderedSetting> =
+                orders.iter().filter(|other| other.scope.includes(&scope)).collect();
+            let rules = configured.under(&here);
+            self.ordered_rules.insert((workspace.clone(), scope), rules);
+        }
+        self.ordered.insert(workspace.clone(), orders.to_vec());
+        self
+    }
+
+    /// These rules with the orders that another rulebook has.
+    pub fn with_orders_of(self, other: &Self) -> Self {
+        let orders = other.ordered.iter();
+        orders.fold(self, |book, (workspace, orders)| book.with_orders(workspace, orders))
+    }
+
+    /// All rules that hold anywhere.
+    pub fn all_rules(&self) -> impl Iterator<Item = &ChannelRules> {
+        let of_threads = self.threads.values().flat_map(BTreeMap::values);
+        let layers = self.workspaces.values().chain(self.ordered_rules.values());
+        [&self.default_rules]
+            .into_iter()
+            .chain(self.channels.values())
+            .chain(of_threads)
+            .chain(layers.flat_map(RoomRules::all_rules))
+    }
+
+    /// Changes all rules of the config.
+    pub fn change_all(&mut self, change: impl Fn(&mut ChannelRules)) {
+        let layers = self.workspaces.values_mut().flat_map(|layer| {
+            let of_threads = layer.threads.values_mut().flat_map(BTreeMap::values_mut);
+            [&mut layer.default_rules]
+                .into_iter()
+                .chain(layer.channels.values_mut())
+                .chain(of_threads)
+        });
+        let of_threads = self.threads.values_mut().flat_map(BTreeMap::values_mut);
+        [&mut self.default_rules]
+            .into_iter()
+            .chain(self.channels.values_mut())
+            .chain(of_threads)
+            .chain(layers)
+            .for_each(change);
+    }
+
+    /// The layer of the narrowest place around a room where anybody has ordered anything.
+    fn ordered_in(&self, room: &Room<'_>) -> Option<&RoomRules> {
+        // Nobody has, mostly.
+        if !self.ordered.contains_key(room.workspace) {
+            return None;
+        }
+        let key = |scope| (room.workspace.clone(), scope);
+        room.scopes().find_map(|scope| self.ordered_rules.get(&key(scope)))
+    }
+
+    /// What the config says of a workspace by its id, or else of its platform, which its id begins with.
+    fn configured_in(&self, workspace: &WorkspaceId) -> Option<&RoomRules> {
+        if self.workspaces.is_empty() {
+            return None;
+        }
+        let id = workspace.as_str();
+        let platform = id.split_once(':').map_or(id, |(platform, _)| platform);
+        self.workspaces.get(id).or_else(|| self.workspaces.get(platform))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::Role;
+    use crate::persona::Language;
+    use crate::rules::LanguageRule;
+    use crate::rules::ordered::{Confidence, RoomSetting};
+
+    fn rules(min_confidence: f64) -> ChannelRules {
+        ChannelRules { min_confidence, ..ChannelRules::default() }
+    }
+
+    fn by_key<T>(entries: Vec<(&str, T)>) -> BTreeMap<String, T> {
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// A config that sets the confidence everywhere, each time to another one.
+    fn book() -> Rulebook {
+        let layer = |base: f64| RoomRules {
+            default_rules: rules(base),
+            channels: by_key(vec![("#garden", rules(base + 0.01)), ("C1", rules(base + 0.02))]),
+            threads: by_key(vec![
+                ("#garden", by_key(vec![("t1", rules(base + 0.03))])),
+                ("C1", by_key(vec![("t1", rules(base + 0.04))])),
+            ]),
+        };
+        let RoomRules { default_rules, channels, threads } = layer(0.1);
+        let workspaces = by_key(vec![("slack", layer(0.2)), ("slack:T1", layer(0.3))]);
+        Rulebook { default_rules, channels, threads, workspaces, ..Rulebook::default() }
+    }
+
+    #[test]
+    fn the_narrowest_place_decides() {
+        let book = book();
+        for (workspace, channel, name, thread, expected) in [
+            ("local", "c9", "kitchen", None, 0.1),
+            ("local", "c9", "garden", None, 0.11),
+            ("local", "C1", "garden", None, 0.12),
+            ("local", "c9", "garden", Some("t1"), 0.13),
+            ("local", "c9", "garden", Some("t2"), 0.11),
+            ("local", "C1", "garden", Some("t1"), 0.14),
+            ("local", "c9", "kitchen", Some("t1"), 0.1),
+            ("slack:T2", "c9", "kitchen", None, 0.2),
+            ("slack:T2", "c9", "garden", None, 0.21),
+            ("slack:T1", "c9", "kitchen", None, 0.3),
+            ("slack:T1", "C1", "kitchen", Some("t1"), 0.34),
+            ("discord:T1", "C1", "", None, 0.12),
+        ] {
+            let (workspace, channel) = (WorkspaceId::new(workspace), ChannelId::new(channel));
+            let thread = thread.map(MessageId::new);
+            let room = Room::new(&workspace, &channel, name, Visibility::Public);
+            let found = book.rules_in(&Room { thread: thread.as_ref(), ..room }).min_confidence;
+            assert!((found - expected).abs() < 1e-9, "{workspace} {channel} {name}: {found}");
+        }
+        assert!(
+            (book.workspace_rules(&WorkspaceId::new("slack:T1")).min_confidence - 0.3).abs() < 1e-9
+        );
+    }
+
+    #[test]
+    fn what_is_ordered_stands_over_the_config_and_the_narrower_order_over_the_wider_one() {
+        let workspace = WorkspaceId::new("slack:T1");
+        let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
+        let order = |scope: SettingScope, setting| OrderedSetting {
+            scope,
+            setting,
+            role: Role::Admin,
+            by: "olga".into(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let confidence =
+            |value: f64| RoomSetting::MinConfidence(Confidence::new(value).expect("a share"));
+        let orders = [
+            order(SettingScope::Workspace, confidence(0.5)),
+            order(SettingScope::Channel(garden.clone()), confidence(0.6)),
+            order(
+                SettingScope::Workspace,
+                RoomSetting::Language(LanguageRule::Fixed(Language::Ja)),
+            ),
+            order(SettingScope::Thread(garden.clone(), thread.clone()), confidence(0.9)),
+        ];
+        let ordered = book().with_orders(&workspace, &orders);
+        let other = WorkspaceId::new("slack:T2");
+        let attic = ChannelId::new("c8");
+        for (workspace, channel, thread, expected, language) in [
+            (&workspace, &garden, None, 0.6, true),
+            (&workspace, &garden, Some(&thread), 0.9, true),
+            (&workspace, &attic, Some(&thread), 0.5, true),
+            (&other, &garden, None, 0.21, false),
+        ] {
+            let room = Room::new(workspace, channel, "garden", Visibility::Public);
+            let found = ordered.rules_in(&Room { thread, ..room });
+            assert!((found.min_confidence - expected).abs() < 1e-9, "{}", found.min_confidence);
+            assert_eq!(found.language.is_some(), language);
+        }
+        // A config that is read again keeps them, and without them nothing is left.
+        assert_eq!(book().with_orders_of(&ordered), ordered);
+        assert_eq!(ordered.with_orders(&workspace, &[]), book());
+    }
+}

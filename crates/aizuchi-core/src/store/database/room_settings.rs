@@ -1,0 +1,69 @@
+//! The settings that people ordered for workspaces, channels and threads.
+
+use jiff::Timestamp;
+
+use crate::chat::{Role, WorkspaceId};
+use crate::rules::ordered::{self, OrderedSetting, SettingChange, SettingKind, SettingScope};
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, Readers, Row, query};
+use crate::store::database::{Counters, rows, sql};
+
+/// Changes the settings of a scope. What an admin changes is of all; a member changes only what members ordered.
+pub async fn change(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (workspace, scope): (&WorkspaceId, &SettingScope),
+    change: &SettingChange,
+    (role, by, at): (Role, &str, Timestamp),
+) -> Result<(), StoreError> {
+    counters.revision += 1;
+    let (channel, thread) = scope.columns();
+    let kind = match change {
+        SettingChange::Set(setting) => Some(setting.kind().name()),
+        SettingChange::Clear(kind) => Some(kind.name()),
+        SettingChange::ClearAll => None,
+    };
+    let drop = query(sql::orders::DROP_SETTINGS).bind(workspace.as_str()).bind(channel);
+    let drop = drop.bind(thread).bind(role.name()).bind(kind);
+    drop.execute(&mut *connection).await?;
+    let SettingChange::Set(setting) = change else { return Ok(()) };
+    let put = query(sql::orders::PUT_SETTING)
+        .bind(workspace.as_str())
+        .bind(channel)
+        .bind(thread)
+        .bind(setting.kind().name())
+        .bind(role.name())
+        .bind(setting.to_string())
+        .bind(by)
+        .bind(at.as_millisecond());
+    put.execute(connection).await?;
+    Ok(())
+}
+
+/// Those in force in a workspace.
+pub async fn read(
+    readers: &Readers,
+    workspace: &WorkspaceId,
+) -> Result<Vec<OrderedSetting>, StoreError> {
+    let found = query(sql::orders::SETTINGS).bind(workspace.as_str()).fetch_all(readers).await?;
+    let mut settings = Vec::new();
+    for row in &found {
+        settings.extend(from_row(row)?);
+    }
+    ordered::sort(&mut settings);
+    Ok(settings)
+}
+
+/// `None`: a setting that this version does not know.
+fn from_row(row: &Row) -> Result<Option<OrderedSetting>, StoreError> {
+    let text = |column: &str| rows::column::<String>(row, column);
+    let (kind, value) = (SettingKind::from_name(&text("setting")?), text("value")?);
+    let Some(setting) = kind.and_then(|kind| kind.parse(&value)) else { return Ok(None) };
+    Ok(Some(OrderedSetting {
+        scope: SettingScope::from_columns(&text("channel")?, &text("thread")?),
+        setting,
+        role: rows::parse_name(&text("role")?)?,
+        by: text("ordered_by")?.into(),
+        at: rows::to_timestamp(rows::column(row, "ordered_ms")?)?,
+    }))
+}

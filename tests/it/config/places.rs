@@ -1,0 +1,90 @@
+//! Settings of workspaces and threads.
+
+use aizuchi::config::Config;
+use aizuchi::config::environment::Environment;
+use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
+use aizuchi_core::persona::Language;
+use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::{
+    ChannelRules, LanguageRule, MemoryRule, Mode, PersonaRule, Rulebook, ToolRule,
+};
+
+const TEXT: &str = r##"
+response: {min_confidence: 0.5}
+channels:
+  "#garden":
+    min_confidence: 0.6
+    tools: [search_messages]
+    keeper: U1
+    thread_settings:
+      "1700000000.000100": {language: en, persona: Be brief., tools: false}
+workspaces:
+  slack: {language: ja, min_confidence: 0.8, memory: "off"}
+  "slack:T1": {mode: observe, persona: Speak of plants.}
+"##;
+
+fn rules(book: &Rulebook, workspace: &str, name: &str, thread: Option<&str>) -> ChannelRules {
+    let (workspace, channel) = (WorkspaceId::new(workspace), ChannelId::new("C9"));
+    let thread = thread.map(MessageId::new);
+    let room = Room::new(&workspace, &channel, name, Visibility::Public);
+    book.rules_in(&Room { thread: thread.as_ref(), ..room }).clone()
+}
+
+#[test]
+fn the_narrower_place_takes_precedence_setting_by_setting() {
+    let book = Config::parse(TEXT).unwrap().rulebook();
+    let japanese = Some(LanguageRule::Fixed(Language::Ja));
+    for (workspace, name, thread, confidence, language, memory, mode) in [
+        ("local", "pot", None, 0.5, None, MemoryRule::On, Mode::Companion),
+        ("local", "garden", None, 0.6, None, MemoryRule::On, Mode::Companion),
+        ("slack:T2", "pot", None, 0.8, japanese, MemoryRule::Off, Mode::Companion),
+        ("slack:T2", "garden", None, 0.6, japanese, MemoryRule::Off, Mode::Companion),
+        ("slack:T1", "garden", None, 0.6, japanese, MemoryRule::Off, Mode::Observe),
+        (
+            "slack:T1",
+            "garden",
+            Some("1700000000.000100"),
+            0.6,
+            Some(LanguageRule::Fixed(Language::En)),
+            MemoryRule::Off,
+            Mode::Observe,
+        ),
+    ] {
+        let found = rules(&book, workspace, name, thread);
+        let what = (found.min_confidence, found.language, found.memory, found.mode);
+        assert_eq!(what, (confidence, language, memory, mode), "{workspace} {name}");
+    }
+    let plants = Some(PersonaRule::Addition("Speak of plants.".into()));
+    assert_eq!(rules(&book, "slack:T1", "garden", None).persona, plants);
+    let thread = rules(&book, "slack:T1", "garden", Some("1700000000.000100"));
+    assert_eq!(thread.persona, Some(PersonaRule::Addition("Be brief.".into())));
+    assert_eq!(thread.tools, ToolRule::Only(Vec::new()));
+    // What a thread does not set is as in its channel.
+    assert!(thread.keeper.is_some());
+    let other = rules(&book, "slack:T1", "garden", Some("1700000000.000200"));
+    assert_eq!(other, rules(&book, "slack:T1", "garden", None));
+}
+
+#[test]
+fn a_workspace_says_only_what_it_may() {
+    let named = "models: {named: {rules: {model_id: builtin}}}\n";
+    for (text, expected) in [
+        ("workspaces: {slack: {keeper: U1}}".to_owned(), "keeper"),
+        ("channels: {C1: {thread_settings: {x: {memory: \"off\"}}}}".to_owned(), "memory"),
+        ("workspaces: {slack: {model: gpt}}".to_owned(), "workspaces.slack.model is \"gpt\""),
+        (
+            format!(
+                "{named}slack: {{bot_token: xoxb-1, app_token: xapp-1}}\nworkspaces: {{slack: {{model: rules}}}}"
+            ),
+            "workspaces.slack has the built-in rules judge",
+        ),
+        (
+            "workspaces: {slack: {min_wait_seconds: 60, max_wait_seconds: 5}}".to_owned(),
+            "max_wait_seconds of a workspace must be at least its min_wait_seconds",
+        ),
+    ] {
+        let error = Config::read(&text, "config.yaml", &Environment::default()).unwrap_err();
+        let error = format!("{error:#}");
+        assert!(error.contains(expected), "{error}");
+    }
+}
