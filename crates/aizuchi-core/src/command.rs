@@ -7,6 +7,7 @@ pub mod remembered;
 pub mod forget_that;
 pub mod standing_order_trial;
 pub mod standing_orders;
+pub mod settings;
 pub mod reply;
 pub mod memory_reply;
 pub mod parse;
@@ -19,6 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of;
+use crate::rules::ordered::SettingKind;
 use crate::rules::{Mode, Rulebook};
 use crate::store::order::Order;
 
@@ -57,6 +59,10 @@ pub enum Command {
     ListStandingOrders,
     /// Follow the order of this number no more.
     DropStandingOrder(i64),
+    /// Change a setting, or all of them, as the command says.
+    ChangeSetting(SettingRequest),
+    /// The settings that hold here.
+    ListSettings,
     /// Start over here: forget everything that was said so far.
     Reset,
     /// Remove from memory what the command quotes, or what was just said of it.
@@ -78,6 +84,27 @@ pub enum Command {
 pub enum NearMiss {
     Mode,
     Mute,
+    Setting,
+}
+
+/// What a command about a setting needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingRequest {
+    pub target: SettingTarget,
+    /// `None`: all of them.
+    pub kind: Option<SettingKind>,
+    /// Whether it can only make the persona quieter or let it do less, or takes back what the user's own role ordered.
+    pub is_narrowing: bool,
+}
+
+/// Where a setting is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingTarget {
+    Thread,
+    Channel,
+    /// A channel that the command names.
+    Named,
+    Workspace,
 }
 
 /// What a standing order is for.
@@ -148,8 +175,23 @@ impl CommandRequest {
         language_of(&self.text)
     }
 
-    /// Every user may mute the persona in their channel and decide about their own data. The mode, standing orders, anything
-    /// that applies to the workspace, and the messages of other users are for admins.
+    /// The role as which the user changes settings: what two talk about among themselves is for both to set.
+    pub fn setting_role(&self) -> Role {
+        match (self.visibility, self.command) {
+            (
+                Visibility::Direct,
+                Command::ChangeSetting(SettingRequest {
+                    target: SettingTarget::Thread | SettingTarget::Channel,
+                    ..
+                }),
+            ) => Role::Admin,
+            _ => self.role,
+        }
+    }
+
+    /// Every user may mute the persona in their channel, narrow its settings there, and decide about their own data. The
+    /// mode, standing orders, other settings, anything that applies to the workspace, and the messages of other users are for
+    /// admins.
     pub fn is_allowed(&self) -> bool {
         match self.command {
             Command::Mode(_)
@@ -171,10 +213,22 @@ impl CommandRequest {
             | Command::KeepStandingOrder(_)
             | Command::DropOrderDraft(_)
             | Command::Reset => self.visibility == Visibility::Direct || self.role == Role::Admin,
+            // A model may cost more, whoever talks with it.
+            Command::ChangeSetting(SettingRequest { target, kind, is_narrowing }) => match target {
+                SettingTarget::Workspace | SettingTarget::Named => self.role == Role::Admin,
+                SettingTarget::Thread | SettingTarget::Channel => {
+                    let role = match kind {
+                        Some(SettingKind::Model) => self.role,
+                        _ => self.setting_role(),
+                    };
+                    is_narrowing || role == Role::Admin
+                }
+            },
             Command::Why
             | Command::Status
             | Command::Memory
             | Command::ListStandingOrders
+            | Command::ListSettings
             | Command::Mute { scope: MuteScope::Channel, .. }
             | Command::Unmute(MuteScope::Channel)
             | Command::Stop
@@ -201,11 +255,13 @@ impl CommandRequest {
                 | Command::DraftStandingOrder(_)
                 | Command::KeepStandingOrder(_)
                 | Command::DropOrderDraft(_)
+                | Command::ChangeSetting(_)
                 | Command::Reset => true,
                 Command::Why
                 | Command::Status
                 | Command::Memory
                 | Command::ListStandingOrders
+                | Command::ListSettings
                 | Command::ForgetThat
                 | Command::ForgetMe
                 | Command::ForgetMeForSure
@@ -217,7 +273,7 @@ impl CommandRequest {
     }
 
     /// The order to store, if any. Applying it is idempotent. What `forget that` means has to be looked up first, and so
-    /// have standing orders.
+    /// have standing orders and settings.
     pub fn to_order(&self) -> Option<Order> {
         let workspace = self.conversation.workspace.clone();
         let channel = |scope: MuteScope| {
@@ -237,6 +293,8 @@ impl CommandRequest {
             | Command::Memory
             | Command::GiveStandingOrder(_)
             | Command::ListStandingOrders
+            | Command::ChangeSetting(_)
+            | Command::ListSettings
             | Command::DropStandingOrder(_)
             | Command::DraftStandingOrder(_)
             | Command::KeepStandingOrder(_)

@@ -20,7 +20,7 @@ use crate::chat::{
     MessageId, Reaction, UserId, WorkspaceId,
 };
 use crate::clock::{Clock, duration_from_seconds};
-use crate::command::{Command, CommandRequest, STOP_DURATION, standing_orders};
+use crate::command::{Command, CommandRequest, STOP_DURATION, settings, standing_orders};
 use crate::decision::gate::Gate;
 use crate::event::Disposition;
 use crate::inbox::calling::is_call;
@@ -350,6 +350,9 @@ impl Inbox {
         if is_standing_order {
             return self.change_standing_orders(request).await;
         }
+        if let Command::ChangeSetting(_) = request.command {
+            return self.change_setting(request).await;
+        }
         let Some(order) = request.to_order() else { return Ok(()) };
         if request.command == Command::Stop {
             let orders = self.store.orders(order.workspace()).await?;
@@ -379,6 +382,21 @@ impl Inbox {
             Ok(()) | Err(StoreError::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Changes a setting, if the user may. The answer tells what became of it.
+    async fn change_setting(&self, request: &CommandRequest) -> Result<(), StoreError> {
+        if !request.is_allowed() {
+            return Ok(());
+        }
+        let workspace = &request.conversation.workspace;
+        let name = self.persona_name.as_deref().unwrap_or_default();
+        let rulebook = self.channel_cache.rulebook();
+        let find = |name: &str| self.channel_cache.public_channel_named(workspace, name);
+        let Ok((_, order)) = settings::to_order(request, name, &rulebook, find) else {
+            return Ok(());
+        };
+        self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
     }
 
     /// Stores an order. Returns after the commit. The order applies at once, also to work in flight.

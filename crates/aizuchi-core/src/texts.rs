@@ -55,6 +55,7 @@ pub mod ledger;
 pub mod pages;
 pub mod console;
 pub mod orders;
+pub mod settings;
 pub mod standing_order_trial;
 pub mod memories;
 pub mod what_if;

@@ -2,15 +2,17 @@
 //! one command.
 
 pub mod standing_order;
+pub mod setting;
 pub mod phrases;
 pub mod duration;
 
 use crate::command::parse::duration::{DURATION_PARTICLES, NUMBER_WORDS, parse_duration};
 use crate::command::parse::phrases::{
     DID_NOT_ANSWER, END_MARKS, EVERYWHERE, FORGET_ME, FORGET_QUOTED, FORGET_THAT, HELP, MEMORY,
-    MODE, MUTE, NAZE, OPENINGS, OPT_IN, OPT_OUT, POLITE_ENDINGS, RESET, STATUS, STOP, SURE, UNMUTE,
-    VAGUE, WHY, WHY_SILENT,
+    MODE, MUTE, NAZE, OPENINGS, OPT_IN, OPT_OUT, POLITE_ENDINGS, RESET, SETTINGS, STATUS, STOP,
+    SURE, UNMUTE, VAGUE, WHY, WHY_SILENT,
 };
+use crate::command::parse::setting::{WrittenSetting, near_setting};
 use crate::command::parse::standing_order::{WrittenStandingOrder, lists_orders, parse_numbered};
 use crate::command::quoted::Quoted;
 use crate::command::{Command, MuteScope, NearMiss};
@@ -115,6 +117,7 @@ impl Command {
             bare if MEMORY.contains(&bare) => Some(Command::Memory),
             bare if HELP.contains(&bare) => Some(Command::Help),
             bare if lists_orders(bare) => Some(Command::ListStandingOrders),
+            bare if SETTINGS.contains(&bare) => Some(Command::ListSettings),
             _ => None,
         };
         if let Some(command) = forms.iter().find_map(|form| polite_order_to_be_silent(form)) {
@@ -179,7 +182,10 @@ fn parse_order(form: &str) -> Option<Command> {
         form if OPT_OUT.contains(&form) => Some(Command::OptOut),
         form if OPT_IN.contains(&form) => Some(Command::OptIn),
         form if is_sure_to_be_forgotten(form) => Some(Command::ForgetMeForSure),
-        form => parse_mode(form).or_else(|| parse_mute(form)).or_else(|| parse_numbered(form)),
+        form => parse_mode(form)
+            .or_else(|| parse_mute(form))
+            .or_else(|| parse_numbered(form))
+            .or_else(|| WrittenSetting::parse(form).map(|written| written.command())),
     }
 }
 
@@ -205,6 +211,9 @@ fn near_miss(text: &str) -> Option<NearMiss> {
             false => !is_sentence,
         }
     };
+    if let Some(near) = near_setting(text) {
+        return Some(near);
+    }
     let begins_with_number = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
     if let Some(rest) = text.strip_prefix("mode") {
         let is_word = rest.is_empty() || rest.starts_with([' ', ':']);

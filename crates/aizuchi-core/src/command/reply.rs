@@ -121,6 +121,14 @@ impl CommandReplies {
             Command::ListStandingOrders => {
                 self.standing_orders_text(request, &orders, language).await?
             }
+            Command::ChangeSetting(_) => self.setting_text(request, language).await?,
+            Command::ListSettings => {
+                let manner = match self.mute_text(&orders, request, &renderer) {
+                    Some(mute) => mute,
+                    None => renderer.mode(self.effective_mode(request, &orders).await?),
+                };
+                format!("{manner}\n{}", self.settings_text(request, language).await?)
+            }
             Command::Reset => texts::commands::reset_done(language).to_owned(),
             Command::ForgetThat => self.forget_that_text(request, language).await?,
             Command::ForgetMe => texts::commands::forget_for_sure(language, &self.persona.name),
@@ -138,6 +146,9 @@ impl CommandReplies {
             }
             Command::Usage(NearMiss::Mute) => {
                 texts::commands::mute_usage(language, &self.persona.name)
+            }
+            Command::Usage(NearMiss::Setting) => {
+                texts::settings::usage(language, &self.persona.name)
             }
         })
     }

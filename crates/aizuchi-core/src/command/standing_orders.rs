@@ -94,6 +94,8 @@ pub fn to_order(
         | Command::Stop
         | Command::Mode(_)
         | Command::ListStandingOrders
+        | Command::ChangeSetting(_)
+        | Command::ListSettings
         | Command::Reset
         | Command::ForgetThat
         | Command::ForgetMe

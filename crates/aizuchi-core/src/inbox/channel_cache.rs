@@ -299,6 +299,17 @@ impl ChannelCache {
         name.filter(|name| !name.is_empty())
     }
 
+    /// The public channel of a name, in whatever case it is written.
+    pub fn public_channel_named(&self, workspace: &WorkspaceId, name: &str) -> Option<Channel> {
+        let name = name.to_lowercase();
+        let is_meant = |channel: &&Channel| {
+            channel.workspace == *workspace
+                && channel.visibility == Visibility::Public
+                && channel.name.to_lowercase() == name
+        };
+        self.read(|state| state.channels.values().find(is_meant).cloned())
+    }
+
     /// The mode that a user ordered for a channel, if any.
     pub fn ordered_mode(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<Mode> {
         let key = (workspace.clone(), channel.clone());

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
-use crate::rules::ordered::{self, OrderedSetting, SettingScope};
+use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Role, Visibility, WorkspaceId};
+use crate::rules::ordered::{self, OrderedSetting, SettingKind, SettingScope};
 use crate::rules::{ChannelRules, Rulebook};
 
 /// A channel's top level or a thread, with what rules are looked up by.
@@ -17,6 +17,23 @@ pub struct Room<'a> {
     /// The channel's name, as far as it is known.
     pub name: &'a str,
     pub visibility: Visibility,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SettingSource<'a> {
+    /// Somebody has ordered it.
+    Ordered(&'a OrderedSetting),
+    /// The narrowest place for which the config says something else than around it.
+    Configured(ConfiguredPlace),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfiguredPlace {
+    Thread,
+    Channel,
+    Workspace,
+    Everywhere,
 }
 
 /// The rules of all channels of one workspace.
@@ -126,6 +143,38 @@ impl Rulebook {
         }
     }
 
+    /// Where the value of a setting in a room comes from.
+    pub fn source_in(&self, room: &Room<'_>, kind: SettingKind) -> SettingSource<'_> {
+        let orders = self.ordered.get(room.workspace).map(Vec::as_slice).unwrap_or_default();
+        let value = kind.value_in(self.rules_in(room));
+        let of_room = |order: &&OrderedSetting| {
+            order.setting.kind() == kind && room.scopes().any(|scope| scope == order.scope)
+        };
+        // A member's that changes nothing is none.
+        let decides = |order: &&OrderedSetting| {
+            order.role == Role::Admin || {
+                let others = orders.iter().filter(|other| other != order);
+                let others: Vec<OrderedSetting> = others.cloned().collect();
+                let without = self.clone().with_orders(room.workspace, &others);
+                kind.value_in(without.rules_in(room)) != value
+            }
+        };
+        let narrowest = orders.iter().filter(of_room).filter(decides);
+        if let Some(order) = narrowest.max_by(|one, other| one.scope.cmp(&other.scope)) {
+            return SettingSource::Ordered(order);
+        }
+        let at = |room: &Room<'_>| kind.value_in(self.configured_rules_in(room));
+        let channel = Room { thread: None, ..*room };
+        let workspace = self.configured_in(room.workspace).map(|layer| &layer.default_rules);
+        let around = kind.value_in(workspace.unwrap_or(&self.default_rules));
+        SettingSource::Configured(match at(room) {
+            here if here != at(&channel) => ConfiguredPlace::Thread,
+            here if here != around => ConfiguredPlace::Channel,
+            here if here != kind.value_in(&self.default_rules) => ConfiguredPlace::Workspace,
+            _ => ConfiguredPlace::Everywhere,
+        })
+    }
+
     /// The rules of what belongs to a whole workspace.
     pub fn workspace_rules(&self, workspace: &WorkspaceId) -> &ChannelRules {
         let ordered = match self.ordered_rules.is_empty() {
@@ -222,7 +271,6 @@ impl Rulebook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::Role;
     use crate::persona::Language;
     use crate::rules::LanguageRule;
     use crate::rules::ordered::{Confidence, RoomSetting};

@@ -199,6 +199,7 @@ texts! {
         "- `opt out`, `opt in`: whether I listen to you\n"
         "- `forget that`, below a quote of it (`> …`) or right after I said it: I forget that one thing\n"
         "- `forget me`: I ask once more, then delete what you said and what I remember of it\n"
+        "- `settings`: which settings hold here; `set memory off`, `set tools off` or `set confidence 0.9` narrow them\n"
         "- `reset`: I start fresh in this conversation (in direct messages; elsewhere only for admins)"
         / "`@{name}` に続けて、次のどれかを書いてください。\n"
           "- `なぜ？`：最後に話した理由、または黙っていた理由\n"
@@ -208,6 +209,7 @@ texts! {
           "- `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか\n"
           "- `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます\n"
           "- `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します\n"
+          "- `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` で控えめにできます\n"
           "- `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）";
     /// Follows [`help`].
     help_for_admins:
@@ -215,12 +217,14 @@ texts! {
         "- `in this channel: …`, `in this thread: …`, `everywhere: …`: an order that I follow from now on, like `in this channel: answer in Japanese`\n"
         "- `try in this channel: …`, `keep order 2`: a draft first, with what it would have changed; then it holds\n"
         "- `orders`, `drop order 2`: which orders hold here; revokes one\n"
+        "- `set language ja`, `set model NAME in #garden`, `set confidence default everywhere`, `reset settings`: changes a setting, takes it back\n"
         "- `mode companion` (joins in at pauses), `facilitator` (helps discussions), `mention_only` (only when mentioned), `propose` (asks before it speaks), `observe` (only listens), `off` or "
         "`default`"
         / "\n- `どこでもミュート`、`どこでもミュート解除`：すべてのチャンネルで同じことをする\n"
           "- `このチャンネルでは：…`、`このスレッドでは：…`、`どこでも：…`：これから従う指示を出す（例：`このチャンネルでは：日本語で答えて`）\n"
           "- `試しにこのチャンネルでは：…`、`指示2を採用して`：まず下書きにして、何が変わっていたかを見る・従い始める\n"
           "- `指示一覧`、`指示2を取り消して`：ここでの指示を見る・取り消す\n"
+          "- `言語を日本語にして`、`#garden のモデルを NAME にして`、`どこでも確信度を標準に戻して`、`設定をリセット`：設定を変える・元に戻す\n"
           "- `モード companion`（会話の合間に話す）、`facilitator`（話し合いを手伝う）、`mention_only`（メンションのみ）、`propose`（確認してから話す）、`observe`（聞くだけ）、`off`（オフ）、`標準`（設定のとおり）";
     /// What the persona hears and stores, how to mute it, and how to be forgotten. See [`manner`].
     join_notice(name: &str, manner: &str):

@@ -216,7 +216,9 @@ mod tests {
             | Command::DropStandingOrder(_)
             | Command::DraftStandingOrder(_)
             | Command::KeepStandingOrder(_)
-            | Command::DropOrderDraft(_) => "help",
+            | Command::DropOrderDraft(_)
+            | Command::ChangeSetting(_)
+            | Command::ListSettings => "help",
         }
     }
 

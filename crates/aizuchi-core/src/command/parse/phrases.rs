@@ -101,7 +101,18 @@ pub const DID_NOT_ANSWER: &[&str] = &[
     "喋らないの",
 ];
 
-pub const STATUS: [&str; 6] = ["status", "settings", "ステータス", "状態", "設定", "いまの状態"];
+pub const STATUS: [&str; 4] = ["status", "ステータス", "状態", "いまの状態"];
+
+pub const SETTINGS: [&str; 8] = [
+    "settings",
+    "list settings",
+    "show settings",
+    "show the settings",
+    "設定",
+    "設定一覧",
+    "設定の一覧",
+    "設定を見せて",
+];
 
 pub const MEMORY: [&str; 8] = [
     "memory",

@@ -1,0 +1,230 @@
+//! Commands about settings of a thread, a channel or the workspace: what they come to, and the answers. Members narrow what
+//! holds; the rest is for admins, within what the config allows.
+
+use crate::chat::{Channel, Role, Visibility};
+use crate::command::parse::setting::WrittenSetting;
+use crate::command::reply::{CommandReplies, screen_stored};
+use crate::command::{Command, CommandRequest, SettingTarget};
+use crate::memory::asker::sign;
+use crate::persona::Language;
+use crate::rules::Rulebook;
+use crate::rules::ordered::{
+    OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingScope,
+};
+use crate::rules::room::{ConfiguredPlace, Room, SettingSource};
+use crate::store::StoreError;
+use crate::store::order::Order;
+use crate::texts;
+
+/// Why nothing comes of a command about settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmet {
+    /// The command is about something else.
+    NoSetting,
+    NotInThread,
+    /// Threads have no such setting.
+    NotOfThreads,
+    NoSuchChannel,
+    NoSuchModel,
+}
+
+/// The change that a command makes, and the order to store for it. `name` is the persona's, and `find` finds a public channel
+/// of the workspace by its name.
+pub fn to_order(
+    request: &CommandRequest,
+    name: &str,
+    rulebook: &Rulebook,
+    find: impl Fn(&str) -> Option<Channel>,
+) -> Result<(WrittenSetting, Order), Unmet> {
+    let Command::ChangeSetting(wanted) = request.command else { return Err(Unmet::NoSetting) };
+    // A slash command has no name before it.
+    let written = WrittenSetting::parse_message(&request.text, name);
+    let written = written.or_else(|| WrittenSetting::parse_message(&request.text, ""));
+    let mut written = written.ok_or(Unmet::NoSetting)?;
+    let here = &request.conversation;
+    let scope = match (wanted.target, here.thread.clone()) {
+        (SettingTarget::Workspace, _) => SettingScope::Workspace,
+        (SettingTarget::Channel, _) => SettingScope::Channel(here.channel.clone()),
+        (SettingTarget::Thread, Some(thread)) => SettingScope::Thread(here.channel.clone(), thread),
+        (SettingTarget::Thread, None) => return Err(Unmet::NotInThread),
+        (SettingTarget::Named, _) => {
+            let named = written.channel.as_deref().and_then(find).ok_or(Unmet::NoSuchChannel)?;
+            SettingScope::Channel(named.id)
+        }
+    };
+    let is_of_threads = wanted.kind.is_none_or(SettingKind::is_of_threads);
+    if matches!(scope, SettingScope::Thread(..)) && !is_of_threads {
+        return Err(Unmet::NotOfThreads);
+    }
+    if let SettingChange::Set(RoomSetting::Model(name)) = &mut written.change {
+        let mut known = rulebook.model_choices.iter();
+        let found = known.find(|known| known.eq_ignore_ascii_case(name));
+        *name = found.ok_or(Unmet::NoSuchModel)?.clone();
+    }
+    let order = Order::ChangeSetting {
+        workspace: here.workspace.clone(),
+        scope,
+        change: written.change.clone(),
+        role: request.setting_role(),
+        by: sign(&request.user, request.at).into(),
+        at: request.at,
+    };
+    Ok((written, order))
+}
+
+impl CommandReplies {
+    /// What became of a change, and how it is undone.
+    pub(super) async fn setting_text(
+        &self,
+        request: &CommandRequest,
+        language: Language,
+    ) -> Result<String, StoreError> {
+        let channels = self.archive.channels(&request.conversation.workspace).await?;
+        let find = |name: &str| {
+            let is_meant = |channel: &&Channel| {
+                channel.visibility == Visibility::Public
+                    && channel.name.to_lowercase() == name.to_lowercase()
+            };
+            channels.iter().find(is_meant).cloned()
+        };
+        let (name, rulebook) = (&*self.persona.name, self.rulebook.read());
+        let (written, order) = match to_order(request, name, &rulebook, find) {
+            Ok(found) => found,
+            Err(unmet) => return Ok(unmet_text(language, unmet, name, &rulebook)),
+        };
+        let Order::ChangeSetting { scope, role, .. } = &order else {
+            return Ok(texts::settings::usage(language, name));
+        };
+        let id = scope.channel().unwrap_or(&request.conversation.channel);
+        let known = channels.iter().find(|channel| channel.id == *id);
+        let (channel_name, visibility) =
+            known.map_or((id.as_str(), request.visibility), |it| (&*it.name, it.visibility));
+        let room = Room {
+            thread: match scope {
+                SettingScope::Thread(_, thread) => Some(thread),
+                SettingScope::Workspace | SettingScope::Channel(_) => None,
+            },
+            ..Room::new(&request.conversation.workspace, id, channel_name, visibility)
+        };
+        let place = match written.target {
+            SettingTarget::Named => format!("#{channel_name}"),
+            SettingTarget::Thread | SettingTarget::Channel | SettingTarget::Workspace => {
+                scope_text(language, scope).to_owned()
+            }
+        };
+        let kind = match &written.change {
+            SettingChange::Set(setting) => setting.kind(),
+            SettingChange::Clear(kind) => *kind,
+            SettingChange::ClearAll => {
+                return Ok(texts::settings::all_cleared(language, &place));
+            }
+        };
+        let word = texts::settings::setting(language, kind);
+        let holds = value_text(language, kind.value_in(rulebook.rules_in(&room)));
+        let text = match &written.change {
+            SettingChange::Set(setting) => {
+                let undo = undo_text(language, kind, &written);
+                let ordered = setting.to_string();
+                let changed =
+                    texts::settings::changed(language, &place, word, &ordered, name, &undo);
+                match holds == ordered || *scope == SettingScope::Workspace {
+                    true => changed,
+                    false => changed + &texts::settings::holds(language, &holds),
+                }
+            }
+            SettingChange::Clear(_) | SettingChange::ClearAll => {
+                let cleared = texts::settings::cleared(language, &place, word, &holds);
+                match *role {
+                    Role::Admin => cleared,
+                    Role::Member => cleared + texts::settings::admins_stay(language),
+                }
+            }
+        };
+        Ok(screen_stored(&text, language))
+    }
+
+    /// The settings that hold where a command was given, each with where it comes from.
+    pub(super) async fn settings_text(
+        &self,
+        request: &CommandRequest,
+        language: Language,
+    ) -> Result<String, StoreError> {
+        let conversation = &request.conversation;
+        let channels = self.archive.channels(&conversation.workspace).await?;
+        let known = channels.iter().find(|channel| channel.id == conversation.channel);
+        let name = known.map_or(conversation.channel.as_str(), |known| &*known.name);
+        let visibility = known.map_or(request.visibility, |known| known.visibility);
+        let room = Room::of_conversation(conversation, name, visibility);
+        let rulebook = self.rulebook.read();
+        let line = |kind: SettingKind| {
+            let value = value_text(language, kind.value_in(rulebook.rules_in(&room)));
+            let source = source_text(language, rulebook.source_in(&room, kind));
+            let word = texts::settings::setting(language, kind);
+            texts::settings::line(language, word, &value, &source)
+        };
+        let lines: Vec<String> = SettingKind::ALL.into_iter().map(line).collect();
+        let text = texts::settings::list(language, &lines.join("\n"), &self.persona.name);
+        Ok(screen_stored(&text, language))
+    }
+}
+
+/// A value as the config would have it.
+pub fn value_text(language: Language, value: Option<RoomSetting>) -> String {
+    match value {
+        Some(value) => value.to_string(),
+        None => texts::settings::as_everywhere(language).to_owned(),
+    }
+}
+
+/// Where a value comes from.
+pub fn source_text(language: Language, source: SettingSource<'_>) -> String {
+    match source {
+        SettingSource::Ordered(OrderedSetting { scope, .. }) => {
+            texts::settings::ordered(language, scope_text(language, scope))
+        }
+        SettingSource::Configured(place) => match place {
+            ConfiguredPlace::Thread => texts::settings::of_thread(language),
+            ConfiguredPlace::Channel => texts::settings::of_channel(language),
+            ConfiguredPlace::Workspace => texts::settings::of_workspace(language),
+            ConfiguredPlace::Everywhere => texts::settings::of_everywhere(language),
+        }
+        .to_owned(),
+    }
+}
+
+fn scope_text(language: Language, scope: &SettingScope) -> &'static str {
+    match scope {
+        SettingScope::Workspace => texts::commands::for_all_channels(language),
+        SettingScope::Channel(_) => texts::commands::for_this_channel(language),
+        SettingScope::Thread(..) => texts::commands::for_this_thread(language),
+    }
+}
+
+/// The command that takes a change back.
+fn undo_text(language: Language, kind: SettingKind, written: &WrittenSetting) -> String {
+    let word = texts::settings::command_word(language, kind);
+    match (written.target, &written.channel) {
+        (SettingTarget::Channel, _) => texts::settings::undo_here(language, word),
+        (SettingTarget::Thread, _) => texts::settings::undo_in_thread(language, word),
+        (SettingTarget::Workspace, _) => texts::settings::undo_everywhere(language, word),
+        (SettingTarget::Named, channel) => {
+            let channel = channel.as_deref().unwrap_or_default();
+            texts::settings::undo_in(language, word, channel)
+        }
+    }
+}
+
+fn unmet_text(language: Language, unmet: Unmet, name: &str, rulebook: &Rulebook) -> String {
+    match unmet {
+        Unmet::NoSetting => texts::settings::usage(language, name),
+        Unmet::NotInThread => texts::settings::needs_thread(language).to_owned(),
+        Unmet::NotOfThreads => texts::settings::not_of_threads(language).to_owned(),
+        Unmet::NoSuchChannel => texts::settings::no_such_channel(language).to_owned(),
+        Unmet::NoSuchModel if rulebook.model_choices.is_empty() => {
+            texts::settings::no_models(language).to_owned()
+        }
+        Unmet::NoSuchModel => {
+            texts::settings::no_such_model(language, &rulebook.model_choices.join(", "))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Settings that people order for a thread, a channel or the workspace, in the chat and on the console.
+
+use crate::persona::Language;
+use crate::rules::ordered::SettingKind;
+use crate::texts::pick;
+
+texts! {
+    /// `place` is where it holds, `value` as the config would have it, and `undo` the order that takes it back.
+    changed(place: &str, setting: &str, value: &str, name: &str, undo: &str):
+        "Done, {place}: {setting} is {value} from now on. `@{name} {undo}` returns to what holds without this."
+        / "変更しました（{place}）：{setting}は {value} です。`@{name} {undo}` で元に戻せます。";
+    /// Follows [`changed`] where less holds than was ordered.
+    holds(value: &str):
+        " What holds is {value}: the config, or what somebody else has set, allows no more."
+        / "実際に効いているのは {value} です。設定ファイルやほかの人の設定の範囲を超えないためです。";
+    cleared(place: &str, setting: &str, value: &str):
+        "Done, {place}: nothing is set there for {setting} any more, so it is {value}."
+        / "元に戻しました（{place}）：{setting}は {value} です。";
+    /// Follows [`cleared`] for a user who is no admin.
+    admins_stay:
+        " What an admin has set stays." / "管理者による設定はそのまま残ります。";
+    all_cleared(place: &str):
+        "Done, {place}: every setting is as the config says, or as an admin has set it for all channels."
+        / "元に戻しました（{place}）：設定ファイルのとおり、または管理者が全チャンネルに設定したとおりです。";
+    list(lines: &str, name: &str):
+        "These settings hold here:\n{lines}\n`@{name} set language ja` changes one here, `… in this thread`, `… in #garden` or `… everywhere` "
+        "elsewhere; `@{name} reset settings` takes all back."
+        / "ここでの設定は次のとおりです。\n{lines}\n`@{name} 言語を日本語にして` のように変えられます。`このスレッドの…`、`#garden の…`、`どこでも…` で場所を選べます。"
+          "`@{name} 設定をリセット` ですべて元に戻ります。";
+    line(setting: &str, value: &str, source: &str):
+        "- {setting}: {value} ({source})" / "- {setting}：{value}（{source}）";
+    ordered(scope: &str): "set {scope}" / "{scope}の設定";
+    of_thread: "the config, for this thread" / "設定ファイル：このスレッド";
+    of_channel: "the config, for this channel" / "設定ファイル：このチャンネル";
+    of_workspace: "the config, for this workspace" / "設定ファイル：このワークスペース";
+    of_everywhere: "the config, for everywhere" / "設定ファイル：全体";
+    as_everywhere: "as everywhere" / "全体と同じ";
+    usage(name: &str):
+        "I didn’t understand that setting. Say `@{name} set language ja`, `set confidence 0.8`, `set memory off`, `set tools off`, "
+        "`set timing human`, `set announce off` or `set model NAME`, with `here`, `in this thread`, `in #garden` or `everywhere` behind it; "
+        "`default` as the value takes it back."
+        / "設定を読み取れませんでした。`@{name} 言語を日本語にして`、`確信度を0.8にして`、`記憶をオフにして`、`ツールをオフにして`、"
+          "`タイミングを人間らしくして`、`あいさつをオフにして`、`モデルを NAME にして` のように書いてください。先頭に `このスレッドの`、`#garden の`、`どこでも` を付けられます。"
+          "`標準に戻して` で元に戻ります。";
+    needs_thread:
+        "Please set that in the thread that you mean."
+        / "スレッドの設定は、そのスレッドの中で変えてください。";
+    not_of_threads:
+        "A thread has no setting of its own for that: what is said in it is remembered with its channel. Please set it for the channel."
+        / "スレッドだけの設定にはできません。チャンネルの設定を変えてください。";
+    no_such_channel:
+        "I know no public channel of that name. Please set it in the channel that you mean."
+        / "その名前の公開チャンネルはありません。変えたいチャンネルの中で設定してください。";
+    no_such_model(names: &str):
+        "I know no model of that name. There are: {names}." / "その名前のモデルはありません。選べるのは {names} です。";
+    no_models:
+        "The config names no other models, in `models.named`."
+        / "設定ファイルの `models.named` に、選べるモデルがありません。";
+
+    undo_here(setting: &str): "set {setting} default" / "{setting}を標準に戻して";
+    undo_in_thread(setting: &str):
+        "set {setting} default in this thread" / "このスレッドの{setting}を標準に戻して";
+    undo_everywhere(setting: &str):
+        "set {setting} default everywhere" / "どこでも{setting}を標準に戻して";
+    undo_in(setting: &str, channel: &str):
+        "set {setting} default in #{channel}" / "#{channel} の{setting}を標準に戻して";
+
+    title: "Settings" / "設定";
+    explained:
+        "They stand over the config’s from now on, without a restart, and widen nothing that the config allows here. Words for the persona are a standing order."
+        / "再起動なしですぐに効き、設定ファイルより優先されます。設定ファイルで許された範囲を広げることはありません。人物像の言葉は「指示」で加えてください。";
+    value: "Value" / "値";
+    source: "From" / "由来";
+    place: "Where" / "対象";
+    whole_workspace: "The whole workspace" / "ワークスペース全体";
+    set: "Set" / "設定する";
+    clear: "Take back" / "元に戻す";
+    set_by(by: &str): "by {by}" / "{by} による";
+}
+
+/// What a setting is called.
+pub fn setting(language: Language, kind: SettingKind) -> &'static str {
+    match kind {
+        SettingKind::Language => pick(language, "the language", "言語"),
+        SettingKind::MinConfidence => pick(
+            language,
+            "the confidence that I need to speak unasked",
+            "自分から話すのに必要な確信度",
+        ),
+        SettingKind::Timing => pick(language, "the timing", "話すタイミング"),
+        SettingKind::Announce => pick(language, "the greeting on joining", "参加のあいさつ"),
+        SettingKind::Tools => pick(language, "the tools", "ツール"),
+        SettingKind::Memory => pick(language, "the memory", "記憶"),
+        SettingKind::Model => pick(language, "the model", "モデル"),
+    }
+}
+
+/// The word that commands have for a setting.
+pub fn command_word(language: Language, kind: SettingKind) -> &'static str {
+    match kind {
+        SettingKind::Language => pick(language, "language", "言語"),
+        SettingKind::MinConfidence => pick(language, "confidence", "確信度"),
+        SettingKind::Timing => pick(language, "timing", "タイミング"),
+        SettingKind::Announce => pick(language, "announce", "あいさつ"),
+        SettingKind::Tools => pick(language, "tools", "ツール"),
+        SettingKind::Memory => pick(language, "memory", "記憶"),
+        SettingKind::Model => pick(language, "model", "モデル"),
+    }
+}
