@@ -27,6 +27,7 @@ mod api;
 mod order_journal;
 mod orders;
 mod standing_orders;
+mod room_settings;
 mod dead_letters;
 mod private_reads;
 mod deciders;

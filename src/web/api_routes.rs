@@ -28,13 +28,14 @@ use crate::web::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
 use crate::web::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
 use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::web::proposals::{ProposalBody, ProposalsAnswer};
+use crate::web::room_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::web::standing_orders::{StandingOrderBody, StandingOrdersAnswer, StandingOrdersQuery};
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
     files, judge_again, marks, memories, models, order_journal, orders, private_reads, proposals,
-    standing_orders, workspaces,
+    room_settings, standing_orders, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -347,6 +348,21 @@ fn what_holds() -> Vec<Endpoint> {
             delete(standing_orders::drop),
         )
         .query::<WorkspaceQuery>(),
+        Endpoint::new(
+            ("GET", "/api/settings"),
+            ("listSettings", topic),
+            texts::list_settings,
+            get(room_settings::list),
+        )
+        .query::<SettingsQuery>()
+        .answers::<SettingsAnswer>(),
+        Endpoint::new(
+            ("POST", "/api/settings"),
+            ("changeSetting", topic),
+            texts::change_setting,
+            post(room_settings::change),
+        )
+        .body::<SettingBody>(),
         Endpoint::new(
             ("GET", "/api/orders"),
             ("listOrders", topic),

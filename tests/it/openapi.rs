@@ -9,7 +9,7 @@ use crate::console::harness::{
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 51] = [
+const NAMES: [&str; 53] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/files/{id} removeFile",
@@ -33,6 +33,7 @@ const NAMES: [&str; 51] = [
     "GET /api/private-reads listPrivateReads",
     "GET /api/proposals listProposals",
     "GET /api/room getRoom",
+    "GET /api/settings listSettings",
     "GET /api/spending getSpending",
     "GET /api/standing-orders listStandingOrders",
     "GET /api/status getStatus",
@@ -56,6 +57,7 @@ const NAMES: [&str; 51] = [
     "POST /api/people addPerson",
     "POST /api/proposals/{id} decideProposal",
     "POST /api/reactions changeReaction",
+    "POST /api/settings changeSetting",
     "POST /api/standing-orders giveStandingOrder",
     "POST /api/standing-orders/{id}/keep keepStandingOrder",
     "POST /api/stop stop",

@@ -15,18 +15,19 @@ use crate::web::orders::{self, OrderRequest};
 use crate::web::own_page::{self, OwnPage};
 use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, Change};
-use crate::web::{ApiProblem, Web, marks, workspaces};
+use crate::web::{ApiProblem, Web, marks, room_settings, workspaces};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::Mark;
 use aizuchi_core::event::DeadLetterId;
 use aizuchi_core::platform::local::controls::ConsentChange;
 use aizuchi_core::rules::Mode;
+use aizuchi_core::rules::ordered::SettingChange;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark 7`,
-    /// `give-standing`, `drop-standing 7`, `keep-draft 7` or `drop-draft 7`.
+    /// `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language` or `clear language`.
     order: String,
     workspace: Option<String>,
     /// Empty: the whole workspace.
@@ -37,6 +38,9 @@ pub struct OrderForm {
     user: Option<String>,
     /// What a standing order says.
     text: Option<String>,
+    /// Of a setting, which may be of a thread.
+    value: Option<String>,
+    thread: Option<String>,
     /// The page to go back to.
     #[serde(default, deserialize_with = "own_page::if_own")]
     back: Option<OwnPage>,
@@ -49,6 +53,7 @@ enum Request {
     Letter(DeadLetterId, DeadLetterAction),
     Mark(DecisionId, Option<Mark>),
     Standing(Change),
+    Setting { channel: Option<String>, thread: Option<String>, change: SettingChange },
 }
 
 pub async fn order(
@@ -76,6 +81,11 @@ pub async fn order(
         Request::Standing(change) => {
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
             standing_orders::carry_out(&web, &visitor.access, workspace, change).await?;
+        }
+        Request::Setting { channel, thread, change } => {
+            let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
+            let place = (channel, thread);
+            room_settings::carry_out(&web, &visitor.access, workspace, place, change).await?;
         }
         Request::Mark(id, mark) => {
             marks::put(&web, &visitor.access, form.workspace.as_deref(), id, mark).await?;
@@ -117,6 +127,15 @@ fn parse(form: &OrderForm) -> Option<Request> {
         "drop-standing" => Request::Standing(Change::Drop { number: argument?.parse().ok()? }),
         "keep-draft" => Request::Standing(Change::Keep { number: argument?.parse().ok()? }),
         "drop-draft" => Request::Standing(Change::Discard { number: argument?.parse().ok()? }),
+        "set" | "clear" => {
+            let value = form.value.as_deref().filter(|_| verb == "set");
+            if verb == "set" && value.is_none() {
+                return None;
+            }
+            let thread = form.thread.clone().filter(|thread| !thread.is_empty());
+            let change = room_settings::parse(argument?, value)?;
+            Request::Setting { channel: named?, thread, change }
+        }
         "mark" => {
             let mark = Mark::ALL.into_iter().find(|mark| Some(mark.name()) == choice);
             if mark.is_none() && choice.is_some() {
@@ -141,7 +160,8 @@ mod tests {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let (channel, mode) = (owned(channel), owned(mode));
         let (workspace, user, text, back) = (None, None, None, None);
-        OrderForm { order: order.to_owned(), workspace, channel, mode, user, text, back }
+        let (order, value, thread) = (order.to_owned(), None, None);
+        OrderForm { order, workspace, channel, mode, user, text, value, thread, back }
     }
 
     #[test]
@@ -184,6 +204,21 @@ mod tests {
             let text = Some("be kind".to_owned());
             let found = parse(&OrderForm { text, ..form("give-standing", channel, None) });
             assert!(format!("{found:?}").contains(expected), "{found:?}");
+        }
+        let set = |order, channel, value: &str| {
+            let value = Some(value.to_owned());
+            format!("{:?}", parse(&OrderForm { value, ..form(order, channel, None) }))
+        };
+        for (order, channel, value, expected) in [
+            ("set memory", Some("c"), "off", "Set(Memory(Off))"),
+            ("set memory", Some(""), "off", "channel: None"),
+            ("clear memory", Some("c"), "off", "Clear(Memory)"),
+            ("set memory", None, "off", "None"),
+            ("set memory", Some("c"), "maybe", "None"),
+            ("set mood", Some("c"), "on", "None"),
+        ] {
+            let found = set(order, channel, value);
+            assert!(found.contains(expected), "{order}: {found}");
         }
         let named = OrderForm { user: Some(" mia ".to_owned()), ..form("opt-in", None, None) };
         let found = format!("{:?}", parse(&named));

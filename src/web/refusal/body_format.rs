@@ -15,6 +15,8 @@ pub enum BodyFormat {
     Mode,
     OptOut,
     StandingOrder,
+    /// Of a room.
+    Setting,
     MemoryOrder,
     Memo,
     Revert,
@@ -40,6 +42,7 @@ impl BodyFormat {
             BodyFormat::Mode => texts::refusals::format_of_mode(language),
             BodyFormat::OptOut => texts::refusals::format_of_opt_out(language),
             BodyFormat::StandingOrder => texts::refusals::format_of_standing_order(language),
+            BodyFormat::Setting => texts::refusals::format_of_setting(language),
             BodyFormat::MemoryOrder => texts::refusals::format_of_memory_order(language),
             BodyFormat::Memo => texts::refusals::format_of_memo(language),
             BodyFormat::Revert => texts::refusals::format_of_revert(language),

@@ -58,6 +58,8 @@ texts! {
     give_standing_order: "Gives a standing order, or changes one." / "これから従う指示を追加または変更する。";
     keep_standing_order: "Puts the draft of a standing order in force." / "下書きの指示を採用する。";
     drop_standing_order: "Revokes a standing order." / "指示を取り消す。";
+    list_settings: "Lists the settings that hold in a channel or a thread, and where each comes from." / "チャンネルやスレッドで効いている設定と、その由来を一覧する。";
+    change_setting: "Changes a setting of a workspace, a channel or a thread; null takes it back." / "ワークスペース、チャンネル、スレッドの設定を変える。null で元に戻す。";
     list_orders: "Lists who ordered what." / "誰が何を操作したかを一覧する。";
     list_opt_outs: "Lists who has opted out." / "オプトアウトした人を一覧する。";
     list_decisions: "Reads the ledger of a message or a channel." / "発言またはチャンネルの判断の記録を読む。";

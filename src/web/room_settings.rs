@@ -1,0 +1,206 @@
+//! Settings of a workspace, a channel or a thread that are ordered on the pages and through the API, with where each value
+//! comes from. Whoever may give orders reads and changes them; a model is chosen by admins only.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Extension, Query, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::http::AccessRole;
+use crate::web::access::{Access, Visitor};
+use crate::web::api::invalid_body;
+use crate::web::refusal::Refusal;
+use crate::web::refusal::body_format::BodyFormat;
+use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
+use aizuchi_core::chat::{MessageId, Role, WorkspaceId};
+use aizuchi_core::platform::local::error::LocalRoomError;
+use aizuchi_core::rules::Rulebook;
+use aizuchi_core::rules::ordered::{
+    OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingScope,
+};
+use aizuchi_core::rules::room::{ConfiguredPlace, Room, SettingSource};
+use aizuchi_core::store::order::Order;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct SettingsQuery {
+    /// The id of a workspace. Without one it is the local room.
+    workspace: Option<String>,
+    /// The id of a channel.
+    channel: String,
+    /// The id of a thread's first message. Without one it is the channel.
+    thread: Option<String>,
+}
+
+/// The settings that hold in a channel or a thread.
+#[derive(Serialize, JsonSchema)]
+pub struct SettingsAnswer {
+    settings: Vec<SettingView>,
+    /// The models that can be chosen.
+    models: Vec<Arc<str>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct SettingView {
+    /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
+    setting: &'static str,
+    /// As the config would have it. Null: as everywhere.
+    value: Option<String>,
+    /// The same if nobody had ordered anything.
+    configured: Option<String>,
+    /// Whether it was ordered, and not configured.
+    ordered: bool,
+    /// Where it was ordered, or the narrowest place for which the config says something else than around it: `thread`,
+    /// `channel`, `workspace` or `everywhere`.
+    place: &'static str,
+    /// Of an order, as in the journal: the name under which somebody signed in; in the chat the id of the user, and when
+    /// they ordered it, in milliseconds. Empty: this machine.
+    by: Option<Arc<str>>,
+    ts: Option<f64>,
+}
+
+/// `GET /api/settings`.
+pub async fn list(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    query: Result<Query<SettingsQuery>, QueryRejection>,
+) -> ApiResult<SettingsAnswer> {
+    let Query(query) = query.map_err(workspaces::unclear)?;
+    let workspace = workspaces::find(&web, query.workspace.as_deref()).await?;
+    if !visitor.access.may_order() {
+        return Err(Refusal::OrdersWithheld.into());
+    }
+    let channel = workspaces::channel(&web, &workspace, &query.channel).await?;
+    let thread = query.thread.map(MessageId::new);
+    let room = Room { thread: thread.as_ref(), ..Room::of_channel(&channel) };
+    let rulebook = web.room.rulebook();
+    let settings = SettingKind::ALL.into_iter().map(|kind| view(&rulebook, &room, kind)).collect();
+    Ok(Json(SettingsAnswer { settings, models: rulebook.model_choices.clone() }))
+}
+
+fn view(rulebook: &Rulebook, room: &Room<'_>, kind: SettingKind) -> SettingView {
+    let told = |value: Option<RoomSetting>| value.map(|value| value.to_string());
+    let source = rulebook.source_in(room, kind);
+    let order = match source {
+        SettingSource::Ordered(order) => Some(order),
+        SettingSource::Configured(_) => None,
+    };
+    SettingView {
+        setting: kind.name(),
+        value: told(kind.value_in(rulebook.rules_in(room))),
+        configured: told(kind.value_in(rulebook.configured_rules_in(room))),
+        ordered: order.is_some(),
+        place: place_name(source),
+        by: order.map(|order| order.by.clone()),
+        ts: order.map(|order| views::seconds(order.at)),
+    }
+}
+
+fn place_name(source: SettingSource<'_>) -> &'static str {
+    match source {
+        SettingSource::Ordered(OrderedSetting { scope: SettingScope::Thread(..), .. })
+        | SettingSource::Configured(ConfiguredPlace::Thread) => "thread",
+        SettingSource::Ordered(OrderedSetting { scope: SettingScope::Channel(_), .. })
+        | SettingSource::Configured(ConfiguredPlace::Channel) => "channel",
+        SettingSource::Ordered(OrderedSetting { scope: SettingScope::Workspace, .. })
+        | SettingSource::Configured(ConfiguredPlace::Workspace) => "workspace",
+        SettingSource::Configured(ConfiguredPlace::Everywhere) => "everywhere",
+    }
+}
+
+/// Unknown fields are rejected: a misspelled `channel` must not change all channels.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SettingBody {
+    /// The id of a workspace. Without one it is the local room.
+    workspace: Option<String>,
+    /// Without one it holds in all channels.
+    channel: Option<String>,
+    /// The id of a thread's first message. Without one it holds in the whole channel.
+    thread: Option<String>,
+    /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
+    setting: String,
+    /// As the config would have it: `ja`, `0.8`, `human`, `off`, or names of tools with commas between them. Null: nothing is
+    /// set there any more.
+    value: Option<String>,
+}
+
+/// `POST /api/settings`.
+pub async fn change(
+    State(web): State<Arc<Web>>,
+    Extension(visitor): Extension<Visitor>,
+    body: Result<Json<SettingBody>, JsonRejection>,
+) -> Result<StatusCode, ApiProblem> {
+    let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Setting))?;
+    let workspace = workspaces::find(&web, body.workspace.as_deref()).await?;
+    let change = parse(&body.setting, body.value.as_deref());
+    let change = change.ok_or(Refusal::WrongBody(BodyFormat::Setting))?;
+    carry_out(&web, &visitor.access, workspace, (body.channel, body.thread), change).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The change to this value; without one, the setting is taken back.
+pub fn parse(setting: &str, value: Option<&str>) -> Option<SettingChange> {
+    let kind = SettingKind::from_name(setting)?;
+    match value.map(str::trim) {
+        None => Some(SettingChange::Clear(kind)),
+        Some(value) => kind.parse(value).map(SettingChange::Set),
+    }
+}
+
+/// Changes a setting of a thread, a channel, or the whole workspace. What somebody orders here, only an admin of the channel
+/// changes in the chat.
+pub async fn carry_out(
+    web: &Web,
+    access: &Access,
+    workspace: WorkspaceId,
+    (channel, thread): (Option<String>, Option<String>),
+    change: SettingChange,
+) -> Result<(), ApiProblem> {
+    if !access.may_order() {
+        return Err(Refusal::NoOrders.into());
+    }
+    let (kind, model) = match &change {
+        SettingChange::Set(setting @ RoomSetting::Model(name)) => (setting.kind(), Some(name)),
+        SettingChange::Set(setting) => (setting.kind(), None),
+        SettingChange::Clear(kind) => (*kind, None),
+        SettingChange::ClearAll => return Err(Refusal::WrongBody(BodyFormat::Setting).into()),
+    };
+    if kind == SettingKind::Model && access.role() == Some(AccessRole::Operator) {
+        return Err(Refusal::OnlyAdminChoosesModels.into());
+    }
+    let is_known = model.is_none_or(|name| web.room.rulebook().model_choices.contains(name));
+    let is_of_thread = thread.is_some();
+    if !is_known || is_of_thread && !kind.is_of_threads() {
+        return Err(Refusal::WrongBody(BodyFormat::Setting).into());
+    }
+    let scope = scope(web, &workspace, channel, thread).await?;
+    let by = access.signature();
+    let (role, at) = (Role::Admin, web.clock.now());
+    let order = Order::ChangeSetting { workspace, scope, change, role, by: by.clone(), at };
+    Ok(web.inbox.apply_order(order.signed(by)).await?)
+}
+
+async fn scope(
+    web: &Web,
+    workspace: &WorkspaceId,
+    channel: Option<String>,
+    thread: Option<String>,
+) -> Result<SettingScope, ApiProblem> {
+    let Some(channel) = channel else {
+        return match thread {
+            Some(_) => Err(Refusal::WrongBody(BodyFormat::Setting).into()),
+            None => Ok(SettingScope::Workspace),
+        };
+    };
+    let channel = workspaces::channel(web, workspace, &channel).await?.id;
+    let Some(thread) = thread else { return Ok(SettingScope::Channel(channel)) };
+    let parent = MessageId::new(thread.as_str());
+    match web.archive.message(workspace, &channel, &parent).await? {
+        Some(_) => Ok(SettingScope::Thread(channel, parent)),
+        None => Err(Refusal::Room(LocalRoomError::UnknownThread(thread)).into()),
+    }
+}
