@@ -14,6 +14,7 @@ use crate::chat::{
 use crate::context::readings::Readings;
 use crate::current::Current;
 use crate::inbox::conversation_cache::ConversationCache;
+use crate::memory::asker::signer;
 use crate::persona::Language;
 use crate::rules::ordered::{self, OrderedSetting};
 use crate::rules::room::Room;
@@ -21,6 +22,7 @@ use crate::rules::weekly_time::WeeklyTime;
 use crate::rules::{
     ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, Rulebook, TimingRules,
 };
+use crate::store::FORGOTTEN_USER_ID;
 use crate::store::order::{Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
 
@@ -146,12 +148,22 @@ impl ChannelCache {
                 let changed = ordered::changed(known.unwrap_or_default(), change, place);
                 self.put_settings(&workspace, &changed);
             }
+            // What they ordered holds on, without their name.
+            Order::Forget { user, .. } => {
+                let known = self.rulebook.read().ordered.get(&workspace).cloned();
+                let mut settings = known.unwrap_or_default();
+                for setting in &mut settings {
+                    if signer(&setting.by) == Some(user.as_str()) {
+                        setting.by = FORGOTTEN_USER_ID.into();
+                    }
+                }
+                self.put_settings(&workspace, &settings);
+            }
             // These are read from the store where they matter.
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Redact { .. }
             | Order::Reset { .. }
-            | Order::Forget { .. }
             | Order::ImportMemory { .. }
             | Order::ImportMemo { .. }
             | Order::ForgetMoments { .. }

@@ -89,7 +89,7 @@ pub fn setting(language: Language, kind: SettingKind) -> &'static str {
         ),
         SettingKind::Timing => pick(language, "the timing", "話すタイミング"),
         SettingKind::Announce => pick(language, "the greeting on joining", "参加のあいさつ"),
-        SettingKind::Tools => pick(language, "the tools", "ツール"),
+        SettingKind::Tools => pick(language, "the use of tools", "ツール"),
         SettingKind::Memory => pick(language, "the memory", "記憶"),
         SettingKind::Model => pick(language, "the model", "モデル"),
     }

@@ -71,6 +71,7 @@ mod recall;
 mod redaction;
 mod reset;
 mod rooms;
+mod room_settings;
 mod schedules;
 mod schema;
 mod fixed_wait;
