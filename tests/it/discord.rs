@@ -10,6 +10,7 @@ mod recordings;
 mod answers;
 mod post;
 mod commands;
+mod room_settings;
 mod keepers;
 mod allowed_call;
 mod edits;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::program::{Home, Program};
 
 /// Writes a message that is answered, and returns the answer.
-async fn answer(program: &Program, channel: &str, text: &str) -> String {
+pub async fn answer(program: &Program, channel: &str, text: &str) -> String {
     answer_in(program, channel, None, text).await
 }
 
@@ -25,7 +25,7 @@ async fn answer_in(program: &Program, channel: &str, thread: Option<&str>, text:
     said["text"].as_str().unwrap().to_owned()
 }
 
-fn is_japanese(text: &str) -> bool {
+pub fn is_japanese(text: &str) -> bool {
     text.chars().any(|letter| ('\u{3041}'..='\u{30ff}').contains(&letter))
 }
 

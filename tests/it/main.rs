@@ -44,6 +44,7 @@ mod openapi;
 mod openapi_workspaces;
 mod pdf;
 mod orders;
+mod room_settings;
 mod standing_order_trial;
 mod program;
 mod proposals;

@@ -7,6 +7,7 @@ mod faults;
 mod history;
 mod hooks;
 mod orders;
+mod room_settings;
 mod keepers;
 mod allowed_call;
 mod edits;

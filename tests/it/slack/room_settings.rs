@@ -1,0 +1,33 @@
+//! Settings that are ordered in Slack, in both languages.
+
+use aizuchi_fakes::slack::user::NewUser;
+
+use crate::slack::harness::SlackHarness;
+
+#[tokio::test]
+async fn settings_are_changed_in_slack() {
+    let harness = SlackHarness::new().await;
+    let admin = NewUser { name: "Sena".to_owned(), is_admin: true, ..NewUser::default() };
+    let sena = harness.slack.add_user_with(admin);
+    harness.slack.join_channel(&harness.tea, &sena).unwrap();
+    let program = harness.start().await;
+    harness.post_mention(&harness.tea, &harness.mio, "set confidence 0.9");
+    let told = harness.wait_for_posts(1).await.remove(0).text;
+    assert!(told.starts_with("Done, for this channel: the confidence that I need"), "{told}");
+    harness.post_mention(&harness.tea, &sena, "set language ja here");
+    let told = harness.wait_for_posts(2).await.remove(1).text;
+    assert!(told.starts_with("変更しました（このチャンネル）：言語は ja です。"), "{told}");
+    harness.post_mention(&harness.tea, &sena, "確信度を0.95にして");
+    let told = harness.wait_for_posts(3).await.remove(2).text;
+    assert!(told.contains("確信度は 0.95 です。"), "{told}");
+    harness.will_say(&["はい。"]);
+    harness.post_mention(&harness.tea, &harness.mio, "are you there?");
+    assert_eq!(harness.wait_for_posts(4).await.remove(3).text, "はい。");
+    let prompt = harness.prompt();
+    assert!(prompt.chars().any(|letter| ('\u{3041}'..='\u{30ff}').contains(&letter)), "{prompt}");
+    harness.post_mention(&harness.tea, &sena, "設定をリセットして");
+    let told = harness.wait_for_posts(5).await.remove(4).text;
+    assert!(told.starts_with("Done, for this channel: every setting"), "{told}");
+    harness.until_kept("SELECT count(*) FROM given_orders WHERE kind = 'change_setting'", 4).await;
+    assert_eq!(program.stop(), Some(0));
+}
