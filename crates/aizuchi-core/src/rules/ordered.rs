@@ -225,17 +225,19 @@ impl SettingKind {
         })
     }
 
-    /// Reads a value as the config would have it, in lower case besides the name of a model.
+    /// Reads a value as the config would have it.
     pub fn parse(self, value: &str) -> Option<RoomSetting> {
         let value = value.trim();
         let lower = value.to_lowercase();
         Some(match self {
-            SettingKind::Language => RoomSetting::Language(match &*lower {
-                "en" => LanguageRule::Fixed(Language::En),
-                "ja" => LanguageRule::Fixed(Language::Ja),
-                "auto" => LanguageRule::AsWritten,
-                _ => return None,
-            }),
+            SettingKind::Language if lower == "auto" => {
+                RoomSetting::Language(LanguageRule::AsWritten)
+            }
+            SettingKind::Language => {
+                let mut languages = [Language::En, Language::Ja].into_iter();
+                let language = languages.find(|language| language.tag() == lower)?;
+                RoomSetting::Language(LanguageRule::Fixed(language))
+            }
             SettingKind::MinConfidence => {
                 let share: f64 = match value.strip_suffix(['%', '％']) {
                     Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
@@ -250,7 +252,7 @@ impl SettingKind {
             }),
             SettingKind::Announce => RoomSetting::Announce(Switch::parse(&lower)?),
             SettingKind::Memory => RoomSetting::Memory(Switch::parse(&lower)?),
-            SettingKind::Tools => RoomSetting::Tools(parse_tools(&lower)?),
+            SettingKind::Tools => RoomSetting::Tools(parse_tools(value)?),
             SettingKind::Model => {
                 if value.is_empty() || value.contains(char::is_whitespace) {
                     return None;
@@ -263,7 +265,7 @@ impl SettingKind {
 
 /// `on`, `off`, or names with commas between them.
 fn parse_tools(value: &str) -> Option<ToolRule> {
-    if let Some(switch) = Switch::parse(value) {
+    if let Some(switch) = Switch::parse(&value.to_lowercase()) {
         return Some(match switch {
             Switch::On => ToolRule::All,
             Switch::Off => ToolRule::Only(Vec::new()),
@@ -372,8 +374,7 @@ impl RoomSetting {
 impl fmt::Display for RoomSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RoomSetting::Language(LanguageRule::Fixed(Language::En)) => f.write_str("en"),
-            RoomSetting::Language(LanguageRule::Fixed(Language::Ja)) => f.write_str("ja"),
+            RoomSetting::Language(LanguageRule::Fixed(language)) => f.write_str(language.tag()),
             RoomSetting::Language(LanguageRule::AsWritten) => f.write_str("auto"),
             RoomSetting::MinConfidence(confidence) => write!(f, "{}", confidence.share()),
             RoomSetting::Timing(PostTiming::HumanLike) => f.write_str("human"),

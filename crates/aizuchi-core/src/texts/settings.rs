@@ -69,10 +69,7 @@ texts! {
     explained:
         "They stand over the config’s from now on, without a restart, and widen nothing that the config allows here. Words for the persona are a standing order."
         / "再起動なしですぐに効き、設定ファイルより優先されます。設定ファイルで許された範囲を広げることはありません。人物像の言葉は「指示」で加えてください。";
-    value: "Value" / "値";
-    source: "From" / "由来";
     place: "Where" / "対象";
-    whole_workspace: "The whole workspace" / "ワークスペース全体";
     set: "Set" / "設定する";
     clear: "Take back" / "元に戻す";
     set_by(by: &str): "by {by}" / "{by} による";
