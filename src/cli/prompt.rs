@@ -17,6 +17,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::platform::Platforms;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
+use aizuchi_core::store::Store as _;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -69,6 +70,9 @@ impl PromptArgs {
         let store = Arc::new(database.into_store());
         let (clock, metrics) = (Clock::system(), Arc::new(Metrics::default()));
         let answers = app::build_command_answers(config, store.clone(), store.clone());
+        let workspace = &conversation.workspace;
+        let ordered = store.orders(workspace).await?.settings;
+        answers.rulebook.update(|book| book.clone().with_orders(workspace, &ordered));
         let agent = app::build_agent(
             config,
             (store, answers),

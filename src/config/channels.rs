@@ -10,9 +10,9 @@ use crate::config::channel_overrides::{ChannelPersona, ChannelTools};
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::language::LanguageSetting;
 use crate::config::own_models::OwnModels;
-use crate::config::places::ThreadConfig;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
+use crate::config::threads::ThreadConfig;
 use crate::config::values::{
     ConfiguredUserId, EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting, user_ids,
 };

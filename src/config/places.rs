@@ -1,4 +1,4 @@
-//! Settings of whole workspaces and of single threads, each on top of what holds around it.
+//! Settings of whole workspaces, and the rules of workspaces, channels and threads, each on top of what holds around it.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use crate::config::channels::{ChannelConfig, MemorySetting};
 use crate::config::language::LanguageSetting;
 use crate::config::own_models::OwnModels;
 use crate::config::schema;
+use crate::config::threads::ThreadConfig;
 use crate::config::values::{EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting};
 use aizuchi_core::rules::room::RoomRules;
 use aizuchi_core::rules::{ChannelRules, Mode};
@@ -56,25 +57,6 @@ pub struct WorkspaceConfig {
     pub announce: Option<bool>,
 }
 
-/// The settings of a thread. What is omitted is as in its channel.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ThreadConfig {
-    /// If the judge is less sure than this, Aizuchi stays silent.
-    pub min_confidence: Option<Ratio>,
-    /// The language there: `en`, `ja`, or `auto`, which is what people write.
-    pub language: Option<LanguageSetting>,
-    /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
-    pub persona: Option<ChannelPersona>,
-    /// The model that judges and replies there: a name in `models.named`, or a section with one for `response`,
-    /// `judgment` or `state`.
-    pub model: Option<OwnModels>,
-    /// Whether replies may use tools there, or a list of those that they may use.
-    pub tools: Option<ChannelTools>,
-    /// When it posts unasked, if the judge names no moment.
-    pub timing: Option<TimingSetting>,
-}
-
 impl WorkspaceConfig {
     /// The same as settings of a channel.
     pub fn as_channel(&self) -> ChannelConfig {
@@ -101,18 +83,16 @@ impl WorkspaceConfig {
     }
 }
 
-impl ThreadConfig {
-    /// The same as settings of a channel.
-    pub fn as_channel(&self) -> ChannelConfig {
-        ChannelConfig {
-            min_confidence: self.min_confidence,
-            language: self.language,
-            persona: self.persona.clone(),
-            model: self.model.clone(),
-            tools: self.tools.clone(),
-            timing: self.timing,
-            ..ChannelConfig::default()
-        }
+/// The settings of a thread as settings of a channel.
+fn as_channel(thread: &ThreadConfig) -> ChannelConfig {
+    ChannelConfig {
+        min_confidence: thread.min_confidence,
+        language: thread.language,
+        persona: thread.persona.clone(),
+        model: thread.model.clone(),
+        tools: thread.tools.clone(),
+        timing: thread.timing,
+        ..ChannelConfig::default()
     }
 }
 
@@ -126,7 +106,7 @@ impl Config {
             let of_threads: BTreeMap<String, ChannelRules> = channel
                 .thread_settings
                 .iter()
-                .map(|(id, thread)| (id.clone(), thread.as_channel().apply_to(&rules)))
+                .map(|(id, thread)| (id.clone(), as_channel(thread).apply_to(&rules)))
                 .collect();
             if !of_threads.is_empty() {
                 threads.insert(key.0.clone(), of_threads);

@@ -22,6 +22,7 @@ use aizuchi_core::event::{
     Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
     OnNewMessage, Outcome, PostedMessage, StepResult,
 };
+use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingScope, Switch};
 use aizuchi_core::rules::{BudgetLimits, Mode};
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::expiry::{ExpiredMessages, Expiry, ExpiryProgress};
@@ -102,7 +103,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(id, user, emoji, removes, late)| Operation::React { id, user, emoji, removes, late }),
         2 => (1..90_u8).prop_map(|seconds| Operation::Wait { seconds }),
         1 => (0..250_u8).prop_map(|seconds| Operation::Expire { seconds }),
-        1 => (0..6_u8, any::<bool>()).prop_map(|(kind, here)| Operation::Order { kind, here }),
+        1 => (0..8_u8, any::<bool>()).prop_map(|(kind, here)| Operation::Order { kind, here }),
         4 => Just(Operation::Claim),
         3 => (0..3_u8, any::<u8>(), prop::option::of(0..4_u8))
             .prop_map(|(claim, tokens, author)| Operation::Reserve { claim, tokens, author }),
@@ -342,6 +343,17 @@ fn order(kind: u8, here: bool, second: i64) -> Order {
             until: at(second - 5),
         },
         3 => Order::OptOut { workspace, user: UserId::new("u-carol") },
+        6 | 7 => Order::ChangeSetting {
+            workspace,
+            scope: if here { SettingScope::Channel(channel) } else { SettingScope::Workspace },
+            change: match kind {
+                6 => SettingChange::Set(RoomSetting::Memory(Switch::Off)),
+                _ => SettingChange::ClearAll,
+            },
+            role: if second % 2 == 0 { Role::Admin } else { Role::Member },
+            by: "u-carol 5000".into(),
+            at: at(second),
+        },
         _ => Order::OptIn { workspace, user: UserId::new("u-carol") },
     }
 }
