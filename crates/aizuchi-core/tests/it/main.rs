@@ -72,6 +72,7 @@ mod redaction;
 mod reset;
 mod rooms;
 mod room_settings;
+mod places;
 mod schedules;
 mod schema;
 mod fixed_wait;
