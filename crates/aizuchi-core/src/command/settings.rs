@@ -9,7 +9,7 @@ use crate::memory::asker::sign;
 use crate::persona::Language;
 use crate::rules::Rulebook;
 use crate::rules::ordered::{
-    OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingScope,
+    MAX_OF_MEMBERS, OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingScope,
 };
 use crate::rules::room::{ConfiguredPlace, Room, SettingSource};
 use crate::store::StoreError;
@@ -26,6 +26,8 @@ pub enum Unmet {
     NotOfThreads,
     NoSuchChannel,
     NoSuchModel,
+    /// Members have set as much elsewhere as they may.
+    TooMany,
 }
 
 /// The change that a command makes, and the order to store for it. `name` is the persona's, and `find` finds a public channel
@@ -61,12 +63,20 @@ pub fn to_order(
         let found = known.find(|known| known.eq_ignore_ascii_case(name));
         *name = found.ok_or(Unmet::NoSuchModel)?.clone();
     }
+    let (role, by) = (request.setting_role(), sign(&request.user, request.at));
+    let orders = rulebook.ordered.get(&here.workspace).map(Vec::as_slice).unwrap_or_default();
+    let is_other = |order: &&OrderedSetting| order.role == Role::Member && order.scope != scope;
+    let others = orders.iter().filter(is_other).count();
+    let is_set = matches!(written.change, SettingChange::Set(_));
+    if is_set && role == Role::Member && others >= MAX_OF_MEMBERS {
+        return Err(Unmet::TooMany);
+    }
     let order = Order::ChangeSetting {
         workspace: here.workspace.clone(),
         scope,
         change: written.change.clone(),
-        role: request.setting_role(),
-        by: sign(&request.user, request.at).into(),
+        role,
+        by: by.into(),
         at: request.at,
     };
     Ok((written, order))
@@ -220,6 +230,7 @@ fn unmet_text(language: Language, unmet: Unmet, name: &str, rulebook: &Rulebook)
         Unmet::NotInThread => texts::settings::needs_thread(language).to_owned(),
         Unmet::NotOfThreads => texts::settings::not_of_threads(language).to_owned(),
         Unmet::NoSuchChannel => texts::settings::no_such_channel(language).to_owned(),
+        Unmet::TooMany => texts::settings::too_many(language, MAX_OF_MEMBERS),
         Unmet::NoSuchModel if rulebook.model_choices.is_empty() => {
             texts::settings::no_models(language).to_owned()
         }

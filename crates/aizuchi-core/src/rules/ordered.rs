@@ -275,14 +275,18 @@ fn parse_tools(value: &str) -> Option<ToolRule> {
     let names: Vec<String> = names.map(str::to_owned).collect();
     let is_name = |name: &String| {
         let mut letters = name.chars();
-        letters.all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
+        name.len() <= MAX_TOOL_NAME
+            && letters.all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
     };
     (!names.is_empty() && names.len() <= MAX_TOOLS && names.iter().all(is_name))
         .then_some(ToolRule::Only(names))
 }
 
-/// How many tools an order names at most.
+/// How many tools an order names at most, and how long a name may be.
 const MAX_TOOLS: usize = 40;
+const MAX_TOOL_NAME: usize = 100;
+/// How many settings of members stand in a workspace at most. Anybody can open threads.
+pub const MAX_OF_MEMBERS: usize = 200;
 
 impl Switch {
     pub fn from_bool(is_on: bool) -> Self {

@@ -53,6 +53,9 @@ texts! {
         / "その名前の公開チャンネルはありません。変えたいチャンネルの中で設定してください。";
     no_such_model(names: &str):
         "I know no model of that name. There are: {names}." / "その名前のモデルはありません。選べるのは {names} です。";
+    too_many(most: usize):
+        "Members have set {most} things here already. Please take one back first, or ask an admin."
+        / "メンバーによる設定がすでに {most} 件あります。先にどれかを元に戻すか、管理者に頼んでください。";
     no_models:
         "The config names no other models, in `models.named`."
         / "設定ファイルの `models.named` に、選べるモデルがありません。";
