@@ -9,9 +9,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::agent::reserve::{Calls, sole_author};
-use crate::agent::{Agent, StateCall, StepError, StepTrace};
+use crate::agent::{Agent, StateCall, StepError, StepTrace, room_of};
 use crate::chat::{ConversationId, Message, MessageId, to_single_line};
 use crate::clock::{duration_from_seconds, seeded_random};
+use crate::command::settings::source_text;
 use crate::context::Context;
 use crate::context::conversation_analysis::ConversationAnalysis;
 use crate::context::state::ConversationState;
@@ -27,6 +28,8 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
+use crate::rules::ordered::SettingKind;
+use crate::rules::room::SettingSource;
 use crate::rules::{ChannelRules, Mode};
 use crate::texts;
 
@@ -207,6 +210,7 @@ impl Agent {
         let rules = self.gate_input(context, &rulebook).rules;
         let least = self.welcome_threshold(context, rules);
         let why = silence_reason(silence, &judgment, rules, least, self.persona.language);
+        let why = self.with_source(why, silence, context);
         let ended = if silence == SilenceReason::ObserveMode {
             DecisionResult::Muted
         } else {
@@ -218,6 +222,22 @@ impl Agent {
             state_hash: state,
             ..DecisionClosing::new(ended, why)
         }))
+    }
+
+    /// The same, with where the confidence that was missing comes from if somebody has ordered it.
+    fn with_source(&self, why: String, silence: SilenceReason, context: &Context) -> String {
+        if silence != SilenceReason::LowConfidence {
+            return why;
+        }
+        let (rulebook, language) = (self.rulebook(), self.persona.language);
+        let source = rulebook.source_in(&room_of(context), SettingKind::MinConfidence);
+        match source {
+            SettingSource::Ordered(_) => {
+                let source = source_text(language, source);
+                texts::judging::low_confidence_ordered(language, &why, &source)
+            }
+            SettingSource::Configured(_) => why,
+        }
     }
 
     /// When to look once more, if this verdict of silence is not the last word: the judge may ask for it, and a yes

@@ -12,6 +12,10 @@ texts! {
     low_confidence(confidence: f64, least: f64):
         "I wasn’t sure enough ({confidence:.2}; I need {least:.2})"
         / "確信度が足りませんでした（{confidence:.2}、話すには {least:.2} が必要）";
+    /// `why` is [`low_confidence`], and `source` where the confidence that is needed comes from.
+    low_confidence_ordered(why: &str, source: &str):
+        "{why}: {source}"
+        / "{why}：{source}";
     often_unwelcome(confidence: f64, least: f64, percent: f64):
         "I held it back ({confidence:.2}): here, words under {least:.2} were unwelcome more often than {percent:.1} %"
         / "控えました（確信度 {confidence:.2}）。ここでは、確信度が {least:.2} 未満の発言が歓迎されない割合が {percent:.1} % を超えていました";

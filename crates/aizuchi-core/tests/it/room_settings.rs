@@ -208,6 +208,12 @@ async fn an_ordered_confidence_holds_at_the_next_judgment() {
         harness.says("alice", "does anyone know when to prune?").await;
         harness.pass(HOUR).await;
         assert_eq!(harness.platform.posts_in(&top_level("garden")), 0);
+        let decisions = harness.decisions("garden").await;
+        let mut whys = decisions.iter().filter_map(|decision| decision.why.as_deref());
+        assert!(
+            whys.any(|why| why.contains("I need 0.95): set for this channel")),
+            "{decisions:?}"
+        );
         harness.order(set(garden(), confidence(0.8), Role::Admin)).await;
         harness.says("alice", "and when to water? does anyone know?").await;
         harness.pass(HOUR).await;
