@@ -8,6 +8,7 @@ use aizuchi_core::chat::{ChannelId, Role, UserId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingScope, Switch};
 use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::database::connection::{Connection, Row, query};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
@@ -587,6 +588,15 @@ async fn who_opted_out_has_still_done_so_when_an_older_backup_is_restored() {
         back_up(&place(&store), &file).await.unwrap();
         let order = Order::OptOut { workspace: workspace(), user: UserId::new("u-alice") };
         store.store.order(order, at(300)).await.unwrap();
+        let setting = Order::ChangeSetting {
+            workspace: workspace(),
+            scope: SettingScope::Workspace,
+            change: SettingChange::Set(RoomSetting::Memory(Switch::Off)),
+            role: Role::Admin,
+            by: "olga".into(),
+            at: at(300),
+        };
+        store.store.order(setting, at(300)).await.unwrap();
         let target = place(&store);
         let _folder = store.database.clone();
         store.stop().await;
@@ -595,6 +605,7 @@ async fn who_opted_out_has_still_done_so_when_an_older_backup_is_restored() {
         let store = TestStore::reopen(&target).await;
         let orders = store.store.orders(&workspace()).await.unwrap();
         assert_eq!(orders.opted_out, [UserId::new("u-alice")]);
+        assert_eq!(orders.settings.len(), 1);
         store.finish_forgetting(at(1000)).await;
         assert_eq!(
             count(&target, "SELECT count(*) AS n FROM messages WHERE withheld = 1").await,

@@ -34,7 +34,12 @@ struct FormerOrders {
     opted_out: Vec<(WorkspaceId, UserId)>,
     /// `None` if it is new: then those of the backup are newer.
     silence: Option<Silence>,
+    /// The same of the settings of rooms. `None` also if its version knew none.
+    settings: Option<Vec<FormerSetting>>,
 }
+
+/// The texts of a row of ordered settings, and when it was ordered, in milliseconds.
+type FormerSetting = (Vec<String>, i64);
 
 /// Where the persona does not speak, or not unasked.
 struct Silence {
@@ -274,7 +279,7 @@ impl TransferTarget {
     /// Puts the orders in force that are in force in the database that is replaced; who has opted out in the backup stays so.
     /// Returns how many users opt out by that.
     pub async fn order_again(&mut self, now: Timestamp) -> Result<usize, StoreError> {
-        let FormerOrders { opted_out, silence } = std::mem::take(&mut self.orders);
+        let FormerOrders { opted_out, silence, settings } = std::mem::take(&mut self.orders);
         let here = opted_out_users(&mut self.connection).await?;
         let missing: Vec<_> = opted_out.into_iter().filter(|user| !here.contains(user)).collect();
         let mut counters = Counters::read(&mut self.connection).await?;
@@ -283,6 +288,9 @@ impl TransferTarget {
             orders::apply(&mut self.connection, &mut counters, &order, now).await?;
         }
         counters.write(&mut self.connection).await?;
+        if let Some(settings) = settings {
+            put_settings(&mut self.connection, settings).await?;
+        }
         let Some(Silence { mutes, modes }) = silence else { return Ok(missing.len()) };
         for statement in [sql::orders::DROP_ALL_MUTES, sql::orders::DROP_ALL_MODES] {
             query(statement).execute(&mut self.connection).await?;
@@ -388,8 +396,37 @@ impl FormerOrders {
             true => Some(Silence::read(connection).await?),
             false => None,
         };
-        Ok(Self { opted_out, silence })
+        let settings = match find("room_settings").is_some() && !is_new {
+            true => Some(ordered_settings(connection).await?),
+            false => None,
+        };
+        Ok(Self { opted_out, silence, settings })
     }
+}
+
+async fn ordered_settings(connection: &mut Connection) -> Result<Vec<FormerSetting>, StoreError> {
+    const TEXTS: [&str; 7] =
+        ["workspace", "channel", "thread", "setting", "role", "value", "ordered_by"];
+    let found = query(sql::orders::ALL_SETTINGS).fetch_all(connection).await?;
+    let setting = |row| {
+        let texts = TEXTS.iter().map(|column| rows::column::<String>(row, column));
+        Ok((texts.collect::<Result<Vec<_>, _>>()?, rows::column(row, "ordered_ms")?))
+    };
+    found.iter().map(setting).collect()
+}
+
+/// Has these settings take the place of those of the backup.
+async fn put_settings(
+    connection: &mut Connection,
+    settings: Vec<FormerSetting>,
+) -> Result<(), StoreError> {
+    query(sql::orders::DROP_ALL_SETTINGS).execute(&mut *connection).await?;
+    for (texts, at) in settings {
+        let put = query(sql::orders::PUT_SETTING);
+        let put = texts.into_iter().fold(put, |put, text| put.bind(text));
+        put.bind(at).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 async fn opted_out_users(

@@ -23,6 +23,10 @@ statements! {
     SETTINGS = "
         SELECT channel, thread, setting, role, value, ordered_by, ordered_ms FROM room_settings
         WHERE workspace = ?1";
+    ALL_SETTINGS = "
+        SELECT workspace, channel, thread, setting, role, value, ordered_by, ordered_ms
+        FROM room_settings";
+    DROP_ALL_SETTINGS = "DELETE FROM room_settings";
     DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
     NOTE_PRIVATE_READ = "
         INSERT INTO private_reads (workspace, channel, reader, what, hour_ms, last_ms, reads)
