@@ -297,8 +297,10 @@ async fn commands_do_not_prevent_a_judgment() {
       10s (persona): - `forget that`, below a quote of it (`> …`) or right after I said it: I forget that one
       10s (persona): thing
     - `forget me`: I ask once more, then delete what you said and what I remember of it
-      10s (persona): - `reset`: I start fresh in this conversation (in direct messages; elsewhere only for
-      10s (persona): admins)
+      10s (persona): - `settings`: which settings hold here; `set memory off`, `set tools off` or `set
+      10s (persona): confidence 0.9` narrow them
+    - `reset`: I start fresh in this conversation (in direct
+      10s (persona): messages; elsewhere only for admins)
     [m001] spoke by command: it was a command for me ()
     [m000] chose_silence: they get along (judge kept)
     ");
@@ -664,6 +666,7 @@ async fn the_other_commands_in_japanese() {
     - `オプトアウト`、`オプトイン`：あなたの発言を聞くかどうか
       40s (persona): - `それ忘れて`（引用の下、または私が話した直後に）：そのことだけを忘れます
     - `私のことを忘れて`：確認のあとで、あなたの発言と、そこから覚えたことを消します
+      40s (persona): - `設定`：ここでの設定。`記憶をオフにして`、`ツールをオフにして`、`確信度を0.9にして` で控えめにできます
       40s (persona): - `リセット`：この会話を新しく始めます（DM 以外では管理者のみ）
     [m000] spoke by command: 私への指示でした ()
     [m001] spoke by command: 私への指示でした ()
