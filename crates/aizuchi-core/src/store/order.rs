@@ -266,6 +266,7 @@ impl Order {
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
+            | Order::ChangeSetting { .. }
             | Order::OptIn { .. }
             | Order::GiveStandingOrder { .. }
             | Order::DraftStandingOrder { .. }
