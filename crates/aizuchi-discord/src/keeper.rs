@@ -67,6 +67,22 @@ impl KeeperChat for DiscordPlatform {
         Ok(QuestionPlace { channel, message })
     }
 
+    async fn find_question(
+        &self,
+        keeper: &UserId,
+        workspace: &WorkspaceId,
+        subject: QuestionSubject,
+    ) -> Result<Option<QuestionPlace>, PlatformError> {
+        let (channel, messages) = self.read_direct(keeper).await?;
+        let Some(found) = messages.iter().find(|message| is_asked(message, workspace, subject))
+        else {
+            return Ok(None);
+        };
+        let message = self.answered_id(&history_request(&channel), &found["id"])?;
+        let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
+        Ok(Some(QuestionPlace { channel, message }))
+    }
+
     async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError> {
         let settled = idle_button(&format!("{QUESTION_PREFIX}settled"));
         let text = to_discord_markdown(text, &MentionLookup::empty());
@@ -89,20 +105,9 @@ impl KeeperChat for DiscordPlatform {
     }
 
     async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError> {
-        let channel = self.open_direct(keeper).await?;
-        let path = format!("/channels/{channel}/messages?limit={MAX_LOOKED_THROUGH}");
-        let call = ApiRequest::get(path);
-        let found = self.call(&call).await.map_err(history_error)?;
-        let Some(messages) = found.as_array() else {
-            self.record_malformed_response(&call);
-            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
-        };
-        let own = self.identity.user.to_string();
-        let is_own = |message: &&Value| message["author"]["id"] == own.as_str();
+        let (_, messages) = self.read_direct(keeper).await?;
         let id = note_id(key);
-        let has_id =
-            |message: &Value| message["components"][0]["components"][0]["custom_id"] == id.as_str();
-        Ok(messages.iter().filter(is_own).any(has_id))
+        Ok(messages.iter().any(|message| button_ids(message).any(|known| known == id)))
     }
 
     fn tell_settles_after(&self) -> SignedDuration {
@@ -126,6 +131,20 @@ impl DiscordPlatform {
         let opening = ApiRequest::post("/users/@me/channels", json!({ "recipient_id": user }));
         let opened = self.call(&opening).await.map_err(post_error)?;
         self.answered_id(&opening, &opened["id"])
+    }
+
+    /// The direct message with a user, and what the bot wrote there last.
+    async fn read_direct(&self, user: &UserId) -> Result<(String, Vec<Value>), PlatformError> {
+        let channel = self.open_direct(user).await?;
+        let call = history_request(&channel);
+        let found = self.call(&call).await.map_err(history_error)?;
+        let Some(messages) = found.as_array() else {
+            self.record_malformed_response(&call);
+            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+        };
+        let own = self.identity.user.to_string();
+        let is_own = |message: &&Value| message["author"]["id"] == own.as_str();
+        Ok((channel, messages.iter().filter(is_own).cloned().collect()))
     }
 
     fn answered_id(&self, call: &ApiRequest, id: &Value) -> Result<String, PlatformError> {
@@ -197,6 +216,26 @@ fn idle_button(custom_id: &str) -> Value {
 /// The `custom_id` of the button below a note with this key.
 fn note_id(key: &str) -> String {
     format!("{QUESTION_PREFIX}note/{}", nonce(key))
+}
+
+fn history_request(channel: &str) -> ApiRequest {
+    ApiRequest::get(format!("/channels/{channel}/messages?limit={MAX_LOOKED_THROUGH}"))
+}
+
+/// The `custom_id` of each button below a message.
+fn button_ids(message: &Value) -> impl Iterator<Item = &str> {
+    let rows = message["components"].as_array().into_iter().flatten();
+    let buttons = rows.flat_map(|row| row["components"].as_array().into_iter().flatten());
+    buttons.filter_map(|button| button["custom_id"].as_str())
+}
+
+/// Whether a message is this question, and not settled.
+fn is_asked(message: &Value, workspace: &WorkspaceId, subject: QuestionSubject) -> bool {
+    let asked = format!("{}/{workspace}", subject.key());
+    button_ids(message).any(|id| {
+        let button = id.strip_prefix(QUESTION_PREFIX).and_then(|id| id.split_once('/'));
+        button.is_some_and(|(_, rest)| rest == asked)
+    })
 }
 
 /// A message that only its reader sees.
@@ -296,6 +335,7 @@ mod tests {
     use crate::from_discord::message::parse_message;
     use aizuchi_core::decision::consent::{ConsentId, shown_arguments};
     use aizuchi_core::decision::proposal::ProposalId;
+    use aizuchi_core::persona::Language;
 
     fn question() -> KeeperQuestion {
         KeeperQuestion {
@@ -369,9 +409,25 @@ mod tests {
     }
 
     #[test]
+    fn a_question_is_found_again_until_it_is_settled() {
+        let asked = message("In #tea", &question_buttons(&question()));
+        let is_it = |message: &Value, workspace: &str, subject| {
+            is_asked(message, &WorkspaceId::new(workspace), subject)
+        };
+        let proposal = |id| QuestionSubject::Proposal(ProposalId(id));
+        assert!(is_it(&asked, "discord:1", proposal(7)));
+        assert!(!is_it(&asked, "discord:1", proposal(77)));
+        assert!(!is_it(&asked, "discord:2", proposal(7)));
+        assert!(!is_it(&asked, "discord:1", QuestionSubject::Call(ConsentId(7))));
+        let settled = message("In #tea: approved.", &[idle_button("aizuchi/settled")]);
+        assert!(!is_it(&settled, "discord:1", proposal(7)) && !is_it(&json!([]), "a", proposal(7)));
+    }
+
+    #[test]
     fn a_form_comes_back_with_its_proposal() {
         let form = EditForm {
             workspace: WorkspaceId::new("discord:1"),
+            language: Language::En,
             proposal: ProposalId(7),
             title: "Say it in other words",
             label: "What is posted",

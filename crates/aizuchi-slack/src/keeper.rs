@@ -27,6 +27,7 @@ const ANSWER_BLOCK: &str = "aizuchi_answer";
 const EDIT_FORM: &str = "aizuchi_words";
 const WORDS_BLOCK: &str = "words";
 const WORDS_FIELD: &str = "text";
+const HISTORY: &str = "conversations.history";
 /// How many of the newest messages of a direct message are looked through for one.
 const MAX_LOOKED_THROUGH: usize = 100;
 /// The most that Slack lets a field hold.
@@ -52,6 +53,22 @@ impl KeeperChat for SlackPlatform {
         Ok(QuestionPlace { channel, message })
     }
 
+    async fn find_question(
+        &self,
+        keeper: &UserId,
+        _workspace: &WorkspaceId,
+        subject: QuestionSubject,
+    ) -> Result<Option<QuestionPlace>, PlatformError> {
+        let (channel, messages) = self.read_direct(keeper).await?;
+        let key = question_key(subject);
+        let Some(found) = messages.iter().find(|message| has_key(message, &key)) else {
+            return Ok(None);
+        };
+        let message = self.answered_id(HISTORY, &found["ts"])?;
+        let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
+        Ok(Some(QuestionPlace { channel, message }))
+    }
+
     async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError> {
         let blocks = marked_blocks(to_sections(text));
         let mut arguments = message(place.channel.as_str(), text, &blocks);
@@ -68,15 +85,8 @@ impl KeeperChat for SlackPlatform {
     }
 
     async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError> {
-        let channel = self.open_direct(keeper).await?;
-        let arguments = [("channel", channel), ("limit", MAX_LOOKED_THROUGH.to_string())];
-        let page = self.call("conversations.history", &arguments).await.map_err(read_error)?;
-        let Some(messages) = page["messages"].as_array() else {
-            self.incidents.record_malformed(MalformedInput::Response, "conversations.history");
-            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
-        };
-        let is_own = |message: &&Value| message["user"] == self.identity.user.as_str();
-        Ok(messages.iter().filter(is_own).any(|message| has_key(message, key)))
+        let (_, messages) = self.read_direct(keeper).await?;
+        Ok(messages.iter().any(|message| has_key(message, key)))
     }
 
     fn tell_settles_after(&self) -> SignedDuration {
@@ -98,6 +108,19 @@ impl SlackPlatform {
         let opened = self.call("conversations.open", &[("users", user.to_string())]).await;
         let opened = opened.map_err(post_error)?;
         self.answered_id("conversations.open", &opened["channel"]["id"])
+    }
+
+    /// The direct message with a user, and what the bot wrote there last.
+    async fn read_direct(&self, user: &UserId) -> Result<(String, Vec<Value>), PlatformError> {
+        let channel = self.open_direct(user).await?;
+        let arguments = [("channel", channel.clone()), ("limit", MAX_LOOKED_THROUGH.to_string())];
+        let page = self.call(HISTORY, &arguments).await.map_err(read_error)?;
+        let Some(messages) = page["messages"].as_array() else {
+            self.incidents.record_malformed(MalformedInput::Response, HISTORY);
+            return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
+        };
+        let is_own = |message: &&Value| message["user"] == self.identity.user.as_str();
+        Ok((channel, messages.iter().filter(is_own).cloned().collect()))
     }
 
     fn answered_id(&self, method: &str, id: &Value) -> Result<String, PlatformError> {
@@ -126,7 +149,7 @@ impl SlackPlatform {
             Ok(_) => None,
             Err(error) => {
                 info!(platform = "slack", %error, "a form could not be opened");
-                Some(texts::keeper::no_form(self.persona.language))
+                Some(texts::keeper::no_form(form.language))
             }
         }
     }
@@ -218,15 +241,19 @@ fn question_blocks(question: &KeeperQuestion) -> Value {
         let text = json!({ "type": "plain_text", "text": words });
         json!({ "type": "button", "action_id": button.name(), "text": text, "value": key })
     });
-    let divider = json!({ "type": "divider" });
     let mut blocks = to_sections(&question.heading);
-    blocks.push(divider.clone());
+    blocks.push(json!({ "type": "divider" }));
     blocks.extend(to_sections(&question.draft));
-    blocks.push(divider);
+    blocks.push(json!({ "type": "divider", "block_id": question_key(question.subject) }));
     blocks.extend(to_sections(&question.note));
     let buttons: Vec<Value> = buttons.collect();
     blocks.push(json!({ "type": "actions", "block_id": ANSWER_BLOCK, "elements": buttons }));
     marked_blocks(blocks)
+}
+
+/// By this `block_id` a question is found again, while it is not settled.
+fn question_key(subject: QuestionSubject) -> String {
+    format!("aizuchi-ask-{}", subject.key())
 }
 
 /// Blocks by the first of which the message is known as a question, of which nothing is kept.
@@ -264,6 +291,7 @@ mod tests {
     use crate::from_slack::{SlackEvent, parse_event};
     use aizuchi_core::decision::consent::{ConsentId, shown_arguments};
     use aizuchi_core::decision::proposal::ProposalId;
+    use aizuchi_core::persona::Language;
 
     fn question() -> KeeperQuestion {
         KeeperQuestion {
@@ -359,9 +387,20 @@ mod tests {
     }
 
     #[test]
+    fn a_question_is_found_again_until_it_is_settled() {
+        let asked = json!({ "blocks": question_blocks(&question()) });
+        let key = |id| question_key(QuestionSubject::Proposal(ProposalId(id)));
+        assert!(has_key(&asked, &key(7)) && !has_key(&asked, &key(77)));
+        assert!(!has_key(&asked, &question_key(QuestionSubject::Call(ConsentId(7)))));
+        let settled = json!({ "blocks": marked_blocks(to_sections("In #tea: approved.")) });
+        assert!(!has_key(&settled, &key(7)));
+    }
+
+    #[test]
     fn a_form_comes_back_with_its_proposal() {
         let form = EditForm {
             workspace: WorkspaceId::new("T1"),
+            language: Language::En,
             proposal: ProposalId(7),
             title: "Say it in other words",
             label: "What is posted",

@@ -2,37 +2,35 @@
 //! unasked, and whether a tool that may write is to be called. When somebody has decided, or the moment has passed, the
 //! question is replaced by what became of it. Keepers who want that are told of each week, too.
 
+mod answer;
 pub mod edit;
+mod record;
 mod matter;
+mod questions;
 pub mod week;
 pub mod weekly_note;
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tracing::warn;
 
-use crate::chat::{ChannelId, ConversationId, Cursor, MessageId, UserId, WorkspaceId};
-use crate::decision::consent::{ConsentChoice, ConsentId, ConsentStep};
-use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId};
+use crate::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
+use crate::decision::consent::{ConsentChoice, ConsentId};
+use crate::decision::proposal::{ProposalChoice, ProposalId};
 use crate::inbox::Inbox;
-use crate::memory::asker;
 use crate::persona::Language;
 use crate::platform::PlatformError;
 use crate::platform::keeper::edit::EditForm;
-use crate::platform::keeper::matter::{Matter, MatterKind};
+use crate::platform::keeper::matter::MatterKind;
+use crate::platform::keeper::record::QuestionRecord;
 use crate::platform::keeper::weekly_note::SentWeeks;
+use crate::store::Cursors;
 use crate::store::archive::Archive;
-use crate::store::order::Order;
-use crate::store::query::ProposalQuery;
-use crate::store::refusal_reason::RefusalReason;
-use crate::store::{Cursors, StoreError};
 use crate::texts;
 
 /// A platform that can ask a user something in a private chat.
@@ -47,6 +45,14 @@ pub trait KeeperChat: Send + Sync {
         question: &KeeperQuestion,
     ) -> Result<QuestionPlace, PlatformError>;
 
+    /// Where a question stands that the keeper was asked and that is not settled, if it does.
+    async fn find_question(
+        &self,
+        keeper: &UserId,
+        workspace: &WorkspaceId,
+        subject: QuestionSubject,
+    ) -> Result<Option<QuestionPlace>, PlatformError>;
+
     /// Replaces a question, and its buttons, by a text. Doing it again changes nothing.
     async fn settle(&self, place: &QuestionPlace, text: &str) -> Result<(), PlatformError>;
 
@@ -56,7 +62,7 @@ pub trait KeeperChat: Send + Sync {
     /// Whether a message with this key stands in the keeper's private chat.
     async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError>;
 
-    /// How long after it was sent a message cannot appear any more.
+    /// How long after it was sent a question or a message cannot appear any more.
     fn tell_settles_after(&self) -> SignedDuration;
 
     /// Whether what was missed of a conversation has been read.
@@ -223,28 +229,6 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// How often it looks without a change: whether the time of a question is over, or the platform can be reached again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// What has been asked in a workspace about matters of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct QuestionRecord {
-    /// Up to this proposal, all have been asked about.
-    newest: i64,
-    /// The questions that are not settled yet.
-    asked: Vec<AskedQuestion>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct AskedQuestion {
-    /// The number of the proposal or the call.
-    #[serde(rename = "proposal")]
-    id: i64,
-    /// The channel that it is about.
-    about: ChannelId,
-    /// `None`: the platform refuses to ask.
-    place: Option<QuestionPlace>,
-    /// The state that its text tells.
-    told: String,
-}
-
 /// What has been asked in each workspace, and of which weeks keepers were told, as far as it was looked up.
 #[derive(Debug, Default)]
 pub struct QuestionRecords {
@@ -268,7 +252,12 @@ impl Keepers {
                 }
                 continue;
             }
-            let wait = if records.weeks.has_more { PAUSE } else { CHECK_INTERVAL };
+            let is_sending = records.questions.values().any(QuestionRecord::is_sending);
+            let wait = match (records.weeks.has_more, is_sending) {
+                (true, _) => PAUSE,
+                (false, true) => chat.tell_settles_after().clamp(PAUSE, CHECK_INTERVAL),
+                (false, false) => CHECK_INTERVAL,
+            };
             let check_at = clock.now() + wait;
             tokio::select! {
                 changed = revisions.changed() => match changed {
@@ -286,8 +275,9 @@ impl Keepers {
         for workspace in chat.workspaces() {
             for kind in MatterKind::ALL {
                 if let Err(error) = self.look_at(chat, (&workspace, kind), records).await {
-                    let platform = workspace.platform();
-                    warn!(platform, %workspace, %error, "the keepers could not be asked; trying again");
+                    warn!(platform = workspace.platform(), %workspace, %error, "the keepers could not be asked; trying again");
+                    // What is kept may be another state than the one that was to be kept.
+                    records.questions.remove(&(workspace.clone(), kind));
                     is_done = false;
                 }
             }
@@ -295,224 +285,8 @@ impl Keepers {
         self.tell_of_weeks(chat, &mut records.weeks).await && is_done
     }
 
-    /// Decides as somebody clicked, or has them write other words.
-    pub async fn answer(&self, click: Click) -> ClickAnswer {
-        let (workspace, subject) = (click.workspace.clone(), click.subject);
-        match self.try_answer(click).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                let key = subject.key();
-                let platform = workspace.platform();
-                warn!(platform, %workspace, key, %error, "the answer of a keeper could not be stored");
-                ClickAnswer::Tell(texts::commands::failed(self.language))
-            }
-        }
-    }
-
-    async fn try_answer(&self, click: Click) -> Result<ClickAnswer, StoreError> {
-        let now = self.inbox.clock.now();
-        let by: Arc<str> = asker::sign(&click.user, now).into();
-        let Click { workspace, subject, user, button } = click;
-        let (channel, order) = match (subject, button.choice()) {
-            (QuestionSubject::Proposal(id), ButtonChoice::Form) => {
-                return Ok(match self.kept_by(&workspace, id, &user).await? {
-                    Ok(found) => self.edit_form(&found),
-                    Err(told) => ClickAnswer::Tell(told),
-                });
-            }
-            (QuestionSubject::Proposal(id), ButtonChoice::Proposal(choice)) => {
-                let found = match self.kept_by(&workspace, id, &user).await? {
-                    Ok(found) => found,
-                    Err(told) => return Ok(ClickAnswer::Tell(told)),
-                };
-                let told = self.decide(&found, &user, choice).await?;
-                return Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell));
-            }
-            (QuestionSubject::Call(id), ButtonChoice::Call(choice)) => {
-                let Some(found) = self.archive.consent(Some(&workspace), id, now).await? else {
-                    return Ok(ClickAnswer::Tell(self.too_late(subject)));
-                };
-                let step = ConsentStep::Decide(choice, by.clone());
-                let order = Order::TakeConsentStep { workspace: workspace.clone(), id, step };
-                (found.conversation.channel, order.signed(by))
-            }
-            (QuestionSubject::Proposal(_), ButtonChoice::Call(_))
-            | (QuestionSubject::Call(_), ButtonChoice::Proposal(_) | ButtonChoice::Form) => {
-                return Ok(ClickAnswer::Tell(self.too_late(subject)));
-            }
-        };
-        if self.inbox.channel_cache.keeper(&workspace, &channel).as_ref() != Some(&user) {
-            return Ok(ClickAnswer::Tell(texts::keeper::not_keeper(self.language)));
-        }
-        let told = self.apply(order, subject).await?;
-        Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell))
-    }
-
-    /// A proposal that this user may decide, or else what to tell them.
-    async fn kept_by(
-        &self,
-        workspace: &WorkspaceId,
-        id: ProposalId,
-        user: &UserId,
-    ) -> Result<Result<Proposal, &'static str>, StoreError> {
-        let before = Some(ProposalId(id.0.saturating_add(1)));
-        let query =
-            ProposalQuery { workspace: Some(workspace.clone()), decision: None, before, limit: 1 };
-        let newest = self.archive.proposals(&query, self.inbox.clock.now()).await?.pop();
-        let Some(found) = newest.filter(|proposal| proposal.id == id) else {
-            return Ok(Err(texts::keeper::too_late(self.language)));
-        };
-        let keeper = self.inbox.channel_cache.keeper(workspace, &found.conversation.channel);
-        if keeper.as_ref() != Some(user) {
-            return Ok(Err(texts::keeper::not_keeper(self.language)));
-        }
-        Ok(Ok(found))
-    }
-
-    /// Decides, once: the first choice counts. Returns what to tell the user if theirs does not.
-    async fn decide(
-        &self,
-        proposal: &Proposal,
-        user: &UserId,
-        choice: ProposalChoice,
-    ) -> Result<Option<&'static str>, StoreError> {
-        let by = asker::sign(user, self.inbox.clock.now()).into();
-        let workspace = proposal.conversation.workspace.clone();
-        let order = Order::DecideProposal { workspace, id: proposal.id, choice, by };
-        self.apply(order, QuestionSubject::Proposal(proposal.id)).await
-    }
-
-    /// Gives the order of a keeper. Returns what to tell them if it does not count.
-    async fn apply(
-        &self,
-        order: Order,
-        subject: QuestionSubject,
-    ) -> Result<Option<&'static str>, StoreError> {
-        match self.inbox.apply_order(order).await {
-            Ok(()) => Ok(None),
-            Err(StoreError::Refused(
-                RefusalReason::ProposalDecided | RefusalReason::ConsentDecided,
-            )) => Ok(Some(texts::keeper::already_decided(self.language))),
-            Err(StoreError::Refused(RefusalReason::ProposalBlocked)) => {
-                Ok(Some(texts::keeper::busy(self.language)))
-            }
-            Err(StoreError::Refused(
-                RefusalReason::ProposalLapsed
-                | RefusalReason::ProposalGone
-                | RefusalReason::ConsentLapsed
-                | RefusalReason::ConsentGone,
-            )) => Ok(Some(self.too_late(subject))),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn too_late(&self, subject: QuestionSubject) -> &'static str {
-        match subject {
-            QuestionSubject::Proposal(_) => texts::keeper::too_late(self.language),
-            QuestionSubject::Call(_) => texts::consents::too_late(self.language),
-        }
-    }
-
     fn has_keepers(&self) -> bool {
         self.inbox.channel_cache.rulebook().has_keeper()
-    }
-
-    async fn look_at(
-        &self,
-        chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
-        records: &mut QuestionRecords,
-    ) -> Result<(), StoreError> {
-        let place = (workspace, kind);
-        let record = match records.questions.entry((workspace.clone(), kind)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(self.stored_record(place).await?),
-        };
-        if record.asked.is_empty() && !self.has_keepers() {
-            return Ok(());
-        }
-        let matters = self.matters(place, &record.asked).await?;
-        self.settle(chat, place, record, &matters).await?;
-        self.ask(chat, place, record, &matters).await
-    }
-
-    /// Replaces the questions whose answer is known.
-    async fn settle(
-        &self,
-        chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
-        record: &mut QuestionRecord,
-        matters: &[Matter],
-    ) -> Result<(), StoreError> {
-        let platform = workspace.platform();
-        let before = record.clone();
-        record.asked.clear();
-        for asked in &before.asked {
-            let matter = matters.iter().find(|matter| matter.id == asked.id);
-            let gone = kind.gone(self.language);
-            let (state, what) = matter.map_or(gone, |matter| (matter.state, matter.what));
-            if let (Some(place), true) = (&asked.place, *state != *asked.told) {
-                let about = self.place_name(workspace, &asked.about);
-                let text = texts::keeper::decided(self.language, &about, what);
-                let channel = &asked.about;
-                match chat.settle(place, &text).await {
-                    Ok(()) => {}
-                    Err(PlatformError::Refused(why)) => {
-                        warn!(platform, %workspace, %channel, why, "what a keeper was asked cannot be replaced");
-                    }
-                    Err(error) => {
-                        warn!(platform, %workspace, %channel, %error, "what a keeper was asked could not be replaced");
-                        record.asked.push(asked.clone());
-                        continue;
-                    }
-                }
-            }
-            if matter.is_some_and(|matter| matter.may_change) {
-                record.asked.push(AskedQuestion { told: state.to_owned(), ..asked.clone() });
-            }
-        }
-        if *record != before {
-            self.put_record((workspace, kind), record).await?;
-        }
-        Ok(())
-    }
-
-    /// Asks about what is new. After a crash between a question and its record it is asked again.
-    async fn ask(
-        &self,
-        chat: &dyn KeeperChat,
-        (workspace, kind): (&WorkspaceId, MatterKind),
-        record: &mut QuestionRecord,
-        matters: &[Matter],
-    ) -> Result<(), StoreError> {
-        let platform = workspace.platform();
-        let is_new = |matter: &&Matter| matter.is_new(kind, record);
-        let new: Vec<&Matter> = matters.iter().filter(is_new).collect();
-        for matter in new {
-            if let Some(open) = &matter.open
-                && let Some(keeper) = self.inbox.channel_cache.keeper(workspace, &matter.about)
-            {
-                let (about, question) = (&matter.about, self.question(workspace, open).await?);
-                let place = match chat.ask(&keeper, &question).await {
-                    Ok(place) => Some(place),
-                    Err(PlatformError::Refused(why)) => {
-                        warn!(platform, %workspace, channel = %about, why, "a keeper cannot be asked");
-                        None
-                    }
-                    Err(error) => {
-                        warn!(platform, %workspace, channel = %about, %error, "a keeper could not be asked");
-                        return Ok(());
-                    }
-                };
-                let told = matter.state.to_owned();
-                let about = about.clone();
-                record.asked.push(AskedQuestion { id: matter.id, about, place, told });
-                record.newest = record.newest.max(matter.id);
-                self.put_record((workspace, kind), record).await?;
-            }
-            record.newest = record.newest.max(matter.id);
-        }
-        Ok(())
     }
 
     fn place_name(&self, workspace: &WorkspaceId, channel: &ChannelId) -> String {
@@ -520,26 +294,9 @@ impl Keepers {
         name.map_or_else(|| channel.to_string(), |name| format!("#{name}"))
     }
 
-    async fn stored_record(
-        &self,
-        (workspace, kind): (&WorkspaceId, MatterKind),
-    ) -> Result<QuestionRecord, StoreError> {
-        let stored = self.cursors.cursors(workspace).await?;
-        let record = stored.iter().find(|cursor| *cursor.stream == *kind.stream());
-        // What cannot be read is of another version: it is asked again.
-        let record = record.and_then(|cursor| serde_json::from_str(&cursor.value).ok());
-        Ok(record.unwrap_or_default())
-    }
-
-    async fn put_record(
-        &self,
-        (workspace, kind): (&WorkspaceId, MatterKind),
-        record: &QuestionRecord,
-    ) -> Result<(), StoreError> {
-        let value = json!(record).to_string().into();
-        let (workspace, stream) = (workspace.clone(), kind.stream().into());
-        let cursor = Cursor { workspace, stream, value };
-        self.cursors.put_cursor(cursor).await
+    /// The language in which a keeper is asked about a channel.
+    fn language_in(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Language {
+        self.inbox.channel_cache.set_language(workspace, channel).unwrap_or(self.language)
     }
 }
 
@@ -566,26 +323,5 @@ mod tests {
         for key in ["", "call-", "call-x", "seven", "call-7-8"] {
             assert_eq!(QuestionSubject::parse(key), None, "{key}");
         }
-    }
-
-    #[test]
-    fn a_record_is_read_again() {
-        let asked = AskedQuestion {
-            id: 7,
-            about: ChannelId::new("c1"),
-            place: Some(QuestionPlace {
-                channel: ChannelId::new("d1"),
-                message: MessageId::new("m1"),
-            }),
-            told: "open".to_owned(),
-        };
-        let record = QuestionRecord { newest: 7, asked: vec![asked] };
-        let stored = json!(record).to_string();
-        let place = json!({ "channel": "d1", "message": "m1" });
-        let expected = json!({ "newest": 7, "asked": [
-            { "proposal": 7, "about": "c1", "place": place, "told": "open" },
-        ] });
-        assert_eq!(json!(record), expected, "earlier versions have written it so");
-        assert_eq!(serde_json::from_str::<QuestionRecord>(&stored).unwrap(), record);
     }
 }

@@ -80,6 +80,7 @@ async fn a_keeper_says_it_in_other_words() {
         let answer = story.click("ren", KeeperButton::Edit).await;
         let expected = EditForm {
             workspace: workspace(),
+            language: Language::En,
             proposal: story.id,
             title: "Say it in other words",
             label: "What is posted",

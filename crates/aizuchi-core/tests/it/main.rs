@@ -63,6 +63,8 @@ mod store_commands;
 mod superseded;
 mod proposals;
 mod keepers;
+mod asked_once;
+mod keeper_language;
 mod edited_proposals;
 mod weekly_notes;
 mod prompts;

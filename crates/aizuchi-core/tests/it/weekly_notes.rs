@@ -10,6 +10,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::platform::PlatformError;
 use aizuchi_core::platform::keeper::{
     KeeperChat, KeeperLengths, KeeperQuestion, Keepers, QuestionPlace, QuestionRecords,
+    QuestionSubject,
 };
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::weekly_time::WeeklyTime;
@@ -70,6 +71,15 @@ impl KeeperChat for TestChat {
     }
 
     async fn ask(&self, _: &UserId, _: &KeeperQuestion) -> Result<QuestionPlace, PlatformError> {
+        panic!("nothing is proposed")
+    }
+
+    async fn find_question(
+        &self,
+        _: &UserId,
+        _: &WorkspaceId,
+        _: QuestionSubject,
+    ) -> Result<Option<QuestionPlace>, PlatformError> {
         panic!("nothing is proposed")
     }
 

@@ -7,6 +7,7 @@ use tracing::warn;
 
 use crate::chat::{UserId, WorkspaceId};
 use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
+use crate::persona::Language;
 use crate::platform::keeper::{ClickAnswer, Keepers};
 use crate::platform::local::parse_text;
 use crate::platform::split::{split, utf16_length};
@@ -17,6 +18,8 @@ use crate::texts;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditForm {
     pub workspace: WorkspaceId,
+    /// Of its words.
+    pub language: Language,
     pub proposal: ProposalId,
     pub title: &'static str,
     /// Above the field.
@@ -42,7 +45,8 @@ pub struct FilledForm {
 impl Keepers {
     /// The form to change a proposal's words in, while it is open.
     pub(super) fn edit_form(&self, proposal: &Proposal) -> ClickAnswer {
-        let language = self.language;
+        let conversation = &proposal.conversation;
+        let language = self.language_in(&conversation.workspace, &conversation.channel);
         let draft = match (proposal.state, &proposal.text) {
             (ProposalState::Open, Some(draft)) => draft.clone(),
             (ProposalState::Open | ProposalState::Lapsed, _) => {
@@ -60,7 +64,8 @@ impl Keepers {
             return ClickAnswer::Tell(texts::keeper::too_long(language));
         }
         ClickAnswer::Open(EditForm {
-            workspace: proposal.conversation.workspace.clone(),
+            workspace: conversation.workspace.clone(),
+            language,
             proposal: proposal.id,
             title: texts::keeper::edit_title(language),
             label: texts::keeper::edit_label(language),
@@ -90,11 +95,12 @@ impl Keepers {
             Ok(found) => found,
             Err(told) => return Ok(Some(told)),
         };
+        let language = self.language_in(&form.workspace, &found.conversation.channel);
         if utf16_length(&form.text) > self.lengths.form {
-            return Ok(Some(texts::keeper::too_long(self.language)));
+            return Ok(Some(texts::keeper::too_long(language)));
         }
         let Ok(text) = parse_text(&form.text) else {
-            return Ok(Some(texts::keeper::no_words(self.language)));
+            return Ok(Some(texts::keeper::no_words(language)));
         };
         let choice = ProposalChoice::Edit(split(&text, self.lengths.post));
         self.decide(&found, &form.user, choice).await

@@ -8,11 +8,10 @@ use jiff::Timestamp;
 
 use crate::chat::{ChannelId, ConversationId, WorkspaceId, to_single_line};
 use crate::decision::consent::{Consent, ConsentId, ConsentState};
-use crate::decision::proposal::{Proposal, ProposalState};
+use crate::decision::proposal::{Proposal, ProposalId, ProposalState};
 use crate::persona::Language;
-use crate::platform::keeper::{
-    AskedQuestion, KeeperButton, KeeperQuestion, Keepers, PAGE, QuestionRecord, QuestionSubject,
-};
+use crate::platform::keeper::record::{AskedQuestion, QuestionRecord};
+use crate::platform::keeper::{KeeperButton, KeeperQuestion, Keepers, PAGE, QuestionSubject};
 use crate::store::StoreError;
 use crate::store::query::ProposalQuery;
 use crate::texts;
@@ -58,6 +57,14 @@ impl MatterKind {
         match self {
             MatterKind::Proposals => "proposals",
             MatterKind::Calls => "calls",
+        }
+    }
+
+    /// What a question about the matter of this number is about.
+    pub fn subject(self, id: i64) -> QuestionSubject {
+        match self {
+            MatterKind::Proposals => QuestionSubject::Proposal(ProposalId(id)),
+            MatterKind::Calls => QuestionSubject::Call(ConsentId(id)),
         }
     }
 
@@ -121,17 +128,27 @@ impl Keepers {
         (workspace, kind): (&WorkspaceId, MatterKind),
         asked: &[AskedQuestion],
     ) -> Result<Vec<Matter>, StoreError> {
-        let (now, language) = (self.inbox.clock.now(), self.language);
+        let now = self.inbox.clock.now();
+        let language = |about: &ConversationId| self.language_in(workspace, &about.channel);
         match kind {
             MatterKind::Proposals => {
-                let workspace = Some(workspace.clone());
-                let query = ProposalQuery { workspace, decision: None, before: None, limit: PAGE };
+                let here = Some(workspace.clone());
+                let query =
+                    ProposalQuery { workspace: here, decision: None, before: None, limit: PAGE };
                 let proposals = self.archive.proposals(&query, now).await?.into_iter().rev();
-                Ok(proposals.map(|it| Matter::of_proposal(it, language, now)).collect())
+                let matter = |it: Proposal| {
+                    let language = language(&it.conversation);
+                    Matter::of_proposal(it, language, now)
+                };
+                Ok(proposals.map(matter).collect())
             }
             MatterKind::Calls => {
                 let calls = self.calls(workspace, asked, now).await?.into_iter();
-                Ok(calls.map(|it| Matter::of_call(it, language)).collect())
+                let matter = |it: Consent| {
+                    let language = language(&it.conversation);
+                    Matter::of_call(it, language)
+                };
+                Ok(calls.map(matter).collect())
             }
         }
     }
@@ -177,7 +194,7 @@ impl Keepers {
         proposal: &Proposal,
         draft: &str,
     ) -> KeeperQuestion {
-        let language = self.language;
+        let language = self.language_in(workspace, &proposal.conversation.channel);
         let (shown, is_cut) = shorten(draft, MAX_SHOWN);
         let why = proposal.why.as_deref().map(|why| shorten(why, MAX_REASON).0);
         let notes = [
@@ -219,8 +236,8 @@ impl Keepers {
         consent: &Consent,
         shown: &str,
     ) -> Result<KeeperQuestion, StoreError> {
-        let language = self.language;
         let ConversationId { channel, .. } = &consent.conversation;
+        let language = self.language_in(workspace, channel);
         let askers = self.asker_names(consent).await?;
         let asked_by = || texts::consents::asked_by(language, &askers.join(", "));
         let left = consent.expires.duration_since(self.inbox.clock.now());

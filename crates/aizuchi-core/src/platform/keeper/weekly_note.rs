@@ -216,8 +216,7 @@ impl Keepers {
         if counted.is_empty() {
             return Ok(None);
         }
-        let rules = &self.inbox.channel_cache;
-        let language = rules.set_language(workspace, channel).unwrap_or(self.language);
+        let language = self.language_in(workspace, channel);
         let place = self.place_name(workspace, channel);
         let note = WeeklyNote {
             language,

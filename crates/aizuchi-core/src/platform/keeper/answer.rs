@@ -1,0 +1,162 @@
+//! What keepers click is decided, once: the first choice counts, and only theirs. What they are told is in the language of
+//! the channel.
+
+use std::sync::Arc;
+
+use tracing::warn;
+
+use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::decision::consent::{ConsentChoice, ConsentId, ConsentStep};
+use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId};
+use crate::memory::asker;
+use crate::persona::Language;
+use crate::platform::keeper::{ButtonChoice, Click, ClickAnswer, Keepers, QuestionSubject};
+use crate::store::StoreError;
+use crate::store::order::Order;
+use crate::store::query::ProposalQuery;
+use crate::store::refusal_reason::RefusalReason;
+use crate::texts;
+
+impl Keepers {
+    /// Decides as somebody clicked, or has them write other words.
+    pub async fn answer(&self, click: Click) -> ClickAnswer {
+        let (workspace, subject) = (click.workspace.clone(), click.subject);
+        match self.try_answer(click).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let key = subject.key();
+                warn!(platform = workspace.platform(), %workspace, key, %error, "the answer of a keeper could not be stored");
+                ClickAnswer::Tell(texts::commands::failed(self.language))
+            }
+        }
+    }
+
+    async fn try_answer(&self, click: Click) -> Result<ClickAnswer, StoreError> {
+        let Click { workspace, subject, user, button } = click;
+        let told = match (subject, button.choice()) {
+            (QuestionSubject::Proposal(id), ButtonChoice::Form) => {
+                return Ok(match self.kept_by(&workspace, id, &user).await? {
+                    Ok(found) => self.edit_form(&found),
+                    Err(told) => ClickAnswer::Tell(told),
+                });
+            }
+            (QuestionSubject::Proposal(id), ButtonChoice::Proposal(choice)) => {
+                match self.kept_by(&workspace, id, &user).await? {
+                    Ok(found) => self.decide(&found, &user, choice).await?,
+                    Err(told) => Some(told),
+                }
+            }
+            (QuestionSubject::Call(id), ButtonChoice::Call(choice)) => {
+                self.decide_call(&workspace, id, &user, choice).await?
+            }
+            (QuestionSubject::Proposal(_), ButtonChoice::Call(_))
+            | (QuestionSubject::Call(_), ButtonChoice::Proposal(_) | ButtonChoice::Form) => {
+                Some(too_late(subject, self.language))
+            }
+        };
+        Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell))
+    }
+
+    /// A proposal that this user may decide, or else what to tell them.
+    pub(super) async fn kept_by(
+        &self,
+        workspace: &WorkspaceId,
+        id: ProposalId,
+        user: &UserId,
+    ) -> Result<Result<Proposal, &'static str>, StoreError> {
+        let before = Some(ProposalId(id.0.saturating_add(1)));
+        let query =
+            ProposalQuery { workspace: Some(workspace.clone()), decision: None, before, limit: 1 };
+        let newest = self.archive.proposals(&query, self.inbox.clock.now()).await?.pop();
+        let Some(found) = newest.filter(|proposal| proposal.id == id) else {
+            return Ok(Err(texts::keeper::too_late(self.language)));
+        };
+        Ok(match self.not_kept_by(workspace, &found.conversation.channel, user) {
+            Some(told) => Err(told),
+            None => Ok(found),
+        })
+    }
+
+    /// What to tell a user who does not look after a channel.
+    fn not_kept_by(
+        &self,
+        workspace: &WorkspaceId,
+        channel: &ChannelId,
+        user: &UserId,
+    ) -> Option<&'static str> {
+        let keeper = self.inbox.channel_cache.keeper(workspace, channel);
+        let language = self.language_in(workspace, channel);
+        (keeper.as_ref() != Some(user)).then(|| texts::keeper::not_keeper(language))
+    }
+
+    /// Returns what to tell the user if their choice does not count.
+    pub(super) async fn decide(
+        &self,
+        proposal: &Proposal,
+        user: &UserId,
+        choice: ProposalChoice,
+    ) -> Result<Option<&'static str>, StoreError> {
+        let conversation = &proposal.conversation;
+        let language = self.language_in(&conversation.workspace, &conversation.channel);
+        let (workspace, by) = (conversation.workspace.clone(), self.sign(user));
+        let order = Order::DecideProposal { workspace, id: proposal.id, choice, by };
+        self.apply(order, QuestionSubject::Proposal(proposal.id), language).await
+    }
+
+    async fn decide_call(
+        &self,
+        workspace: &WorkspaceId,
+        id: ConsentId,
+        user: &UserId,
+        choice: ConsentChoice,
+    ) -> Result<Option<&'static str>, StoreError> {
+        let (subject, now) = (QuestionSubject::Call(id), self.inbox.clock.now());
+        let Some(found) = self.archive.consent(Some(workspace), id, now).await? else {
+            return Ok(Some(too_late(subject, self.language)));
+        };
+        let channel = &found.conversation.channel;
+        if let Some(told) = self.not_kept_by(workspace, channel, user) {
+            return Ok(Some(told));
+        }
+        let by = self.sign(user);
+        let step = ConsentStep::Decide(choice, by.clone());
+        let order = Order::TakeConsentStep { workspace: workspace.clone(), id, step }.signed(by);
+        self.apply(order, subject, self.language_in(workspace, channel)).await
+    }
+
+    fn sign(&self, user: &UserId) -> Arc<str> {
+        asker::sign(user, self.inbox.clock.now()).into()
+    }
+
+    /// Gives the order of a keeper. Returns what to tell them if it does not count.
+    async fn apply(
+        &self,
+        order: Order,
+        subject: QuestionSubject,
+        language: Language,
+    ) -> Result<Option<&'static str>, StoreError> {
+        match self.inbox.apply_order(order).await {
+            Ok(()) => Ok(None),
+            Err(StoreError::Refused(
+                RefusalReason::ProposalDecided | RefusalReason::ConsentDecided,
+            )) => Ok(Some(texts::keeper::already_decided(language))),
+            Err(StoreError::Refused(RefusalReason::ProposalBlocked)) => {
+                Ok(Some(texts::keeper::busy(language)))
+            }
+            Err(StoreError::Refused(
+                RefusalReason::ProposalLapsed
+                | RefusalReason::ProposalGone
+                | RefusalReason::ConsentLapsed
+                | RefusalReason::ConsentGone,
+            )) => Ok(Some(too_late(subject, language))),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn too_late(subject: QuestionSubject, language: Language) -> &'static str {
+    match subject {
+        QuestionSubject::Proposal(_) => texts::keeper::too_late(language),
+        QuestionSubject::Call(_) => texts::consents::too_late(language),
+    }
+}

@@ -1,0 +1,264 @@
+//! The questions of a workspace: put on record before they are asked, looked for where nobody knows whether they were, and
+//! replaced by what became of them.
+
+use std::collections::hash_map::Entry;
+
+use serde_json::json;
+use tracing::{info, warn};
+
+use crate::chat::{Cursor, UserId, WorkspaceId};
+use crate::platform::PlatformError;
+use crate::platform::keeper::matter::{Matter, MatterKind};
+use crate::platform::keeper::record::{AskedQuestion, QuestionRecord, SendingQuestion};
+use crate::platform::keeper::{KeeperChat, Keepers, QuestionRecords};
+use crate::store::StoreError;
+use crate::texts;
+
+/// What is known of a question that may have been asked.
+enum SentQuestion {
+    /// It may still arrive, or the platform does not say.
+    Unknown,
+    /// It is known now.
+    Known(AskedQuestion),
+    /// It was not asked.
+    NotAsked,
+}
+
+/// How an attempt to ask has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    Done,
+    /// The platform does not take anything now.
+    Failed,
+}
+
+impl Keepers {
+    /// Asks about new matters of a kind, and settles the others.
+    pub(super) async fn look_at(
+        &self,
+        chat: &dyn KeeperChat,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+        records: &mut QuestionRecords,
+    ) -> Result<(), StoreError> {
+        let place = (workspace, kind);
+        let record = match records.questions.entry((workspace.clone(), kind)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(self.stored_record(place).await?),
+        };
+        if record.asked.is_empty() && !self.has_keepers() {
+            return Ok(());
+        }
+        let matters = self.matters(place, &record.asked).await?;
+        self.find_sent(chat, place, record, &matters).await?;
+        self.settle(chat, place, record, &matters).await?;
+        self.ask(chat, place, record, &matters).await
+    }
+
+    /// Looks for the questions of which it is not known whether they were asked. One that surely was not is asked again,
+    /// while somebody can decide about it.
+    async fn find_sent(
+        &self,
+        chat: &dyn KeeperChat,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+        record: &mut QuestionRecord,
+        matters: &[Matter],
+    ) -> Result<(), StoreError> {
+        let sent: Vec<AskedQuestion> =
+            record.asked.iter().filter(|asked| asked.sending.is_some()).cloned().collect();
+        for asked in sent {
+            let id = asked.id;
+            match self.find(chat, (workspace, kind), asked).await {
+                SentQuestion::Unknown => continue,
+                SentQuestion::Known(found) => record.put(found),
+                SentQuestion::NotAsked => {
+                    let matter = matters.iter().find(|matter| matter.id == id);
+                    let keeper = matter.and_then(|matter| self.keeper_of(workspace, matter));
+                    if let (Some(matter), Some(keeper)) = (matter, keeper) {
+                        self.send(chat, (workspace, kind), record, (matter, &keeper)).await?;
+                        continue;
+                    }
+                    record.remove(id);
+                }
+            }
+            self.put_record((workspace, kind), record).await?;
+        }
+        Ok(())
+    }
+
+    async fn find(
+        &self,
+        chat: &dyn KeeperChat,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+        asked: AskedQuestion,
+    ) -> SentQuestion {
+        let Some(SendingQuestion { keeper, since }) = &asked.sending else {
+            return SentQuestion::Known(asked);
+        };
+        let Some(since) = since else { return SentQuestion::NotAsked };
+        // It may be under way.
+        if self.inbox.clock.now() < *since + chat.tell_settles_after() {
+            return SentQuestion::Unknown;
+        }
+        let found = chat.find_question(keeper, workspace, kind.subject(asked.id)).await;
+        let channel = &asked.about;
+        match found {
+            Ok(Some(place)) => {
+                info!(%workspace, %channel, "found what a keeper was asked");
+                SentQuestion::Known(AskedQuestion { place: Some(place), sending: None, ..asked })
+            }
+            Ok(None) => SentQuestion::NotAsked,
+            // Better not at all than twice.
+            Err(PlatformError::Refused(why)) => {
+                warn!(platform = workspace.platform(), %workspace, %channel, why, "what a keeper was asked cannot be looked for");
+                SentQuestion::Known(AskedQuestion { place: None, sending: None, ..asked })
+            }
+            Err(error) => {
+                warn!(platform = workspace.platform(), %workspace, %channel, %error, "what a keeper was asked could not be found");
+                SentQuestion::Unknown
+            }
+        }
+    }
+
+    /// Replaces the questions whose answer is known.
+    async fn settle(
+        &self,
+        chat: &dyn KeeperChat,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+        record: &mut QuestionRecord,
+        matters: &[Matter],
+    ) -> Result<(), StoreError> {
+        let before = record.clone();
+        record.asked.clear();
+        for asked in &before.asked {
+            if asked.sending.is_some() {
+                record.asked.push(asked.clone());
+                continue;
+            }
+            let language = self.language_in(workspace, &asked.about);
+            let matter = matters.iter().find(|matter| matter.id == asked.id);
+            let gone = kind.gone(language);
+            let (state, what) = matter.map_or(gone, |matter| (matter.state, matter.what));
+            if let (Some(place), true) = (&asked.place, *state != *asked.told) {
+                let about = self.place_name(workspace, &asked.about);
+                let text = texts::keeper::decided(language, &about, what);
+                match chat.settle(place, &text).await {
+                    Ok(()) => {}
+                    Err(PlatformError::Refused(why)) => {
+                        warn!(platform = workspace.platform(), %workspace, why, "what a keeper was asked cannot be replaced");
+                    }
+                    Err(error) => {
+                        warn!(platform = workspace.platform(), %workspace, %error, "what a keeper was asked could not be replaced");
+                        record.asked.push(asked.clone());
+                        continue;
+                    }
+                }
+            }
+            if matter.is_some_and(|matter| matter.may_change) {
+                record.asked.push(AskedQuestion { told: state.to_owned(), ..asked.clone() });
+            }
+        }
+        if *record != before {
+            self.put_record((workspace, kind), record).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks about what is new.
+    async fn ask(
+        &self,
+        chat: &dyn KeeperChat,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+        record: &mut QuestionRecord,
+        matters: &[Matter],
+    ) -> Result<(), StoreError> {
+        let is_new = |matter: &&Matter| matter.is_new(kind, record);
+        let new: Vec<&Matter> = matters.iter().filter(is_new).collect();
+        for matter in new {
+            if let Some(keeper) = self.keeper_of(workspace, matter) {
+                let asking = (matter, &keeper);
+                if self.send(chat, (workspace, kind), record, asking).await? == Attempt::Failed {
+                    return Ok(());
+                }
+            }
+            // Nobody looks after its channel, or it cannot be decided any more.
+            record.newest = record.newest.max(matter.id);
+        }
+        Ok(())
+    }
+
+    /// Whom to ask about a matter that can be decided.
+    fn keeper_of(&self, workspace: &WorkspaceId, matter: &Matter) -> Option<UserId> {
+        matter.open.as_ref()?;
+        self.inbox.channel_cache.keeper(workspace, &matter.about)
+    }
+
+    /// Asks a keeper. The record says before that it may be under way, and after what has become of it.
+    async fn send(
+        &self,
+        chat: &dyn KeeperChat,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+        record: &mut QuestionRecord,
+        (matter, keeper): (&Matter, &UserId),
+    ) -> Result<Attempt, StoreError> {
+        let Some(open) = &matter.open else { return Ok(Attempt::Done) };
+        let (clock, about) = (&self.inbox.clock, &matter.about);
+        let question = self.question(workspace, open).await?;
+        let sending = |since| Some(SendingQuestion { keeper: keeper.clone(), since });
+        let mut asked = AskedQuestion {
+            id: matter.id,
+            about: about.clone(),
+            place: None,
+            told: matter.state.to_owned(),
+            sending: sending(Some(clock.now())),
+        };
+        record.put(asked.clone());
+        self.put_record((workspace, kind), record).await?;
+        let attempt = match chat.ask(keeper, &question).await {
+            Ok(place) => {
+                (asked.place, asked.sending) = (Some(place), None);
+                Attempt::Done
+            }
+            Err(PlatformError::Refused(why)) => {
+                warn!(platform = workspace.platform(), %workspace, channel = %about, why, "a keeper cannot be asked");
+                asked.sending = None;
+                Attempt::Done
+            }
+            Err(error) => {
+                warn!(platform = workspace.platform(), %workspace, channel = %about, %error, "a keeper could not be asked");
+                asked.sending = match error {
+                    // An answer that is lost after a long while tells no more than one that is lost at once.
+                    PlatformError::OutcomeUnknown(_) => sending(Some(clock.now())),
+                    PlatformError::Busy { .. }
+                    | PlatformError::Queued { .. }
+                    | PlatformError::Refused(_) => sending(None),
+                };
+                Attempt::Failed
+            }
+        };
+        record.put(asked);
+        self.put_record((workspace, kind), record).await?;
+        Ok(attempt)
+    }
+
+    async fn stored_record(
+        &self,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+    ) -> Result<QuestionRecord, StoreError> {
+        let stored = self.cursors.cursors(workspace).await?;
+        let record = stored.iter().find(|cursor| *cursor.stream == *kind.stream());
+        // What cannot be read is of another version: it is asked again.
+        let record = record.and_then(|cursor| serde_json::from_str(&cursor.value).ok());
+        Ok(record.unwrap_or_default())
+    }
+
+    async fn put_record(
+        &self,
+        (workspace, kind): (&WorkspaceId, MatterKind),
+        record: &QuestionRecord,
+    ) -> Result<(), StoreError> {
+        let value = json!(record).to_string().into();
+        let (workspace, stream) = (workspace.clone(), kind.stream().into());
+        let cursor = Cursor { workspace, stream, value };
+        self.cursors.put_cursor(cursor).await
+    }
+}

@@ -1,0 +1,103 @@
+//! What keepers have been asked, as it is kept beside what the platform has been read. A question is on record before it is
+//! asked, so that after a crash it is looked for, and not asked twice.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{ChannelId, UserId};
+use crate::platform::keeper::QuestionPlace;
+
+/// What has been asked in a workspace about matters of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct QuestionRecord {
+    /// Up to this proposal, all have been asked about.
+    pub(super) newest: i64,
+    /// The questions that are not settled yet.
+    pub(super) asked: Vec<AskedQuestion>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct AskedQuestion {
+    /// The number of the matter.
+    #[serde(rename = "proposal")]
+    pub(super) id: i64,
+    /// The channel that it is about.
+    pub(super) about: ChannelId,
+    /// `None`: the platform refuses to ask, or nobody knows yet where it stands.
+    pub(super) place: Option<QuestionPlace>,
+    /// The state that its text tells.
+    pub(super) told: String,
+    /// While it is not known whether it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sending: Option<SendingQuestion>,
+}
+
+/// A question that may have been asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct SendingQuestion {
+    pub(super) keeper: UserId,
+    /// When it was last sent, or the platform last failed to say what became of it. `None`: it surely was not asked.
+    pub(super) since: Option<Timestamp>,
+}
+
+impl QuestionRecord {
+    /// Whether it is not known of a question if it was asked.
+    pub(super) fn is_sending(&self) -> bool {
+        self.asked.iter().any(|asked| asked.sending.is_some())
+    }
+
+    /// Puts a question on record, in place of what is known of it.
+    pub(super) fn put(&mut self, asked: AskedQuestion) {
+        self.newest = self.newest.max(asked.id);
+        match self.find_mut(asked.id) {
+            Some(known) => *known = asked,
+            None => self.asked.push(asked),
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: i64) {
+        self.asked.retain(|asked| asked.id != id);
+    }
+
+    fn find_mut(&mut self, id: i64) -> Option<&mut AskedQuestion> {
+        self.asked.iter_mut().find(|asked| asked.id == id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::MessageId;
+    use serde_json::json;
+
+    #[test]
+    fn a_record_is_read_again() {
+        let asked = AskedQuestion {
+            id: 7,
+            about: ChannelId::new("c1"),
+            place: Some(QuestionPlace {
+                channel: ChannelId::new("d1"),
+                message: MessageId::new("m1"),
+            }),
+            told: "open".to_owned(),
+            sending: None,
+        };
+        let record = QuestionRecord { newest: 7, asked: vec![asked.clone()] };
+        let stored = json!(record).to_string();
+        let place = json!({ "channel": "d1", "message": "m1" });
+        let expected = json!({ "newest": 7, "asked": [
+            { "proposal": 7, "about": "c1", "place": place, "told": "open" },
+        ] });
+        assert_eq!(json!(record), expected, "earlier versions have written it so");
+        assert_eq!(serde_json::from_str::<QuestionRecord>(&stored).unwrap(), record);
+        let since = Some(Timestamp::UNIX_EPOCH);
+        let sending = Some(SendingQuestion { keeper: UserId::new("ren"), since });
+        let record = QuestionRecord {
+            newest: 7,
+            asked: vec![AskedQuestion { place: None, sending, ..asked }],
+        };
+        assert!(record.is_sending());
+        let stored = json!(record).to_string();
+        assert_eq!(serde_json::from_str::<QuestionRecord>(&stored).unwrap(), record);
+    }
+}
