@@ -31,6 +31,7 @@ mod room_settings;
 mod dead_letters;
 mod private_reads;
 mod deciders;
+mod trust;
 mod proposals;
 mod consents;
 mod memories;

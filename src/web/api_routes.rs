@@ -30,12 +30,13 @@ use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::web::proposals::{ProposalBody, ProposalsAnswer};
 use crate::web::room_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::web::standing_orders::{StandingOrderBody, StandingOrdersAnswer, StandingOrdersQuery};
+use crate::web::trust::TrustBody;
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
     files, judge_again, marks, memories, models, order_journal, orders, private_reads, proposals,
-    room_settings, standing_orders, workspaces,
+    room_settings, standing_orders, trust, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -416,6 +417,13 @@ fn ledger() -> Vec<Endpoint> {
         )
         .body::<ProposalBody>()
         .within(MAX_TEXT_BYTES),
+        Endpoint::new(
+            ("POST", "/api/trust-offers/{id}"),
+            ("answerTrust", topic),
+            texts::answer_trust,
+            post(trust::post),
+        )
+        .body::<TrustBody>(),
         Endpoint::new(
             ("GET", "/api/calls"),
             ("listCalls", topic),

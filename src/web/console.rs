@@ -10,6 +10,7 @@ pub mod overview;
 pub mod marking;
 pub mod decision;
 pub mod judge_again;
+pub mod trust_card;
 pub mod timeline;
 pub mod what_if;
 pub mod standing_order_trial;

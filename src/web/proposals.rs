@@ -15,8 +15,9 @@ use crate::web::api::invalid_body;
 use crate::web::deciders::{require_decider, visibilities};
 use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
+use crate::web::trust::TrustOfferView;
 use crate::web::workspaces::{FilterParameter, Shown};
-use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
+use crate::web::{ApiProblem, ApiResult, Web, trust, views, workspaces};
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::proposal::{
@@ -34,6 +35,8 @@ pub struct ProposalsAnswer {
     proposals: Vec<ProposalView>,
     /// For each channel in which somebody has decided.
     learned: Vec<LearnedView>,
+    /// Where it offers to speak by itself, and nobody has answered.
+    offers: Vec<TrustOfferView>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -116,7 +119,12 @@ pub async fn list(
         None => workspaces::all(&web).await?,
     };
     let learned = labels(&web, &known).await?.into_iter().map(learned).collect();
-    Ok(Json(ProposalsAnswer { proposals: proposals.into_iter().map(view).collect(), learned }))
+    let offers = trust::open(&web, &visitor.access, &known).await?;
+    Ok(Json(ProposalsAnswer {
+        proposals: proposals.into_iter().map(view).collect(),
+        learned,
+        offers: offers.into_iter().map(TrustOfferView::new).collect(),
+    }))
 }
 
 /// `POST /api/proposals/ID`.
@@ -223,7 +231,7 @@ fn posts(web: &Web, workspace: &WorkspaceId, text: &str) -> Result<Vec<String>, 
 }
 
 /// What somebody decided in these workspaces, by channel.
-pub async fn labels(
+async fn labels(
     web: &Web,
     known: &[WorkspaceId],
 ) -> Result<BTreeMap<ChannelKey, Vec<ProposalLabel>>, ApiProblem> {
@@ -242,7 +250,7 @@ fn learned(((workspace, channel), labels): (ChannelKey, Vec<ProposalLabel>)) -> 
         workspace,
         channel,
         decided: labels.len(),
-        confidence: trusted.map(|trusted| trusted.least),
+        confidence: trusted.map(|trusted| trusted.least.value()),
         share: trusted.map(|trusted| trusted.share),
     }
 }

@@ -503,6 +503,7 @@ mod tests {
             RefusalReason::ProposalDecided,
             RefusalReason::ProposalLapsed,
             RefusalReason::ProposalBlocked,
+            RefusalReason::TrustOfferGone,
             RefusalReason::ConsentGone,
             RefusalReason::ConsentDecided,
             RefusalReason::ConsentLapsed,
@@ -573,7 +574,7 @@ mod tests {
                 dead_letter_incomplete entry_changed id_taken memory_changed messages_gone model_set_elsewhere \
                 name_taken no_judge no_order_draft no_standing_order not_decided over_budget prompt_gone \
                 proposal_blocked proposal_decided proposal_gone proposal_lapsed several_users \
-                too_many_standing_orders unstorable",
+                too_many_standing_orders trust_offer_gone unstorable",
             ),
             (413, "body_too_large file_too_large text_too_long"),
             (415, "not_json untaken_file"),

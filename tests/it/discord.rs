@@ -12,6 +12,8 @@ mod post;
 mod commands;
 mod room_settings;
 mod keepers;
+mod keeper_answers;
+mod trust;
 mod allowed_call;
 mod edits;
 mod weekly_notes;

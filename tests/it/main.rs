@@ -48,6 +48,8 @@ mod room_settings;
 mod standing_order_trial;
 mod program;
 mod proposals;
+mod seeded_clicks;
+mod trust;
 mod edited_words;
 mod prompt_command;
 mod refusals;

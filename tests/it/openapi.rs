@@ -61,6 +61,7 @@ const NAMES: [&str; 53] = [
     "POST /api/standing-orders giveStandingOrder",
     "POST /api/standing-orders/{id}/keep keepStandingOrder",
     "POST /api/stop stop",
+    "POST /api/trust-offers/{id} answerTrust",
     "POST /api/unmute unmute",
     "PUT /api/memos/{id} changeMemo",
 ];

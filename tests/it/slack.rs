@@ -9,6 +9,8 @@ mod hooks;
 mod orders;
 mod room_settings;
 mod keepers;
+mod keeper_answers;
+mod trust;
 mod allowed_call;
 mod edits;
 mod weekly_notes;

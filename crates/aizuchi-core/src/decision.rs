@@ -6,6 +6,7 @@ pub mod gate;
 pub mod learned;
 pub mod mark;
 pub mod proposal;
+pub mod trust;
 pub mod consent;
 pub mod model_problem;
 pub mod verdict;

@@ -74,6 +74,7 @@ pub mod command_line;
 pub mod slack;
 pub mod discord;
 pub mod keeper;
+pub mod trust;
 pub mod consents;
 pub mod weekly_note;
 pub mod fakes;

@@ -116,7 +116,13 @@ impl Export<'_> {
     }
 
     async fn write_orders(&mut self, workspace: &WorkspaceId) -> anyhow::Result<()> {
-        let OrdersInForce { mutes, modes, opted_out, .. } = self.store.orders(workspace).await?;
+        let orders = self.store.orders(workspace).await?;
+        // A mode that takes more confidence rests on decisions about proposals, which are not exported. Without them the
+        // channel is as it is configured there.
+        let is_whole = |channel: &ChannelId| orders.min_confidence(channel).is_none();
+        let modes: Vec<_> =
+            orders.modes.iter().filter(|(channel, _)| is_whole(channel)).cloned().collect();
+        let OrdersInForce { mutes, opted_out, .. } = orders;
         let now = Timestamp::now();
         for (room, Mute { until, by }) in mutes.into_iter().filter(|(_, mute)| now < mute.until) {
             let is_wanted = match &room {

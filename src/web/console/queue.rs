@@ -2,7 +2,7 @@
 
 mod memories;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
@@ -18,6 +18,7 @@ use crate::web::console::layout::{
     Layout, ListPart, Section, TimeView, channel_address, decision_address, encode, render,
 };
 use crate::web::console::queue::memories::UnmadeMemory;
+use crate::web::console::trust_card::TrustCard;
 use crate::web::dead_letters::Letters;
 use crate::web::language::PageLanguage;
 use crate::web::models::ProblemView;
@@ -26,13 +27,13 @@ use crate::web::private_reads::ReadsPage;
 use crate::web::proposals::{ProposalAction, Wish};
 use crate::web::refusal::Refusal;
 use crate::web::{
-    ApiProblem, Web, consents, dead_letters, models, private_reads, proposals, views, workspaces,
+    ApiProblem, Web, consents, dead_letters, models, private_reads, proposals, trust, views,
+    workspaces,
 };
 use aizuchi_core::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_core::decision::consent::{Consent, ConsentId, ConsentState};
-use aizuchi_core::decision::proposal::{
-    Proposal, ProposalId, ProposalLabel, ProposalState, TrustedConfidence,
-};
+use aizuchi_core::decision::proposal::{Proposal, ProposalId, ProposalState};
+use aizuchi_core::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
 use aizuchi_core::event::{DeadLetter, DeadLetterId};
 use aizuchi_core::memory::asker::named;
 use aizuchi_core::persona::Language;
@@ -49,6 +50,8 @@ struct QueuePage<'a> {
     workspace: String,
     /// Where the lists begin, and where forms lead back to.
     address: String,
+    /// Where it offers to speak by itself.
+    offers: Vec<TrustCard>,
     proposals: Vec<ProposalCard>,
     decided: Vec<DecidedView>,
     calls: Vec<CallCard>,
@@ -88,8 +91,6 @@ struct ProposalCard {
     expires: TimeView,
     /// `None`: the visitor may not read it, and so not decide.
     text: Option<String>,
-    /// What was learned from the clicks in this channel.
-    trusted: Option<String>,
 }
 
 /// A call of a tool that may write, and the form with which somebody decides.
@@ -192,8 +193,13 @@ pub async fn page(
             .await?
             .into_iter()
             .partition(|consent| consent.state == ConsentState::Open);
-    let labels = proposals::labels(&web, &known).await?;
-    let card = |proposal: &Proposal| proposal_card(proposal, &labels, &places, language);
+    let asked = only.as_ref().map_or(&known[..], std::slice::from_ref);
+    let offers = trust::open(&web, access, asked).await?;
+    let offer = |offer: &TrustOffer| {
+        let name = places.view(&offer.workspace, &offer.channel).name;
+        TrustCard::new(offer, &format!("#{name}"), language)
+    };
+    let card = |proposal: &Proposal| proposal_card(proposal, &places, language);
     let reads = match access.is_admin() {
         true => Some(private_reads::page(&web, only.clone(), query.reads_before).await?),
         false => None,
@@ -229,6 +235,7 @@ pub async fn page(
         layout: Layout::new(&web, &visitor, language, Section::Queue),
         workspaces: workspaces::choices(&web, &known, language),
         workspace: query.workspace,
+        offers: offers.iter().map(offer).collect(),
         proposals: open.iter().map(card).collect(),
         decided: decided
             .iter()
@@ -263,7 +270,9 @@ pub struct DecideForm {
     proposal: Option<i64>,
     /// Without a proposal.
     call: Option<i64>,
-    /// `say`, `edit`, `not_now` or `never`; of a call `allow_once` or `refuse`.
+    /// To speak by itself, without both.
+    offer: Option<i64>,
+    /// `say`, `edit`, `not_now` or `never`; of a call `allow_once` or `refuse`; of an offer `by_itself` or `not_yet`.
     choice: String,
     /// Of the choice `edit`.
     text: Option<String>,
@@ -272,7 +281,7 @@ pub struct DecideForm {
     back: Option<OwnPage>,
 }
 
-/// Decides a proposal or a call.
+/// Decides a proposal or a call, or answers an offer.
 pub async fn decide(
     State(web): State<Arc<Web>>,
     Extension(visitor): Extension<Visitor>,
@@ -280,17 +289,21 @@ pub async fn decide(
 ) -> Result<Redirect, ApiProblem> {
     let Form(form) = form.map_err(|_| Refusal::IncompleteForm)?;
     let access = &visitor.access;
-    match (form.proposal, form.call) {
-        (Some(id), None) => {
+    match (form.proposal, form.call, form.offer) {
+        (Some(id), None, None) => {
             let action = ProposalAction::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
             let wish = Wish { action, text: form.text };
             proposals::decide(&web, access, None, ProposalId(id), wish).await?;
         }
-        (None, Some(id)) => {
+        (None, Some(id), None) => {
             let choice = consents::parse_choice(&form.choice).ok_or(Refusal::IncompleteForm)?;
             consents::decide(&web, access, None, ConsentId(id), choice).await?;
         }
-        (Some(_), Some(_)) | (None, None) => return Err(Refusal::IncompleteForm.into()),
+        (None, None, Some(id)) => {
+            let choice = TrustChoice::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
+            trust::answer(&web, access, None, TrustOfferId(id), choice).await?;
+        }
+        _ => return Err(Refusal::IncompleteForm.into()),
     }
     Ok(OwnPage::redirect(form.back.as_ref(), "/console/queue"))
 }
@@ -348,16 +361,8 @@ impl Places {
     }
 }
 
-fn proposal_card(
-    proposal: &Proposal,
-    labels: &BTreeMap<(WorkspaceId, ChannelId), Vec<ProposalLabel>>,
-    places: &Places,
-    language: Language,
-) -> ProposalCard {
+fn proposal_card(proposal: &Proposal, places: &Places, language: Language) -> ProposalCard {
     let ConversationId { workspace, channel, .. } = &proposal.conversation;
-    let place = places.view(workspace, channel);
-    let labels = labels.get(&(workspace.clone(), channel.clone()));
-    let trusted = labels.and_then(|labels| TrustedConfidence::from_labels(labels));
     ProposalCard {
         id: proposal.id.0,
         decision: decision_address(workspace, proposal.decision),
@@ -365,10 +370,7 @@ fn proposal_card(
         confidence: proposal.confidence.map(|value| texts::console::confidence(language, value)),
         expires: TimeView::new(proposal.expires),
         text: proposal.text.as_ref().map(ToString::to_string),
-        trusted: trusted.map(|TrustedConfidence { least, share }| {
-            texts::console::trusted(language, least, share * 100.0, &place.name)
-        }),
-        place,
+        place: places.view(workspace, channel),
     }
 }
 

@@ -19,13 +19,15 @@ use crate::web::console::layout::{
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Filter, FilterOption, FilterQuery, Source};
 use crate::web::console::timeline::rows::{Rest, Rows, TimelineRow};
+use crate::web::console::trust_card::TrustCard;
 use crate::web::language::PageLanguage;
 use crate::web::order_journal::user_names;
 use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, ShownStandingOrder};
-use crate::web::{ApiProblem, Web, workspaces};
+use crate::web::{ApiProblem, Web, trust, workspaces};
 use aizuchi_core::chat::{Channel, User, UserId, WorkspaceId};
 use aizuchi_core::command::settings::{source_text, value_text};
+use aizuchi_core::decision::trust::TrustOffer;
 use aizuchi_core::memory::asker::signer;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::ordered::SettingKind;
@@ -52,6 +54,10 @@ struct TimelinePage<'a> {
     muted_until: Option<TimeView>,
     modes: Vec<ModeView>,
     mode_name: &'static str,
+    /// If somebody agreed that it speaks by itself: from which confidence on.
+    by_itself: Option<String>,
+    /// At most one: whether it may speak by itself.
+    offers: Vec<TrustCard>,
     /// Which models judge and reply here, if the channel or its workspace has models of its own.
     own_models: Option<String>,
     /// Of those who may give orders.
@@ -150,12 +156,20 @@ pub async fn page(
         false => Vec::new(),
     };
     let channels = channel_choices(&web, access, &workspace).await?;
+    let name = match access.may_name(channel.visibility) {
+        true => channel.name.to_string(),
+        false => channel.id.to_string(),
+    };
+    let mut offers = trust::open(&web, access, std::slice::from_ref(&workspace)).await?;
+    offers.retain(|offer| offer.channel == channel.id);
+    let offer = |offer: &TrustOffer| TrustCard::new(offer, &format!("#{name}"), language);
     let page = render(&TimelinePage {
         layout: Layout::new(&web, &visitor, language, Section::Channel),
-        name: match access.may_name(channel.visibility) {
-            true => channel.name.to_string(),
-            false => channel.id.to_string(),
-        },
+        offers: offers.iter().map(offer).collect(),
+        by_itself: orders
+            .min_confidence(&channel.id)
+            .map(|confidence| texts::trust::in_force(language, confidence.value())),
+        name,
         memory: memory_address(&workspace, Some(&channel.id)),
         what_if: what_if_address(&workspace, &channel.id),
         standing_order_trial: standing_order_trial_address(&workspace, &channel.id),

@@ -22,6 +22,8 @@ pub enum BodyFormat {
     Revert,
     Mark,
     Proposal,
+    /// Of an offer to speak by itself.
+    Trust,
     /// Of a tool that may write.
     Call,
     Judge,
@@ -48,6 +50,7 @@ impl BodyFormat {
             BodyFormat::Revert => texts::refusals::format_of_revert(language),
             BodyFormat::Mark => texts::refusals::format_of_mark(language),
             BodyFormat::Proposal => texts::refusals::format_of_proposal(language),
+            BodyFormat::Trust => texts::refusals::format_of_trust(language),
             BodyFormat::Call => texts::refusals::format_of_call(language),
             BodyFormat::Judge => texts::refusals::format_of_judge(language),
             BodyFormat::Choice => texts::refusals::format_of_choice(language),

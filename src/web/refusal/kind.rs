@@ -197,6 +197,7 @@ fn order_id(why: &RefusalReason) -> &'static str {
         RefusalReason::ProposalDecided => "proposal_decided",
         RefusalReason::ProposalLapsed => "proposal_lapsed",
         RefusalReason::ProposalBlocked => "proposal_blocked",
+        RefusalReason::TrustOfferGone => "trust_offer_gone",
         RefusalReason::ConsentGone => "consent_gone",
         RefusalReason::ConsentDecided => "consent_decided",
         RefusalReason::ConsentLapsed => "consent_lapsed",

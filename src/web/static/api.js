@@ -143,7 +143,10 @@ export function postOrder(what, order) {
   return send("POST", `/api/${what}`, order);
 }
 
-/** @returns {Promise<{proposals: Object[]}>} what the persona would say unasked in this room, newest first */
+/**
+ * @returns {Promise<{proposals: Object[], offers: Object[]}>} what the persona would say unasked in this room, newest
+ *   first, and where it offers to speak by itself
+ */
 export function fetchProposals() {
   return ask("/api/proposals?workspace=local");
 }
@@ -154,6 +157,14 @@ export function fetchProposals() {
  */
 export function postProposal(id, choice) {
   return send("POST", `/api/proposals/${id}`, choice);
+}
+
+/**
+ * @param {number} id
+ * @param {string} choice
+ */
+export function postTrust(id, choice) {
+  return send("POST", `/api/trust-offers/${id}`, { workspace: "local", choice });
 }
 
 /** @returns {Promise<{currency: string, workspace: Object, channels: Object[]}>} what was used up, and what may be */

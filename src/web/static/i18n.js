@@ -177,6 +177,13 @@ const ENGLISH = {
   proposal_not_now: "Not now",
   proposal_never: "Never like this",
   proposal_say_this: "Say this instead",
+  trust: "Speaking by itself",
+  trust_question:
+    "With confidence over {confidence} you would have let {percent} % pass; shall I speak by myself in {channel}?",
+  trust_means:
+    "Yes: from a confidence of {confidence} on I say it without asking, and below that nothing. Mentions are answered as ever.",
+  trust_by_itself: "Yes, by yourself",
+  trust_not_yet: "Not yet",
   model_use: "Use it",
   model_of: "{server} models",
   model_other: "Other options",
@@ -467,6 +474,13 @@ const JAPANESE = {
   proposal_not_now: "今は話さない",
   proposal_never: "こういうことは話さない",
   proposal_say_this: "この文で話す",
+  trust: "自分から話すこと",
+  trust_question:
+    "確信度 {confidence} 以上の案のうち {percent}% を承認していました。{channel} では自分から話してもいいですか？",
+  trust_means:
+    "「はい」なら、確信度 {confidence} 以上のときは確認せずに話し、それより低いときは黙っています。呼びかけにはこれまでどおり答えます。",
+  trust_by_itself: "はい、自分から話して",
+  trust_not_yet: "まだ早い",
   model_use: "使う",
   model_of: "{server} のモデル",
   model_other: "ほかの方法",

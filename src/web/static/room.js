@@ -25,6 +25,7 @@ import { Reading } from "./reading.js";
 import { startSidebar } from "./sidebar.js";
 import { State } from "./state.js";
 import { Stream } from "./stream.js";
+import { Trust } from "./trust.js";
 
 const LOAD_RETRY_MS = 2_000;
 /** A decision that a page hears of later than this is history, not news. */
@@ -55,6 +56,7 @@ let open = { channel: "", thread: null };
 let isDrawing = false;
 const manner = new Manner(state, () => open.channel, () => open.channel === STAGE && !demo.isPlaying);
 const proposals = new Proposals(state, () => open.channel);
+const trust = new Trust(state, () => open.channel);
 let models;
 let foldIntro = () => {};
 /** Ends when everything was fetched and drawn once. */
@@ -86,6 +88,7 @@ async function start() {
   const revision = await loadAll();
   route();
   proposals.load();
+  trust.load();
   showLoaded();
   new Stream({
     onMessage: hearMessage,
@@ -109,6 +112,7 @@ async function start() {
     threadPane.drawStatus();
     manner.draw();
     proposals.draw();
+    trust.draw();
   }, 500);
   await asked;
   if (!demo.isOn) focusComposer();
@@ -175,7 +179,10 @@ function hearDecision(decision) {
   const before = state.decision(decision.id);
   if (state.applyDecision(decision) === "known") return;
   draw();
-  if (decision.ended === "proposed" || before?.ended === "proposed") proposals.load();
+  if (decision.ended === "proposed" || before?.ended === "proposed") {
+    proposals.load();
+    trust.load();
+  }
   const isNews = decision.closed !== null && !before?.closed && state.secondsUntil(decision.closed) > -NEWS_SECONDS;
   const isHere = decision.channel === open.channel && (decision.thread ?? open.thread) === open.thread;
   // What it said is announced as a line.
@@ -207,6 +214,8 @@ async function meetChannel(channel) {
 async function hearRoom(news) {
   state.applyRoom(news);
   draw();
+  // Another mode ends an offer.
+  trust.load();
   await meetNewChannels();
 }
 

@@ -1,6 +1,7 @@
 //! The gates: rules that settle a message or a decision without a model. Each is a plain function, and the
 //! ledger shows their names. They are checked in a fixed order, the cheapest first.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -196,7 +197,7 @@ pub struct GateResult {
     pub limit: Option<Limit>,
 }
 
-impl GateInput<'_> {
+impl<'a> GateInput<'a> {
     /// `chosen` lists the optional gates that are on.
     pub fn check_before_judging(&self, chosen: &[Gate]) -> GateResult {
         let is_on = |gate: &Gate| match gate {
@@ -240,6 +241,11 @@ impl GateInput<'_> {
     /// A user's order takes precedence over the settings.
     pub fn mode(&self) -> Mode {
         self.context.circumstances.ordered_mode.unwrap_or(self.rules.mode)
+    }
+
+    /// The rules that a verdict is held against: an order may demand more confidence than the settings.
+    pub fn verdict_rules(&self) -> Cow<'a, ChannelRules> {
+        self.rules.with_min_confidence(self.context.circumstances.ordered_min_confidence)
     }
 
     fn is_closed(&self, gate: Gate) -> bool {

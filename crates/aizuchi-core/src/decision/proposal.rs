@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{ConversationId, MessageId};
 use crate::decision::mark::Mark;
 use crate::decision::{DecisionId, DecisionResult};
+use crate::rules::min_confidence::MinConfidence;
 
 /// The number of a proposal: that of the first part of its draft.
 #[derive(
@@ -170,6 +171,7 @@ impl ClosedDecision {
 pub struct ProposalLabel {
     pub confidence: f64,
     pub is_approved: bool,
+    pub decided: Timestamp,
 }
 
 /// From so many labels on they say something.
@@ -182,29 +184,38 @@ const MIN_LABELS_ABOVE: usize = 10;
 /// With a confidence of at least that, somebody approved this share of what was proposed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrustedConfidence {
-    pub least: f64,
+    pub least: MinConfidence,
     pub share: f64,
 }
 
 impl TrustedConfidence {
-    /// The lowest confidence above which nearly all was approved, if the labels are enough to say so.
+    /// The lowest confidence above which nearly all was approved, if the labels are enough to say so. It is one in
+    /// hundredths, so that what people are told is exactly what holds.
     pub fn from_labels(labels: &[ProposalLabel]) -> Option<Self> {
         if labels.len() < MIN_LABELS {
             return None;
         }
-        let mut descending: Vec<&ProposalLabel> = labels.iter().collect();
-        descending.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
+        let mut descending: Vec<(MinConfidence, &ProposalLabel)> = labels
+            .iter()
+            .filter_map(|label| Some((MinConfidence::floor(label.confidence)?, label)))
+            .collect();
+        descending.sort_by_key(|(confidence, _)| std::cmp::Reverse(*confidence));
         let (mut above, mut approved, mut found) = (0, 0, None);
         // Labels of one confidence stand on the same side of every threshold.
-        for equal in descending.chunk_by(|one, other| one.confidence == other.confidence) {
+        for equal in descending.chunk_by(|one, other| one.0 == other.0) {
             above += equal.len();
-            approved += equal.iter().filter(|label| label.is_approved).count();
+            approved += equal.iter().filter(|(_, label)| label.is_approved).count();
             let share = approved as f64 / above as f64;
             if above >= MIN_LABELS_ABOVE && share >= GOOD_SHARE {
-                found = equal.first().map(|label| Self { least: label.confidence, share });
+                found = equal.first().map(|(least, _)| Self { least: *least, share });
             }
         }
         found
+    }
+
+    /// The share in percent.
+    pub fn percent(self) -> f64 {
+        self.share * 100.0
     }
 }
 
@@ -275,7 +286,12 @@ mod tests {
 
     #[test]
     fn confidence_is_trusted_from_where_nearly_all_was_approved() {
-        let label = |confidence, is_approved| ProposalLabel { confidence, is_approved };
+        let decided = Timestamp::UNIX_EPOCH;
+        let label = |confidence, is_approved| ProposalLabel { confidence, is_approved, decided };
+        let trusted = |hundredths, share| {
+            let least = MinConfidence::from_hundredths(hundredths).unwrap();
+            Some(TrustedConfidence { least, share })
+        };
         let some = |count: usize, confidence, approved: usize| {
             (0..count).map(move |number| label(confidence, number < approved))
         };
@@ -283,11 +299,13 @@ mod tests {
         assert_eq!(found(Vec::new()), None);
         assert_eq!(found(some(29, 0.9, 29).collect()), None, "too few labels");
         let all = found(some(30, 0.9, 30).collect());
-        assert_eq!(all, Some(TrustedConfidence { least: 0.9, share: 1.0 }));
+        assert_eq!(all, trusted(90, 1.0));
         let mixed: Vec<ProposalLabel> =
             some(15, 0.7, 3).chain(some(20, 0.8, 19)).chain(some(5, 0.95, 5)).collect();
         let mixed = found(mixed);
-        assert_eq!(mixed, Some(TrustedConfidence { least: 0.8, share: 24.0 / 25.0 }));
+        assert_eq!(mixed, trusted(80, 24.0 / 25.0));
+        let near: Vec<ProposalLabel> = some(15, 0.741, 15).chain(some(15, 0.749, 15)).collect();
+        assert_eq!(found(near), trusted(74, 1.0), "nobody is told more than two digits");
         let few_above = some(5, 0.95, 5).chain(some(30, 0.8, 10)).collect();
         assert_eq!(found(few_above), None, "five labels are too few for a threshold");
         assert_eq!(found(some(40, 0.8, 10).collect()), None);

@@ -13,6 +13,7 @@ use crate::chat::{
 };
 use crate::context::readings::Readings;
 use crate::current::Current;
+use crate::decision::trust::TrustChoice;
 use crate::inbox::conversation_cache::ConversationCache;
 use crate::memory::asker::signer;
 use crate::persona::Language;
@@ -136,6 +137,9 @@ impl ChannelCache {
             Order::Mode { channel, mode: None, .. } => {
                 state.modes.remove(&(workspace, channel.clone()));
             }
+            Order::AnswerTrust { channel, choice: TrustChoice::ByItself, .. } => {
+                state.modes.insert((workspace, channel.clone()), Mode::Companion);
+            }
             Order::OptOut { user, .. } => {
                 state.opted_out.insert((workspace, user.clone()));
             }
@@ -177,6 +181,7 @@ impl ChannelCache {
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
             | Order::DecideProposal { .. }
+            | Order::AnswerTrust { choice: TrustChoice::NotYet, .. }
             | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }

@@ -1,6 +1,7 @@
 //! Asks whoever looks after a channel, in a private chat with buttons, whether to say what the persona would say there
-//! unasked, and whether a tool that may write is to be called. When somebody has decided, or the moment has passed, the
-//! question is replaced by what became of it. Keepers who want that are told of each week, too.
+//! unasked, whether it may speak there by itself, and whether a tool that may write is to be called. When somebody has
+//! decided, or the moment has passed, the question is replaced by what became of it. Keepers who want that are told of each
+//! week, too.
 
 mod answer;
 pub mod edit;
@@ -22,6 +23,7 @@ use tracing::warn;
 use crate::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use crate::decision::consent::{ConsentChoice, ConsentId};
 use crate::decision::proposal::{ProposalChoice, ProposalId};
+use crate::decision::trust::{TrustChoice, TrustOfferId};
 use crate::inbox::Inbox;
 use crate::persona::Language;
 use crate::platform::PlatformError;
@@ -91,6 +93,7 @@ pub struct KeeperQuestion {
 pub enum QuestionSubject {
     Proposal(ProposalId),
     Call(ConsentId),
+    Trust(TrustOfferId),
 }
 
 impl QuestionSubject {
@@ -99,14 +102,16 @@ impl QuestionSubject {
         match self {
             QuestionSubject::Proposal(id) => id.to_string(),
             QuestionSubject::Call(id) => format!("call-{id}"),
+            QuestionSubject::Trust(id) => format!("trust-{id}"),
         }
     }
 
     pub fn parse(key: &str) -> Option<Self> {
-        match key.strip_prefix("call-") {
-            Some(id) => Some(QuestionSubject::Call(ConsentId(id.parse().ok()?))),
-            None => Some(QuestionSubject::Proposal(ProposalId(key.parse().ok()?))),
-        }
+        Some(match key.split_once('-') {
+            Some(("call", id)) => QuestionSubject::Call(ConsentId(id.parse().ok()?)),
+            Some(("trust", id)) => QuestionSubject::Trust(TrustOfferId(id.parse().ok()?)),
+            Some(_) | None => QuestionSubject::Proposal(ProposalId(key.parse().ok()?)),
+        })
     }
 }
 
@@ -128,6 +133,9 @@ pub enum KeeperButton {
     Never,
     AllowOnce,
     Refuse,
+    /// Speak by yourself.
+    ByItself,
+    NotYet,
 }
 
 /// What a button wants.
@@ -136,16 +144,19 @@ enum ButtonChoice {
     /// Decides nothing yet: what comes back from the form does.
     Form,
     Call(ConsentChoice),
+    Trust(TrustChoice),
 }
 
 impl KeeperButton {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         KeeperButton::Say,
         KeeperButton::Edit,
         KeeperButton::NotNow,
         KeeperButton::Never,
         KeeperButton::AllowOnce,
         KeeperButton::Refuse,
+        KeeperButton::ByItself,
+        KeeperButton::NotYet,
     ];
 
     /// Its name, by which the platform says which one was clicked.
@@ -165,6 +176,8 @@ impl KeeperButton {
             KeeperButton::Never => texts::console::never_like_this(language),
             KeeperButton::AllowOnce => texts::consents::allow_once(language),
             KeeperButton::Refuse => texts::consents::refuse(language),
+            KeeperButton::ByItself => texts::trust::by_itself(language),
+            KeeperButton::NotYet => texts::trust::not_yet(language),
         }
     }
 
@@ -176,6 +189,8 @@ impl KeeperButton {
             KeeperButton::Never => ButtonChoice::Proposal(ProposalChoice::NeverLikeThis),
             KeeperButton::AllowOnce => ButtonChoice::Call(ConsentChoice::AllowOnce),
             KeeperButton::Refuse => ButtonChoice::Call(ConsentChoice::Refuse),
+            KeeperButton::ByItself => ButtonChoice::Trust(TrustChoice::ByItself),
+            KeeperButton::NotYet => ButtonChoice::Trust(TrustChoice::NotYet),
         }
     }
 }
@@ -317,10 +332,12 @@ mod tests {
         let (proposal, call) =
             (QuestionSubject::Proposal(ProposalId(7)), QuestionSubject::Call(ConsentId(7)));
         assert_eq!((proposal.key().as_str(), call.key().as_str()), ("7", "call-7"));
-        for subject in [proposal, call] {
+        let trust = QuestionSubject::Trust(TrustOfferId(7));
+        assert_eq!(trust.key(), "trust-7");
+        for subject in [proposal, call, trust] {
             assert_eq!(QuestionSubject::parse(&subject.key()), Some(subject));
         }
-        for key in ["", "call-", "call-x", "seven", "call-7-8"] {
+        for key in ["", "call-", "call-x", "seven", "call-7-8", "trust-", "other-7"] {
             assert_eq!(QuestionSubject::parse(key), None, "{key}");
         }
     }

@@ -12,6 +12,7 @@ use crate::decision::consent::{Consent, ConsentId};
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::proposal::{Proposal, ProposalLabel};
+use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -162,6 +163,9 @@ pub trait Archive: Send + Sync {
         workspace: &WorkspaceId,
         limit: usize,
     ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError>;
+
+    /// The newest offer to speak by itself of each channel of a workspace, in the order of the channels.
+    async fn trust_offers(&self, workspace: &WorkspaceId) -> Result<Vec<TrustOffer>, StoreError>;
 
     /// The calls that somebody has to allow, and what became of them, newest first, as they stand at `now`. Those of which
     /// the persona has not said that they wait are left out.

@@ -18,6 +18,7 @@ mod pending_states;
 mod reply_delays;
 mod attachments;
 mod outbox;
+mod trust;
 mod proposals;
 mod consents;
 mod room_settings;

@@ -9,12 +9,14 @@ use crate::decision::DecisionId;
 use crate::decision::consent::{ConsentId, ConsentStep};
 use crate::decision::mark::Mark;
 use crate::decision::proposal::{ProposalChoice, ProposalId};
+use crate::decision::trust::{TrustChoice, TrustOfferId};
 use crate::event::DeadLetterId;
 use crate::memo::Memo;
 use crate::memory::change::{MemoEdit, MemoryChange};
 use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
 use crate::rules::Mode;
 use crate::rules::ordered::{OrderedSetting, SettingChange, SettingScope};
+use crate::rules::min_confidence::MinConfidence;
 use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::private_reads::PrivateRead;
 
@@ -177,6 +179,15 @@ pub enum Order {
         choice: ProposalChoice,
         by: Arc<str>,
     },
+    /// Say whether the persona is to speak by itself in a channel, as it offered. If it is, its mode and the confidence that
+    /// this takes are ordered with it. Refused unless this offer is open.
+    AnswerTrust {
+        workspace: WorkspaceId,
+        channel: ChannelId,
+        id: TrustOfferId,
+        choice: TrustChoice,
+        by: Arc<str>,
+    },
     /// Take a call that somebody has to allow a step further. Refused if that is not possible any more, which makes the
     /// first choice count and each call happen at most once.
     TakeConsentStep {
@@ -235,6 +246,7 @@ impl Order {
             | Order::ForgetMoments { .. }
             | Order::DropDeadLetter { .. }
             | Order::MarkDecision { .. }
+            | Order::AnswerTrust { .. }
             | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
@@ -301,6 +313,7 @@ impl Order {
             | Order::RetryDeadLetter { workspace, .. }
             | Order::MarkDecision { workspace, .. }
             | Order::DecideProposal { workspace, .. }
+            | Order::AnswerTrust { workspace, .. }
             | Order::TakeConsentStep { workspace, .. }
             | Order::ChangeMemo { workspace, .. }
             | Order::RevertMemo { workspace, .. }
@@ -320,6 +333,8 @@ pub struct OrdersInForce {
     /// The mutes of a channel, or of all channels (`None`): one for each role that may order it.
     pub mutes: Vec<(Option<ChannelId>, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
+    /// How sure the judge must be besides what is configured, where the mode was ordered with that.
+    pub min_confidences: Vec<(ChannelId, MinConfidence)>,
     pub opted_out: Vec<UserId>,
     /// Who asked to be forgotten lately, and when.
     pub forgotten: Vec<(UserId, Timestamp)>,
@@ -348,6 +363,12 @@ impl OrdersInForce {
     pub fn channel_mute(&self, channel: &ChannelId, now: Timestamp) -> Option<Mute> {
         let here = self.active_mutes(now).filter(|(muted, _)| muted.as_ref() == Some(channel));
         here.map(|(_, mute)| mute).max()
+    }
+
+    /// How sure the judge must be in a channel, if that was ordered with its mode.
+    pub fn min_confidence(&self, channel: &ChannelId) -> Option<MinConfidence> {
+        let mut ordered = self.min_confidences.iter();
+        ordered.find(|(known, _)| known == channel).map(|(_, confidence)| *confidence)
     }
 
     /// The standing orders that hold in a conversation.

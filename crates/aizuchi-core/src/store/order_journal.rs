@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{ChannelId, UserId, WorkspaceId};
 use crate::decision::DecisionId;
 use crate::decision::consent::{Consent, ConsentChoice, ConsentStep};
+use crate::decision::trust::TrustChoice;
 use crate::event::DeadLetter;
+use crate::rules::Mode;
 use crate::rules::ordered::SettingChange;
 use crate::standing_order::DraftTarget;
 use crate::store::order::Order;
@@ -163,6 +165,12 @@ impl Order {
                 value: mode.map(|mode| mode.name().into()),
                 ..channel(OrderKind::Mode, &Some(ordered.clone()))
             },
+            Order::AnswerTrust { channel: trusted, choice: TrustChoice::ByItself, .. } => {
+                OrderRecord {
+                    value: Some(Mode::Companion.name().into()),
+                    ..channel(OrderKind::Mode, &Some(trusted.clone()))
+                }
+            }
             Order::OptOut { user: whom, .. } => user(OrderKind::OptOut, whom),
             Order::OptIn { user: whom, .. } => user(OrderKind::OptIn, whom),
             Order::Reset { conversation, .. } => {
@@ -219,6 +227,7 @@ impl Order {
             | Order::ImportMemo { .. }
             | Order::MarkDecision { .. }
             | Order::DecideProposal { .. }
+            | Order::AnswerTrust { choice: TrustChoice::NotYet, .. }
             | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }
@@ -231,7 +240,6 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Mode;
 
     #[test]
     fn what_is_signed_is_recorded_with_what_it_says() {

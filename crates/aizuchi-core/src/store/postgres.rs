@@ -57,6 +57,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (37, "weekly notes", include_str!("../../migrations/postgres/0037_weekly_notes.sql")),
     (38, "health", include_str!("../../migrations/postgres/0038_health.sql")),
     (39, "room settings", include_str!("../../migrations/postgres/0039_room_settings.sql")),
+    (41, "trust offers", include_str!("../../migrations/postgres/0041_trust_offers.sql")),
+    (42, "trusted modes", include_str!("../../migrations/postgres/0042_trusted_modes.sql")),
 ];
 
 /// An active process that is silent for this long is considered dead.

@@ -33,6 +33,8 @@ pub enum RefusalReason {
     ProposalLapsed,
     /// Something else is under way in its conversation.
     ProposalBlocked,
+    /// An offer to speak by itself was answered before, or does not hold any more.
+    TrustOfferGone,
     /// There is no such call to allow.
     ConsentGone,
     /// Somebody has decided about the call before.
@@ -61,6 +63,7 @@ impl RefusalReason {
             Self::ProposalDecided => texts::refusals::proposal_decided,
             Self::ProposalLapsed => texts::refusals::proposal_lapsed,
             Self::ProposalBlocked => texts::refusals::proposal_blocked,
+            Self::TrustOfferGone => texts::refusals::trust_offer_gone,
             Self::ConsentGone => texts::refusals::consent_gone,
             Self::ConsentDecided => texts::refusals::consent_decided,
             Self::ConsentLapsed => texts::refusals::consent_lapsed,

@@ -69,6 +69,8 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (48, "weekly notes", include_str!("../../migrations/sqlite/0048_weekly_notes.sql")),
     (49, "health", include_str!("../../migrations/sqlite/0049_health.sql")),
     (50, "room settings", include_str!("../../migrations/sqlite/0050_room_settings.sql")),
+    (52, "trust offers", include_str!("../../migrations/sqlite/0052_trust_offers.sql")),
+    (53, "trusted modes", include_str!("../../migrations/sqlite/0053_trusted_modes.sql")),
 ];
 
 /// How long a statement waits for another program's lock.

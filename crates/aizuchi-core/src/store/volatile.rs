@@ -18,6 +18,7 @@ mod prune;
 mod reservations;
 mod dead_letters;
 mod proposals;
+mod trust;
 mod consents;
 mod order_journal;
 mod standing_orders;
@@ -44,6 +45,7 @@ use crate::context::{Context, ContextWindow};
 use crate::decision::consent::ConsentId;
 use crate::decision::mark::DecisionMark;
 use crate::decision::proposal::ProposalId;
+use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
@@ -460,6 +462,8 @@ struct VolatileState {
     given_orders: Vec<GivenOrder>,
     /// What somebody is to approve, and what became of it.
     proposals: BTreeMap<ProposalId, ProposalRecord>,
+    /// The newest offer of each channel to speak by itself there.
+    trust_offers: BTreeMap<(WorkspaceId, ChannelId), TrustOffer>,
     /// The calls that somebody is to allow, and what became of them.
     consents: BTreeMap<ConsentId, ConsentRecord>,
     /// What decisions were marked as.

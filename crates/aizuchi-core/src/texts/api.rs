@@ -73,6 +73,9 @@ texts! {
     decide_proposal:
         "Says it, says other words, or does not say it. The first choice counts."
         / "そのまま話すか、文を変えて話すか、話さないかを決める。最初に決めたものが有効。";
+    answer_trust:
+        "Answers whether it is to speak by itself in a channel from the offered confidence on. The first answer counts."
+        / "提示された確信度以上のとき、チャンネルで自分から話してよいかを答える。最初の返事が有効。";
     list_calls:
         "Lists calls of tools that may change something, which somebody has to allow, and what became of them."
         / "何かを変更する可能性のあるツールの、許可が必要な呼び出しと、その結果を一覧する。";

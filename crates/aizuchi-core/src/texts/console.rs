@@ -278,10 +278,6 @@ texts! {
     proposed_words: "Proposed words" / "元の案";
     decided_proposals: "Decided lately" / "最近決まったもの";
     confidence(value: f64): "confidence {value:.2}" / "確信度 {value:.2}";
-    /// What the clicks so far say, in a channel.
-    trusted(least: f64, percent: f64, channel: &str):
-        "With confidence over {least:.2} you would have let {percent:.0} % pass. Shall I speak by myself in {channel}? Then give it the mode companion."
-        / "確信度 {least:.2} 以上の案の {percent:.0}% を承認していました。{channel} では自分から話してもよければ、モードを companion にしてください。";
     drop: "Drop" / "破棄";
     steps: "Waiting" / "待っている処理";
     no_steps: "Nothing is waiting." / "待っている処理はありません。";

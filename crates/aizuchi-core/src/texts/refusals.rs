@@ -178,6 +178,9 @@ texts! {
     format_of_proposal:
         r#"{"choice": "say", "edit" (with "text"), "not_now" or "never"}"#
         / r#"{"choice": "say"、"edit"（"text" も）、"not_now"、"never" のどれか}"#;
+    format_of_trust:
+        r#"{"choice": "by_itself" or "not_yet"}"#
+        / r#"{"choice": "by_itself"、"not_yet" のどちらか}"#;
     format_of_call:
         r#"{"choice": "allow_once" or "refuse"}"#
         / r#"{"choice": "allow_once"、"refuse" のどちらか}"#;
@@ -244,6 +247,9 @@ texts! {
     proposal_blocked:
         "something else is being considered or said in that conversation; try again in a moment"
         / "その会話では別の処理が進んでいます。少し待ってからもう一度お試しください";
+    trust_offer_gone:
+        "this is settled already, or what people decided since says otherwise"
+        / "すでに決まったか、その後の承認の結果で成り立たなくなりました";
     consent_gone:
         "there is no such call to allow"
         / "許可を待っているその呼び出しはありません";

@@ -65,6 +65,7 @@ mod proposals;
 mod keepers;
 mod asked_once;
 mod keeper_language;
+mod trust_offers;
 mod edited_proposals;
 mod weekly_notes;
 mod prompts;

@@ -4,9 +4,7 @@
 use aizuchi_core::chat::{ChannelId, MessageId};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::decision::mark::Mark;
-use aizuchi_core::decision::proposal::{
-    Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState,
-};
+use aizuchi_core::decision::proposal::{Proposal, ProposalChoice, ProposalId, ProposalState};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::rules::{ChannelRules, Mode};
 use aizuchi_core::store::StoreError;
@@ -127,8 +125,9 @@ async fn the_first_click_counts() {
             let rows = harness.decisions("garden").await;
             assert_eq!(rows[0].ended, Some(DecisionResult::Proposed));
             let labels = harness.store.archive.proposal_labels(&workspace(), 10).await.unwrap();
-            let label = ProposalLabel { confidence: 0.9, is_approved: false };
-            assert_eq!(labels, [(ChannelId::new("garden"), label)]);
+            let [(channel, label)] = &labels[..] else { panic!("{labels:?}") };
+            assert_eq!((channel.as_str(), label.confidence), ("garden", 0.9));
+            assert!(!label.is_approved);
             let unknown = decide(&harness, ProposalId(id.0 + 1000), ProposalChoice::SayIt).await;
             assert_eq!(refusal(unknown), RefusalReason::ProposalGone);
         })

@@ -8,9 +8,11 @@ use tracing::warn;
 use crate::chat::{ChannelId, UserId, WorkspaceId};
 use crate::decision::consent::{ConsentChoice, ConsentId, ConsentStep};
 use crate::decision::proposal::{Proposal, ProposalChoice, ProposalId};
+use crate::decision::trust::{TrustChoice, TrustOfferId, TrustState};
 use crate::memory::asker;
 use crate::persona::Language;
 use crate::platform::keeper::{ButtonChoice, Click, ClickAnswer, Keepers, QuestionSubject};
+use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::store::order::Order;
 use crate::store::query::ProposalQuery;
@@ -49,10 +51,18 @@ impl Keepers {
             (QuestionSubject::Call(id), ButtonChoice::Call(choice)) => {
                 self.decide_call(&workspace, id, &user, choice).await?
             }
-            (QuestionSubject::Proposal(_), ButtonChoice::Call(_))
-            | (QuestionSubject::Call(_), ButtonChoice::Proposal(_) | ButtonChoice::Form) => {
-                Some(too_late(subject, self.language))
+            (QuestionSubject::Trust(id), ButtonChoice::Trust(choice)) => {
+                self.answer_trust(&workspace, id, &user, choice).await?
             }
+            (QuestionSubject::Proposal(_), ButtonChoice::Call(_) | ButtonChoice::Trust(_))
+            | (
+                QuestionSubject::Call(_),
+                ButtonChoice::Proposal(_) | ButtonChoice::Form | ButtonChoice::Trust(_),
+            )
+            | (
+                QuestionSubject::Trust(_),
+                ButtonChoice::Proposal(_) | ButtonChoice::Form | ButtonChoice::Call(_),
+            ) => Some(too_late(subject, self.language)),
         };
         Ok(told.map_or(ClickAnswer::Settles, ClickAnswer::Tell))
     }
@@ -124,6 +134,38 @@ impl Keepers {
         self.apply(order, subject, self.language_in(workspace, channel)).await
     }
 
+    async fn answer_trust(
+        &self,
+        workspace: &WorkspaceId,
+        id: TrustOfferId,
+        user: &UserId,
+        choice: TrustChoice,
+    ) -> Result<Option<&'static str>, StoreError> {
+        let subject = QuestionSubject::Trust(id);
+        let offers = self.archive.trust_offers(workspace).await?;
+        let Some(found) = offers.into_iter().find(|offer| offer.id == id) else {
+            return Ok(Some(too_late(subject, self.language)));
+        };
+        if let Some(told) = self.not_kept_by(workspace, &found.channel, user) {
+            return Ok(Some(told));
+        }
+        let language = self.language_in(workspace, &found.channel);
+        match found.state {
+            TrustState::Open => {}
+            TrustState::Accepted | TrustState::Declined => {
+                return Ok(Some(texts::keeper::already_decided(language)));
+            }
+            TrustState::Withdrawn => return Ok(Some(too_late(subject, language))),
+        }
+        // Somebody may have chosen another mode meanwhile.
+        if self.inbox.channel_cache.mode(workspace, &found.channel) != Mode::Propose {
+            return Ok(Some(too_late(subject, language)));
+        }
+        let (workspace, channel, by) = (workspace.clone(), found.channel, self.sign(user));
+        let order = Order::AnswerTrust { workspace, channel, id, choice, by: by.clone() };
+        self.apply(order.signed(by), subject, language).await
+    }
+
     fn sign(&self, user: &UserId) -> Arc<str> {
         asker::sign(user, self.inbox.clock.now()).into()
     }
@@ -147,7 +189,8 @@ impl Keepers {
                 RefusalReason::ProposalLapsed
                 | RefusalReason::ProposalGone
                 | RefusalReason::ConsentLapsed
-                | RefusalReason::ConsentGone,
+                | RefusalReason::ConsentGone
+                | RefusalReason::TrustOfferGone,
             )) => Ok(Some(too_late(subject, language))),
             Err(error) => Err(error),
         }
@@ -158,5 +201,6 @@ fn too_late(subject: QuestionSubject, language: Language) -> &'static str {
     match subject {
         QuestionSubject::Proposal(_) => texts::keeper::too_late(language),
         QuestionSubject::Call(_) => texts::consents::too_late(language),
+        QuestionSubject::Trust(_) => texts::trust::too_late(language),
     }
 }

@@ -1,5 +1,5 @@
-//! What a keeper may be asked about: words to be said unasked, and calls of tools that may write. How each stands, and how it
-//! is asked.
+//! What a keeper may be asked about: words to be said unasked, calls of tools that may write, and whether the persona may
+//! speak by itself. How each stands, and how it is asked.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,9 +9,11 @@ use jiff::Timestamp;
 use crate::chat::{ChannelId, ConversationId, WorkspaceId, to_single_line};
 use crate::decision::consent::{Consent, ConsentId, ConsentState};
 use crate::decision::proposal::{Proposal, ProposalId, ProposalState};
+use crate::decision::trust::{TrustOffer, TrustOfferId, TrustState};
 use crate::persona::Language;
 use crate::platform::keeper::record::{AskedQuestion, QuestionRecord};
 use crate::platform::keeper::{KeeperButton, KeeperQuestion, Keepers, PAGE, QuestionSubject};
+use crate::rules::Mode;
 use crate::store::StoreError;
 use crate::store::query::ProposalQuery;
 use crate::texts;
@@ -28,6 +30,8 @@ const MAX_NAME: usize = 60;
 pub enum MatterKind {
     Proposals,
     Calls,
+    /// Offers to speak by itself.
+    Trust,
 }
 
 /// A matter as it stands.
@@ -47,16 +51,18 @@ pub struct Matter {
 pub enum OpenMatter {
     Proposal(Proposal, Arc<str>),
     Call(Consent, Arc<str>),
+    Trust(TrustOffer),
 }
 
 impl MatterKind {
-    pub const ALL: [Self; 2] = [MatterKind::Proposals, MatterKind::Calls];
+    pub const ALL: [Self; 3] = [MatterKind::Proposals, MatterKind::Calls, MatterKind::Trust];
 
     /// Where the questions of a workspace are kept, beside what the platform has been read.
     pub fn stream(self) -> &'static str {
         match self {
             MatterKind::Proposals => "proposals",
             MatterKind::Calls => "calls",
+            MatterKind::Trust => "trust",
         }
     }
 
@@ -65,6 +71,7 @@ impl MatterKind {
         match self {
             MatterKind::Proposals => QuestionSubject::Proposal(ProposalId(id)),
             MatterKind::Calls => QuestionSubject::Call(ConsentId(id)),
+            MatterKind::Trust => QuestionSubject::Trust(TrustOfferId(id)),
         }
     }
 
@@ -79,6 +86,10 @@ impl MatterKind {
                 let state = ConsentState::Lapsed;
                 (state.name(), texts::consents::state(language, state))
             }
+            MatterKind::Trust => {
+                let state = TrustState::Withdrawn;
+                (state.name(), texts::trust::state(language, state))
+            }
         }
     }
 }
@@ -89,7 +100,9 @@ impl Matter {
         match kind {
             MatterKind::Proposals => self.id > record.newest,
             // One with a lower number may be opened later, when the words that tell of it are posted.
-            MatterKind::Calls => !record.asked.iter().any(|asked| asked.id == self.id),
+            MatterKind::Calls | MatterKind::Trust => {
+                !record.asked.iter().any(|asked| asked.id == self.id)
+            }
         }
     }
 
@@ -117,6 +130,23 @@ impl Matter {
             what: texts::consents::state(language, state),
             may_change: !state.is_final(),
             open: shown.map(|shown| OpenMatter::Call(consent, shown)),
+        }
+    }
+
+    /// An offer holds where words are proposed, and nowhere else.
+    fn of_trust(offer: TrustOffer, mode: Mode, language: Language) -> Self {
+        let state = match offer.state {
+            TrustState::Open if mode != Mode::Propose => TrustState::Withdrawn,
+            state => state,
+        };
+        let is_open = state == TrustState::Open;
+        Self {
+            id: offer.id.0,
+            about: offer.channel.clone(),
+            state: state.name(),
+            what: texts::trust::state(language, state),
+            may_change: is_open,
+            open: is_open.then_some(OpenMatter::Trust(offer)),
         }
     }
 }
@@ -149,6 +179,15 @@ impl Keepers {
                     Matter::of_call(it, language)
                 };
                 Ok(calls.map(matter).collect())
+            }
+            MatterKind::Trust => {
+                let offers = self.archive.trust_offers(workspace).await?.into_iter();
+                let matter = |it: TrustOffer| {
+                    let mode = self.inbox.channel_cache.mode(workspace, &it.channel);
+                    let language = self.language_in(workspace, &it.channel);
+                    Matter::of_trust(it, mode, language)
+                };
+                Ok(offers.map(matter).collect())
             }
         }
     }
@@ -185,6 +224,7 @@ impl Keepers {
                 Ok(self.proposal_question(workspace, proposal, draft))
             }
             OpenMatter::Call(consent, shown) => self.call_question(workspace, consent, shown).await,
+            OpenMatter::Trust(offer) => Ok(self.trust_question(offer)),
         }
     }
 
@@ -211,6 +251,21 @@ impl Keepers {
             heading: texts::keeper::would_say(language, &place),
             draft: shown,
             note: notes.join("\n"),
+            buttons: buttons.map(|button| (button, button.words(language))).into(),
+        }
+    }
+
+    fn trust_question(&self, offer: &TrustOffer) -> KeeperQuestion {
+        let TrustOffer { workspace, channel, trusted, .. } = offer;
+        let language = self.language_in(workspace, channel);
+        let (least, place) = (trusted.least.value(), self.place_name(workspace, channel));
+        let buttons = [KeeperButton::ByItself, KeeperButton::NotYet];
+        KeeperQuestion {
+            workspace: workspace.clone(),
+            subject: QuestionSubject::Trust(offer.id),
+            heading: texts::trust::offer(language, least, trusted.percent(), &place),
+            draft: texts::trust::means(language, least),
+            note: texts::trust::rests_on(language, offer.clicks),
             buttons: buttons.map(|button| (button, button.words(language))).into(),
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{Channel, ChannelId, Role, UserId};
+use crate::decision::trust::{TrustChoice, TrustOfferId};
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::MAX_MUTE_MINUTES;
 use crate::platform::local::{LocalRoom, workspace_id};
@@ -100,6 +101,21 @@ impl LocalRoom {
     ) -> Result<(), LocalRoomError> {
         self.require_channel(&channel).await?;
         self.apply_order(Order::Mode { workspace: workspace_id(), channel, mode }, by).await
+    }
+
+    /// Answers whether the persona is to speak by itself in a channel.
+    pub async fn answer_trust(
+        &self,
+        channel: ChannelId,
+        id: TrustOfferId,
+        choice: TrustChoice,
+        by: Arc<str>,
+    ) -> Result<(), StoreError> {
+        let workspace = workspace_id();
+        let order = Order::AnswerTrust { workspace, channel, id, choice, by: by.clone() };
+        self.inbox.apply_order(order.signed(by)).await?;
+        self.changes.send_modify(|changes| *changes += 1);
+        Ok(())
     }
 
     /// Opts a user out or in. The user need not have written anything yet.

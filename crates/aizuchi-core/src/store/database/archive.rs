@@ -16,6 +16,7 @@ use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::proposal::{Proposal, ProposalLabel};
+use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -28,7 +29,7 @@ use crate::store::archive::Archive;
 use crate::store::database::connection::{Readers, Row, query};
 use crate::store::database::{
     DatabaseStore, aftermaths, consents, figures, journal, marks, memory, memory_rows, memos,
-    order_journal, pending_memories, proposals, rows, sql, standing_orders,
+    order_journal, pending_memories, proposals, rows, sql, standing_orders, trust,
 };
 use crate::store::figures::{
     AnswerDelay, CallSum, ChoiceAftermath, Day, MessageCount, OutcomeCount, ReactionCount,
@@ -252,7 +253,11 @@ impl Archive for DatabaseStore {
     ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError> {
         let query = query(sql::proposals::PROPOSAL_LABELS).bind(workspace.as_str());
         let rows = query.bind(limit as i64).fetch_all(&self.readers).await?;
-        rows.iter().map(proposals::label_from_row).collect()
+        rows.iter().map(trust::label_from_row).collect()
+    }
+
+    async fn trust_offers(&self, workspace: &WorkspaceId) -> Result<Vec<TrustOffer>, StoreError> {
+        trust::read(&self.readers, workspace).await
     }
 
     async fn threads_since(

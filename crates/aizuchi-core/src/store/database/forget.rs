@@ -169,6 +169,7 @@ pub async fn begin(
         sql::REPLACE_SETTER,
         sql::REPLACE_DECIDER,
         flow_sql::consents::REPLACE_CONSENT_DECIDER,
+        flow_sql::trust::REPLACE_TRUSTER,
         sql::REPLACE_MARKER,
         sql::REPLACE_CONCERNED,
     ];

@@ -5,12 +5,13 @@ use jiff::Timestamp;
 use crate::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
 use crate::memory::{MemoryEntry, MemoryKey, NewMemory};
 use crate::rules::Mode;
+use crate::rules::min_confidence::MinConfidence;
 use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
     Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_journal,
-    proposals, redaction, room_settings, rows, sql, standing_order_drafts, standing_orders,
+    proposals, redaction, room_settings, rows, sql, standing_order_drafts, standing_orders, trust,
 };
 use crate::store::order::{Mute, Order, OrdersInForce};
 use crate::store::private_reads::PrivateRead;
@@ -120,6 +121,10 @@ async fn carry_out(
             let place = (workspace, *id);
             return proposals::decide(connection, counters, place, choice, by, now).await;
         }
+        Order::AnswerTrust { workspace, channel, id, choice, by } => {
+            let place = (workspace, channel, *id);
+            return trust::answer(connection, counters, place, *choice, by, now).await;
+        }
         Order::TakeConsentStep { workspace, id, step } => {
             let place = (workspace, *id);
             return consents::take_step(connection, counters, place, step, now).await;
@@ -164,7 +169,8 @@ async fn carry_out(
             query(sql::orders::UNMUTE).bind(workspace).bind(channel_column(channel)).bind(by.name())
         }
         Order::Mode { channel, mode: Some(mode), .. } => {
-            query(sql::orders::PUT_MODE).bind(workspace).bind(channel.as_str()).bind(mode.name())
+            let put = query(sql::orders::PUT_MODE).bind(workspace).bind(channel.as_str());
+            put.bind(mode.name()).bind(None::<i64>)
         }
         Order::Mode { channel, mode: None, .. } => {
             query(sql::orders::DROP_MODE).bind(workspace).bind(channel.as_str())
@@ -190,6 +196,7 @@ async fn carry_out(
         | Order::RetryDeadLetter { .. }
         | Order::MarkDecision { .. }
         | Order::DecideProposal { .. }
+        | Order::AnswerTrust { .. }
         | Order::TakeConsentStep { .. }
         | Order::ChangeMemory { .. }
         | Order::ChangeMemo { .. }
@@ -318,7 +325,11 @@ pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersIn
             }
             "mode" => {
                 let mode: Mode = rows::parse_name(&rows::column::<String>(&row, "mode")?)?;
-                orders.modes.push((ChannelId::new(target), mode));
+                let channel = ChannelId::new(target);
+                let hundredths: Option<i64> = rows::column(&row, "min_confidence")?;
+                let ordered = hundredths.and_then(MinConfidence::from_hundredths);
+                orders.min_confidences.extend(ordered.map(|ordered| (channel.clone(), ordered)));
+                orders.modes.push((channel, mode));
             }
             "forgetting" => {
                 let asked = rows::to_timestamp(rows::column(&row, "until_ms")?)?;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, ConversationId, WorkspaceId};
+use crate::chat::{ConversationId, WorkspaceId};
 use crate::decision::proposal::{
-    ClosedDecision, Proposal, ProposalChoice, ProposalId, ProposalLabel, ProposalState,
+    ClosedDecision, Proposal, ProposalChoice, ProposalId, ProposalState,
 };
 use crate::decision::{DecisionId, DecisionResult, Judgment};
 use crate::event::approval::approved_items;
@@ -17,7 +17,7 @@ use crate::store::StoreError;
 use crate::store::database::connection::{BindValue, Connection, Row, query};
 use crate::store::database::outbox::{self, ItemOwner};
 use crate::store::database::pending_states::PendingStates;
-use crate::store::database::{Counters, marks, rows, sql};
+use crate::store::database::{Counters, marks, rows, sql, trust};
 use crate::store::refusal_reason::RefusalReason;
 
 /// What is read of a proposal to decide it.
@@ -125,8 +125,9 @@ pub async fn decide(
     marks::put(connection, workspace, (proposal.decision, choice.mark()), by, now).await?;
     let touch = query(sql::decisions::TOUCH_DECISION);
     let touch = touch.bind(proposal.decision.0).bind(counters.revision as i64);
-    touch.execute(connection).await?;
-    Ok(())
+    touch.execute(&mut *connection).await?;
+    let click = (workspace, &proposal.conversation.channel, id);
+    trust::after_click(connection, click, now).await
 }
 
 /// Opens the decision again, and has its words posted next.
@@ -215,13 +216,4 @@ pub fn from_row(row: &Row, now: Timestamp) -> Result<Proposal, StoreError> {
         decided: decided_by.map(Arc::from).zip(decided_at),
     };
     Ok(proposal.at(now, ended.map(|ended| ClosedDecision { ended, is_addressed })))
-}
-
-pub fn label_from_row(row: &Row) -> Result<(ChannelId, ProposalLabel), StoreError> {
-    let state: ProposalState = rows::parse_name(&rows::column::<String>(row, "state")?)?;
-    let label = ProposalLabel {
-        confidence: rows::column::<Option<f64>>(row, "confidence")?.unwrap_or_default(),
-        is_approved: state.is_approved(),
-    };
-    Ok((ChannelId::new(rows::column::<String>(row, "channel")?), label))
 }

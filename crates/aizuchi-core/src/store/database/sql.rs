@@ -53,6 +53,7 @@ pub mod redaction;
 pub mod spending;
 pub mod steps;
 pub mod transfer;
+pub mod trust;
 pub mod uploads;
 
 /// The name and text of every statement.
@@ -73,6 +74,7 @@ pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         redaction::ALL,
         spending::ALL,
         steps::ALL,
+        trust::ALL,
         uploads::ALL,
     ];
     lists.into_iter().flatten().copied()

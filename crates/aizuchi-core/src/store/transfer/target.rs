@@ -46,7 +46,7 @@ struct Silence {
     /// Workspace, channel, until when in milliseconds, and by which role.
     mutes: Vec<(String, String, i64, String)>,
     /// Workspace, channel and mode.
-    modes: Vec<(String, String, String)>,
+    modes: Vec<(String, String, String, Option<i64>)>,
 }
 
 /// What becomes the database in the end.
@@ -242,6 +242,8 @@ impl TransferTarget {
         }
         // So was perhaps what somebody could still allow, or had.
         query(sql::consents::LAPSE_ALL_CONSENTS).execute(&mut self.connection).await?;
+        let withdraw = query(sql::trust::WITHDRAW_ALL_OFFERS).bind(at.as_millisecond());
+        withdraw.execute(&mut self.connection).await?;
         Ok(())
     }
 
@@ -300,8 +302,9 @@ impl TransferTarget {
                 query(sql::orders::MUTE).bind(workspace).bind(channel).bind(until).bind(role);
             mute.execute(&mut self.connection).await?;
         }
-        for (workspace, channel, mode) in modes {
+        for (workspace, channel, mode, min_confidence) in modes {
             let put = query(sql::orders::PUT_MODE).bind(workspace).bind(channel).bind(mode);
+            let put = put.bind(min_confidence);
             put.execute(&mut self.connection).await?;
         }
         Ok(missing.len())
@@ -450,8 +453,9 @@ impl Silence {
         };
         let modes = query(sql::orders::ALL_MODES).fetch_all(connection).await?;
         let mode = |row| {
-            let channel = rows::column(row, "channel")?;
-            Ok((rows::column(row, "workspace")?, channel, rows::column(row, "mode")?))
+            let (channel, mode) = (rows::column(row, "channel")?, rows::column(row, "mode")?);
+            let min_confidence = rows::column(row, "min_confidence")?;
+            Ok((rows::column(row, "workspace")?, channel, mode, min_confidence))
         };
         Ok(Self {
             mutes: mutes.iter().map(mute).collect::<Result<_, StoreError>>()?,

@@ -12,6 +12,7 @@ use crate::decision::consent::Consent;
 use crate::decision::learned::JudgedMoment;
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::proposal::{Proposal, ProposalLabel};
+use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId, DecisionResult, ModelExchange};
 use crate::event::DeadLetter;
 use crate::event::step::Step;
@@ -103,6 +104,10 @@ impl Archive for VolatileStore {
         limit: usize,
     ) -> Result<Vec<(ChannelId, ProposalLabel)>, StoreError> {
         Ok(self.lock().proposal_labels(workspace, limit))
+    }
+
+    async fn trust_offers(&self, workspace: &WorkspaceId) -> Result<Vec<TrustOffer>, StoreError> {
+        Ok(self.lock().trust_offers_of(workspace))
     }
 
     async fn threads_since(

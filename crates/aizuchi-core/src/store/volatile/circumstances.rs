@@ -97,6 +97,7 @@ impl VolatileState {
         Circumstances {
             muted_until,
             ordered_mode: mode,
+            ordered_min_confidence: orders.and_then(|orders| orders.min_confidence(channel)),
             last_intervention: posts_here.iter().max().map(|at| Intervention {
                 at: *at,
                 messages_before: messages_until(record, *at, window.intervention_messages + 1),
@@ -335,6 +336,10 @@ impl VolatileState {
                 let now = truncate_to_milliseconds(now);
                 return self.decide_proposal(&workspace, id, &choice, by, now);
             }
+            Order::AnswerTrust { workspace, channel, id, choice, by } => {
+                let now = truncate_to_milliseconds(now);
+                return self.answer_trust((workspace, channel, id), choice, by, now);
+            }
             Order::TakeConsentStep { workspace, id, step } => {
                 let now = truncate_to_milliseconds(now);
                 return self.take_consent_step(&workspace, id, &step, now);
@@ -383,6 +388,7 @@ impl VolatileState {
             }
             Order::Mode { channel, mode, .. } => {
                 orders.modes.retain(|(ordered, _)| *ordered != channel);
+                orders.min_confidences.retain(|(ordered, _)| *ordered != channel);
                 orders.modes.extend(mode.map(|mode| (channel, mode)));
             }
             Order::OptOut { user, .. } => {
@@ -407,6 +413,7 @@ impl VolatileState {
             | Order::RetryDeadLetter { .. }
             | Order::MarkDecision { .. }
             | Order::DecideProposal { .. }
+            | Order::AnswerTrust { .. }
             | Order::TakeConsentStep { .. }
             | Order::ChangeMemory { .. }
             | Order::ChangeMemo { .. }

@@ -89,6 +89,7 @@ impl VolatileState {
             }
         }
         self.forget_consents_of(workspace, user);
+        self.forget_trust_answers_of(workspace, user);
         let proposals = self.proposals.values_mut().map(|record| &mut record.proposal);
         for proposal in proposals.filter(|it| it.conversation.workspace == *workspace) {
             let Some((by, _)) = &mut proposal.decided else { continue };

@@ -149,6 +149,7 @@ impl VolatileState {
         self.marks.insert(decision, DecisionMark { decision, mark, by, at: now });
         let revision = self.revision;
         self.decisions.entry(decision).and_modify(|row| row.revision = revision);
+        self.offer_trust((conversation.workspace, conversation.channel, id), now);
         Ok(())
     }
 
@@ -241,7 +242,8 @@ impl VolatileState {
         decided.sort_by_key(|(at, proposal)| std::cmp::Reverse((*at, proposal.id)));
         let labels = decided.into_iter().filter_map(|(_, proposal)| {
             let is_approved = proposal.state.is_approved();
-            let label = ProposalLabel { confidence: proposal.confidence?, is_approved };
+            let (confidence, decided) = (proposal.confidence?, proposal.decided.as_ref()?.1);
+            let label = ProposalLabel { confidence, is_approved, decided };
             Some((proposal.conversation.channel.clone(), label))
         });
         labels.take(limit).collect()

@@ -64,7 +64,7 @@ statements! {
         LIMIT +?3";
     /// The newest that somebody has decided in the workspace ?1.
     PROPOSAL_LABELS = "
-        SELECT channel, confidence, state FROM proposals
+        SELECT channel, confidence, state, decided_ms FROM proposals
         WHERE workspace = ?1 AND decided_ms IS NOT NULL AND confidence IS NOT NULL
         ORDER BY decided_ms DESC, id DESC
         LIMIT +?2";

@@ -1,0 +1,192 @@
+//! Where nearly all was approved that the persona proposed with some confidence, it offers to speak by itself from that
+//! confidence on. Somebody is asked once for each confidence, and again only after as many further clicks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::chat::{ChannelId, WorkspaceId};
+use crate::decision::proposal::{ProposalId, ProposalLabel, TrustedConfidence};
+
+/// The newest clicks in a channel that count.
+pub const MAX_CLICKS: usize = 2000;
+
+/// The number of an offer: that of the proposal whose click led to it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(transparent)]
+pub struct TrustOfferId(pub i64);
+
+impl fmt::Display for TrustOfferId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The newest offer of a channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrustOffer {
+    pub id: TrustOfferId,
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    pub trusted: TrustedConfidence,
+    /// How many clicks it rests on.
+    pub clicks: usize,
+    pub made: Timestamp,
+    pub state: TrustState,
+    /// Who has answered, as in [`Proposal::decided`](crate::decision::proposal::Proposal::decided); of one that is
+    /// withdrawn, nobody.
+    pub decided: Option<(Arc<str>, Timestamp)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum TrustState {
+    Open,
+    /// It speaks by itself.
+    Accepted,
+    /// Not yet.
+    Declined,
+    /// Clicks since then say otherwise.
+    Withdrawn,
+}
+
+impl TrustState {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// An answer to an offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustChoice {
+    /// Speak by yourself from this confidence on.
+    ByItself,
+    NotYet,
+}
+
+impl TrustChoice {
+    pub fn state(self) -> TrustState {
+        match self {
+            TrustChoice::ByItself => TrustState::Accepted,
+            TrustChoice::NotYet => TrustState::Declined,
+        }
+    }
+
+    /// As it is written in forms.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "by_itself" => TrustChoice::ByItself,
+            "not_yet" => TrustChoice::NotYet,
+            _ => return None,
+        })
+    }
+}
+
+impl TrustOffer {
+    /// What becomes of a channel's newest offer by a click: an offer that is new or was changed. `labels` has the clicks of
+    /// the channel, newest first, and the last one was about the proposal `newest`.
+    pub fn after_click(
+        last: Option<Self>,
+        labels: &[ProposalLabel],
+        newest: (WorkspaceId, ChannelId, ProposalId),
+        now: Timestamp,
+    ) -> Option<Self> {
+        let trusted = TrustedConfidence::from_labels(labels);
+        match last {
+            Some(open) if open.state == TrustState::Open => {
+                let still_holds =
+                    trusted.is_some_and(|trusted| trusted.least <= open.trusted.least);
+                (!still_holds).then(|| open.answered(TrustState::Withdrawn, "".into(), now))
+            }
+            Some(closed) if closed.further_clicks(labels) < closed.clicks => None,
+            Some(_) | None => {
+                let (workspace, channel, id) = newest;
+                Some(Self {
+                    id: TrustOfferId(id.0),
+                    workspace,
+                    channel,
+                    trusted: trusted?,
+                    clicks: labels.len(),
+                    made: now,
+                    state: TrustState::Open,
+                    decided: None,
+                })
+            }
+        }
+    }
+
+    pub fn answered(self, state: TrustState, by: Arc<str>, now: Timestamp) -> Self {
+        Self { state, decided: Some((by, now)), ..self }
+    }
+
+    /// How many clicks came after it was answered.
+    fn further_clicks(&self, labels: &[ProposalLabel]) -> usize {
+        let answered = self.decided.as_ref().map_or(self.made, |(_, at)| *at);
+        labels.iter().filter(|label| label.decided > answered).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::min_confidence::MinConfidence;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// Clicks of one confidence, newest first: the last of them in this second, each a second after the other.
+    fn clicks(count: i64, until: i64, is_approved: bool) -> Vec<ProposalLabel> {
+        let label = |second| ProposalLabel { confidence: 0.743, is_approved, decided: at(second) };
+        (0..count).map(|number| label(until - number)).collect()
+    }
+
+    fn after(
+        last: Option<&TrustOffer>,
+        labels: &[ProposalLabel],
+        second: i64,
+    ) -> Option<TrustOffer> {
+        let newest = (WorkspaceId::new("w"), ChannelId::new("c"), ProposalId(second));
+        TrustOffer::after_click(last.cloned(), labels, newest, at(second))
+    }
+
+    #[test]
+    fn an_offer_is_made_once_and_again_after_as_many_clicks() {
+        assert_eq!(after(None, &clicks(29, 29, true), 29), None);
+        let offer = after(None, &clicks(30, 30, true), 30).unwrap();
+        let least = MinConfidence::from_hundredths(74).unwrap();
+        assert_eq!(offer.trusted, TrustedConfidence { least, share: 1.0 });
+        assert_eq!((offer.id, offer.clicks, offer.state), (TrustOfferId(30), 30, TrustState::Open));
+        assert_eq!(after(Some(&offer), &clicks(31, 31, true), 31), None, "it is open");
+        let declined = offer.answered(TrustState::Declined, "ren 1".into(), at(40));
+        assert_eq!(after(Some(&declined), &clicks(69, 69, true), 69), None);
+        let again = after(Some(&declined), &clicks(70, 70, true), 70).unwrap();
+        assert_eq!((again.id, again.clicks), (TrustOfferId(70), 70));
+    }
+
+    #[test]
+    fn an_open_offer_is_withdrawn_if_it_does_not_hold_any_more() {
+        let offer = after(None, &clicks(30, 30, true), 30).unwrap();
+        let mut labels = clicks(3, 33, false);
+        labels.extend(clicks(30, 30, true));
+        assert_eq!(after(Some(&offer), &labels, 33), None, "30 of 33 are enough");
+        let labels = [clicks(1, 34, false), labels].concat();
+        let withdrawn = after(Some(&offer), &labels, 34).unwrap();
+        assert_eq!((withdrawn.id, withdrawn.state), (offer.id, TrustState::Withdrawn));
+        assert_eq!(after(Some(&withdrawn), &clicks(63, 63, true), 63), None);
+        assert!(after(Some(&withdrawn), &clicks(64, 64, true), 64).is_some());
+    }
+
+    #[test]
+    fn answers_are_known_by_name() {
+        assert_eq!(TrustChoice::parse("by_itself"), Some(TrustChoice::ByItself));
+        assert_eq!(TrustChoice::parse("not_yet"), Some(TrustChoice::NotYet));
+        assert_eq!(TrustChoice::parse("yes"), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Offers to speak by itself from some confidence on: made and withdrawn by clicks, and answered once.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{ChannelId, WorkspaceId};
+use crate::decision::proposal::{ProposalId, ProposalLabel, ProposalState, TrustedConfidence};
+use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId, TrustState};
+use crate::rules::Mode;
+use crate::rules::min_confidence::MinConfidence;
+use crate::store::StoreError;
+use crate::store::database::connection::{BindValue, Connection, Readers, Row, query};
+use crate::store::database::{Counters, rows, sql};
+use crate::store::refusal_reason::RefusalReason;
+
+/// Changes a channel's offer by a click that is stored already.
+pub async fn after_click(
+    connection: &mut Connection,
+    (workspace, channel, id): (&WorkspaceId, &ChannelId, ProposalId),
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let clicks = query(sql::trust::CHANNEL_LABELS)
+        .bind(workspace.as_str())
+        .bind(channel.as_str())
+        .bind(MAX_CLICKS as i64)
+        .fetch_all(&mut *connection)
+        .await?;
+    let labels = clicks.iter().map(|row| label_from_row(row).map(|(_, label)| label));
+    let labels: Vec<ProposalLabel> = labels.collect::<Result<_, StoreError>>()?;
+    let last = find(connection, workspace, channel).await?;
+    let newest = (workspace.clone(), channel.clone(), id);
+    match TrustOffer::after_click(last, &labels, newest, now) {
+        Some(offer) => put(connection, &offer).await,
+        None => Ok(()),
+    }
+}
+
+/// Answers an open offer. Accepted, it orders the mode and keeps the confidence with it.
+pub async fn answer(
+    connection: &mut Connection,
+    counters: &mut Counters,
+    (workspace, channel, id): (&WorkspaceId, &ChannelId, TrustOfferId),
+    choice: TrustChoice,
+    by: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let found = find(connection, workspace, channel).await?;
+    let open = found.filter(|offer| offer.id == id && offer.state == TrustState::Open);
+    let offer = open.ok_or(StoreError::Refused(RefusalReason::TrustOfferGone))?;
+    counters.revision += 1;
+    if choice == TrustChoice::ByItself {
+        let hundredths = i64::from(offer.trusted.least.hundredths());
+        let mode = query(sql::orders::PUT_MODE)
+            .bind(workspace.as_str())
+            .bind(channel.as_str())
+            .bind(Mode::Companion.name())
+            .bind(Some(hundredths));
+        mode.execute(&mut *connection).await?;
+    }
+    put(connection, &offer.answered(choice.state(), by.into(), now)).await
+}
+
+/// The newest offer of each channel.
+pub async fn read(
+    readers: &Readers,
+    workspace: &WorkspaceId,
+) -> Result<Vec<TrustOffer>, StoreError> {
+    let query = query(sql::trust::TRUST_OFFERS).bind(workspace.as_str());
+    query.fetch_all(readers).await?.iter().map(from_row).collect()
+}
+
+async fn find(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    channel: &ChannelId,
+) -> Result<Option<TrustOffer>, StoreError> {
+    let query = query(sql::trust::TRUST_OFFER).bind(workspace.as_str()).bind(channel.as_str());
+    query.fetch_optional(connection).await?.as_ref().map(from_row).transpose()
+}
+
+async fn put(connection: &mut Connection, offer: &TrustOffer) -> Result<(), StoreError> {
+    let (by, at) = match &offer.decided {
+        Some((by, at)) => (Some(&**by), Some(at.as_millisecond())),
+        None => (None, None),
+    };
+    let put = query(sql::trust::PUT_TRUST_OFFER)
+        .bind(offer.workspace.as_str())
+        .bind(offer.channel.as_str())
+        .bind(offer.id.0)
+        .bind(i64::from(offer.trusted.least.hundredths()))
+        .bind(BindValue::Real(Some(offer.trusted.share)))
+        .bind(offer.clicks as i64)
+        .bind(offer.made.as_millisecond())
+        .bind(offer.state.name())
+        .bind(by)
+        .bind(at);
+    put.execute(connection).await?;
+    Ok(())
+}
+
+fn from_row(row: &Row) -> Result<TrustOffer, StoreError> {
+    let least = MinConfidence::from_hundredths(rows::column(row, "min_confidence")?);
+    let broken = || StoreError::Broken("the confidence of an offer is none".to_owned());
+    let by: Option<String> = rows::column(row, "decided_by")?;
+    let share = rows::column::<Option<f64>>(row, "share")?.unwrap_or_default();
+    let trusted = TrustedConfidence { least: least.ok_or_else(broken)?, share };
+    Ok(TrustOffer {
+        id: TrustOfferId(rows::column(row, "id")?),
+        workspace: WorkspaceId::new(rows::column::<String>(row, "workspace")?),
+        channel: ChannelId::new(rows::column::<String>(row, "channel")?),
+        trusted,
+        clicks: rows::to_unsigned(rows::column(row, "clicks")?)? as usize,
+        made: rows::to_timestamp(rows::column(row, "made_ms")?)?,
+        state: rows::parse_name(&rows::column::<String>(row, "state")?)?,
+        decided: by.map(Arc::from).zip(rows::optional_time(row, "decided_ms")?),
+    })
+}
+
+/// A proposal that somebody has decided, with its channel.
+pub fn label_from_row(row: &Row) -> Result<(ChannelId, ProposalLabel), StoreError> {
+    let state: ProposalState = rows::parse_name(&rows::column::<String>(row, "state")?)?;
+    let label = ProposalLabel {
+        confidence: rows::column::<Option<f64>>(row, "confidence")?.unwrap_or_default(),
+        is_approved: state.is_approved(),
+        decided: rows::to_timestamp(rows::column(row, "decided_ms")?)?,
+    };
+    Ok((ChannelId::new(rows::column::<String>(row, "channel")?), label))
+}

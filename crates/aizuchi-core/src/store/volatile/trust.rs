@@ -1,0 +1,75 @@
+//! Offers to speak by itself from some confidence on, in memory.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{ChannelId, UserId, WorkspaceId};
+use crate::decision::proposal::{ProposalId, ProposalLabel};
+use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId, TrustState};
+use crate::memory::asker::signer;
+use crate::rules::Mode;
+use crate::store::refusal_reason::RefusalReason;
+use crate::store::volatile::VolatileState;
+use crate::store::{FORGOTTEN_USER_ID, StoreError};
+
+impl VolatileState {
+    /// Changes a channel's offer by a click that is stored already.
+    pub(super) fn offer_trust(
+        &mut self,
+        (workspace, channel, id): (WorkspaceId, ChannelId, ProposalId),
+        now: Timestamp,
+    ) {
+        let labels: Vec<ProposalLabel> = self
+            .proposal_labels(&workspace, usize::MAX)
+            .into_iter()
+            .filter(|(decided_in, _)| *decided_in == channel)
+            .map(|(_, label)| label)
+            .take(MAX_CLICKS)
+            .collect();
+        let key = (workspace.clone(), channel.clone());
+        let last = self.trust_offers.get(&key).cloned();
+        let changed = TrustOffer::after_click(last, &labels, (workspace, channel, id), now);
+        self.trust_offers.extend(changed.map(|offer| (key, offer)));
+    }
+
+    /// Answers an open offer. Accepted, it orders the mode and keeps the confidence with it.
+    pub(super) fn answer_trust(
+        &mut self,
+        (workspace, channel, id): (WorkspaceId, ChannelId, TrustOfferId),
+        choice: TrustChoice,
+        by: Arc<str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let key = (workspace.clone(), channel.clone());
+        let found = self.trust_offers.get(&key).cloned();
+        let open = found.filter(|offer| offer.id == id && offer.state == TrustState::Open);
+        let offer = open.ok_or(StoreError::Refused(RefusalReason::TrustOfferGone))?;
+        self.revision += 1;
+        if choice == TrustChoice::ByItself {
+            let orders = self.orders.entry(workspace).or_default();
+            orders.modes.retain(|(ordered, _)| *ordered != channel);
+            orders.min_confidences.retain(|(ordered, _)| *ordered != channel);
+            orders.min_confidences.push((channel.clone(), offer.trusted.least));
+            orders.modes.push((channel, Mode::Companion));
+            orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
+            orders.min_confidences.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
+        self.trust_offers.insert(key, offer.answered(choice.state(), by, now));
+        Ok(())
+    }
+
+    pub(super) fn trust_offers_of(&self, workspace: &WorkspaceId) -> Vec<TrustOffer> {
+        let offers = self.trust_offers.values();
+        offers.filter(|offer| offer.workspace == *workspace).cloned().collect()
+    }
+
+    pub(super) fn forget_trust_answers_of(&mut self, workspace: &WorkspaceId, user: &UserId) {
+        for offer in self.trust_offers.values_mut().filter(|it| it.workspace == *workspace) {
+            let Some((by, _)) = &mut offer.decided else { continue };
+            if signer(by) == Some(user.as_str()) {
+                *by = FORGOTTEN_USER_ID.into();
+            }
+        }
+    }
+}

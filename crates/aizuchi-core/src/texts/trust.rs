@@ -1,0 +1,41 @@
+//! What the persona offers where nearly all was approved that it proposed with some confidence: to speak by itself from
+//! there on. As whoever looks after the channel is asked, and as the pages show it.
+
+use crate::decision::trust::TrustState;
+use crate::persona::Language;
+use crate::texts::pick;
+
+texts! {
+    /// The question.
+    offer(least: f64, percent: f64, channel: &str):
+        "With confidence over {least:.2} you would have let {percent:.0} % pass; shall I speak by myself in {channel}?"
+        / "確信度 {least:.2} 以上の案のうち {percent:.0}% を承認していました。{channel} では自分から話してもいいですか？";
+    /// What a yes does.
+    means(least: f64):
+        "Yes: from a confidence of {least:.2} on I say it without asking (mode companion), and below that nothing. Mentions are answered as ever."
+        / "「はい」なら、確信度 {least:.2} 以上のときは確認せずに話し、それより低いときは黙っています（モードは companion）。呼びかけにはこれまでどおり答えます。";
+    /// On how many decisions it rests, and how to undo it.
+    rests_on(clicks: usize):
+        "This rests on {clicks} decisions. The mode propose brings the questions back."
+        / "これまでの {clicks} 件の判断によるものです。モードを propose に戻せば、また確認します。";
+    by_itself: "Yes, by yourself" / "はい、自分から話して";
+    not_yet: "Not yet" / "まだ早い";
+    too_late:
+        "This is settled already, or what was decided since says otherwise."
+        / "すでに決まったか、その後の判断の結果で成り立たなくなりました。";
+    heading: "Speaking by itself" / "自分から話すこと";
+    /// On a channel's page, while it holds.
+    in_force(least: f64):
+        "It speaks by itself from a confidence of {least:.2} on, as somebody decided. Another mode ends that."
+        / "確信度 {least:.2} 以上なら自分から話すことになっています。モードを変えると終わります。";
+}
+
+/// What became of an offer, as a word for it.
+pub fn state(language: Language, state: TrustState) -> &'static str {
+    match state {
+        TrustState::Open => pick(language, "open", "返事待ち"),
+        TrustState::Accepted => pick(language, "I speak by myself", "自分から話します"),
+        TrustState::Declined => pick(language, "not yet", "まだ自分からは話しません"),
+        TrustState::Withdrawn => pick(language, "no longer asked", "この件は取り下げました"),
+    }
+}

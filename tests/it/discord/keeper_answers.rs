@@ -1,0 +1,35 @@
+//! Discord's answer to a question for a keeper is lost: it stands there once, and is settled as any other. The channel
+//! speaks Japanese, and so does all that its keeper reads.
+
+use aizuchi_fakes::discord::fault::Fault;
+use aizuchi_fakes::discord::method::Method;
+
+use crate::discord::harness::{DiscordHarness, Setting};
+
+const VERDICT: &str = r#"{"should_respond": true, "reason": "nobody answers", "confidence": 0.9, "delay_seconds": 0}"#;
+
+#[tokio::test]
+async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
+    let discord = "  settle_seconds: 16\n";
+    let harness = DiscordHarness::with(Setting { wait: 0.2, discord, ..Setting::default() }).await;
+    let (mio, keeper) = (harness.mio, harness.ren);
+    harness.home.add(&format!(
+        "channels:\n  \"#tea\": {{mode: propose, language: ja, keeper: \"@{keeper}\"}}\n"
+    ));
+    let program = harness.start().await;
+    harness.discord.inject_fault(Method::CreateMessage, Fault::ResetAfter);
+    harness.will_say(&[VERDICT, "門のそばです。"]);
+    harness.says(harness.tea, mio, "はしごはどこにありますか？");
+    let asked = harness.posts(1).await.remove(0);
+    let direct = harness.discord.open_direct_message(keeper).unwrap();
+    assert_eq!(asked.channel, direct);
+    assert!(asked.text.starts_with("#tea で、こう話そうと思います。"), "{}", asked.text);
+    // Its buttons work before anybody knows where it stands.
+    harness.discord.click(direct, asked.id, keeper, "今は話さない").unwrap();
+    let settled = |discord: &aizuchi_fakes::discord::FakeDiscord| {
+        discord.texts(direct).unwrap() == ["#tea：今回は見送り。"]
+    };
+    harness.until(settled).await;
+    assert_eq!(program.stop(), Some(0));
+    assert_eq!(harness.posts(1).await.len(), 1);
+}
