@@ -48,6 +48,7 @@ pub struct ModelsInUse {
     minds: Minds,
     /// As it is in force, with the models of the last choice. A reload replaces it, too.
     config: Current<Config>,
+    rulebook: Current<Rulebook>,
     /// Where a model that is tried out counts.
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,

@@ -499,8 +499,7 @@ pub struct DecisionsQuery {
     workspace: Option<String>,
     channel: Option<String>,
     message: Option<String>,
-    /// Of a channel: only decisions that ended like this, those that are `open`, or those of which an attempt was
-    /// `superseded`.
+    /// Of a channel: only decisions that ended so, are `open`, or had an attempt that was `superseded`.
     outcome: Option<String>,
     /// Of a channel: the `older` of the page behind the one that is wanted.
     before: Option<i64>,

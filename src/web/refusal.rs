@@ -489,7 +489,7 @@ mod tests {
         ]
     }
 
-    fn order_reasons() -> [RefusalReason; 16] {
+    fn order_reasons() -> [RefusalReason; 17] {
         [
             RefusalReason::DeadLetterGone,
             RefusalReason::DeadLetterBlocked,

@@ -9,7 +9,7 @@ use crate::console::harness::{
 use crate::slack::harness::SlackHarness;
 
 /// The name of each request. Clients are generated from them, so they stay.
-const NAMES: [&str; 53] = [
+const NAMES: [&str; 54] = [
     "DELETE /api/dead-letters/{id} dropDeadLetter",
     "DELETE /api/demo endDemo",
     "DELETE /api/files/{id} removeFile",

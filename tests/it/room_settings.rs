@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::console::{
+use crate::console::harness::{
     ADMIN, OPERATOR, VIEWER, client, encode, get, json_of, post, set_tokens, slack_workspace,
 };
 use crate::language::{answer, is_japanese};

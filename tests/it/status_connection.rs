@@ -78,7 +78,7 @@ async fn the_running_program_tells_its_connections() {
     assert!(!shown.contains("not known"), "{shown}");
     harness.slack.set_token_status(TokenStatus::Revoked);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
-    let said = r#""key":"slack.bot_token","message":"a credential is refused; write the new one"#;
+    let said = r#""key":"slack.bot_token","within""#;
     harness.until_log(said).await;
     let shown = run(&harness, &["status"]);
     assert!(shown.contains("\n  Slack: not connected: slack.bot_token is refused"), "{shown}");

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::json;
 
-use crate::console::client;
+use crate::console::harness::client;
 use crate::program::{Home, Program};
 
 async fn page(program: &Program, path: &str, language: &str) -> String {

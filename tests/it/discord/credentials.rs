@@ -16,7 +16,7 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     let program = harness.start().await;
     harness.discord.set_token_status(TokenStatus::Reset);
     harness.asks(harness.tea, harness.mio, "are you there?");
-    let said = r#""key":"discord.token","message":"a credential is refused; write the new one"#;
+    let said = r#""key":"discord.token","within""#;
     harness.until_log(said).await;
     harness.discord.close_connections(4004);
     harness.until(|discord| discord.session_count() == 0).await;

@@ -17,13 +17,13 @@ async fn a_mention_waits_for_the_new_token_and_is_answered_once() {
     let program = harness.start().await;
     harness.slack.set_token_status(TokenStatus::Revoked);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
-    let said = r#""key":"slack.bot_token","message":"a credential is refused; write the new one"#;
+    let said = r#""key":"slack.bot_token","within""#;
     harness.until_log(said).await;
     let body = harness.home.until_ready_is(&program, 503).await;
     assert!(body.contains("slack.bot_token is refused"), "{body}");
     // Slack closes the sockets of such an app, and it opens no more.
     harness.slack.reset_connections();
-    let said = r#""key":"slack.app_token","message":"a credential is refused; write the new one"#;
+    let said = r#""key":"slack.app_token","within""#;
     harness.until_log(said).await;
 
     harness.slack.replace_tokens("xoxb-new", "xapp-new");
@@ -71,7 +71,7 @@ async fn a_token_that_is_taken_again_is_used_at_once() {
     let program = harness.start().await;
     harness.slack.set_token_status(TokenStatus::Inactive);
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
-    let said = r#""key":"slack.bot_token","message":"a credential is refused; write the new one"#;
+    let said = r#""key":"slack.bot_token","within""#;
     harness.until_log(said).await;
     harness.slack.set_token_status(TokenStatus::Valid);
     let said = r#""key":"slack.bot_token","message":"a credential is taken again""#;

@@ -15,8 +15,8 @@ use crate::memo::Memo;
 use crate::memory::change::{MemoEdit, MemoryChange};
 use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
 use crate::rules::Mode;
-use crate::rules::ordered::{OrderedSetting, SettingChange, SettingScope};
 use crate::rules::min_confidence::MinConfidence;
+use crate::rules::ordered::{OrderedSetting, SettingChange, SettingScope};
 use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::private_reads::PrivateRead;
 
@@ -276,6 +276,7 @@ impl Order {
             | Order::RevertMemo { .. } => true,
             Order::Signed { order, .. } => order.may_erase(),
             Order::Mute { .. }
+            | Order::AnswerTrust { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
             | Order::ChangeSetting { .. }

@@ -4,7 +4,7 @@
 use crate::persona::Language;
 
 /// In English, as it stands at the field, and in Japanese; in the order of the English.
-pub const MEANINGS: [(&str, &str); 58] = [
+pub const MEANINGS: [(&str, &str); 59] = [
     ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
     ("Also what is not in force any more.", "すでに効力のないものも含める。"),
     ("Days begin at midnight there.", "ここでの午前 0 時を一日の始まりとする。"),
@@ -57,6 +57,10 @@ pub const MEANINGS: [(&str, &str); 58] = [
     (
         "Of a channel, if there are older ones: the value of `before` for them.",
         "チャンネルを指定し、さらに古いものがある場合に、次に `before` に指定する値。",
+    ),
+    (
+        "Of a channel: only decisions that ended so, are `open`, or had an attempt that was `superseded`.",
+        "チャンネルを指定した場合、その結果で終わった判断だけ。`open` は未完了のもの、`superseded` は試みが取り消されたもの。",
     ),
     (
         "Of a channel: the `older` of the page behind the one that is wanted.",
