@@ -24,7 +24,6 @@ pub mod gate_trial;
 pub mod checkpoint;
 pub mod difference;
 pub mod other_version;
-pub mod record_sorter;
 pub mod to_import;
 
 use std::collections::{HashMap, HashSet};

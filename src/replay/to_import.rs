@@ -12,9 +12,9 @@ use serde_json::Value;
 use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key};
 use crate::replay::history::RecordedMessage;
 use crate::replay::json_lines::{holds, read_lines};
-use crate::replay::record_sorter::{RecordSorter, SorterLimits};
 use aizuchi_core::chat::{Channel, ChannelId, User, UserId, WorkspaceId};
 use aizuchi_core::store::order::Order;
+use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
 use aizuchi_import::{ImportData, ImportedMemory, SkippedItems, name_lines};
 
 /// How many of the lines that cannot be read are known by number.

@@ -81,7 +81,7 @@ const HOMES: &[(&str, &[&str])] = &[
         ],
     ),
     ("zip", &["aizuchi/replay"]),
-    ("tempfile", &["aizuchi/replay"]),
+    ("tempfile", &["aizuchi/replay", "aizuchi-import/record_sorter"]),
 ];
 
 /// A source file: its crate, its module path inside it, and its code without comments and tests.

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use aizuchi::eval::case;
 use aizuchi::replay::history::{ChannelSource, History};
 use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
-use aizuchi::replay::record_sorter::SorterLimits;
 use aizuchi::replay::to_import;
 use aizuchi::replay::to_import::arranged::Destination;
 use aizuchi_core::chat::{Message, MessageId, WorkspaceId};
 use aizuchi_core::persona::Language;
 use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
+use aizuchi_import::record_sorter::SorterLimits;
 use jiff::tz::TimeZone;
 
 /// A recording: one JSON object a line.

@@ -1,6 +1,7 @@
 //! Imports the data of another bot. Messages are heard as backfill that is owed no answers; memories and memos are
 //! stored through orders. Existing data stays as it is, so an import is idempotent.
 
+pub mod record_sorter;
 pub mod kotonoha;
 pub mod myao2;
 pub mod streamed;

@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::export_lines::{MessageLine, OtherLine};
 use crate::replay::history::{RecordedMessage, epoch_seconds};
-use crate::replay::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
 use crate::replay::to_import::{ExportedWorkspace, MessageKind, RecordedData, skipped, take_other};
 use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{
@@ -17,6 +16,7 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::memory::MessageRef;
 use aizuchi_import::ImportData;
+use aizuchi_import::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
 use aizuchi_import::streamed::{StreamedMessage, StreamedPeople};
 
 /// How many files of a message are kept.

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use aizuchi::replay::record_sorter::SorterLimits;
 use aizuchi::replay::to_import;
 use aizuchi::replay::to_import::arranged::{Arranged, Destination};
 use aizuchi_core::chat::{Message, Visibility, WorkspaceId};
+use aizuchi_import::record_sorter::SorterLimits;
 use aizuchi_import::streamed::{MAX_BATCH_MESSAGES, StreamedMessage};
 use aizuchi_import::{ImportCount, ImportData, ImportReport};
 use serde_json::json;
