@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
+use futures_util::{Stream, stream};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -30,10 +31,11 @@ use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_discord::text::is_id;
-use aizuchi_import::kotonoha::dump::{KotonohaOptions, MentionSessions};
+use aizuchi_import::kotonoha::arranged::KotonohaArranged;
+use aizuchi_import::kotonoha::dump::{KotonohaDump, KotonohaOptions, MentionSessions};
 use aizuchi_import::kotonoha::{self, copy};
 use aizuchi_import::myao2::database::Myao2Database;
-use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Options};
+use aizuchi_import::myao2::{Myao2MemoTarget, Myao2Messages, Myao2Options};
 use aizuchi_import::record_sorter::SorterLimits;
 use aizuchi_import::streamed::StreamedMessage;
 use aizuchi_import::{ImportCount, ImportData, ImportReport, SkippedItems};
@@ -73,8 +75,8 @@ enum ImportInput {
 
 /// What is to be imported.
 enum ReadInput {
-    /// The data of each workspace.
-    Whole(Vec<ImportData>),
+    Myao2(Box<ImportData>, Box<Myao2Messages>),
+    KotonohaDump(Box<KotonohaDump>),
     /// Messages that wait on disk, and where they go.
     Recorded(Box<RecordedData>, Vec<Destination>),
 }
@@ -113,7 +115,7 @@ impl ImportArgs {
         let persona_name = config.persona.name.0.clone();
         let zone = config.time_zone_or(TimeZone::system());
         match self.open().await? {
-            ImportInput::Myao2(mut database) => {
+            ImportInput::Myao2(database) => {
                 let options = Myao2Options {
                     workspace: self.workspace(config).await?,
                     persona,
@@ -124,8 +126,10 @@ impl ImportArgs {
                     },
                     zone,
                 };
-                let data = aizuchi_import::myao2::read(&mut database, &options).await?;
-                Ok(ReadInput::Whole(vec![data]))
+                let expired_before = expired_before(config);
+                let (data, messages) =
+                    aizuchi_import::myao2::read(*database, options, expired_before).await?;
+                Ok(ReadInput::Myao2(Box::new(data), Box::new(messages)))
             }
             ImportInput::KotonohaDump => {
                 let options = KotonohaOptions {
@@ -139,10 +143,9 @@ impl ImportArgs {
                     },
                 };
                 let input = open_text(&self.input)?;
-                let data = kotonoha::dump::read(input, &options);
-                let data =
-                    data.with_context(|| format!("cannot import {}", self.input.display()))?;
-                Ok(ReadInput::Whole(data))
+                let dump = kotonoha::dump::read(input, options)
+                    .with_context(|| format!("cannot import {}", self.input.display()))?;
+                Ok(ReadInput::KotonohaDump(Box::new(dump)))
             }
             ImportInput::Recording => self.read_recording(config, persona).await,
         }
@@ -256,16 +259,32 @@ async fn import(
     store: Arc<DatabaseStore>,
     config: &Config,
 ) -> anyhow::Result<Imported> {
-    let retention = config.message_retention();
-    let expired_before = retention.map(|max_age| expires_before(Timestamp::now(), max_age));
+    let expired_before = expired_before(config);
+    let limits = SorterLimits::default();
     let mut reports = Vec::new();
     match input {
-        ReadInput::Whole(data) => {
-            let (is_private, expired) =
-                (has_only_private_channels(&data), count_expired(&data, expired_before));
-            for data in data {
+        ReadInput::Myao2(mut data, mut messages) => {
+            let (workspace, expired) = (data.workspace.clone(), messages.expired);
+            let is_private = has_only_private_channels(std::slice::from_ref(&*data));
+            let forgotten = store.forgotten_at(&workspace, &data.user_ids()).await?;
+            messages.leave_out(forgotten, &mut data).await?;
+            let report = import_one(*data, messages.stream(), store, config).await?;
+            Ok(Imported { reports: vec![(workspace, report)], is_private, expired })
+        }
+        ReadInput::KotonohaDump(dump) => {
+            let mut forgotten = HashMap::new();
+            for workspace in dump.workspaces() {
+                let users = dump.users(&workspace);
+                let of_workspace = store.forgotten_at(&workspace, &users).await?;
+                forgotten.insert(workspace, of_workspace);
+            }
+            let KotonohaArranged { data, mut messages, expired } =
+                dump.arrange(&forgotten, limits, expired_before)?;
+            let is_private = has_only_private_channels(&data);
+            for (index, data) in data.into_iter().enumerate() {
                 let workspace = data.workspace.clone();
-                let report = import_one(data, std::iter::empty(), store.clone(), config).await?;
+                let messages = stream::iter(messages.of(index));
+                let report = import_one(data, messages, store.clone(), config).await?;
                 reports.push((workspace, report));
             }
             Ok(Imported { reports, is_private, expired })
@@ -275,19 +294,24 @@ async fn import(
                 let users = recorded.users(destination.source.as_ref());
                 destination.forgotten = store.forgotten_at(&destination.workspace, &users).await?;
             }
-            let limits = SorterLimits::default();
             let Arranged { data, mut messages, expired } =
                 recorded.arrange(destinations, limits, expired_before)?;
             let is_private = has_only_private_channels(&data);
             for (index, data) in data.into_iter().enumerate() {
                 let workspace = data.workspace.clone();
-                let messages = messages.of(index);
+                let messages = stream::iter(messages.of(index));
                 let report = import_one(data, messages, store.clone(), config).await?;
                 reports.push((workspace, report));
             }
             Ok(Imported { reports, is_private, expired })
         }
     }
+}
+
+/// What is older is erased when Aizuchi runs next.
+fn expired_before(config: &Config) -> Option<Timestamp> {
+    let retention = config.message_retention();
+    retention.map(|max_age| expires_before(Timestamp::now(), max_age))
 }
 
 fn has_only_private_channels(data: &[ImportData]) -> bool {
@@ -303,10 +327,10 @@ fn history_span(config: &Config, workspace: &WorkspaceId) -> Option<SignedDurati
     config.resolved_slack().map(|slack| slack.history)
 }
 
-/// Imports the data of one workspace, and its messages that are too many to be held at once.
+/// Imports the data of one workspace, and its messages, which are too many to be held at once.
 async fn import_one(
     mut data: ImportData,
-    streamed: impl Iterator<Item = anyhow::Result<StreamedMessage>>,
+    streamed: impl Stream<Item = anyhow::Result<StreamedMessage>>,
     store: Arc<DatabaseStore>,
     config: &Config,
 ) -> anyhow::Result<ImportReport> {
@@ -337,12 +361,6 @@ async fn import_one(
     data.leave_out_forgotten(&forgotten);
     let history_from = history_span(config, workspace).map(|span| clock.now() - span);
     aizuchi_import::import_stream(data, streamed, &inbox, &*store, &*store, history_from).await
-}
-
-fn count_expired(data: &[ImportData], expired_before: Option<Timestamp>) -> usize {
-    let Some(before) = expired_before else { return 0 };
-    let messages = data.iter().flat_map(|data| data.messages.iter().chain(&data.private_messages));
-    messages.filter(|imported| imported.message.at < before).count()
 }
 
 fn describe_imported(imported: &Imported, config: &Config) -> String {

@@ -14,7 +14,10 @@ use aizuchi_core::context::ContextLimits;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
-use aizuchi_import::{self, ImportData, ImportedMessage};
+use aizuchi_import::message_ids::MessageIds;
+use aizuchi_import::streamed::StreamedMessage;
+use aizuchi_import::{self, ImportData};
+use futures_util::stream;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Executor, Row};
 use tempfile::TempDir;
@@ -311,10 +314,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
         let message = fixtures::message(top_level("garden"), id, at(second), "myao", text);
         Message { author: Author { kind, ..message.author.clone() }, ..message }
     };
-    let own = |id: &str, second: i64, text: &str| ImportedMessage {
-        message: message(id, second, text, AuthorKind::Persona),
-        has_platform_id: false,
-    };
+    let own = |id: &str, second: i64, text: &str| message(id, second, text, AuthorKind::Persona);
     on_every_store(async |store| {
         let wait_settings = aizuchi_import::wait_settings();
         let harness = Harness::new(store)
@@ -322,25 +322,29 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
             .with_options(HarnessOptions { wait_settings, ..HarnessOptions::default() });
         let heard = message("1.2", -7200, "He  does.", AuthorKind::Persona);
         harness.inbox.hear(Heard::Message(heard, Arrival::Backfilled)).await.unwrap();
-        let fresh = ImportedMessage {
-            message: message("3.4", 60, "@Aizuchi who?", AuthorKind::Human),
-            has_platform_id: true,
-        };
+        let messages = [
+            own("made-before", -7200, "Who?"),
+            own("made-same", -7190, "He does."),
+            own("made-later", -3000, "He does."),
+            own("made-young", -1000, "Good night."),
+            message("3.4", 60, "@Aizuchi who?", AuthorKind::Human),
+        ];
+        let messages = messages.map(|message| StreamedMessage {
+            message,
+            reactions: Vec::new(),
+            was_private: false,
+        });
         let data = ImportData {
             channels: vec![fixtures::new_channel("garden", Visibility::Private)],
-            messages: vec![
-                own("before", -7200, "Who?"),
-                own("same", -7190, "He does."),
-                own("later", -3000, "He does."),
-                own("young", -1000, "Good night."),
-                fresh,
-            ],
+            ids: MessageIds::Made { prefix: "made-" },
             ..ImportData::new(fixtures::workspace())
         };
         let import = async || {
             let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
             let cursors = &*harness.store.cursors;
-            aizuchi_import::import_data(data.clone(), inbox, archive, cursors, Some(at(-2000)))
+            let messages = stream::iter(messages.clone().map(Ok));
+            let (data, from) = (data.clone(), Some(at(-2000)));
+            aizuchi_import::import_stream(data, messages, inbox, archive, cursors, from)
                 .await
                 .unwrap()
         };
@@ -353,7 +357,7 @@ async fn a_message_in_the_platforms_history_is_not_imported_twice() {
             .into_iter()
             .map(|stored| stored.message.id.to_string())
             .collect();
-        assert_eq!(ids, ["1.2", "before", "later", "3.4"]);
+        assert_eq!(ids, ["1.2", "made-before", "made-later", "3.4"]);
         let again = import().await;
         assert_eq!((again.messages.new, again.messages.existing), (0, 4));
         // Not even a recent mention is owed an answer, and a public channel stays public.

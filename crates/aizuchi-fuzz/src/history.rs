@@ -9,6 +9,7 @@ use aizuchi::replay::to_import;
 use aizuchi::replay::to_import::arranged::Destination;
 use aizuchi_core::chat::{Message, MessageId, WorkspaceId};
 use aizuchi_core::persona::Language;
+use aizuchi_import::kotonoha::arranged::KotonohaArranged;
 use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
 use aizuchi_import::record_sorter::SorterLimits;
 use jiff::tz::TimeZone;
@@ -81,12 +82,17 @@ pub fn kotonoha_dump(bytes: &[u8]) {
         zone: TimeZone::UTC,
         mentions: MentionSessions::OfFirstChannel,
     };
-    let Ok(read) = dump::read(bytes, &options) else { return };
-    for data in read {
-        let mut ids: HashSet<&MessageId> = HashSet::new();
-        for imported in &data.messages {
-            let id = &imported.message.id;
-            assert!(ids.insert(id), "{id} is there twice");
+    let Ok(dump) = dump::read(bytes, options) else { return };
+    let Ok(arranged) = dump.arrange(&HashMap::new(), SorterLimits::default(), None) else {
+        panic!("what was read cannot be arranged")
+    };
+    let KotonohaArranged { data, mut messages, .. } = arranged;
+    for index in 0..data.len() {
+        let mut ids: HashSet<MessageId> = HashSet::new();
+        for streamed in messages.of(index) {
+            let Ok(streamed) = streamed else { panic!("a message is lost") };
+            let id = streamed.message.id;
+            assert!(ids.insert(id.clone()), "{id} is there twice");
         }
     }
 }

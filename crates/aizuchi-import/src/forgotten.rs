@@ -4,59 +4,35 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use crate::{ImportData, ImportedMessage, SkippedItems};
+use crate::{ImportData, SkippedItems};
 use aizuchi_core::chat::UserId;
 use aizuchi_core::memory::MessageRef;
 
 const REASON: &str = "the people who wrote them were forgotten since";
 
+/// Whether somebody was forgotten after this.
+pub fn is_forgotten(forgotten: &HashMap<UserId, Timestamp>, user: &UserId, at: Timestamp) -> bool {
+    forgotten.get(user).is_some_and(|forgotten_at| at <= *forgotten_at)
+}
+
 impl ImportData {
-    /// The users of whom something is in the data.
+    /// The users of whom something is in the data, besides the messages.
     pub fn user_ids(&self) -> BTreeSet<UserId> {
-        let authors = self.messages.iter().chain(&self.private_messages);
-        let authors = authors.map(|imported| &imported.message.author.id);
         let users = self.users.iter().map(|user| &user.id);
-        let reacted = self.reactions.iter().map(|reaction| &reaction.user);
         let noted = self.memos.iter().filter_map(|memo| memo.said_by.as_ref());
-        authors.chain(users).chain(reacted).chain(noted).cloned().collect()
+        users.chain(noted).cloned().collect()
     }
 
     /// Leaves out what is of people up to the time at which they were forgotten, and what was remembered of it. Of the
-    /// messages that are streamed, those were left out before.
+    /// messages, which are streamed, those were left out before.
     pub fn leave_out_forgotten(&mut self, forgotten: &HashMap<UserId, Timestamp>) {
-        let is_forgotten = |user: &UserId, at: Timestamp| {
-            forgotten.get(user).is_some_and(|forgotten_at| at <= *forgotten_at)
-        };
-        let mut left_out: HashSet<MessageRef> = std::mem::take(&mut self.streamed.cited_left_out);
-        let mut left_out_messages = self.streamed.left_out;
-        let mut keep = |imported: &ImportedMessage| {
-            let message = &imported.message;
-            let is_forgotten = is_forgotten(&message.author.id, message.at);
-            if is_forgotten {
-                left_out_messages += 1;
-                let channel = message.conversation.channel.clone();
-                left_out.insert(MessageRef(channel, message.id.clone()));
-            }
-            !is_forgotten
-        };
-        self.messages.retain(&mut keep);
-        self.private_messages.retain(&mut keep);
-        let messages = self.messages.iter().chain(&self.private_messages);
-        let writes: HashSet<&UserId> =
-            messages.map(|imported| &imported.message.author.id).collect();
-        let streamed = &self.streamed.authors;
-        self.users.retain(|user| {
-            let writes = writes.contains(&user.id) || streamed.contains(&user.id);
-            // Who has written since they were forgotten has a name again.
-            writes || !forgotten.contains_key(&user.id)
-        });
-        self.reactions.retain(|reaction| {
-            let message = MessageRef(reaction.channel.clone(), reaction.message.clone());
-            !is_forgotten(&reaction.user, reaction.at) && !left_out.contains(&message)
-        });
+        let left_out: HashSet<MessageRef> = std::mem::take(&mut self.streamed.cited_left_out);
+        let writes = &self.streamed.authors;
+        // Who has written since they were forgotten has a name again.
+        self.users.retain(|user| writes.contains(&user.id) || !forgotten.contains_key(&user.id));
         let memos = self.memos.len();
         self.memos.retain(|memo| {
-            !memo.said_by.as_ref().is_some_and(|user| is_forgotten(user, memo.updated))
+            !memo.said_by.as_ref().is_some_and(|user| is_forgotten(forgotten, user, memo.updated))
         });
         let mut entries = 0;
         for memory in &mut self.memories {
@@ -66,7 +42,7 @@ impl ImportData {
         }
         self.memories.retain(|memory| !memory.entries.is_empty());
         let skipped = [
-            SkippedItems::new_if_any("messages", left_out_messages, REASON),
+            SkippedItems::new_if_any("messages", self.streamed.left_out, REASON),
             SkippedItems::new_if_any("memos", memos - self.memos.len(), REASON),
             SkippedItems::new_if_any("entries of memories", entries, REASON),
         ];

@@ -2,7 +2,9 @@
 //! not copied: the config refers to their variables.
 
 pub mod copy;
+mod session;
 pub mod dump;
+pub mod arranged;
 pub mod threads;
 
 use std::collections::BTreeMap;

@@ -2,24 +2,28 @@
 //! stored through orders. Existing data stays as it is, so an import is idempotent.
 
 pub mod record_sorter;
-pub mod kotonoha;
-pub mod myao2;
+pub mod message_ids;
 pub mod streamed;
 mod existing;
 mod opening;
 mod restrict;
 mod forgotten;
+pub mod kotonoha;
+pub mod myao2;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::pin::pin;
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 
-use crate::existing::ExistingMessages;
+use crate::existing::HistoryCheck;
+use crate::kotonoha::threads::SeparateThreads;
+use crate::message_ids::MessageIds;
 use crate::opening::OpeningChannels;
 use crate::restrict::restrict;
-use crate::streamed::{StreamedMessage, StreamedPeople, next_batch};
+use crate::streamed::{BatchLimits, StreamedMessage, StreamedPeople, next_batch};
 use aizuchi_core::chat::{
     Arrival, Channel, ChannelId, ConversationId, Heard, Message, Reaction, User, UserId,
     Visibility, WorkspaceId,
@@ -36,37 +40,27 @@ const MAX_CONCURRENT_HEARS: usize = 256;
 /// How many lines that cannot be read are named.
 const MAX_NAMED_LINES: usize = 5;
 
-/// The data of another bot, or of another installation. Where it is not known who may read a channel, it is private.
+/// The data of another bot, or of another installation, besides its messages, which are too many to be held. Where it is
+/// not known who may read a channel, it is private.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportData {
     pub workspace: WorkspaceId,
     pub channels: Vec<Channel>,
     pub users: Vec<User>,
-    /// Oldest first.
-    pub messages: Vec<ImportedMessage>,
-    /// Messages that were not public. They stay private, also where their channel is public by now.
-    pub private_messages: Vec<ImportedMessage>,
-    /// Reactions to the messages, in their order.
-    pub reactions: Vec<Reaction>,
-    /// What is known of the messages that come in a stream besides these.
+    /// What is known of the messages, which come in a stream.
     pub streamed: StreamedPeople,
+    /// Whose ids the messages have.
+    pub ids: MessageIds,
     pub memories: Vec<ImportedMemory>,
     pub memos: Vec<Memo>,
     /// The data says who may see its memories and memos. Otherwise each is seen where it is said to belong.
     pub knows_visibility: bool,
-    /// Its threads may be private, which are channels of their own.
-    pub may_have_private_threads: bool,
+    /// The conversations of all messages, if threads among them may be private, which are channels of their own. The
+    /// channels are then made from these.
+    pub unsorted_conversations: BTreeSet<ConversationId>,
     /// Opt-outs, mutes and modes.
     pub orders: Vec<Order>,
     pub skipped: Vec<SkippedItems>,
-}
-
-/// An imported message.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ImportedMessage {
-    pub message: Message,
-    /// The id is the platform's own, so the platform's history has the message under the same id.
-    pub has_platform_id: bool,
 }
 
 /// An imported memory. The messages it was made from are not known.
@@ -141,14 +135,12 @@ impl ImportData {
             workspace,
             channels: Vec::new(),
             users: Vec::new(),
-            messages: Vec::new(),
-            private_messages: Vec::new(),
-            reactions: Vec::new(),
             streamed: StreamedPeople::default(),
+            ids: MessageIds::default(),
             memories: Vec::new(),
             memos: Vec::new(),
             knows_visibility: false,
-            may_have_private_threads: false,
+            unsorted_conversations: BTreeSet::new(),
             orders: Vec::new(),
             skipped: Vec::new(),
         }
@@ -162,29 +154,32 @@ pub fn wait_settings() -> WaitSettings {
     WaitSettings { max_message_age_seconds: NEVER, ..WaitSettings::default() }
 }
 
-/// Imports the data. The inbox must use [`wait_settings`]. `history_from` is the time from which the platform's own
-/// history will be read. Younger messages without a platform id are skipped, because the history has them, too.
-pub async fn import_data(
+/// Imports the data, and its messages in batches. Those that were not public come first: they stay private, also where
+/// their channel is public by now. The inbox must use [`wait_settings`]. `history_from` is the time from which the
+/// platform's own history will be read. Younger messages without a platform id are skipped, because the history has them,
+/// too. If this ends early, all that was heard stays, and the next import goes on from there.
+pub async fn import_stream(
     data: ImportData,
+    streamed: impl Stream<Item = anyhow::Result<StreamedMessage>>,
     inbox: &Inbox,
     archive: &dyn Archive,
     cursors: &dyn Cursors,
     history_from: Option<Timestamp>,
 ) -> anyhow::Result<ImportReport> {
-    import_stream(data, std::iter::empty(), inbox, archive, cursors, history_from).await
+    let limits = BatchLimits::default();
+    import_stream_within(data, streamed, inbox, archive, cursors, history_from, limits).await
 }
 
-/// The same with messages that are too many to be held at once. They have their platform's ids, and those that were not
-/// public come first. If this ends early, all that was heard stays, and the next import goes on from there.
-pub async fn import_stream(
+/// The same in batches of this size.
+pub async fn import_stream_within(
     mut data: ImportData,
-    streamed: impl Iterator<Item = anyhow::Result<StreamedMessage>>,
+    streamed: impl Stream<Item = anyhow::Result<StreamedMessage>>,
     inbox: &Inbox,
     archive: &dyn Archive,
     cursors: &dyn Cursors,
     history_from: Option<Timestamp>,
+    limits: BatchLimits,
 ) -> anyhow::Result<ImportReport> {
-    let mut streamed = streamed.peekable();
     let mut opening = OpeningChannels::read(&data.workspace, cursors).await?;
     let mut known: HashMap<ChannelId, Visibility> = archive
         .channels(&data.workspace)
@@ -197,21 +192,19 @@ pub async fn import_stream(
     if data.knows_visibility {
         restrict(&mut data, &known, archive).await?;
     }
-    if data.may_have_private_threads {
-        kotonoha::threads::separate(&mut data, &known, archive).await?;
-    }
+    let separate = SeparateThreads::find(&mut data, &known, archive).await?;
+    let streamed = streamed.map(|next| next.map(|streamed| separate.moved(streamed)));
+    let mut streamed = pin!(streamed.peekable());
     let ImportData {
         workspace,
         channels,
         users,
-        messages,
-        private_messages,
-        reactions,
         streamed: _,
+        ids,
         memories,
         memos,
         knows_visibility: _,
-        may_have_private_threads: _,
+        unsorted_conversations: _,
         orders,
         skipped,
     } = data;
@@ -236,10 +229,8 @@ pub async fn import_stream(
         opening: &mut opening,
         too_late: 0,
     };
-    let messages_of_data = private_messages.into_iter().map(|imported| imported.message).collect();
-    private.hear(messages_of_data, inbox, archive, &mut report).await?;
     loop {
-        let (messages, reactions) = next_batch(&mut streamed, true)?;
+        let (messages, reactions) = next_batch(streamed.as_mut(), true, limits).await?;
         if messages.is_empty() {
             break;
         }
@@ -256,19 +247,20 @@ pub async fn import_stream(
         inbox.hear(Heard::Channel(channel)).await?;
         opening.end(&id).await?;
     }
-    let messages = skip_duplicates(messages, archive, history_from, &mut report).await?;
-    hear_all(messages, inbox, &mut report).await?;
+    let mut history = HistoryCheck::new(archive, ids, history_from);
     loop {
-        let (messages, reactions) = next_batch(&mut streamed, false)?;
+        let (messages, reactions) = next_batch(streamed.as_mut(), false, limits).await?;
         if messages.is_empty() {
             break;
         }
+        let messages = history.keep(messages, &mut report.messages).await?;
         hear_all(messages, inbox, &mut report).await?;
         hear_reactions(reactions, inbox, &mut report).await?;
     }
     // Their channels are known by now as public ones.
-    anyhow::ensure!(streamed.peek().is_none(), "messages that were private come after others");
-    hear_reactions(reactions, inbox, &mut report).await?;
+    let next = streamed.as_mut().peek().await;
+    anyhow::ensure!(next.is_none(), "messages that were private come after others");
+    report.skipped.extend(history.skipped());
     for ImportedMemory { key, entries, newest } in memories {
         report
             .memories
@@ -380,38 +372,4 @@ async fn apply_order(inbox: &Inbox, order: Order) -> Result<bool, StoreError> {
     let revision = *inbox.store.revisions().borrow();
     inbox.apply_order(order).await?;
     Ok(*inbox.store.revisions().borrow() != revision)
-}
-
-/// Skips messages without a platform id that the platform's history has under another id: they are stored already, or
-/// will be.
-async fn skip_duplicates(
-    messages: Vec<ImportedMessage>,
-    archive: &dyn Archive,
-    history_from: Option<Timestamp>,
-    report: &mut ImportReport,
-) -> Result<Vec<Message>, StoreError> {
-    let mut existing = ExistingMessages::default();
-    for imported in messages.iter().filter(|imported| !imported.has_platform_id) {
-        existing.extend_range_to(&imported.message);
-    }
-    existing.load(archive).await?;
-    let mut kept = Vec::with_capacity(messages.len());
-    let mut in_history = 0;
-    for ImportedMessage { message, has_platform_id } in messages {
-        if has_platform_id || existing.has_id(&message) {
-            kept.push(message);
-        } else if existing.has_text(&message) {
-            report.messages.count(false);
-        } else if history_from.is_some_and(|from| message.at >= from) {
-            in_history += 1;
-        } else {
-            kept.push(message);
-        }
-    }
-    report.skipped.extend(SkippedItems::new_if_any(
-        "the newest messages",
-        in_history,
-        "the platform's own history has them, and it is read when Aizuchi connects",
-    ));
-    Ok(kept)
 }

@@ -9,6 +9,7 @@ use aizuchi_core::chat::{Message, Visibility, WorkspaceId};
 use aizuchi_import::record_sorter::SorterLimits;
 use aizuchi_import::streamed::{MAX_BATCH_MESSAGES, StreamedMessage};
 use aizuchi_import::{ImportCount, ImportData, ImportReport};
+use futures_util::stream;
 use serde_json::json;
 
 use aizuchi_harness::fixtures::{self, at, top_level};
@@ -68,6 +69,7 @@ async fn import(harness: &Harness, messages: &mut Counted) -> anyhow::Result<Imp
     };
     let (inbox, archive) = (&harness.inbox, &*harness.store.archive);
     let cursors = &*harness.store.cursors;
+    let messages = stream::iter(messages);
     aizuchi_import::import_stream(data, messages, inbox, archive, cursors, None).await
 }
 

@@ -42,7 +42,7 @@ pub fn is_custom_dump(beginning: &[u8]) -> bool {
 pub fn read_rows(
     mut input: impl BufRead,
     tables: &[&str],
-    take: &mut dyn FnMut(CopyRow<'_>),
+    take: &mut dyn FnMut(CopyRow<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut block: Option<CopyBlock> = None;
     let mut bytes = Vec::new();
@@ -62,7 +62,7 @@ pub fn read_rows(
             Some(CopyBlock { table, .. }) if !tables.contains(&table.as_str()) => {}
             Some(CopyBlock { table, columns }) => {
                 let values = line.split(|byte| *byte == b'\t').collect();
-                take(CopyRow { table, line: number, columns, values });
+                take(CopyRow { table, line: number, columns, values })?;
             }
         }
     }
@@ -181,6 +181,7 @@ mod tests {
         let mut seen = Vec::new();
         read_rows(dump.as_bytes(), &["sessions"], &mut |row| {
             seen.push((row.line, row.is_whole(), row.value("type"), row.value("note")));
+            Ok(())
         })
         .unwrap();
         assert_eq!(
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn half_a_dump_and_other_encodings_are_refused() {
-        let read = |dump: &str| read_rows(dump.as_bytes(), &["sessions"], &mut |_| {});
+        let read = |dump: &str| read_rows(dump.as_bytes(), &["sessions"], &mut |_| Ok(()));
         let error = read("COPY sessions (id) FROM stdin;\n1\n").unwrap_err();
         assert!(error.to_string().contains("in the middle of the table sessions"), "{error}");
         let error = read("SET client_encoding = 'EUC_JP';\n").unwrap_err();

@@ -2,9 +2,11 @@
 //! private thread is a channel of its own, which the members of the channel above it may not read.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::ImportData;
 use crate::kotonoha::dump::ID_PREFIX;
+use crate::streamed::StreamedMessage;
 use aizuchi_core::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
@@ -13,43 +15,52 @@ use aizuchi_core::store::query::{MessageQuery, MessageRange};
 /// How many messages of a thread are looked at for one that Discord's history has.
 const MAX_LOOKED_AT: usize = 100;
 
-/// Moves threads to private channels of their own, except those that are known as threads of their channel.
-pub async fn separate(
-    data: &mut ImportData,
-    known: &HashMap<ChannelId, Visibility>,
-    archive: &dyn Archive,
-) -> Result<(), StoreError> {
-    let mut found: HashMap<ConversationId, bool> = HashMap::new();
-    for imported in &mut data.messages {
-        let conversation = &mut imported.message.conversation;
-        let Some(thread) = conversation.thread.clone() else { continue };
-        let own = ChannelId::new(thread.as_str());
-        let is_separate = match found.get(conversation) {
-            Some(is_separate) => *is_separate,
-            None => {
+/// The threads that become private channels of their own.
+#[derive(Default)]
+pub struct SeparateThreads(HashSet<ConversationId>);
+
+impl SeparateThreads {
+    /// All threads, except those that are known as threads of their channel. The channels of the data become those that
+    /// its conversations are in.
+    pub async fn find(
+        data: &mut ImportData,
+        known: &HashMap<ChannelId, Visibility>,
+        archive: &dyn Archive,
+    ) -> Result<Self, StoreError> {
+        let mut separate = Self::default();
+        for conversation in std::mem::take(&mut data.unsorted_conversations) {
+            let mut channel = conversation.channel.clone();
+            if let Some(thread) = &conversation.thread {
+                let own = ChannelId::new(thread.as_str());
                 let is_separate = known.contains_key(&own)
-                    || !is_known_thread(conversation, &thread, archive).await?;
-                found.insert(conversation.clone(), is_separate);
-                is_separate
+                    || !is_known_thread(&conversation, thread, archive).await?;
+                if is_separate {
+                    separate.0.insert(conversation);
+                    channel = own;
+                }
             }
-        };
-        if !is_separate {
-            continue;
+            if !data.channels.iter().any(|known| known.id == channel) {
+                data.channels.push(Channel {
+                    workspace: data.workspace.clone(),
+                    name: Arc::clone(&channel.0),
+                    id: channel,
+                    visibility: Visibility::Private,
+                });
+            }
         }
-        (conversation.channel, conversation.thread) = (own.clone(), None);
-        if !data.channels.iter().any(|channel| channel.id == own) {
-            data.channels.push(Channel {
-                workspace: data.workspace.clone(),
-                id: own.clone(),
-                name: own.0,
-                visibility: Visibility::Private,
-            });
-        }
+        Ok(separate)
     }
-    let used: HashSet<&ChannelId> =
-        data.messages.iter().map(|imported| &imported.message.conversation.channel).collect();
-    data.channels.retain(|channel| used.contains(&channel.id));
-    Ok(())
+
+    /// The message where it belongs.
+    pub fn moved(&self, mut streamed: StreamedMessage) -> StreamedMessage {
+        let conversation = &mut streamed.message.conversation;
+        if self.0.contains(conversation)
+            && let Some(thread) = conversation.thread.take()
+        {
+            conversation.channel = ChannelId::new(thread.0);
+        }
+        streamed
+    }
 }
 
 /// Whether Discord's history has shown it: only public threads begin with a message of their channel, whose id they

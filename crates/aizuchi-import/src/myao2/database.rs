@@ -3,11 +3,15 @@
 
 use std::path::Path;
 
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use crate::message_ids::parse_slack_timestamp;
 use crate::myao2::sql;
+use aizuchi_core::clock::truncate_to_millisecond;
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::database::connection::{Connection, Row, query};
 use aizuchi_core::store::database::rows;
@@ -33,19 +37,25 @@ pub struct Myao2User {
     pub is_bot: bool,
 }
 
-/// A row of `messages`.
+/// A row of `messages` without what was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Myao2Message {
+pub struct Myao2MessageHead {
     /// Slack's id, or for myao2's own posts one that it generated.
     pub id: String,
     pub channel: String,
     pub user: String,
     pub name: String,
     pub is_bot: bool,
+    /// `None` if it cannot be parsed.
+    at: Option<Timestamp>,
+}
+
+/// A row of `messages`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Myao2Message {
+    pub head: Myao2MessageHead,
     /// In Slack's mrkdwn.
     pub text: String,
-    /// `None` if it cannot be parsed.
-    pub at: Option<Timestamp>,
     pub thread: Option<String>,
     pub mentions: Vec<String>,
 }
@@ -102,21 +112,15 @@ impl Myao2Database {
     }
 
     /// Oldest first.
-    pub async fn messages(&mut self) -> Result<Vec<Myao2Message>, StoreError> {
-        self.read_table("messages", sql::MESSAGES, |row| {
-            Ok(Myao2Message {
-                id: rows::column(row, "id")?,
-                channel: rows::column(row, "channel")?,
-                user: rows::column(row, "user")?,
-                name: rows::column(row, "name")?,
-                is_bot: rows::column::<i64>(row, "is_bot")? != 0,
-                text: rows::column(row, "text")?,
-                at: parse_time(row, "at")?,
-                thread: rows::column(row, "thread")?,
-                mentions: parse_list(row, "mentions")?,
-            })
-        })
-        .await
+    pub fn message_heads(&mut self) -> BoxStream<'_, Result<Myao2MessageHead, StoreError>> {
+        let rows = self.connection.stream(sql::MESSAGE_HEADS.to_owned());
+        rows.map(|row| read_head(&row?)).boxed()
+    }
+
+    /// Oldest first.
+    pub fn messages(&mut self) -> BoxStream<'_, Result<Myao2Message, StoreError>> {
+        let rows = self.connection.stream(sql::MESSAGES.to_owned());
+        rows.map(|row| read_message(&row?)).boxed()
     }
 
     pub async fn memories(&mut self) -> Result<Vec<Myao2Memory>, StoreError> {
@@ -171,6 +175,33 @@ impl Myao2Database {
         let rows = query(statement).fetch_all(&mut self.connection).await?;
         rows.iter().map(read).collect()
     }
+}
+
+impl Myao2MessageHead {
+    /// The time that Slack gave it, else the one that myao2 noted.
+    pub fn sent_at(&self) -> Option<Timestamp> {
+        parse_slack_timestamp(&self.id).or(self.at).map(truncate_to_millisecond)
+    }
+}
+
+fn read_head(row: &Row) -> Result<Myao2MessageHead, StoreError> {
+    Ok(Myao2MessageHead {
+        id: rows::column(row, "id")?,
+        channel: rows::column(row, "channel")?,
+        user: rows::column(row, "user")?,
+        name: rows::column(row, "name")?,
+        is_bot: rows::column::<i64>(row, "is_bot")? != 0,
+        at: parse_time(row, "at")?,
+    })
+}
+
+fn read_message(row: &Row) -> Result<Myao2Message, StoreError> {
+    Ok(Myao2Message {
+        head: read_head(row)?,
+        text: rows::column(row, "text")?,
+        thread: rows::column(row, "thread")?,
+        mentions: parse_list(row, "mentions")?,
+    })
 }
 
 /// Parses a time as Python writes it: `2025-12-30 12:34:56.123456`, with or without the fraction.

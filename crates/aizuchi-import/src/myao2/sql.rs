@@ -12,6 +12,11 @@ pub const MESSAGES: &str = "
         CAST(user_is_bot AS INTEGER) AS is_bot, coalesce(text, '') AS text,
         CAST(timestamp AS TEXT) AS at, thread_ts AS thread, CAST(mentions AS TEXT) AS mentions
     FROM messages ORDER BY timestamp, messages.id";
+/// The same order, without the texts.
+pub const MESSAGE_HEADS: &str = "
+    SELECT message_id AS id, channel_id AS channel, user_id AS user, coalesce(user_name, '') AS name,
+        CAST(user_is_bot AS INTEGER) AS is_bot, CAST(timestamp AS TEXT) AS at
+    FROM messages ORDER BY timestamp, messages.id";
 pub const MEMORIES: &str = "
     SELECT scope, scope_id AS place, memory_type AS term, content, CAST(updated_at AS TEXT) AS updated,
         CAST(source_latest_message_ts AS TEXT) AS latest
