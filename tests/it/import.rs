@@ -1,5 +1,6 @@
 //! The command `aizuchi import`: migrating from myao2.
 
+mod batches;
 mod kotonoha;
 mod streaming;
 
