@@ -111,7 +111,7 @@ pub fn read_within(
     Ok(reader.into_dump(options))
 }
 
-/// The key of a number. The keys sort as the numbers do.
+/// The key of a number in a sorter.
 pub fn number_key(number: i64) -> [u8; 8] {
     // With the sign turned, the bytes of a number sort as the numbers do.
     ((number as u64) ^ (1 << 63)).to_be_bytes()
