@@ -123,3 +123,8 @@ class Home:
         status, answer = request("GET", self.address + path)
         assert status == 200, answer
         return answer
+
+    def post(self, path, body):
+        status, answer = request("POST", self.address + path, body)
+        assert status in (200, 201, 204), answer
+        return answer

@@ -17,6 +17,9 @@ from stand_in import StandIn, calls, reads_result
 NODE = os.environ["NODE"]
 SERVERS = Path(os.environ["PEERS_NPM"]) / "@modelcontextprotocol"
 
+MEMORY_TOOLS = ["create_entities", "read_graph"]
+PUMP = {"name": "pump", "entityType": "thing", "observations": ["It squeaks."]}
+
 stand_in = StandIn()
 
 
@@ -126,19 +129,43 @@ def _():
         assert "nothing to see" not in read, read
 
 
-@check("server-memory: writes only where the tool is named")
+def with_memory(kept, **more):
+    """The program with a server that may write to the file, of which it names two tools."""
+    memory = program("memory", env={"MEMORY_FILE_PATH": str(kept)}, tools=MEMORY_TOOLS, **more)
+    return with_servers(graph=memory)
+
+
+def offered_of_memory(talk):
+    names = talk.offered("graph__create_entities")
+    assert sorted(name for name in names if name.startswith("graph__")) == sorted(f"graph__{name}" for name in MEMORY_TOOLS)
+
+
+@check("server-memory: writes freely where the tool is named as one that needs no consent")
 def _():
     kept = Path(tempfile.mkdtemp(prefix="aizuchi-peer-memory-")) / "memory.jsonl"
-    tools = ["create_entities", "read_graph"]
-    memory = program("memory", env={"MEMORY_FILE_PATH": str(kept)}, tools=tools)
-    with with_servers(graph=memory) as running:
+    with with_memory(kept, without_consent=["create_entities"]) as running:
         talk = Conversation(running)
-        names = talk.offered("graph__create_entities")
-        assert sorted(name for name in names if name.startswith("graph__")) == sorted(f"graph__{name}" for name in tools)
-        pump = {"name": "pump", "entityType": "thing", "observations": ["It squeaks."]}
-        talk.ask("graph__create_entities", {"entities": [pump]}, "squeaks")
+        offered_of_memory(talk)
+        talk.ask("graph__create_entities", {"entities": [PUMP]}, "squeaks")
         talk.ask("graph__read_graph", {}, "squeaks")
     assert "squeaks" in kept.read_text()
+
+
+@check("server-memory: a call that writes is made once somebody has allowed it, and told")
+def _():
+    kept = Path(tempfile.mkdtemp(prefix="aizuchi-peer-memory-")) / "memory.jsonl"
+    with with_memory(kept) as running:
+        talk = Conversation(running)
+        offered_of_memory(talk)
+        talk.ask("graph__create_entities", {"entities": [PUMP]}, "allow")
+        assert not kept.exists() or "squeaks" not in kept.read_text(), "it was called before anybody allowed it"
+        [call] = running.get("/api/calls")["calls"]
+        assert call["tool"].endswith("create_entities"), call
+        stand_in.script = [reads_result("squeaks", "The pump is noted.")]
+        posts = talk.said
+        running.post(f"/api/calls/{call['id']}", {"choice": "allow_once"})
+        assert running.wait_for_posts(posts + 1)[-1], "nobody was told of the call"
+        until(lambda: kept.exists() and "squeaks" in kept.read_text(), "what was allowed")
 
 
 @check("`aizuchi check` tells of each server, and of one that cannot be started")

@@ -122,7 +122,9 @@ impl Parameters {
 impl RequestChanges {
     /// The body of the request with these changes.
     pub fn apply(&self, body: Bytes) -> Bytes {
-        if self.extra.is_empty() && self.remedies.is_empty() && self.call_fields.is_empty() {
+        let changes_nothing =
+            self.extra.is_empty() && self.remedies.is_empty() && self.call_fields.is_empty();
+        if changes_nothing && !names_tool_calls(&body) {
             return body;
         }
         let Ok(mut request) = serde_json::from_slice::<Value>(&body) else { return body };
@@ -153,6 +155,7 @@ impl RequestChanges {
                 }
             }
         }
+        clear_empty_contents(&mut request);
         self.add_call_fields(&mut request);
         merge(&mut request, &Value::Object(self.extra.clone()));
         serde_json::to_vec(&request).map_or(body, Bytes::from)
@@ -170,6 +173,23 @@ impl RequestChanges {
                 let fields = id.and_then(|id| self.call_fields.of_calls.get(id));
                 add_fields(call, fields);
             }
+        }
+    }
+}
+
+fn names_tool_calls(body: &[u8]) -> bool {
+    let name = br#""tool_calls""#;
+    body.windows(name.len()).any(|part| part == name)
+}
+
+/// Beside tool calls an empty text is no text. A proxy that translates for another provider may write one of its own in
+/// its place, which the model then reads as what it said.
+fn clear_empty_contents(request: &mut Value) {
+    let messages = request.get_mut("messages").and_then(Value::as_array_mut);
+    for message in messages.into_iter().flatten() {
+        let calls = message.get("tool_calls").and_then(Value::as_array);
+        if calls.is_some_and(|calls| !calls.is_empty()) && message["content"] == "" {
+            message["content"] = Value::Null;
         }
     }
 }
@@ -284,6 +304,21 @@ mod tests {
         assert_eq!(applied(&parameters(extra), &[], &body), expected);
         let untouched = Bytes::from_static(b"not JSON");
         assert_eq!(RequestChanges::default().apply(untouched.clone()), untouched);
+    }
+
+    #[test]
+    fn tool_calls_stand_beside_no_empty_text() {
+        let turn = |content: Value, calls: Value| json!({ "messages": [{ "role": "assistant", "content": content, "tool_calls": calls }] });
+        let calls = json!([{ "id": "call_1", "function": { "name": "get_memo" } }]);
+        for (content, sent, calls) in [
+            (json!(""), Value::Null, calls.clone()),
+            (json!("I look."), json!("I look."), calls),
+            (json!(""), json!(""), json!([])),
+        ] {
+            let body = turn(content, calls.clone()).to_string();
+            let applied = RequestChanges::default().apply(body.into());
+            assert_eq!(serde_json::from_slice::<Value>(&applied).unwrap(), turn(sent, calls));
+        }
     }
 
     #[test]
