@@ -7,13 +7,13 @@ use secrecy::SecretString;
 
 use crate::config::Config;
 use crate::config::tools::{SearchDepth, ToolsConfig, WebFetchConfig, WebSearchConfig};
+use aizuchi_core::event::web_call::WebLimits;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::crawl4ai::Crawl4ai;
 use aizuchi_core::web_access::direct_reader::DirectReader;
 use aizuchi_core::web_access::searxng::{Searxng, SearxngSettings};
 use aizuchi_core::web_access::tavily::{self, Tavily, TavilySettings};
-use aizuchi_core::web_access::usage::WebUsage;
-use aizuchi_core::web_access::{OfferedWebTools, PageReader, WebLimits, WebSearch, WebTools};
+use aizuchi_core::web_access::{OfferedWebTools, PageReader, WebSearch, WebTools};
 
 impl Config {
     /// The tools of the web that are on.
@@ -32,11 +32,10 @@ impl Config {
                 most => to_size(most),
             },
             limits: WebLimits {
-                per_reply: self.tools.web_calls_per_answer.most(),
+                per_answer: self.tools.web_calls_per_answer.most(),
                 per_person_per_day: self.tools.web_calls_per_person_per_day.most(),
                 per_day: self.tools.web_calls_per_day.most(),
             },
-            usage: Arc::new(WebUsage::default()),
         })
     }
 

@@ -17,9 +17,9 @@ pub struct ToolsConfig {
     pub web_fetch: Option<WebFetchConfig>,
     /// Searches the web, with Tavily or SearXNG.
     pub web_search: Option<WebSearchConfig>,
-    /// How often one answer may search or read.
+    /// How often one answer may search or read, in all of its drafts together.
     pub web_calls_per_answer: LimitSetting,
-    /// How often answers to one person may search or read within 24 hours.
+    /// How often answers to one person may search or read within 24 hours. A restart does not begin anew.
     pub web_calls_per_person_per_day: LimitSetting,
     /// How often all answers together may search or read within 24 hours.
     pub web_calls_per_day: LimitSetting,

@@ -7,6 +7,7 @@ pub mod step;
 pub mod dead_letter;
 pub mod approval;
 pub mod planned_call;
+pub mod web_call;
 
 use std::fmt;
 use std::sync::Arc;

@@ -41,6 +41,7 @@ use crate::decision::{AttemptResult, DecisionId, DecisionResult};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use crate::event::web_call::{WebCall, WebLimit};
 use crate::event::{Claim, Disposition, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -84,6 +85,13 @@ pub trait Store: Send + Sync {
 
     /// Books what a call cost that no claim will account for.
     async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError>;
+
+    /// Counts a look-up on the web before it is made, or says which limit forbids it. Durable when this returns.
+    async fn count_web_call(
+        &self,
+        call: &WebCall,
+        now: Timestamp,
+    ) -> Result<Option<WebLimit>, StoreError>;
 
     /// Applies the outcome of a claim, and removes or replaces its step. If the claim has been superseded, only what
     /// really happened is stored: what was posted, and the tokens used.

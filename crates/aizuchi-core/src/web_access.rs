@@ -3,7 +3,6 @@
 
 pub mod address_guard;
 mod resolver;
-pub mod usage;
 mod api;
 pub mod tavily;
 pub mod searxng;
@@ -18,7 +17,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::web_access::usage::WebUsage;
+use crate::event::web_call::WebLimits;
 
 /// Longer addresses are not read, in bytes.
 pub const MAX_ADDRESS_BYTES: usize = 2_000;
@@ -133,8 +132,6 @@ pub struct WebTools {
     /// The longest text of one search result, in characters.
     pub max_result_characters: usize,
     pub limits: WebLimits,
-    /// Shared by all replies.
-    pub usage: Arc<WebUsage>,
 }
 
 impl WebTools {
@@ -148,22 +145,4 @@ impl WebTools {
 pub struct OfferedWebTools {
     pub search: bool,
     pub fetch: bool,
-}
-
-/// How often replies may look something up. `None` is no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WebLimits {
-    pub per_reply: Option<u64>,
-    /// For answers to one person, within 24 hours.
-    pub per_person_per_day: Option<u64>,
-    /// In all, within 24 hours.
-    pub per_day: Option<u64>,
-}
-
-/// A limit that is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WebLimit {
-    Reply,
-    Person,
-    Day,
 }

@@ -17,6 +17,7 @@ use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use aizuchi_core::event::web_call::{WebCall, WebLimit};
 use aizuchi_core::event::{Claim, Event, Outcome, StepResult};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -70,6 +71,14 @@ impl Store for RecordingStore {
 
     async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
         self.inner.book(call).await
+    }
+
+    async fn count_web_call(
+        &self,
+        call: &WebCall,
+        now: Timestamp,
+    ) -> Result<Option<WebLimit>, StoreError> {
+        self.inner.count_web_call(call, now).await
     }
 
     async fn complete(

@@ -59,7 +59,7 @@ impl Agent {
             | PromptVerb::Transcribe => {
                 let mut context = self.load_context(conversation).await?;
                 context.recalled_messages = self.recall(&context).await;
-                self.reply_prompt(&Arc::new(context)).await?.0
+                self.reply_prompt(&Arc::new(context), None).await?.0
             }
         }])
     }

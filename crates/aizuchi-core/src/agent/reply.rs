@@ -21,7 +21,7 @@ use crate::decision::consent::NewConsent;
 use crate::decision::gate::{Gate, GateResult};
 use crate::decision::limit::Limit;
 use crate::decision::model_problem::ModelProblem;
-use crate::decision::{DecisionResult, Evaluation};
+use crate::decision::{DecisionId, DecisionResult, Evaluation};
 use crate::event::{
     Claim, DecisionClosing, Draft, DraftContent, DraftMetadata, ProposedDraft, StepResult,
 };
@@ -438,20 +438,22 @@ impl Agent {
         known
     }
 
-    /// The first prompt of a reply, and the tools that it may use.
+    /// The first prompt of a reply, and the tools that it may use. A preview has no decision.
     pub(super) async fn reply_prompt(
         &self,
         context: &Arc<Context>,
+        decision: Option<DecisionId>,
     ) -> Result<(Prompt, Option<Toolbox>), StoreError> {
         let mind = &self.reply_mind(context);
-        let toolbox = self.toolbox(context, mind.persona.language, self.now()).await?;
+        let language = mind.persona.language;
+        let toolbox = self.toolbox(context, language, self.now(), decision).await?;
         let mut options = self.prompt_options(mind);
         let rulebook = self.rulebook();
         let rules = self.gate_input(context, &rulebook).rules;
         options.judge_options.reactions = rules.reactions.clone();
         let specs = toolbox.as_ref().map(Toolbox::specs).unwrap_or_default();
         if !specs.is_empty() {
-            let tools = tool::spec_tokens(&specs, mind.persona.language);
+            let tools = tool::spec_tokens(&specs, language);
             options.budget = options.budget.reserve_for_tools(tools);
         }
         let persona = self.persona_in(mind, rules);
@@ -469,7 +471,7 @@ impl Agent {
     ) -> Result<Generated, StepError> {
         let mind = &self.reply_mind(context);
         let (began, limit) = (self.now(), self.settings.model_timeout);
-        let (mut prompt, mut toolbox) = self.reply_prompt(context).await?;
+        let (mut prompt, mut toolbox) = self.reply_prompt(context, calls.owner.decision).await?;
         let mut urls_of_ended = None;
         if !ended.is_empty() {
             let mut known = self.known_urls(context);

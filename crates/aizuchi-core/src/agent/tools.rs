@@ -28,7 +28,9 @@ use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
 use crate::chat::{ConversationId, Message, UserId, Visibility, to_single_line};
 use crate::context::Context;
+use crate::decision::DecisionId;
 use crate::decision::consent::NewConsent;
+use crate::event::web_call::WebCall;
 use crate::external_tools::{ExternalTools, ReplyPlace};
 use crate::llm::LlmResponse;
 use crate::memo::{MemoChange, MemoUpdate, NewMemo};
@@ -90,12 +92,13 @@ impl ToolSettings {
 }
 
 impl Agent {
-    /// Prepares the tools for one reply, if tools are enabled.
+    /// Prepares the tools for one reply, if tools are enabled. What they look up counts for its decision.
     pub(super) async fn toolbox(
         &self,
         context: &Context,
         language: Language,
         began: Timestamp,
+        decision: Option<DecisionId>,
     ) -> Result<Option<Toolbox>, StoreError> {
         let Some(tools) = &self.tools else { return Ok(None) };
         let rulebook = self.rulebook();
@@ -127,8 +130,13 @@ impl Agent {
         let left_out = self.channels_without_memory(&conversation.workspace).await?;
         memos.retain(|(_, memo)| !left_out.contains(&memo.channel));
         let asking = requesting_user(context);
-        let person = asking.clone().map(|user| (conversation.workspace.clone(), user));
-        let web = WebSession::new(tools.web.clone(), self.clock.clone(), deadline, person);
+        let web_call = WebCall {
+            workspace: conversation.workspace.clone(),
+            decision,
+            person: asking.clone(),
+            limits: tools.web.limits,
+        };
+        let web = WebSession::new(tools.web.clone(), self.clock.clone(), deadline, web_call);
         let origin = MemoOrigin {
             channel: conversation.channel.clone(),
             visibility: context.visibility,
@@ -466,6 +474,7 @@ mod tests {
     use super::*;
     use crate::chat::{ChannelId, WorkspaceId};
     use crate::clock::Clock;
+    use crate::event::web_call::WebLimits;
     use crate::store::volatile::VolatileStore;
 
     fn toolbox() -> Toolbox {
@@ -474,12 +483,18 @@ mod tests {
         let origin =
             MemoOrigin { channel: channel.clone(), visibility: Visibility::Public, said_by: None };
         let clock = Clock::manual(now());
+        let web_call = WebCall {
+            workspace: workspace.clone(),
+            decision: None,
+            person: None,
+            limits: WebLimits::default(),
+        };
         Toolbox {
             offered: offered_tools(&ChannelRules::default(), OfferedWebTools::default()),
             rulebook: Arc::default(),
             notebook: Notebook::new(origin, Vec::new(), Language::En, TimeZone::UTC),
             external: ExternalSession::none(clock.clone()),
-            web: WebSession::new(WebTools::default(), clock, now(), None),
+            web: WebSession::new(WebTools::default(), clock, now(), web_call),
             store: Arc::new(VolatileStore::new()),
             began: now(),
             prompt_messages: Vec::new(),

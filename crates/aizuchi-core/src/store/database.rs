@@ -42,6 +42,7 @@ mod standing_orders;
 mod standing_order_drafts;
 mod weekly_notes;
 mod uploads;
+mod web_calls;
 pub mod orders;
 pub mod forget;
 mod context;
@@ -66,6 +67,7 @@ use crate::chat::{
 use crate::context::{Context, ContextWindow};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use crate::event::web_call::{WebCall, WebLimit};
 use crate::event::{Claim, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -414,6 +416,15 @@ impl Store for DatabaseStore {
     async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
         let call = Box::new(call.clone());
         self.write(|reply| WriteRequest::Book { call, reply }).await
+    }
+
+    async fn count_web_call(
+        &self,
+        call: &WebCall,
+        now: Timestamp,
+    ) -> Result<Option<WebLimit>, StoreError> {
+        let call = Box::new(call.clone());
+        self.write(|reply| WriteRequest::CountWebCall { call, now, reply }).await
     }
 
     async fn complete(

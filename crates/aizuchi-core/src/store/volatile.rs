@@ -16,6 +16,7 @@ mod expiry;
 mod context;
 mod prune;
 mod reservations;
+mod web_calls;
 mod dead_letters;
 mod proposals;
 mod trust;
@@ -49,6 +50,7 @@ use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use crate::event::web_call::{WebCall, WebLimit};
 use crate::event::{Claim, DeadLetter, OutboxItemId, Outcome};
 use crate::memo::Memo;
 use crate::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -70,6 +72,7 @@ use crate::store::volatile::records::{
     UnsolicitedPostRecord,
 };
 use crate::store::volatile::uploads::UploadRecord;
+use crate::store::volatile::web_calls::CountedWebCall;
 use crate::store::weekly_notes::{NoteKey, StoredNote};
 use crate::store::{
     CompletionReceipt, Cursors, EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, Store,
@@ -227,6 +230,14 @@ impl Store for VolatileStore {
         Ok(())
     }
 
+    async fn count_web_call(
+        &self,
+        call: &WebCall,
+        now: Timestamp,
+    ) -> Result<Option<WebLimit>, StoreError> {
+        Ok(self.lock().count_web_call(call, now))
+    }
+
     async fn complete(
         &self,
         claim: &Claim,
@@ -274,6 +285,7 @@ impl Store for VolatileStore {
         state.drop_old_private_reads(now);
         state.drop_old_standing_orders(now);
         state.drop_old_weekly_notes(now);
+        state.drop_old_web_calls(now);
         state.drop_lost_uploads();
         state.drop_unsent_uploads(now);
         Ok(())
@@ -441,6 +453,8 @@ struct VolatileState {
     unclaimed_calls: Vec<(CallKind, UnclaimedCall)>,
     /// When a judge was called lately about messages of which this user is the only author.
     judge_calls: HashMap<(WorkspaceId, UserId), Vec<Timestamp>>,
+    /// What replies have looked up on the web, oldest first.
+    web_calls: Vec<CountedWebCall>,
     /// How long users of a channel take to answer.
     delays: HashMap<(WorkspaceId, ChannelId), ReplyDelays>,
     /// Without the standing orders.

@@ -53,6 +53,8 @@ async fn on_every_store_with_seeds(test: impl AsyncFn(TestStore, u64)) {
 /// it is offered some.
 struct SlowMind {
     script: ScriptedMind,
+    /// Whether it calls tools for ever, offered or not.
+    is_endless: bool,
     calls: AtomicUsize,
     waiting: AtomicUsize,
     permits: Semaphore,
@@ -60,11 +62,19 @@ struct SlowMind {
 
 impl SlowMind {
     fn new() -> Arc<Self> {
+        Arc::new(Self::answering())
+    }
+
+    fn endless() -> Arc<Self> {
+        Arc::new(Self { is_endless: true, ..Self::answering() })
+    }
+
+    fn answering() -> Self {
         let script = ScriptedMind::default();
         script.set_default(PromptVerb::Judge, SILENCE);
         script.set_default(PromptVerb::Reply, "Here I am.");
         let (calls, waiting) = Default::default();
-        Arc::new(Self { script, calls, waiting, permits: Semaphore::new(0) })
+        Self { script, is_endless: false, calls, waiting, permits: Semaphore::new(0) }
     }
 
     fn tokens(&self) -> u64 {
@@ -92,7 +102,8 @@ impl Llm for SlowMind {
         self.permits.acquire().await.unwrap().forget();
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         let usage = Usage { input_tokens: CALL_TOKENS, ..Usage::default() };
-        if !prompt.tools.is_empty() && prompt.tool_rounds.is_empty() {
+        let is_first_round = !prompt.tools.is_empty() && prompt.tool_rounds.is_empty();
+        if self.is_endless || is_first_round {
             let (id, name) = ("call-1".to_owned(), "get_memo".to_owned());
             let call = ToolCall { id, name, arguments: json!({ "name": "the key" }) };
             return Ok(LlmResponse {
@@ -280,6 +291,27 @@ async fn mentions_at_once_that_need_tools_spend_no_more_than_the_cap_and_one_cal
         assert_eq!(burst.booked().await.tokens_in_day, spent);
         let rows = burst.harness.decisions("garden").await;
         assert!(rows.iter().any(|row| row.attempts.len() > 1), "no claim made a second call");
+    })
+    .await;
+}
+
+/// Each of them would call tools until its own limit.
+#[tokio::test]
+async fn mentions_at_once_whose_model_calls_tools_for_ever_spend_no_more_than_the_cap_and_one_call()
+{
+    on_every_store_with_seeds(async |store, seed| {
+        let tools = Some(ToolSettings::new(TimeZone::UTC));
+        let options = HarnessOptions { tools, ..HarnessOptions::from_rulebook(capped()) };
+        let mind = SlowMind::endless();
+        let burst = Burst::with_options(store, 2, seed, options, mind.clone(), mind).await;
+        for number in 0..burst_size() {
+            burst.says(number, "@Aizuchi and this?").await;
+        }
+        burst.run().await;
+        let spent = burst.mind.tokens();
+        assert!((CAP..=CAP + CALL_TOKENS).contains(&spent), "{spent} tokens, seed {seed}");
+        assert_eq!(burst.booked().await.tokens_in_day, spent);
+        assert!(!burst.ends().await.contains_key(&("spoke", "")), "seed {seed}");
     })
     .await;
 }

@@ -13,6 +13,7 @@ use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::decision::proposal::{ProposalChoice, ProposalState};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use aizuchi_core::event::web_call::{WebCall, WebLimit};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
@@ -376,6 +377,17 @@ impl Store for CrashingPort<dyn Store> {
         let booked = self.inner.book(call).await;
         self.fuse.pass().await;
         booked
+    }
+
+    async fn count_web_call(
+        &self,
+        call: &WebCall,
+        now: Timestamp,
+    ) -> Result<Option<WebLimit>, StoreError> {
+        self.fuse.pass().await;
+        let limit = self.inner.count_web_call(call, now).await;
+        self.fuse.pass().await;
+        limit
     }
 
     async fn complete(

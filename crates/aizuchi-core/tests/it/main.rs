@@ -29,6 +29,7 @@ mod deciding;
 mod limits;
 mod modes;
 mod defects;
+mod endless_tools;
 mod external_tools;
 mod facts;
 mod fence;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_core::event::web_call::WebLimits;
 use aizuchi_core::network::Network;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::direct_reader::DirectReader;
 use aizuchi_core::web_access::tavily::{SearchDepth, Tavily, TavilySettings};
-use aizuchi_core::web_access::{WebLimits, WebTools};
+use aizuchi_core::web_access::WebTools;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -63,7 +64,6 @@ async fn harness(
         max_page_characters: 2_000,
         max_result_characters: 100,
         limits,
-        usage: Arc::default(),
     };
     let tools = Some(ToolSettings { web, ..ToolSettings::new(TimeZone::UTC) });
     Harness::new(store).await.with_options(HarnessOptions { tools, ..options })
@@ -230,7 +230,7 @@ async fn searches_are_limited_for_a_reply_a_person_and_a_day() {
     on_every_store(async |store| {
         let server = WebServer::start(respond).await;
         let limits =
-            WebLimits { per_reply: Some(6), per_person_per_day: Some(10), per_day: Some(13) };
+            WebLimits { per_answer: Some(6), per_person_per_day: Some(10), per_day: Some(13) };
         let harness = harness(store, &server, HarnessOptions::default(), limits).await;
         let search = json!({ "query": "roses" });
         let reading = vec![("web_search", search); 8];

@@ -11,13 +11,13 @@ use crate::agent::tools::Toolbox;
 use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
 use crate::chat::{is_line_break, to_single_line};
 use crate::clock::Clock;
+use crate::event::web_call::{WebCall, WebLimit};
 use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
+use crate::store::StoreError;
 use crate::texts;
-use crate::web_access::usage::Person;
 use crate::web_access::{
-    MAX_ADDRESS_BYTES, Page, RefusedAddress, SearchAnswer, SearchResult, WebError, WebLimit,
-    WebTools,
+    MAX_ADDRESS_BYTES, Page, RefusedAddress, SearchAnswer, SearchResult, WebError, WebTools,
 };
 
 /// How many sources are named beneath an answer.
@@ -39,10 +39,15 @@ pub struct WebSession {
     clock: Clock,
     /// When the last call has to end: the rest of the time is for the model's answer.
     deadline: Timestamp,
-    /// Whom the reply answers.
-    person: Option<Person>,
-    calls: u64,
+    /// How each call is counted.
+    call: WebCall,
     sources: Vec<Source>,
+}
+
+/// Why a call is not made.
+enum NotCounted {
+    Limit(WebLimit),
+    Failed(StoreError),
 }
 
 /// A page that was read.
@@ -68,19 +73,8 @@ enum Part {
 }
 
 impl WebSession {
-    pub fn new(tools: WebTools, clock: Clock, deadline: Timestamp, person: Option<Person>) -> Self {
-        Self { tools, clock, deadline, person, calls: 0, sources: Vec::new() }
-    }
-
-    /// Counts a call, unless a limit is reached.
-    fn count_call(&mut self, now: Timestamp) -> Result<(), WebLimit> {
-        let limits = &self.tools.limits;
-        if limits.per_reply.is_some_and(|limit| self.calls >= limit) {
-            return Err(WebLimit::Reply);
-        }
-        self.tools.usage.count(self.person.as_ref(), limits, now)?;
-        self.calls += 1;
-        Ok(())
+    pub fn new(tools: WebTools, clock: Clock, deadline: Timestamp, call: WebCall) -> Self {
+        Self { tools, clock, deadline, call, sources: Vec::new() }
     }
 
     async fn within_deadline<T>(
@@ -96,6 +90,19 @@ impl WebSession {
 }
 
 impl Toolbox {
+    /// Counts a call, unless a limit is reached. What cannot be counted is not looked up.
+    async fn count_web_call(&self, now: Timestamp) -> Result<(), NotCounted> {
+        let call = &self.web.call;
+        if call.limits.is_unlimited() {
+            return Ok(());
+        }
+        match self.store.count_web_call(call, now).await {
+            Ok(None) => Ok(()),
+            Ok(Some(limit)) => Err(NotCounted::Limit(limit)),
+            Err(error) => Err(NotCounted::Failed(error)),
+        }
+    }
+
     /// Names the pages that were read, if the text names none of them.
     pub(in crate::agent) fn sources(&self, text: &str) -> Option<String> {
         let is_named = |source: &Source| {
@@ -125,8 +132,9 @@ impl Toolbox {
         if self.secrets.has_secret(&query) {
             return texts::tools::secret_not_sent(self.language).to_owned();
         }
-        if let Err(limit) = self.web.count_call(now) {
-            return describe_limit(limit, self.language).to_owned();
+        if let Err(why) = self.count_web_call(now).await {
+            let failed = texts::tools::web_search_failed(self.language);
+            return describe_not_counted(&why, failed, self.language).to_owned();
         }
         let Some(engine) = self.web.tools.search.clone() else {
             return texts::tools::web_search_failed(self.language).to_owned();
@@ -160,8 +168,9 @@ impl Toolbox {
         if self.secrets.has_secret(address) {
             return texts::tools::secret_not_sent(self.language).to_owned();
         }
-        if let Err(limit) = self.web.count_call(now) {
-            return describe_limit(limit, self.language).to_owned();
+        if let Err(why) = self.count_web_call(now).await {
+            let failed = texts::tools::page_not_read(self.language);
+            return describe_not_counted(&why, failed, self.language).to_owned();
         }
         let Some(reader) = self.web.tools.reader.clone() else {
             return texts::tools::page_not_read(self.language).to_owned();
@@ -252,11 +261,19 @@ impl Toolbox {
     }
 }
 
-fn describe_limit(limit: WebLimit, language: Language) -> &'static str {
-    match limit {
-        WebLimit::Reply => texts::tools::web_limit_of_reply(language),
-        WebLimit::Person => texts::tools::web_limit_of_person(language),
-        WebLimit::Day => texts::tools::web_limit_of_day(language),
+fn describe_not_counted(
+    why: &NotCounted,
+    failed: &'static str,
+    language: Language,
+) -> &'static str {
+    match why {
+        NotCounted::Limit(WebLimit::Answer) => texts::tools::web_limit_of_reply(language),
+        NotCounted::Limit(WebLimit::Person) => texts::tools::web_limit_of_person(language),
+        NotCounted::Limit(WebLimit::Day) => texts::tools::web_limit_of_day(language),
+        NotCounted::Failed(error) => {
+            warn!(error = %error, "a look-up on the web could not be counted");
+            failed
+        }
     }
 }
 

@@ -55,6 +55,7 @@ pub mod steps;
 pub mod transfer;
 pub mod trust;
 pub mod uploads;
+pub mod web_calls;
 
 /// The name and text of every statement.
 pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -76,6 +77,7 @@ pub fn all_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         steps::ALL,
         trust::ALL,
         uploads::ALL,
+        web_calls::ALL,
     ];
     lists.into_iter().flatten().copied()
 }

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use crate::chat::{Cursor, Heard};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use crate::event::web_call::{WebCall, WebLimit};
 use crate::event::{Claim, Outcome};
 use crate::store::database::forget::ForgetOrder;
 use crate::store::database::forget::write::ForgetWrite;
@@ -40,6 +41,11 @@ pub enum WriteRequest {
     Book {
         call: Box<UnclaimedCall>,
         reply: WriteReply<()>,
+    },
+    CountWebCall {
+        call: Box<WebCall>,
+        now: Timestamp,
+        reply: WriteReply<Option<WebLimit>>,
     },
     Complete {
         claim: Box<Claim>,
@@ -161,6 +167,7 @@ impl WriteRequest {
             WriteRequest::Claim { reply, .. } => reply.send(committed),
             WriteRequest::Reserve { reply, .. } => reply.send(committed),
             WriteRequest::Book { reply, .. } => reply.send(committed),
+            WriteRequest::CountWebCall { reply, .. } => reply.send(committed),
             WriteRequest::Complete { reply, .. } => reply.send(committed),
             WriteRequest::ClaimMemoryJobs { reply, .. } => reply.send(committed),
             WriteRequest::Expire { reply, .. } => reply.send(committed),
@@ -205,6 +212,7 @@ impl WriteRequest {
             WriteRequest::Claim { .. }
             | WriteRequest::Reserve { .. }
             | WriteRequest::Book { .. }
+            | WriteRequest::CountWebCall { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -267,6 +275,7 @@ impl WriteRequest {
             | WriteRequest::Claim { .. }
             | WriteRequest::Reserve { .. }
             | WriteRequest::Book { .. }
+            | WriteRequest::CountWebCall { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -301,6 +310,7 @@ impl WriteRequest {
             WriteRequest::Claim { .. }
             | WriteRequest::Reserve { .. }
             | WriteRequest::Book { .. }
+            | WriteRequest::CountWebCall { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
@@ -330,6 +340,7 @@ pub fn newest_cursors(batch: &[WriteRequest]) -> impl Iterator<Item = &Cursor> {
         WriteRequest::Claim { .. }
         | WriteRequest::Reserve { .. }
         | WriteRequest::Book { .. }
+        | WriteRequest::CountWebCall { .. }
         | WriteRequest::Complete { .. }
         | WriteRequest::ClaimMemoryJobs { .. }
         | WriteRequest::CompleteMemoryJob { .. }

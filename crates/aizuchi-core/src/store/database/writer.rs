@@ -21,7 +21,7 @@ use crate::store::database::recall::index::{self, BatchSize, TermErasure};
 use crate::store::database::write_request::{WriteRequest, newest_cursors};
 use crate::store::database::{
     Counters, consents, expiry, forget, hear, journal, memory, order_journal, orders, redaction,
-    reservations, sql, standing_orders, steps, uploads, weekly_notes,
+    reservations, sql, standing_orders, steps, uploads, web_calls, weekly_notes,
 };
 use crate::store::{EARLY_REACTION_RETENTION, HearReceipt, InboxEntry, StoreError};
 
@@ -415,6 +415,9 @@ async fn apply_one(
         WriteRequest::Reserve { call, now, reply } => {
             reply.set(reservations::reserve(connection, call, *now).await?);
         }
+        WriteRequest::CountWebCall { call, now, reply } => {
+            reply.set(web_calls::count(connection, call, *now).await?);
+        }
         WriteRequest::Complete { claim, outcome, now, reply } => {
             // Cloned, since the write is applied again if its group fails.
             let outcome = (**outcome).clone();
@@ -439,6 +442,7 @@ async fn apply_one(
             orders::drop_old_private_reads(connection, *now).await?;
             standing_orders::drop_old(connection, *now).await?;
             weekly_notes::drop_old(connection, *now).await?;
+            web_calls::drop_old(connection, *now).await?;
             reply.set(());
         }
         WriteRequest::BeginForgetting { order, now, reply } => {

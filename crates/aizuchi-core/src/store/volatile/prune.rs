@@ -87,5 +87,6 @@ impl VolatileState {
             buckets.retain(|bucket, _| bucket.begin_ms() >= oldest.as_millisecond());
         }
         self.judge_calls.retain(|_, calls| calls.last().is_some_and(|at| *at >= before));
+        self.drop_old_web_calls(before);
     }
 }

@@ -11,6 +11,7 @@ use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::decision::Attempt;
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
 use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use aizuchi_core::event::web_call::{WebCall, WebLimit};
 use aizuchi_core::event::{Claim, Outcome};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Lineage, Memory, MemoryId, MessageRef};
@@ -157,6 +158,14 @@ impl Store for SimulatedStore {
 
     async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError> {
         self.call(self.inner.book(call)).await
+    }
+
+    async fn count_web_call(
+        &self,
+        call: &WebCall,
+        now: Timestamp,
+    ) -> Result<Option<WebLimit>, StoreError> {
+        self.call(self.inner.count_web_call(call, now)).await
     }
 
     async fn complete(

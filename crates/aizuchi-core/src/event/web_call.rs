@@ -1,0 +1,126 @@
+//! A look-up on the web before it is made: it is counted, or a limit forbids it. Every store applies these rules inside a
+//! transaction and keeps what it has counted, so a restart gives nobody a second share.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::chat::{UserId, WorkspaceId};
+use crate::decision::DecisionId;
+
+/// How long a look-up counts.
+pub const WEB_CALL_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+
+/// How often replies may look something up. `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WebLimits {
+    /// For all drafts of one answer together.
+    pub per_answer: Option<u64>,
+    /// For answers to one person, within 24 hours.
+    pub per_person_per_day: Option<u64>,
+    /// In all, within 24 hours.
+    pub per_day: Option<u64>,
+}
+
+/// A limit that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebLimit {
+    Answer,
+    Person,
+    Day,
+}
+
+/// A look-up that is about to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebCall {
+    pub workspace: WorkspaceId,
+    /// Of the answer. `None`: it is for none.
+    pub decision: Option<DecisionId>,
+    /// Whom the answer is for.
+    pub person: Option<UserId>,
+    pub limits: WebLimits,
+}
+
+/// What a store knows when a look-up is planned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WebCallUsage {
+    /// How many were made for the decision.
+    pub in_answer: u64,
+    /// How many were made for the person within the last 24 hours, and how many in all.
+    pub by_person: u64,
+    pub in_day: u64,
+}
+
+impl WebLimits {
+    /// Without limits nobody needs the figures.
+    pub fn is_unlimited(&self) -> bool {
+        self.per_answer.or(self.per_person_per_day).or(self.per_day).is_none()
+    }
+}
+
+impl WebCall {
+    /// The limit that forbids it.
+    pub fn reached_limit(&self, usage: &WebCallUsage) -> Option<WebLimit> {
+        let limits = &self.limits;
+        let is_reached = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used >= limit);
+        if is_reached(usage.in_answer, limits.per_answer) {
+            return Some(WebLimit::Answer);
+        }
+        if is_reached(usage.in_day, limits.per_day) {
+            return Some(WebLimit::Day);
+        }
+        let is_persons = self.person.is_some();
+        (is_persons && is_reached(usage.by_person, limits.per_person_per_day))
+            .then_some(WebLimit::Person)
+    }
+
+    /// The person's id; of nobody it is empty.
+    pub fn person_name(&self) -> &str {
+        self.person.as_ref().map_or("", UserId::as_str)
+    }
+}
+
+/// What was looked up before this counts no more.
+pub fn counted_since(now: Timestamp) -> Timestamp {
+    now.checked_sub(WEB_CALL_WINDOW).unwrap_or(Timestamp::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(limits: WebLimits, person: Option<&str>) -> WebCall {
+        WebCall {
+            workspace: WorkspaceId::new("w"),
+            decision: None,
+            person: person.map(UserId::new),
+            limits,
+        }
+    }
+
+    #[test]
+    fn an_answer_a_person_and_a_day_have_their_limits() {
+        let limits =
+            WebLimits { per_answer: Some(2), per_person_per_day: Some(3), per_day: Some(4) };
+        for (in_answer, by_person, in_day, person, expected) in [
+            (0, 0, 0, Some("alice"), None),
+            (1, 2, 3, Some("alice"), None),
+            (2, 2, 3, Some("alice"), Some(WebLimit::Answer)),
+            (1, 3, 3, Some("alice"), Some(WebLimit::Person)),
+            (1, 3, 4, Some("alice"), Some(WebLimit::Day)),
+            (1, 9, 3, None, None),
+        ] {
+            let usage = WebCallUsage { in_answer, by_person, in_day };
+            assert_eq!(call(limits, person).reached_limit(&usage), expected, "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_of_nothing_allows_nothing_and_no_limit_allows_all() {
+        let nothing = WebLimits { per_day: Some(0), ..WebLimits::default() };
+        let unused = WebCallUsage::default();
+        assert_eq!(call(nothing, None).reached_limit(&unused), Some(WebLimit::Day));
+        let much = WebCallUsage { in_answer: 1_000, by_person: 1_000, in_day: 1_000 };
+        assert_eq!(call(WebLimits::default(), Some("alice")).reached_limit(&much), None);
+        assert!(WebLimits::default().is_unlimited());
+        assert!(!nothing.is_unlimited());
+    }
+}

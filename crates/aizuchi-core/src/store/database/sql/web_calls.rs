@@ -1,0 +1,17 @@
+//! The statements about what replies have looked up on the web.
+
+statements! {
+    /// How often something was looked up for the decision ?1; since ?2, for the person ?4 of the workspace ?3; and in all.
+    WEB_CALL_USAGE = "
+        SELECT (SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM web_calls
+                WHERE decision = ?1 AND ?1 <> 0) AS in_answer,
+            (SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM web_calls
+                WHERE at_ms > ?2 AND workspace = ?3 AND person = ?4) AS by_person,
+            (SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM web_calls WHERE at_ms > ?2) AS in_day";
+    PUT_WEB_CALL = "
+        INSERT INTO web_calls (decision, at_ms, workspace, person, calls) VALUES (?1, ?2, ?3, ?4, 1)
+        ON CONFLICT (decision, at_ms) DO UPDATE SET calls = web_calls.calls + 1";
+    DROP_OLD_WEB_CALLS = "DELETE FROM web_calls WHERE at_ms <= ?1";
+    /// How many they were still counts for the day.
+    ERASE_PERSON_OF_WEB_CALLS = "UPDATE web_calls SET person = '' WHERE workspace = ?1 AND person = ?2";
+}

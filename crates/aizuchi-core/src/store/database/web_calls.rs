@@ -1,0 +1,59 @@
+//! Counts what replies look up on the web. The writer applies one call at a time, so calls at once count each other.
+
+use jiff::Timestamp;
+
+use crate::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
+use crate::store::StoreError;
+use crate::store::database::connection::{Connection, query};
+use crate::store::database::rows;
+use crate::store::database::sql::web_calls as sql;
+
+/// Counts a call, or names the limit that forbids it.
+pub async fn count(
+    connection: &mut Connection,
+    call: &WebCall,
+    now: Timestamp,
+) -> Result<Option<WebLimit>, StoreError> {
+    let limit = call.reached_limit(&read_usage(connection, call, now).await?);
+    if limit.is_some() {
+        return Ok(limit);
+    }
+    drop_old(connection, now).await?;
+    let put = query(sql::PUT_WEB_CALL)
+        .bind(decision_number(call))
+        .bind(now.as_millisecond())
+        .bind(call.workspace.as_str())
+        .bind(call.person_name());
+    put.execute(connection).await?;
+    Ok(None)
+}
+
+async fn read_usage(
+    connection: &mut Connection,
+    call: &WebCall,
+    now: Timestamp,
+) -> Result<WebCallUsage, StoreError> {
+    let usage = query(sql::WEB_CALL_USAGE)
+        .bind(decision_number(call))
+        .bind(counted_since(now).as_millisecond())
+        .bind(call.workspace.as_str())
+        .bind(call.person_name());
+    let row = usage.fetch_one(connection).await?;
+    let number = |name: &str| rows::column::<i64>(&row, name).map(i64::unsigned_abs);
+    Ok(WebCallUsage {
+        in_answer: number("in_answer")?,
+        by_person: number("by_person")?,
+        in_day: number("in_day")?,
+    })
+}
+
+/// Drops what counts no more.
+pub async fn drop_old(connection: &mut Connection, now: Timestamp) -> Result<(), StoreError> {
+    let before = counted_since(now).as_millisecond();
+    query(sql::DROP_OLD_WEB_CALLS).bind(before).execute(connection).await?;
+    Ok(())
+}
+
+fn decision_number(call: &WebCall) -> i64 {
+    call.decision.map_or(0, |decision| decision.0)
+}

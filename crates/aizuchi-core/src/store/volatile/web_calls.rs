@@ -1,0 +1,60 @@
+//! Counts what replies look up on the web, in memory.
+
+use jiff::Timestamp;
+
+use crate::chat::{UserId, WorkspaceId};
+use crate::decision::DecisionId;
+use crate::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::circumstances::truncate_to_milliseconds;
+
+/// A look-up that was made.
+pub(super) struct CountedWebCall {
+    at: Timestamp,
+    workspace: WorkspaceId,
+    decision: Option<DecisionId>,
+    /// `None`: nobody, or somebody who is forgotten.
+    person: Option<UserId>,
+}
+
+impl VolatileState {
+    pub(super) fn count_web_call(&mut self, call: &WebCall, now: Timestamp) -> Option<WebLimit> {
+        let limit = call.reached_limit(&self.web_call_usage(call, now));
+        if limit.is_none() {
+            self.drop_old_web_calls(now);
+            self.web_calls.push(CountedWebCall {
+                at: truncate_to_milliseconds(now),
+                workspace: call.workspace.clone(),
+                decision: call.decision,
+                person: call.person.clone(),
+            });
+        }
+        limit
+    }
+
+    fn web_call_usage(&self, call: &WebCall, now: Timestamp) -> WebCallUsage {
+        let since = truncate_to_milliseconds(counted_since(now));
+        let is_in_answer =
+            |it: &&CountedWebCall| call.decision.is_some() && it.decision == call.decision;
+        let in_day = || self.web_calls.iter().filter(|it| it.at > since);
+        let is_persons =
+            |it: &&CountedWebCall| it.workspace == call.workspace && it.person == call.person;
+        WebCallUsage {
+            in_answer: self.web_calls.iter().filter(is_in_answer).count() as u64,
+            by_person: in_day().filter(is_persons).count() as u64,
+            in_day: in_day().count() as u64,
+        }
+    }
+
+    pub(super) fn drop_old_web_calls(&mut self, now: Timestamp) {
+        let since = truncate_to_milliseconds(counted_since(now));
+        self.web_calls.retain(|it| it.at > since);
+    }
+
+    /// How many they were still counts for the day.
+    pub(super) fn erase_person_of_web_calls(&mut self, workspace: &WorkspaceId, user: &UserId) {
+        let theirs = self.web_calls.iter_mut();
+        let theirs = theirs.filter(|it| it.workspace == *workspace);
+        theirs.filter(|it| it.person.as_ref() == Some(user)).for_each(|it| it.person = None);
+    }
+}
