@@ -89,6 +89,10 @@ pub struct ResponseConfig {
     /// How many of a channel's newest messages a prompt contains at least. It contains up to half as many more, so that
     /// its first message is not another one each time and the provider's cache can reuse the prompt before.
     pub channel_messages_limit: BoundedInteger<1, 1000>,
+    /// How many of these messages drop out at once: a prompt contains up to one fewer than that besides
+    /// `channel_messages_limit`. More of them make longer prompts and let a cache reuse more. If omitted: half of
+    /// `channel_messages_limit`, and one more.
+    pub channel_messages_step: Option<BoundedInteger<1, 1000>>,
     /// A public channel's memory is in other channels' prompts if someone wrote in it within this many days.
     pub active_channel_days: BoundedInteger<0, 3650>,
     /// A thread's memory is in prompts if someone wrote in it within this many days.
@@ -233,6 +237,7 @@ impl Default for ResponseConfig {
             link_hosts: Vec::new(),
             quiet_hours: None,
             channel_messages_limit: BoundedInteger(50),
+            channel_messages_step: None,
             active_channel_days: BoundedInteger(7),
             thread_memory_days: BoundedInteger(7),
             channel_sync_interval_seconds: IntervalSeconds(3600.0),

@@ -83,6 +83,10 @@ impl Config {
         ContextLimits {
             channel_messages: usize::try_from(self.response.channel_messages_limit.0)
                 .unwrap_or(usize::MAX),
+            channel_messages_step: self
+                .response
+                .channel_messages_step
+                .map(|step| usize::try_from(step.0).unwrap_or(usize::MAX)),
             active_channel_age: hours(24 * self.response.active_channel_days.0),
             thread_memory_age: hours(24 * self.response.thread_memory_days.0),
             short_term_age: hours(self.memory.short_term_window_hours.0),

@@ -25,6 +25,7 @@ const EXCHANGE_BEFORE: SignedDuration = SignedDuration::from_secs(120);
 const EXCHANGE_AFTER: SignedDuration = SignedDuration::from_secs(60);
 /// A message within this time after another one was already being typed when that one appeared: the two collide.
 const COLLISION_WINDOW: SignedDuration = SignedDuration::from_secs(5);
+const DAY_SECONDS: i64 = 24 * 3_600;
 
 /// Sums over all channels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,6 +70,11 @@ pub struct ReplayScore {
     pub prompt_bytes: u64,
     /// The bytes that prompts share with the prompt before them in their channel.
     pub prefix_bytes: u64,
+    /// Both of the prompts alone that were not the first of their channel on a day (UTC): no cache lasts for a night.
+    #[serde(default)]
+    pub same_day_prompt_bytes: u64,
+    #[serde(default)]
+    pub same_day_prefix_bytes: u64,
     /// Wall-clock seconds that the replay took.
     pub elapsed_seconds: f64,
 }
@@ -98,6 +104,10 @@ impl ReplayScore {
         self.failed += record.failed;
         self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
         self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
+        for call in later_calls_of_days(&record.calls) {
+            self.same_day_prompt_bytes += call.prompt_bytes as u64;
+            self.same_day_prefix_bytes += call.prefix_bytes as u64;
+        }
         // Replies alone, as Discord has them, do not say which messages nobody answered.
         self.is_annotated |= channel.is_annotated;
         let open = open_questions(channel);
@@ -164,6 +174,8 @@ impl ReplayScore {
             failed,
             prompt_bytes,
             prefix_bytes,
+            same_day_prompt_bytes,
+            same_day_prefix_bytes,
             elapsed_seconds,
         } = other;
         self.messages += messages;
@@ -187,6 +199,8 @@ impl ReplayScore {
         self.failed += failed;
         self.prompt_bytes += prompt_bytes;
         self.prefix_bytes += prefix_bytes;
+        self.same_day_prompt_bytes += same_day_prompt_bytes;
+        self.same_day_prefix_bytes += same_day_prefix_bytes;
         self.elapsed_seconds += elapsed_seconds;
     }
 
@@ -227,13 +241,22 @@ impl ReplayScore {
         share(self.messages_colliding, self.human_messages)
     }
 
+    /// The share of their bytes that prompts have in common with the one before, within a channel's day.
     pub fn prefix_share(&self) -> Option<f64> {
-        (self.prompt_bytes > 0).then(|| self.prefix_bytes as f64 / self.prompt_bytes as f64)
+        let (shared, whole) = (self.same_day_prefix_bytes, self.same_day_prompt_bytes);
+        (whole > 0).then(|| shared as f64 / whole as f64)
     }
 
     pub fn messages_per_second(&self) -> f64 {
         if self.elapsed_seconds > 0.0 { self.messages as f64 / self.elapsed_seconds } else { 0.0 }
     }
+}
+
+/// The calls of a channel, in order, that were not its first on a day (UTC).
+fn later_calls_of_days(calls: &[JudgeCall]) -> impl Iterator<Item = &JudgeCall> {
+    let day = |call: &JudgeCall| call.at.as_second().div_euclid(DAY_SECONDS);
+    let pairs = calls.windows(2).filter(move |pair| day(&pair[0]) == day(&pair[1]));
+    pairs.map(|pair| &pair[1])
 }
 
 /// Questions that open a conversation, that no other user ever answered, and after which the recording goes on long

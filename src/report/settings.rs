@@ -254,6 +254,7 @@ fn other_parts(config: &Config) -> Vec<&'static str> {
     let response = ResponseConfig {
         reactions: config.response.reactions.clone(),
         channel_messages_limit: config.response.channel_messages_limit,
+        channel_messages_step: config.response.channel_messages_step,
         ..ResponseConfig::default()
     };
     let budget = BudgetConfig {

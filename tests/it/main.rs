@@ -60,6 +60,7 @@ mod replay_companions;
 mod replay_against;
 mod replay_inputs;
 mod replay_judge;
+mod replay_prefix;
 mod report;
 mod report_examples;
 mod report_moments;

@@ -149,6 +149,8 @@ pub struct ContextWindow {
 pub struct ContextLimits {
     /// `response.channel_messages_limit`: the number of messages that prompts hold at least.
     pub channel_messages: usize,
+    /// `response.channel_messages_step`: how many of them drop out at once. `None`: half as many, and one more.
+    pub channel_messages_step: Option<usize>,
     /// `response.active_channel_days`.
     pub active_channel_age: SignedDuration,
     /// `response.thread_memory_days`.
@@ -171,7 +173,10 @@ impl ContextLimits {
     pub fn window(&self, now: Timestamp) -> ContextWindow {
         let ago = |span: SignedDuration| now.checked_sub(span).unwrap_or(Timestamp::MIN);
         ContextWindow {
-            messages: MessageWindow::stepped(self.channel_messages),
+            messages: match self.channel_messages_step {
+                Some(step) => MessageWindow::with_step(self.channel_messages, step),
+                None => MessageWindow::stepped(self.channel_messages),
+            },
             thread_messages: MessageWindow::stepped(MIN_THREAD_MESSAGES.max(self.channel_messages)),
             since: Timestamp::MIN,
             active_since: ago(self.active_channel_age),
@@ -188,6 +193,7 @@ impl Default for ContextLimits {
         let days = |days: i32| SignedDuration::from_hours(24) * days;
         Self {
             channel_messages: 50,
+            channel_messages_step: None,
             active_channel_age: days(7),
             thread_memory_age: days(7),
             short_term_age: days(1),

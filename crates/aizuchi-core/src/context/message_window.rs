@@ -9,8 +9,8 @@
 
 use jiff::Timestamp;
 
-/// The anchor is one of this many times as many messages as a window holds at least. Among more it stays longer, and all
-/// of them are read.
+/// The anchor is one of this many times as many messages as a window holds at least, or as drop out of it at once. Among
+/// more it stays longer, and all of them are read.
 const LOOKBACK_FACTOR: usize = 4;
 /// These two turn times into numbers without any order. The statement that reads a context has them, too.
 const ANCHOR_FACTOR: i64 = 7919;
@@ -35,11 +35,19 @@ impl MessageWindow {
         Self { least, step: least / 2 + 1 }
     }
 
+    /// At least this many messages, of which so many drop out at once.
+    pub fn with_step(least: usize, step: usize) -> Self {
+        Self { least, step: step.max(1) }
+    }
+
     /// How many of the newest messages have to be known to tell where the window begins. It holds no more than these.
     pub fn reach(self) -> usize {
         match self.step {
             1 => self.least,
-            _ => self.least.saturating_mul(LOOKBACK_FACTOR).max(self.least + self.step),
+            step => {
+                let messages = self.least.max(step).saturating_mul(LOOKBACK_FACTOR);
+                messages.max(self.least.saturating_add(step))
+            }
         }
     }
 
@@ -105,6 +113,23 @@ mod tests {
             let moves = firsts.windows(2).filter(|pair| pair[0] != pair[1]).count();
             // Every 26 messages, and where the anchor changes.
             assert!((75..=110).contains(&moves), "{moves} moves, {pause} ms");
+        }
+    }
+
+    /// With a longer step it moves less often, and holds more.
+    #[test]
+    fn a_step_of_its_own_moves_it_as_seldom_as_it_is_long() {
+        for step in [1, 10, 100, 1000] {
+            let window = MessageWindow::with_step(50, step);
+            let sizes = sizes(window, 8000, 60_000);
+            for (heard, size) in (1..).zip(&sizes) {
+                let expected = 50_usize.min(heard)..=(50 + step - 1).min(heard);
+                assert!(expected.contains(size), "{size} of {heard}, step {step}");
+            }
+            let firsts: Vec<usize> = (1..).zip(sizes).map(|(heard, size)| heard - size).collect();
+            let moves = firsts.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            // Some more where the anchor changes.
+            assert!(moves <= 2 * 8000 / step, "{moves} moves, step {step}");
         }
     }
 

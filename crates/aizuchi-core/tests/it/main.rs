@@ -100,4 +100,5 @@ mod usage;
 mod web_access;
 mod web_server;
 mod web_tools;
+mod window_step;
 mod differential;

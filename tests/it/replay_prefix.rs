@@ -1,0 +1,90 @@
+//! What prompts share with the one before, within a channel's day: a cache that lasts for minutes has nothing left of the
+//! evening before.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use aizuchi::replay::history::History;
+use aizuchi::replay::{Policy, ReplayJudge, ReplaySettings, replay};
+use serde_json::{Value, json};
+
+const DAY: i64 = 24 * 3_600;
+
+/// Two channels with four bursts of messages on each of two days, of which the second begins shortly after midnight.
+fn two_days() -> History {
+    let mut lines = String::new();
+    for (room, days) in [("porch", 0..2_i64), ("shed", 1..2)] {
+        for (day, burst) in days.flat_map(|day| (0..4_i64).map(move |burst| (day, burst))) {
+            for message in 0..5 {
+                let ts = day * DAY + 60 + 600 * burst + message;
+                let author = ["ann", "bob", "cid"][message as usize % 3];
+                let id = format!("{room}{ts}");
+                let text = "so it goes with the roses and the tomatoes";
+                let line =
+                    json!({ "room": room, "id": id, "ts": ts, "author": author, "text": text });
+                lines.push_str(&format!("{line}\n"));
+            }
+        }
+    }
+    History::read(lines.as_bytes()).unwrap()
+}
+
+#[derive(Clone, Default)]
+struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl Write for OutputBuffer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_first_prompt_of_a_channels_day_is_left_out() {
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/debounce-30.yaml");
+    let policy = Policy::open(&policy).unwrap();
+    let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
+    let buffer = OutputBuffer::default();
+    let output: Box<dyn Write + Send> = Box::new(buffer.clone());
+    let (score, _) = replay(&two_days(), &policy, &settings, Some(output), &|_| {}).unwrap();
+    let events = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let calls: Vec<Value> = events.filter(|event| event["kind"] == "judge_called").collect();
+    assert_eq!(calls.len(), 12);
+    let day = |call: &Value| (call["room"].clone(), call["t"].as_f64().unwrap() as i64 / DAY);
+    let later =
+        |(place, call): &(usize, &Value)| calls[..*place].iter().any(|it| day(it) == day(call));
+    let sum = |key: &str| {
+        let later = calls.iter().enumerate().filter(later);
+        later.map(|(_, call)| call[key].as_u64().unwrap()).sum::<u64>()
+    };
+    let (prompts, shared) = (sum("prompt_bytes"), sum("prefix_bytes"));
+    assert_eq!((score.same_day_prompt_bytes, score.same_day_prefix_bytes), (prompts, shared));
+    assert_eq!(score.prefix_share(), Some(shared as f64 / prompts as f64));
+    // The nine that are left of twelve.
+    assert!(score.prompt_bytes > prompts && score.prefix_bytes > shared, "{score:?}");
+    // What was said the evening before is still in the prompt after midnight, and would count.
+    let first_of_second_day = &calls[4];
+    assert!(first_of_second_day["prefix_bytes"].as_u64().unwrap() > 0);
+}
+
+/// One call a day has no prompt before it on its day: nothing is known of what they share.
+#[test]
+fn single_prompts_of_days_share_nothing_that_is_known() {
+    let lines = (0..3).map(|day| {
+        let (id, ts) = (format!("l{day}"), day * DAY + 60);
+        json!({ "room": "porch", "id": id, "ts": ts, "author": "ann", "text": "so it goes" })
+            .to_string()
+    });
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/debounce-30.yaml");
+    let settings = ReplaySettings { judge: ReplayJudge::Silent, latency_ms: 0, seed: 1 };
+    let history = History::read(lines.as_bytes()).unwrap();
+    let policy = Policy::open(&policy).unwrap();
+    let (score, _) = replay(&history, &policy, &settings, None, &|_| {}).unwrap();
+    assert_eq!((score.judge_calls, score.prefix_share()), (3, None));
+}
