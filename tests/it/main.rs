@@ -21,6 +21,7 @@ mod deploy;
 mod discord;
 mod docs;
 mod eval;
+mod eval_shipped;
 mod expiry;
 mod export;
 mod fakes;
