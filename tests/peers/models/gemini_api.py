@@ -1,9 +1,11 @@
 """Google's API, of Gemini and of Vertex AI, as the SDK `google-genai` types it: what may be sent, and what is answered."""
 
 import json
+import re
 
 import httpx2 as httpx
 from google import genai
+from google.auth.credentials import AnonymousCredentials
 from google.genai import types
 
 from openai_api import other_address
@@ -17,6 +19,8 @@ PARTS = {
 LISTS = {"contents": types.Content, "tools": types.Tool, "safetySettings": types.SafetySetting}
 ID = "fc-abc123"
 SIGNATURE = "c2lnbmVk"
+# Vertex AI's address of a project: the SDK puts it together from the project and the location.
+PROJECT = re.compile(r"(?P<base>.*)/(?P<version>v1|v1beta1)/projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)$")
 
 
 def violations(provider, path, headers, body):
@@ -45,12 +49,13 @@ def unlike_the_sdk(provider, path, headers, body):
         sent.append(request)
         return httpx.Response(200, json=text(body, "ok"))
 
-    is_vertex = provider == "vertex"
     place, _, model = path.removesuffix(":generateContent").rpartition("/models/")
-    base, version = place.removesuffix("/publishers/google").rsplit("/", 1)
+    place = place.removesuffix("/publishers/google")
+    in_project = PROJECT.fullmatch(place)
+    base, version = in_project.group("base", "version") if in_project else place.rsplit("/", 1)
     client = httpx.Client(transport=httpx.MockTransport(answer))
     options = types.HttpOptions(base_url=f"http://peer{base}", api_version=version, httpx_client=client)
-    sdk = genai.Client(api_key="key", vertexai=is_vertex, http_options=options)
+    sdk = sdk_client(provider == "vertex", in_project, options)
     settings = {key: body[key] for key in PARTS | LISTS if key in body and key not in ("contents", "generationConfig")}
     config = types.GenerateContentConfig.model_validate({**body.get("generationConfig", {}), **settings})
     contents = [types.Content.model_validate(content) for content in body["contents"]]
@@ -61,7 +66,27 @@ def unlike_the_sdk(provider, path, headers, body):
     theirs, ours = comparable(json.loads(sent[0].content)), comparable(body)
     different = [key for key in {*theirs, *ours} if theirs.get(key) != ours.get(key)]
     found = [f"the SDK sends {key}: {theirs.get(key)!r}, not {ours.get(key)!r}" for key in different]
+    if in_project:
+        # There the SDK takes application default credentials and no key, so only the address is its own.
+        key = headers.get("x-goog-api-key")
+        found += [] if key == "key" else [f"another x-goog-api-key: {key!r}"]
+        return found + other_address(sent[0], path, {}, "x-goog-api-key")
     return found + other_address(sent[0], path, headers, "x-goog-api-key")
+
+
+def sdk_client(is_vertex, in_project, options):
+    if not in_project:
+        return genai.Client(api_key="key", vertexai=is_vertex, http_options=options)
+    project, location = in_project.group("project", "location")
+    return genai.Client(vertexai=True, project=project, location=location, credentials=SignedIn(), http_options=options)
+
+
+class SignedIn(AnonymousCredentials):
+    """Credentials that no server has to make new."""
+
+    def __init__(self):
+        super().__init__()
+        self.token = "peer"
 
 
 # Below these are names of ours.

@@ -23,6 +23,10 @@ PROVIDERS = {
     "anthropic": ("/anthropic/v1", "claude-haiku-4-5"),
     "gemini": ("/gemini/v1beta", "gemini-2.0-flash"),
     "vertex": ("/vertex/v1/publishers/google", "gemini-2.0-flash"),
+    "vertex of a project": (
+        "/vertex/v1/projects/garden-1/locations/europe-west4/publishers/google",
+        "gemini-2.0-flash",
+    ),
     "ollama": ("/ollama/v1", "llama3.3:70b"),
     "openrouter": ("/openrouter/api/v1", "meta-llama/llama-3.3-70b"),
     "deepseek": ("/deepseek/v1", "deepseek-chat"),
@@ -71,7 +75,7 @@ STATES = [case for case in STATES if "pair" not in case][:1]
 def model(provider, name=None, **params):
     path, usual = PROVIDERS[provider]
     arguments = {"api_base": stand_in.base + path, "api_key": "key", "max_retries": 0}
-    return {"model_id": f"{provider}/{name or usual}", "client_args": arguments, "params": params}
+    return {"model_id": f"{provider.split()[0]}/{name or usual}", "client_args": arguments, "params": params}
 
 
 def home(agent, **more):
@@ -175,7 +179,7 @@ def _():
 
 @check("a picture is shown to a model that sees, as the provider wants it")
 def _():
-    for provider in ("openai", "anthropic", "gemini", "vertex"):
+    for provider in ("openai", "anthropic", "gemini", "vertex", "vertex of a project"):
         with SlackWithPicture() as slack:
             agents = {"response": model(provider), "vision": {}}
             with Home(agents=agents, slack=slack.settings) as running:
