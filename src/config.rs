@@ -34,6 +34,7 @@ pub mod logging;
 pub mod mcp;
 pub mod tools;
 pub mod chosen;
+mod cold_start;
 pub mod minds;
 pub mod env_file;
 pub mod model_sources;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs, ModelParamsConfig};
 use crate::config::chosen::{MODEL_VARIABLE, chosen_agents};
+use crate::config::cold_start::cold_timeout_seconds;
 use crate::config::environment::Environment;
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::Secret;
@@ -70,8 +71,6 @@ const STATE_MODEL_VARIABLE: &str = "EAVESDROP_JUDGE_MODEL";
 /// The model of `state` if nothing names another and there is an API key for it.
 const DEFAULT_STATE_MODEL: &str = "claude-haiku-4-5";
 
-/// How long a model of Ollama may take that has to be loaded first, unless the config says how long.
-const COLD_TIMEOUT_SECONDS: f64 = 300.0;
 /// What the variables for the place of an account's API must be.
 const AZURE_ADDRESS_FORM: &str = "an address like https://NAME.openai.azure.com";
 const REGION_FORM: &str = "the name of a region, like us-east-1";
@@ -483,8 +482,7 @@ impl MindResolver<'_> {
         }
         let models = &self.config.models;
         let usual = models.timeout_seconds.0 as f64;
-        let cold =
-            if provider == Provider::Ollama { usual.max(COLD_TIMEOUT_SECONDS) } else { usual };
+        let cold = cold_timeout_seconds(provider, &base, usual);
         let timeout = client_args.timeout.map(|timeout| timeout.0);
         let endpoint = ModelEndpoint {
             base,
