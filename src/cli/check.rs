@@ -85,6 +85,7 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     results.extend(check_platforms(&config).await);
     results.extend(check_web_tools(&config).await);
     results.extend(check_mcp_servers(&config).await);
+    results.extend(note_undescribed_pictures(&config).map(|note| check("note", Ok(note))));
     for (model, agents) in configured_models(&config) {
         let (result, note) = check_model(&config, &model, &agents).await;
         results.push(check("model", result));
@@ -197,6 +198,16 @@ async fn note_expiring(config: &Config) -> Option<String> {
     let verb = if count == 1 { "is" } else { "are" };
     (count > 0).then(|| {
         format!("retention.messages_days: {messages} from before {day} {verb} erased for good while Aizuchi runs")
+    })
+}
+
+/// A model may well see pictures, but gets none before the config says so.
+fn note_undescribed_pictures(config: &Config) -> Option<String> {
+    let minds = &config.minds;
+    let is_model = minds.response.model.endpoint.is_some();
+    (is_model && minds.vision.is_none()).then(|| {
+        "pictures are not described: agents.vision names the model that does, and `vision: {}` the one of agents.response"
+            .to_owned()
     })
 }
 

@@ -55,7 +55,7 @@ async fn a_working_setup_passes() {
     ];
     let (notes, found): (Vec<&str>, Vec<&str>) =
         shown.lines().partition(|line| line.starts_with("ok    note "));
-    assert_eq!(notes.len(), 1, "{shown}");
+    assert_eq!(notes.len(), 2, "{shown}");
     for (line, expected) in found.iter().zip(expected) {
         assert!(line.starts_with(expected), "{line:?} is not {expected:?}");
     }

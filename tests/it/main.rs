@@ -10,6 +10,7 @@ mod subprocess;
 mod api;
 mod browser;
 mod check;
+mod check_pictures;
 mod command;
 mod config;
 mod connections;
