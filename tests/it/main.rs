@@ -77,4 +77,5 @@ mod transfer;
 mod tune;
 mod two_processes;
 mod uploads;
+mod web_proxy;
 mod why;
