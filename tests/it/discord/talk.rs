@@ -461,7 +461,7 @@ async fn a_picture_is_described_when_somebody_asks_about_it() {
     let png = FakeFile::new("plan.png", "image/png", b"\x89PNG\r\n\x1a\n");
     let attachments = vec![harness.discord.upload_file(base, harness.tea, png)];
     let message = NewFakeMessage::new(harness.tea, harness.mio, "our plan");
-    harness.says_so(NewFakeMessage { attachments, ..message });
+    let shown = harness.says_so(NewFakeMessage { attachments, ..message });
     harness.until_line("our plan").await;
     harness.discord.expire_file_links();
     harness.will_say(&["A boat with red sails.", "A fine boat."]);
@@ -470,5 +470,10 @@ async fn a_picture_is_described_when_somebody_asks_about_it() {
     let prompt = harness.prompt();
     let line = "our plan\n[picture “plan.png”: A boat with red sails.]";
     assert!(prompt.contains(line), "{prompt}");
+    let kept = "SELECT count(*) FROM messages WHERE attachments LIKE '%red sails%'";
+    harness.until_kept(kept, 1).await;
+    // The message takes the description along.
+    harness.discord.delete_message(harness.tea, shown).unwrap();
+    harness.until_kept(kept, 0).await;
     assert_eq!(program.stop(), Some(0));
 }

@@ -306,7 +306,7 @@ async fn a_picture_is_described_when_somebody_asks_about_it() {
         let files = vec![harness.slack.upload_file(png)];
         let text = format!("<@{}> {text}", harness.bot);
         let message = NewFakeMessage::new(channel, &harness.mio, &text);
-        harness.slack.send_message_with(NewFakeMessage { files, ..message }).unwrap();
+        harness.slack.send_message_with(NewFakeMessage { files, ..message }).unwrap()
     };
     shows(&harness.attic, "what is this?");
     harness.wait_for_posts(1).await;
@@ -314,7 +314,7 @@ async fn a_picture_is_described_when_somebody_asks_about_it() {
     assert!(prompt.contains("[picture “plan.png”, nobody has described it yet]"), "{prompt}");
     assert_eq!(harness.slack.downloads(), Vec::<String>::new());
     harness.will_say(&["A boat with red sails.", "A fine boat."]);
-    shows(&harness.tea, "and this?");
+    let shown = shows(&harness.tea, "and this?");
     assert_eq!(harness.wait_for_posts(2).await.remove(1).text, "A fine boat.");
     let prompt = harness.prompt();
     assert!(prompt.contains("[picture “plan.png”: A boat with red sails.]"), "{prompt}");
@@ -327,5 +327,8 @@ async fn a_picture_is_described_when_somebody_asks_about_it() {
     assert!(!told, "no model learns where a file is");
     let kept = "SELECT count(*) FROM messages WHERE attachments LIKE '%red sails%'";
     harness.until_kept(kept, 1).await;
+    // The message takes the description along.
+    harness.slack.delete_message(&harness.tea, shown).unwrap();
+    harness.until_kept(kept, 0).await;
     assert_eq!(program.stop(), Some(0));
 }
