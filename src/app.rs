@@ -620,6 +620,7 @@ pub fn build_agent(
 ) -> anyhow::Result<Agent> {
     let persona = config.persona();
     let rulebook = command_replies.rulebook.clone();
+    let documents = pdf_reader();
     let mut agent = Agent {
         command_answers: command_replies,
         store,
@@ -636,7 +637,7 @@ pub fn build_agent(
         deferrals: Deferrals::default(),
         tools: Some(ToolSettings {
             zone: config.time_zone_or(TimeZone::system()),
-            web: config.web_tools().context("cannot prepare the web tools")?,
+            web: config.web_tools(documents.clone()).context("cannot prepare the web tools")?,
             external: external_tools,
             consent_lifetime: config.tools.mcp.consent_lifetime(),
         }),
@@ -646,7 +647,7 @@ pub fn build_agent(
             ..config.agent_settings()
         },
         seed,
-        documents: pdf_reader(),
+        documents,
         translation: None,
         demo: None,
     };

@@ -116,7 +116,7 @@ async fn check_platforms(config: &Config) -> Vec<CheckResult> {
 /// The web tools that are on. Without one there is nothing to tell.
 async fn check_web_tools(config: &Config) -> Vec<CheckResult> {
     let check = |result| CheckResult { subject: "web", result };
-    let tools = match config.web_tools() {
+    let tools = match config.web_tools(None) {
         Ok(tools) => tools,
         Err(error) => return vec![check(Err(format!("{error:#}")))],
     };

@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use crate::config::Config;
 use crate::config::tools::{SearchDepth, ToolsConfig, WebFetchConfig, WebSearchConfig};
+use aizuchi_core::documents::DocumentReader;
 use aizuchi_core::event::web_call::WebLimits;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::crawl4ai::Crawl4ai;
@@ -16,8 +17,13 @@ use aizuchi_core::web_access::tavily::{self, Tavily, TavilySettings};
 use aizuchi_core::web_access::{OfferedWebTools, PageReader, WebSearch, WebTools};
 
 impl Config {
-    /// The tools of the web that are on.
-    pub fn web_tools(&self) -> anyhow::Result<WebTools> {
+    /// The tools of the web that are on. PDFs are read by `documents`, up to the size of those that people send.
+    pub fn web_tools(
+        &self,
+        documents: Option<Arc<dyn DocumentReader>>,
+    ) -> anyhow::Result<WebTools> {
+        let max_pdf_bytes = to_size(self.vision.max_pdf_kilobytes.0 * 1_000);
+        let pdfs = documents.map(|documents| (documents, max_pdf_bytes));
         let ToolsConfig { web_fetch, web_search, .. } = &self.tools;
         let fetch = web_fetch.as_ref().filter(|fetch| fetch.enabled);
         let search = web_search.as_ref().filter(|search| search.enabled);
@@ -25,7 +31,7 @@ impl Config {
         let lengths = fetch.map_or(lengths, |fetch| fetch.max_content_length);
         Ok(WebTools {
             search: search.map(WebSearchConfig::engine).transpose()?.flatten(),
-            reader: fetch.map(WebFetchConfig::reader).transpose()?,
+            reader: fetch.map(|fetch| fetch.reader(pdfs)).transpose()?,
             max_page_characters: to_size(lengths.0),
             max_result_characters: match search.map_or(0, |search| search.max_content_length.0) {
                 0 => usize::MAX,
@@ -89,14 +95,23 @@ impl WebSearchConfig {
 }
 
 impl WebFetchConfig {
-    fn reader(&self) -> anyhow::Result<Arc<dyn PageReader>> {
+    fn reader(
+        &self,
+        pdfs: Option<(Arc<dyn DocumentReader>, usize)>,
+    ) -> anyhow::Result<Arc<dyn PageReader>> {
         let ports = self.allow_ports.iter().filter_map(|port| u16::try_from(port.0).ok());
         let ports: Vec<u16> = ports.collect();
         let guard = AddressGuard::new(self.allow_networks.clone(), &ports);
         let timeout = Duration::from_secs(self.timeout_seconds.0);
         let reader: Arc<dyn PageReader> = match &self.api_endpoint {
             Some(service) => Arc::new(Crawl4ai::new(&service.as_base(), guard, timeout)?),
-            None => Arc::new(DirectReader::new(guard, timeout)?),
+            None => {
+                let reader = DirectReader::new(guard, timeout)?;
+                Arc::new(match pdfs {
+                    Some((documents, max_bytes)) => reader.with_documents(documents, max_bytes),
+                    None => reader,
+                })
+            }
         };
         Ok(reader)
     }

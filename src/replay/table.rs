@@ -53,7 +53,9 @@ pub fn table(scores: &[ReplayScore]) -> String {
         format_share(score.share_of_messages_colliding())
     });
     row("prompt bytes", &|score| score.prompt_bytes.to_string());
-    row("… shared with the prompt before, within a day", &|score| format_share(score.prefix_share()));
+    row("… shared with the prompt before, within a day", &|score| {
+        format_share(score.prefix_share())
+    });
     row("replayed messages per second", &|score| format!("{:.0}", score.messages_per_second()));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

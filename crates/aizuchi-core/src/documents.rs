@@ -3,6 +3,10 @@
 
 use async_trait::async_trait;
 
+/// It stands at the beginning of a PDF, perhaps behind some other bytes.
+const PDF_MARK: &[u8] = b"%PDF-";
+const MAX_BYTES_BEFORE_MARK: usize = 1024;
+
 #[async_trait]
 pub trait DocumentReader: Send + Sync {
     /// The beginning of the text of a PDF, never blank. Ends within seconds, whatever the bytes are; dropping the future
@@ -19,4 +23,29 @@ pub enum DocumentError {
     /// Nothing was read; another time may do.
     #[error("documents cannot be read now: {0}")]
     Unavailable(String),
+}
+
+/// Whether the bytes look like a PDF, whatever their name says.
+pub fn is_pdf(bytes: &[u8]) -> bool {
+    let beginning = &bytes[..bytes.len().min(MAX_BYTES_BEFORE_MARK)];
+    beginning.windows(PDF_MARK.len()).any(|part| part == PDF_MARK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pdf_is_known_by_its_mark() {
+        let behind = |bytes: usize| [vec![b'x'; bytes], b"%PDF-1.7".to_vec()].concat();
+        for (bytes, expected) in [
+            (behind(0), true),
+            (behind(900), true),
+            (behind(1100), false),
+            (b"<html>".to_vec(), false),
+            (Vec::new(), false),
+        ] {
+            assert_eq!(is_pdf(&bytes), expected, "{} bytes", bytes.len());
+        }
+    }
 }

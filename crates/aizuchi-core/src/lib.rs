@@ -37,10 +37,10 @@ pub mod platform;
 pub mod prompt;
 pub mod llm;
 
-// What a reply looks up on the web, what an operator lends it, and what reads the documents that people send.
+// What reads the documents that people send, what a reply looks up on the web, and what an operator lends it.
+pub mod documents;
 pub mod web_access;
 pub mod external_tools;
-pub mod documents;
 
 // Judge, reply and post, and what drives them.
 pub mod agent;

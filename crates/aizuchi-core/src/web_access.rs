@@ -61,7 +61,7 @@ pub struct Page {
     /// Where it was in the end, after all redirects.
     pub address: String,
     pub title: Option<String>,
-    /// Markdown, plain text or JSON.
+    /// Markdown, plain text, JSON or the beginning of a PDF.
     pub text: String,
     /// Whether there was more of it than is ever read.
     pub is_cut: bool,
@@ -81,9 +81,12 @@ pub enum WebError {
     Broken,
     #[error("too many redirects")]
     TooManyRedirects,
-    /// Neither HTML nor plain text nor JSON.
+    /// Neither HTML nor plain text nor JSON, nor a PDF that can be read.
     #[error("it is no text")]
     NotText,
+    /// A document of which a beginning is of no use.
+    #[error("it is larger than any document that is read")]
+    TooLarge,
     /// A page that consists of a program, for example.
     #[error("it has no text that can be read without running it")]
     Empty,

@@ -11,11 +11,7 @@ use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
 use crate::chat::attachment::{Attachment, AttachmentContent};
 use crate::chat::{Message, is_blank, to_visible_text};
-use crate::documents::DocumentError;
-
-/// It stands at the beginning, perhaps behind some other bytes.
-const PDF_MARK: &[u8] = b"%PDF-";
-const MAX_BYTES_BEFORE_MARK: usize = 1024;
+use crate::documents::{DocumentError, is_pdf};
 
 impl Agent {
     /// Whether there is somebody who reads such a file.
@@ -65,30 +61,6 @@ impl Agent {
                 debug!(%error, "a PDF could not be read");
                 Ok(None)
             }
-        }
-    }
-}
-
-fn is_pdf(bytes: &[u8]) -> bool {
-    let beginning = &bytes[..bytes.len().min(MAX_BYTES_BEFORE_MARK)];
-    beginning.windows(PDF_MARK.len()).any(|part| part == PDF_MARK)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pdf_is_known_by_its_mark() {
-        let behind = |bytes: usize| [vec![b'x'; bytes], b"%PDF-1.7".to_vec()].concat();
-        for (bytes, expected) in [
-            (behind(0), true),
-            (behind(900), true),
-            (behind(1100), false),
-            (b"<html>".to_vec(), false),
-            (Vec::new(), false),
-        ] {
-            assert_eq!(is_pdf(&bytes), expected, "{} bytes", bytes.len());
         }
     }
 }

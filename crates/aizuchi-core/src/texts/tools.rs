@@ -117,8 +117,9 @@ texts! {
         "The page could not be read: its server answered with the status {status}."
         / "ページを取得できませんでした（ステータス {status}）";
     page_not_text:
-        "This is neither a page nor plain text nor JSON, so it cannot be read."
-        / "HTML、テキスト、JSON のどれでもないので読めません。";
+        "This is neither a page nor plain text nor JSON nor a PDF with text in it, so it cannot be read."
+        / "HTML、テキスト、JSON、文字の入った PDF のどれでもないので読めません。";
+    page_too_large: "The document is too large to be read." / "文書が大きすぎて読めません。";
     page_empty:
         "The page has no text that can be read without running its scripts."
         / "スクリプトを動かさずに読める文章がありません。";

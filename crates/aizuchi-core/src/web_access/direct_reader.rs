@@ -1,4 +1,4 @@
-//! Reads pages from their own servers: no cookies, no proxies, no connection but to addresses that were checked.
+//! Reads pages, and PDFs, from their own servers: no cookies, no proxies, no connection but to addresses that were checked.
 
 use std::error::Error;
 use std::io::Read as _;
@@ -12,8 +12,11 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, L
 use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
-use tokio::task;
+use tokio::{task, time};
+use tracing::debug;
 
+use crate::chat::to_visible_text;
+use crate::documents::{DocumentError, DocumentReader, is_pdf};
 use crate::platform::http_body::read_beginning;
 use crate::web_access::address_guard::AddressGuard;
 use crate::web_access::api::error_of;
@@ -29,12 +32,24 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is asked for, the best first.
 const ACCEPTED: &str =
     "text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8, application/json;q=0.7";
+/// The same where PDFs are read.
+const ACCEPTED_WITH_PDF: &str = concat!(
+    "text/html, application/xhtml+xml;q=0.9, text/plain;q=0.8, application/json;q=0.7, ",
+    "application/pdf;q=0.6"
+);
 
 pub struct DirectReader {
     http: Client,
     guard: Arc<AddressGuard>,
     /// How long reading a page may take, with all redirects.
     timeout: Duration,
+    pdfs: Option<PdfReading>,
+}
+
+/// What reads PDFs, and the largest that is read.
+struct PdfReading {
+    documents: Arc<dyn DocumentReader>,
+    max_bytes: usize,
 }
 
 /// The beginning of a body.
@@ -51,6 +66,7 @@ enum BodyKind {
     Html,
     /// Plain text, and JSON.
     Text,
+    Pdf,
 }
 
 impl DirectReader {
@@ -76,16 +92,86 @@ impl DirectReader {
             .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("aizuchi/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { http, guard, timeout })
+        Ok(Self { http, guard, timeout, pdfs: None })
+    }
+
+    /// Reads PDFs, too, up to so many bytes. They come from anybody, so `documents` has to bear whatever they are.
+    pub fn with_documents(self, documents: Arc<dyn DocumentReader>, max_bytes: usize) -> Self {
+        let pdfs = (max_bytes > 0).then_some(PdfReading { documents, max_bytes });
+        Self { pdfs, ..self }
     }
 
     async fn request(&self, url: &Url, timeout: Duration) -> Result<Response, WebError> {
         let request = self.http.get(url.clone()).timeout(timeout);
-        let request = request.header(ACCEPT, ACCEPTED).header(ACCEPT_ENCODING, "gzip");
+        let accepted = if self.pdfs.is_some() { ACCEPTED_WITH_PDF } else { ACCEPTED };
+        let request = request.header(ACCEPT, accepted).header(ACCEPT_ENCODING, "gzip");
         request.send().await.map_err(|error| match refusal_in(&error) {
             Some(refusal) => refusal.into(),
             None => error_of(&error),
         })
+    }
+}
+
+impl DirectReader {
+    async fn read_response(
+        &self,
+        url: Url,
+        response: Response,
+        deadline: Instant,
+    ) -> Result<Page, WebError> {
+        let status = response.status();
+        if !status.is_success() {
+            return Err(WebError::Status(status.as_u16()));
+        }
+        let content_type = header(response.headers(), CONTENT_TYPE);
+        let kind = body_kind(&content_type).ok_or(WebError::NotText)?;
+        let max_bytes = match (kind, &self.pdfs) {
+            (BodyKind::Html | BodyKind::Text, _) => MAX_BODY_BYTES,
+            (BodyKind::Pdf, Some(pdfs)) => pdfs.max_bytes,
+            (BodyKind::Pdf, None) => return Err(WebError::NotText),
+        };
+        let is_packed = match header(response.headers(), CONTENT_ENCODING).as_str() {
+            "" | "identity" => false,
+            "gzip" | "x-gzip" => true,
+            _ => return Err(WebError::Broken),
+        };
+        let body = read_beginning(response, max_bytes).await;
+        let (bytes, is_cut) = body.map_err(|error| error_of(&error))?;
+        let body = Body { bytes, is_cut };
+        // Both may take tens of milliseconds, in which this thread has others to serve.
+        let unpack = move || if is_packed { unpack(&body, max_bytes) } else { Ok(body) };
+        if let (BodyKind::Pdf, Some(pdfs)) = (kind, &self.pdfs) {
+            let body = task::spawn_blocking(unpack).await.unwrap_or(Err(WebError::Broken))?;
+            return pdfs.read(url, body, deadline).await;
+        }
+        let parse = move || parse_body(url, &unpack()?, kind, &content_type);
+        task::spawn_blocking(parse).await.unwrap_or(Err(WebError::Broken))
+    }
+}
+
+impl PdfReading {
+    async fn read(&self, url: Url, body: Body, deadline: Instant) -> Result<Page, WebError> {
+        if body.is_cut {
+            return Err(WebError::TooLarge);
+        }
+        if !is_pdf(&body.bytes) {
+            return Err(WebError::NotText);
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Others may be read at the same time, and this one waits for them.
+        let reading = time::timeout(left, self.documents.pdf_text(body.bytes));
+        match reading.await.map_err(|_| WebError::TimedOut)? {
+            Ok(text) => {
+                let text = to_visible_text(&text).trim().to_owned();
+                let page = Page { address: url.into(), title: None, text, is_cut: false };
+                if page.text.is_empty() { Err(WebError::Empty) } else { Ok(page) }
+            }
+            Err(DocumentError::Unreadable) => Err(WebError::NotText),
+            Err(error @ DocumentError::Unavailable(_)) => {
+                debug!(%error, "a PDF of the web could not be read");
+                Err(WebError::Unusable)
+            }
+        }
     }
 }
 
@@ -102,7 +188,7 @@ impl PageReader for DirectReader {
                     self.guard.check_url(&next)?;
                     url = next;
                 }
-                None => return read_response(url, response).await,
+                None => return self.read_response(url, response, deadline).await,
             }
         }
         Err(WebError::TooManyRedirects)
@@ -148,34 +234,13 @@ fn redirect_target(url: &Url, response: &Response) -> Result<Option<Url>, Refuse
     Ok(Some(next))
 }
 
-async fn read_response(url: Url, response: Response) -> Result<Page, WebError> {
-    let status = response.status();
-    if !status.is_success() {
-        return Err(WebError::Status(status.as_u16()));
-    }
-    let content_type = header(response.headers(), CONTENT_TYPE);
-    let kind = body_kind(&content_type).ok_or(WebError::NotText)?;
-    let is_packed = match header(response.headers(), CONTENT_ENCODING).as_str() {
-        "" | "identity" => false,
-        "gzip" | "x-gzip" => true,
-        _ => return Err(WebError::Broken),
-    };
-    let body = read_beginning(response, MAX_BODY_BYTES).await;
-    let (bytes, is_cut) = body.map_err(|error| error_of(&error))?;
-    let body = Body { bytes, is_cut };
-    let parse = move || {
-        let body = if is_packed { unpack(&body)? } else { body };
-        parse_body(url, &body, kind, &content_type)
-    };
-    // It may take tens of milliseconds, in which this thread has others to serve.
-    task::spawn_blocking(parse).await.unwrap_or(Err(WebError::Broken))
-}
-
 fn parse_body(url: Url, body: &Body, kind: BodyKind, content_type: &str) -> Result<Page, WebError> {
     let text = decode(&body.bytes, content_type);
     let read = match kind {
         BodyKind::Html => read_html(&text, &url),
-        BodyKind::Text => HtmlText { title: None, markdown: text.trim().to_owned(), is_cut: false },
+        BodyKind::Text | BodyKind::Pdf => {
+            HtmlText { title: None, markdown: text.trim().to_owned(), is_cut: false }
+        }
     };
     if read.markdown.is_empty() {
         return Err(WebError::Empty);
@@ -195,20 +260,21 @@ fn body_kind(content_type: &str) -> Option<BodyKind> {
     match name {
         "text/html" | "application/xhtml+xml" => Some(BodyKind::Html),
         "text/plain" | "text/markdown" | "application/json" => Some(BodyKind::Text),
+        "application/pdf" | "application/x-pdf" => Some(BodyKind::Pdf),
         name => name.ends_with("+json").then_some(BodyKind::Text),
     }
 }
 
 /// The beginning of what was compressed. A beginning is all there is of a body that was cut.
-fn unpack(packed: &Body) -> Result<Body, WebError> {
+fn unpack(packed: &Body, max_bytes: usize) -> Result<Body, WebError> {
     let mut bytes = Vec::new();
-    let limit = MAX_BODY_BYTES as u64 + 1;
+    let limit = max_bytes as u64 + 1;
     let read = MultiGzDecoder::new(&packed.bytes[..]).take(limit).read_to_end(&mut bytes);
     if read.is_err() && !packed.is_cut {
         return Err(WebError::Broken);
     }
-    let is_cut = packed.is_cut || bytes.len() > MAX_BODY_BYTES;
-    bytes.truncate(MAX_BODY_BYTES);
+    let is_cut = packed.is_cut || bytes.len() > max_bytes;
+    bytes.truncate(max_bytes);
     Ok(Body { bytes, is_cut })
 }
 
@@ -229,7 +295,7 @@ mod tests {
             ("text/plain", Some(BodyKind::Text)),
             ("application/json", Some(BodyKind::Text)),
             ("application/problem+json; charset=utf-8", Some(BodyKind::Text)),
-            ("application/pdf", None),
+            ("application/pdf", Some(BodyKind::Pdf)),
             ("image/svg+xml", None),
             ("application/octet-stream", None),
             ("text/javascript", None),
@@ -246,6 +312,7 @@ mod tests {
             encoder.write_all(body).unwrap();
             encoder.finish().unwrap()
         };
+        let unpack = |body: &Body| unpack(body, MAX_BODY_BYTES);
         let whole = |bytes: Vec<u8>| Body { bytes, is_cut: false };
         let small = pack(b"roses");
         assert_eq!(unpack(&whole(small.clone())), Ok(whole(b"roses".to_vec())));

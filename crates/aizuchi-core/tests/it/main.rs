@@ -98,6 +98,7 @@ mod uploads;
 mod uptake;
 mod usage;
 mod web_access;
+mod web_pdf;
 mod web_server;
 mod web_tools;
 mod window_step;

@@ -8,10 +8,10 @@ use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::event::web_call::WebLimits;
 use aizuchi_core::network::Network;
 use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::web_access::WebTools;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::direct_reader::DirectReader;
 use aizuchi_core::web_access::tavily::{SearchDepth, Tavily, TavilySettings};
-use aizuchi_core::web_access::WebTools;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 

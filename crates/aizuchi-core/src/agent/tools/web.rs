@@ -289,6 +289,7 @@ fn describe_error(error: WebError, language: Language) -> String {
         WebError::Refused(RefusedAddress::Downgrade) => texts::tools::page_unencrypted(language),
         WebError::TimedOut => texts::tools::page_timed_out(language),
         WebError::NotText => texts::tools::page_not_text(language),
+        WebError::TooLarge => texts::tools::page_too_large(language),
         WebError::Empty => texts::tools::page_empty(language),
         WebError::Unreachable
         | WebError::Broken
