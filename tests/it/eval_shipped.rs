@@ -41,12 +41,13 @@ fn they_are_balanced_and_of_many_kinds() {
             let label = item.kind.split('/').next();
             assert_eq!(label, Some(item.label.name()), "{}", item.id);
         }
-        let labeled = |label| items.iter().filter(|item| item.label == label).count();
+        let labeled =
+            |label: DecisionLabel| items.iter().filter(|item| item.label == label).count();
         let counts = [DecisionLabel::Speak, DecisionLabel::Silent].map(labeled);
         assert_eq!(counts, [20, 20], "{tag}");
         assert!(kinds(&items).len() >= 20, "{tag}: {:?}", kinds(&items));
         // Neither how long it has been quiet nor how much was said gives the label away.
-        let mean = |label, figure: fn(&DecisionItem) -> f64| {
+        let mean = |label: DecisionLabel, figure: fn(&DecisionItem) -> f64| {
             let labeled = items.iter().filter(|item| item.label == label);
             labeled.map(figure).sum::<f64>() / 20.0
         };
