@@ -19,7 +19,7 @@ use crate::myao2::database::Myao2Database;
 use crate::myao2::survey::{IDS, MemoOrigins, MessageSurvey};
 use crate::streamed::StreamedMessage;
 use crate::{ImportData, SkippedItems};
-use aizuchi_core::chat::{UserId, WorkspaceId};
+use aizuchi_core::chat::{Message, UserId, WorkspaceId};
 use aizuchi_core::store::StoreError;
 
 /// What the database does not say.

@@ -249,6 +249,7 @@ impl WriteRequest {
             | WriteRequest::Claim { .. }
             | WriteRequest::Reserve { .. }
             | WriteRequest::Book { .. }
+            | WriteRequest::CountWebCall { .. }
             | WriteRequest::Complete { .. }
             | WriteRequest::ClaimMemoryJobs { .. }
             | WriteRequest::CompleteMemoryJob { .. }
