@@ -64,7 +64,9 @@ struct FigureWelcome {
     words: WelcomeCounts,
     /// What its judge chose to leave.
     silences: WelcomeCounts,
-    /// From so many words and marks of the last 12 weeks a threshold can be learned.
+    /// How often a person declined what it proposed.
+    declined: u64,
+    /// From so many words, declined proposals and marks of the last 12 weeks a threshold can be learned.
     labels: usize,
     /// How many are missing before anything is learned.
     labels_missing: usize,
@@ -210,8 +212,8 @@ impl FigureDay {
 impl FigureWelcome {
     fn new(name: Option<Arc<str>>, id: ChannelId, welcome: ChannelWelcome) -> Self {
         let labels_missing = welcome.labels_missing();
-        let ChannelWelcome { words, silences, labels, threshold } = welcome;
-        Self { id, name, words, silences, labels, labels_missing, threshold }
+        let ChannelWelcome { words, silences, declined, labels, threshold } = welcome;
+        Self { id, name, words, silences, declined, labels, labels_missing, threshold }
     }
 }
 

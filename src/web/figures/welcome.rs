@@ -35,6 +35,8 @@ pub struct ChannelWelcome {
     pub words: WelcomeCounts,
     /// What its judge chose to leave.
     pub silences: WelcomeCounts,
+    /// How often a person declined what it proposed.
+    pub declined: u64,
     /// From so many of the last weeks a threshold can be learned.
     pub labels: usize,
     /// From which confidence on its judge is followed. `None`: no share of unwelcome words is set there.
@@ -101,11 +103,12 @@ fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId,
     let mut channels: BTreeMap<ChannelId, ChannelWelcome> = BTreeMap::new();
     for choice in choices {
         let here = channels.entry(choice.channel.clone()).or_default();
-        let counts = match choice.choice {
-            SpeakChoice::Word => &mut here.words,
-            SpeakChoice::Silence => &mut here.silences,
-        };
-        counts.add(choice.marked(marks.get(&choice.decision).copied()).welcome);
+        let welcome = choice.marked(marks.get(&choice.decision).copied()).welcome;
+        match choice.choice {
+            SpeakChoice::Word => here.words.add(welcome),
+            SpeakChoice::Silence => here.silences.add(welcome),
+            SpeakChoice::Declined => here.declined += 1,
+        }
     }
     channels
 }
@@ -132,6 +135,7 @@ mod tests {
             choice(3, "garden", SpeakChoice::Silence, Welcome::Unwelcome),
             choice(4, "kitchen", SpeakChoice::Silence, Welcome::Welcome),
             choice(5, "kitchen", SpeakChoice::Silence, Welcome::Unclear),
+            choice(6, "kitchen", SpeakChoice::Declined, Welcome::Unwelcome),
         ];
         let mark = DecisionMark {
             decision: DecisionId(2),
@@ -142,7 +146,7 @@ mod tests {
         let counts = |welcome, unwelcome, unclear| WelcomeCounts { welcome, unwelcome, unclear };
         let of = |words, silences| ChannelWelcome { words, silences, ..ChannelWelcome::default() };
         let garden = of(counts(1, 1, 0), counts(0, 1, 0));
-        let kitchen = of(counts(0, 0, 0), counts(1, 0, 1));
+        let kitchen = ChannelWelcome { declined: 1, ..of(counts(0, 0, 0), counts(1, 0, 1)) };
         let expected = [("garden", garden), ("kitchen", kitchen)];
         let expected: BTreeMap<ChannelId, ChannelWelcome> =
             expected.map(|(channel, counts)| (ChannelId::new(channel), counts)).into();

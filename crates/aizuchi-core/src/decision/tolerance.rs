@@ -1,7 +1,7 @@
 //! `response.tolerance`: how sure the judge must be in a channel for its words to be welcome often enough there.
 //!
-//! Each word that was said unasked and was clearly welcome or not is a label, and so is each mark on a word that was held
-//! back. The share of unwelcome words by the judge's confidence (isotonic regression) tells the lowest confidence at which
+//! Each word that was said unasked and was clearly welcome or not is a label, and so are each mark on a word that was held
+//! back and each proposal that a person declined. The share of unwelcome words by the judge's confidence (isotonic regression) tells the lowest confidence at which
 //! it is tolerated. The threshold moves there in small steps, and never below `min_confidence`. All of it is a function of
 //! the labels, so that the same ledger gives the same threshold in every process.
 
@@ -59,9 +59,9 @@ pub fn labels<'a>(
 fn label(choice: &RatedChoice, mark: Option<Mark>) -> Option<Label> {
     let confidence = choice.confidence?;
     let is_welcome = match (choice.choice, choice.marked(mark).welcome) {
-        (SpeakChoice::Word, Welcome::Welcome) => true,
-        (SpeakChoice::Word, Welcome::Unwelcome) => false,
-        (SpeakChoice::Word, Welcome::Unclear) => return None,
+        (SpeakChoice::Word | SpeakChoice::Declined, Welcome::Welcome) => true,
+        (SpeakChoice::Word | SpeakChoice::Declined, Welcome::Unwelcome) => false,
+        (SpeakChoice::Word | SpeakChoice::Declined, Welcome::Unclear) => return None,
         // A word that was held back: only a person can say what would have become of it.
         (SpeakChoice::Silence, Welcome::Welcome | Welcome::Unwelcome | Welcome::Unclear) => {
             mark? == Mark::ShouldHaveSpoken
@@ -166,6 +166,22 @@ mod tests {
             (SpeakChoice::Silence, Welcome::Unwelcome, Some(0.6), None, None),
             (SpeakChoice::Silence, Welcome::Unclear, Some(0.6), Some(ShouldHaveSpoken), Some(true)),
             (SpeakChoice::Silence, Welcome::Unclear, Some(0.6), Some(Right), Some(false)),
+            (SpeakChoice::Declined, Welcome::Unwelcome, Some(0.8), None, Some(false)),
+            (
+                SpeakChoice::Declined,
+                Welcome::Unwelcome,
+                Some(0.8),
+                Some(ShouldHaveKeptSilent),
+                Some(false),
+            ),
+            // Somebody thinks otherwise afterwards.
+            (
+                SpeakChoice::Declined,
+                Welcome::Unwelcome,
+                Some(0.8),
+                Some(ShouldHaveSpoken),
+                Some(true),
+            ),
             // The judge said no: how sure it was of that tells nothing about words.
             (SpeakChoice::Silence, Welcome::Unclear, None, Some(ShouldHaveSpoken), None),
         ] {

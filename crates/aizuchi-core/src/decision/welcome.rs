@@ -4,7 +4,7 @@
 //! A word is unwelcome if people delete it, tell the persona to stop, or give it a negative reaction; it is welcome if they
 //! thank for it, reply to it, or give it a positive reaction. Negative and positive signs beside each other are unclear, and
 //! so is a word that people pass over. A silence is welcome if a person answered soon, and unwelcome if nobody ever answered
-//! what was asked.
+//! what was asked. Words that it proposed and a person did not let it say are unwelcome.
 
 use std::sync::Arc;
 
@@ -80,6 +80,8 @@ const STOP: &[&str] = &[
 pub enum SpeakChoice {
     Word,
     Silence,
+    /// It proposed a word, and a person declined it. A proposal that was approved is a word.
+    Declined,
 }
 
 /// What happened after a choice.
@@ -87,6 +89,8 @@ pub enum SpeakChoice {
 pub enum Aftermath {
     Word(WordAftermath),
     Silence(SilenceAftermath),
+    /// A person did not let it say what it proposed.
+    Declined,
 }
 
 /// What happened after a word.
@@ -151,6 +155,8 @@ pub enum WelcomeReason {
     NobodyAnswered,
     /// Nobody wrote, and nothing was asked.
     NothingAsked,
+    /// A person did not let it say it.
+    Declined,
 }
 
 /// How welcome a choice was.
@@ -179,6 +185,7 @@ impl Aftermath {
         match self {
             Aftermath::Word(_) => SpeakChoice::Word,
             Aftermath::Silence(_) => SpeakChoice::Silence,
+            Aftermath::Declined => SpeakChoice::Declined,
         }
     }
 
@@ -186,6 +193,9 @@ impl Aftermath {
         match self {
             Aftermath::Word(word) => word.rate(),
             Aftermath::Silence(silence) => silence.rate(),
+            Aftermath::Declined => {
+                Rating { welcome: Welcome::Unwelcome, reasons: vec![WelcomeReason::Declined] }
+            }
         }
     }
 }
@@ -243,10 +253,10 @@ impl RatedChoice {
         let Some(mark) = mark else { return self.rating.clone() };
         let is_right = match (mark, self.choice) {
             (Mark::Right, _)
-            | (Mark::ShouldHaveSpoken, SpeakChoice::Word)
+            | (Mark::ShouldHaveSpoken, SpeakChoice::Word | SpeakChoice::Declined)
             | (Mark::ShouldHaveKeptSilent, SpeakChoice::Silence) => true,
             (Mark::ShouldHaveSpoken, SpeakChoice::Silence)
-            | (Mark::ShouldHaveKeptSilent, SpeakChoice::Word) => false,
+            | (Mark::ShouldHaveKeptSilent, SpeakChoice::Word | SpeakChoice::Declined) => false,
         };
         let welcome = if is_right { Welcome::Welcome } else { Welcome::Unwelcome };
         Rating { welcome, reasons: vec![WelcomeReason::Marked] }
@@ -377,6 +387,9 @@ mod tests {
             (SpeakChoice::Silence, Right, Welcome::Welcome),
             (SpeakChoice::Silence, ShouldHaveSpoken, Welcome::Unwelcome),
             (SpeakChoice::Silence, ShouldHaveKeptSilent, Welcome::Welcome),
+            (SpeakChoice::Declined, Right, Welcome::Welcome),
+            (SpeakChoice::Declined, ShouldHaveSpoken, Welcome::Welcome),
+            (SpeakChoice::Declined, ShouldHaveKeptSilent, Welcome::Unwelcome),
         ] {
             let rated = RatedChoice {
                 decision: DecisionId(1),

@@ -255,7 +255,7 @@ pub trait Archive: Send + Sync {
     ) -> Result<Vec<UnansweredQuestion>, StoreError>;
 
     /// What happened after the words that the persona said unasked in decisions of a period, and after the silences that
-    /// its judge chose, in the order of the decisions.
+    /// its judge chose, and which proposals a person declined, in the order of the decisions.
     async fn aftermaths(
         &self,
         period: &WorkspacePeriod,

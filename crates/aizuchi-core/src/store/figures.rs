@@ -142,14 +142,14 @@ pub struct UnansweredQuestion {
     pub is_taken_up: bool,
 }
 
-/// What happened after a word that the persona said unasked, or after a silence that its judge chose.
+/// What happened after a word that the persona said unasked or proposed, or after a silence that its judge chose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceAftermath {
     pub decision: DecisionId,
     /// On which the decision was opened.
     pub day: Day,
     pub channel: ChannelId,
-    /// When it spoke, or the decision was closed.
+    /// When it spoke, the decision was closed, or a person declined what was proposed.
     pub at: Timestamp,
     /// How sure the judge was that it should speak. `None` if it said no.
     pub confidence: Option<f64>,

@@ -26,6 +26,7 @@ mod consent_told;
 mod consent_askers;
 mod consent_many;
 mod deciding;
+mod declined_labels;
 mod limits;
 mod modes;
 mod defects;

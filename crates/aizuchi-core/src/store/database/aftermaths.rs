@@ -1,4 +1,4 @@
-//! What happened after the persona's words and silences.
+//! What happened after the persona's words, silences and proposals.
 
 use std::sync::Arc;
 
@@ -19,9 +19,12 @@ pub async fn read(
 ) -> Result<Vec<ChoiceAftermath>, StoreError> {
     let words = of_period(sql::figures::WORD_AFTERMATHS, period).fetch_all(readers).await?;
     let silences = of_period(sql::figures::SILENCE_AFTERMATHS, period).fetch_all(readers).await?;
+    let declined = of_period(sql::figures::DECLINED_PROPOSALS, period).fetch_all(readers).await?;
     let words = words.iter().map(|row| choice(row, Aftermath::Word(word(row)?)));
     let silences = silences.iter().map(|row| choice(row, Aftermath::Silence(silence(row)?)));
-    let mut found = words.chain(silences).collect::<Result<Vec<_>, StoreError>>()?;
+    let declined = declined.iter().map(|row| choice(row, Aftermath::Declined));
+    let mut found =
+        words.chain(silences).chain(declined).collect::<Result<Vec<_>, StoreError>>()?;
     found.sort_by_key(|choice| choice.decision);
     Ok(found)
 }

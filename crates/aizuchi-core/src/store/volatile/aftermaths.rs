@@ -1,8 +1,9 @@
-//! What happened after the persona's words and silences, in memory.
+//! What happened after the persona's words, silences and proposals, in memory.
 
 use std::sync::Arc;
 
 use crate::chat::{AuthorKind, ConversationId, MessageId};
+use crate::decision::proposal::ProposalState;
 use crate::decision::welcome::{
     self, Aftermath, MAX_REPLIES, REPLIES_FROM, REPLY_WINDOW, Reply, STOP_WINDOW, SilenceAftermath,
     WordAftermath,
@@ -23,9 +24,9 @@ impl VolatileState {
         let aftermath = |decision: Decision| match decision.ended {
             Some(DecisionResult::Spoke) => self.after_word(period, &decision),
             Some(DecisionResult::ChoseSilence) => self.after_silence(period, &decision),
+            Some(DecisionResult::Proposed) => self.after_proposal(period, &decision),
             Some(
                 DecisionResult::Reacted
-                | DecisionResult::Proposed
                 | DecisionResult::Dropped
                 | DecisionResult::Muted
                 | DecisionResult::OverBudget
@@ -121,6 +122,25 @@ impl VolatileState {
         Some(ChoiceAftermath {
             at: decision.closed?,
             aftermath: Aftermath::Silence(silence),
+            ..choice(period, decision)
+        })
+    }
+
+    /// `None` unless a person declined it.
+    fn after_proposal(
+        &self,
+        period: &WorkspacePeriod,
+        decision: &Decision,
+    ) -> Option<ChoiceAftermath> {
+        let mut proposals = self.proposals.values().map(|record| &record.proposal);
+        let declined = proposals.find(|proposal| {
+            proposal.decision == decision.id
+                && matches!(proposal.state, ProposalState::Declined | ProposalState::Never)
+        })?;
+        let (_, at) = declined.decided.as_ref()?;
+        Some(ChoiceAftermath {
+            at: *at,
+            aftermath: Aftermath::Declined,
             ..choice(period, decision)
         })
     }

@@ -188,6 +188,14 @@ statements! {
         CROSS JOIN messages AS n ON n.workspace = d.workspace AND n.id = d.newest AND n.channel = d.channel
         WHERE n.deleted_ms IS NULL AND n.withheld = 0
         ORDER BY d.id";
+    /// What it proposed and a person declined. Whoever declines something does so after it was opened.
+    DECLINED_PROPOSALS = "
+        SELECT d.id, d.channel, (d.opened_ms + CAST(?3 AS BIGINT)) / 86400000 AS day, p.decided_ms AS at_ms, d.judgment
+        FROM proposals AS p INDEXED BY proposals_decided
+        CROSS JOIN decisions AS d ON d.id = p.decision
+        WHERE p.workspace = ?1 AND p.decided_ms IS NOT NULL AND p.decided_ms >= ?2 AND p.state IN ('declined', 'never')
+            AND d.opened_ms >= ?2 AND d.opened_ms < ?4 AND d.ended = 'proposed' AND d.is_addressed = 0
+        ORDER BY d.id";
     /// The days with a figure that may be another since the revision ?5. A message may answer what was asked an hour
     /// before it, or what began its thread. The plus keeps SQLite from looking for that by its time.
     CHANGED_DAYS = "
