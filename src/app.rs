@@ -316,6 +316,7 @@ impl App {
         );
         let learner = Learner {
             archive: store.clone(),
+            cursors: store.clone(),
             clock: clock.clone(),
             miss: config.response.learned_miss(),
             rulebook,

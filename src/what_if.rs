@@ -124,7 +124,7 @@ impl WhatIf {
         let learning = ReplayLearning::default();
         let name = self.material.channel.name.as_str();
         let labels = ChannelLabels::from([(ChannelId::new(name), self.labels.clone())]);
-        learning.gates.labels.replace(WorkspaceId::new(name), labels);
+        learning.gates.labels.replace(WorkspaceId::new(name), labels.into());
         learning
     }
 }

@@ -332,8 +332,8 @@ pub struct Reaction {
     pub change: ReactionChange,
 }
 
-/// How far a platform's history has been read, so that the next start can resume. The value is opaque to
-/// everything but the platform's adapter.
+/// How far a platform's history has been read, so that the next start can resume, or what else one task has to find again.
+/// The value is opaque to everything but that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub workspace: WorkspaceId,

@@ -11,6 +11,7 @@ pub mod consent;
 pub mod model_problem;
 pub mod verdict;
 pub mod welcome;
+pub mod moved_threshold;
 pub mod tolerance;
 
 use std::fmt;

@@ -1,23 +1,26 @@
 //! Learns each workspace's gate from its ledger: at the start, and when there are enough new verdicts; and how welcome
 //! its words were in each channel, where only a share of unwelcome ones is tolerated.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::chat::WorkspaceId;
+use crate::chat::{ChannelId, Cursor, WorkspaceId};
 use crate::clock::Clock;
 use crate::current::Current;
 use crate::decision::learned::{JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, learned_at};
-use crate::decision::tolerance::{self, ChannelLabels, LABEL_AGE};
+use crate::decision::moved_threshold::{self, MovedThresholds, ThresholdAim, moved};
+use crate::decision::tolerance::{self, ChannelLabels, KnownWelcome, LABEL_AGE};
 use crate::decision::welcome::RatedChoice;
 use crate::rules::Rulebook;
-use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
 use crate::store::order_journal::{OrderJournalQuery, OrderKind};
+use crate::store::{Cursors, StoreError};
 
 /// How often it looks for new verdicts.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
@@ -26,6 +29,8 @@ const MAX_ORDERS: usize = 1000;
 
 pub struct Learner {
     pub archive: Arc<dyn Archive>,
+    /// Where the thresholds stand.
+    pub cursors: Arc<dyn Cursors>,
     pub clock: Clock,
     /// The share of the judge's yes that may be missed. `None` learns nothing.
     pub miss: Option<f64>,
@@ -66,11 +71,51 @@ impl Learner {
         Ok(())
     }
 
-    /// Reads how welcome a workspace's words were.
+    /// Reads how welcome a workspace's words were, and moves its thresholds.
     async fn read_labels(&self, workspace: &WorkspaceId) -> Result<(), StoreError> {
-        let labels = welcome_labels(&*self.archive, workspace, self.clock.now()).await?;
-        self.gates.labels.replace(workspace.clone(), labels);
+        let now = self.clock.now();
+        let labels = welcome_labels(&*self.archive, workspace, now).await?;
+        let begin = label_begin(&*self.archive, workspace, now).await?;
+        let stored = self.stored_thresholds(workspace).await?;
+        let aims = self.aims(workspace, &labels).await?;
+        let thresholds = moved(&stored, &aims, (begin, now));
+        if thresholds != stored {
+            let (workspace, stream) = (workspace.clone(), moved_threshold::STREAM.into());
+            let value = json!(thresholds).to_string().into();
+            self.cursors.put_cursor(Cursor { workspace, stream, value }).await?;
+        }
+        let known = KnownWelcome { labels, moved: Some(thresholds) };
+        self.gates.labels.replace(workspace.clone(), known);
         Ok(())
+    }
+
+    async fn stored_thresholds(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> Result<MovedThresholds, StoreError> {
+        let stored = self.cursors.cursors(workspace).await?;
+        let stored = stored.iter().find(|cursor| *cursor.stream == *moved_threshold::STREAM);
+        // What cannot be read is of another version: they begin where they are configured.
+        let stored = stored.and_then(|cursor| serde_json::from_str(&cursor.value).ok());
+        Ok(stored.unwrap_or_default())
+    }
+
+    /// Where the thresholds of the channels lead that tolerate only a share of unwelcome words.
+    async fn aims(
+        &self,
+        workspace: &WorkspaceId,
+        labels: &ChannelLabels,
+    ) -> Result<BTreeMap<ChannelId, ThresholdAim>, StoreError> {
+        let channels = self.archive.channels(workspace).await?;
+        let rulebook = self.rulebook.read();
+        let aims = channels.into_iter().filter_map(|channel| {
+            let rules = rulebook.channel_rules(&channel.id, &channel.name, channel.visibility);
+            let (tolerance, min_confidence) = (rules.tolerance?, rules.min_confidence);
+            let labels = labels.get(&channel.id).map(Vec::as_slice).unwrap_or_default();
+            let settles_at = tolerance::threshold(labels, min_confidence, tolerance);
+            Some((channel.id, ThresholdAim { min_confidence, settles_at }))
+        });
+        Ok(aims.collect())
     }
 
     async fn learn(&self, workspace: &WorkspaceId, miss: f64) -> Result<(), StoreError> {

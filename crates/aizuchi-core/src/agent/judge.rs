@@ -19,7 +19,6 @@ use crate::context::state::ConversationState;
 use crate::decision::gate::{Gate, GateInput};
 use crate::decision::learned::{LearnedCheck, LearnedGate, MomentFeatures, features};
 use crate::decision::limit::Limit;
-use crate::decision::tolerance;
 use crate::decision::verdict::{SilenceReason, Verdict};
 use crate::decision::{AttemptResult, DecisionResult, Evaluation, Judgment};
 use crate::event::planned_call::CallOwner;
@@ -174,9 +173,8 @@ impl Agent {
     /// what they demand anyway.
     fn welcome_threshold(&self, context: &Context, rules: &ChannelRules) -> Option<f64> {
         let (tolerance, conversation) = (rules.tolerance?, &context.conversation);
-        let labels = self.learned_gates.labels.read(&conversation.workspace)?;
-        let labels = labels.get(&conversation.channel)?;
-        let threshold = tolerance::threshold(labels, rules.min_confidence, tolerance);
+        let known = self.learned_gates.labels.read(&conversation.workspace)?;
+        let threshold = known.threshold(&conversation.channel, rules.min_confidence, tolerance);
         (threshold > rules.min_confidence).then_some(threshold)
     }
 

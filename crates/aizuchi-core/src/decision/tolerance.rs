@@ -2,8 +2,9 @@
 //!
 //! Each word that was said unasked and was clearly welcome or not is a label, and so are each mark on a word that was held
 //! back and each proposal that a person declined. The share of unwelcome words by the judge's confidence (isotonic regression) tells the lowest confidence at which
-//! it is tolerated. The threshold moves there in small steps, and never below `min_confidence`. All of it is a function of
-//! the labels, so that the same ledger gives the same threshold in every process.
+//! it is tolerated. The threshold moves there in small steps ([`moved_threshold`](super::moved_threshold)), and never below
+//! `min_confidence`. Where it settles is a function of the labels, so that the same ledger leads to the same threshold in
+//! every process.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::DecisionId;
 use crate::decision::learned::calibration::{Calibration, Scored};
 use crate::decision::mark::{DecisionMark, Mark};
+use crate::decision::moved_threshold::MovedThresholds;
 use crate::decision::welcome::{RatedChoice, SpeakChoice, Welcome};
 
 /// With fewer labels in a channel nothing moves.
@@ -23,10 +25,6 @@ pub const MIN_LABELS: usize = 50;
 const MAX_LABELS: usize = 500;
 /// Older labels do not count, so that a threshold that holds everything back does not hold for ever.
 pub const LABEL_AGE: SignedDuration = SignedDuration::from_hours(12 * 7 * 24);
-/// It learns again with each that many new labels.
-const NEW_LABELS: usize = 5;
-/// So far the threshold moves at once.
-const MAX_STEP: f64 = 0.05;
 /// Where no confidence is high enough, only a judge that is certain speaks.
 const CERTAIN: f64 = 1.0;
 
@@ -70,39 +68,72 @@ fn label(choice: &RatedChoice, mark: Option<Mark>) -> Option<Label> {
     Some(Label { confidence, is_welcome })
 }
 
-/// From which confidence on a judge is followed, where this share of unwelcome words is tolerated. The labels are given
-/// oldest first.
+/// Where the threshold settles: from which confidence on a judge is followed, where this share of unwelcome words is
+/// tolerated. The labels are given oldest first.
 pub fn threshold(labels: &[Label], min_confidence: f64, tolerance: f64) -> f64 {
-    let mut threshold = min_confidence;
-    for count in (MIN_LABELS..=labels.len()).step_by(NEW_LABELS) {
-        let newest = &labels[count.saturating_sub(MAX_LABELS)..count];
-        let target = lowest_tolerated(newest, min_confidence, tolerance).max(min_confidence);
-        threshold = target.clamp(threshold - MAX_STEP, threshold + MAX_STEP);
+    if labels.len() < MIN_LABELS {
+        return min_confidence;
     }
-    threshold
+    lowest_tolerated(newest(labels), min_confidence, tolerance).max(min_confidence)
+}
+
+fn newest(labels: &[Label]) -> &[Label] {
+    &labels[labels.len().saturating_sub(MAX_LABELS)..]
 }
 
 /// The lowest confidence at which no larger share is unwelcome: what is configured, or that of a label.
 fn lowest_tolerated(labels: &[Label], min_confidence: f64, tolerance: f64) -> f64 {
-    let scored =
-        |label: &Label| Scored { score: label.confidence, is_yes: label.is_welcome, weight: 1.0 };
-    let calibration = Calibration::fit(&labels.iter().map(scored).collect::<Vec<_>>());
+    let calibration = calibration(labels);
     let confidences = labels.iter().map(|label| label.confidence).chain([min_confidence]);
     let tolerated = confidences.filter(|it| 1.0 - calibration.rate(*it) <= tolerance);
     tolerated.min_by(f64::total_cmp).unwrap_or(CERTAIN)
 }
 
-/// The labels of all workspaces. What reads the ledger replaces them; what judges reads them.
+fn calibration(labels: &[Label]) -> Calibration {
+    let scored =
+        |label: &Label| Scored { score: label.confidence, is_yes: label.is_welcome, weight: 1.0 };
+    Calibration::fit(&labels.iter().map(scored).collect::<Vec<_>>())
+}
+
+/// What is known of how welcome words were in a workspace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KnownWelcome {
+    pub labels: ChannelLabels,
+    /// `None` where nothing moves, as in a replay: each threshold is where it settles.
+    pub moved: Option<MovedThresholds>,
+}
+
+impl KnownWelcome {
+    /// From which confidence on a judge is followed in a channel.
+    pub fn threshold(&self, channel: &ChannelId, min_confidence: f64, tolerance: f64) -> f64 {
+        let found = match &self.moved {
+            Some(moved) => moved.get(channel).map(|moved| moved.threshold),
+            None => {
+                let labels = self.labels.get(channel);
+                labels.map(|labels| threshold(labels, min_confidence, tolerance))
+            }
+        };
+        found.unwrap_or(min_confidence).max(min_confidence)
+    }
+}
+
+/// What is known of all workspaces. What reads the ledger replaces it; what judges reads it.
 #[derive(Debug, Default)]
-pub struct WelcomeLabels(RwLock<HashMap<WorkspaceId, Arc<ChannelLabels>>>);
+pub struct WelcomeLabels(RwLock<HashMap<WorkspaceId, Arc<KnownWelcome>>>);
 
 impl WelcomeLabels {
-    pub fn read(&self, workspace: &WorkspaceId) -> Option<Arc<ChannelLabels>> {
+    pub fn read(&self, workspace: &WorkspaceId) -> Option<Arc<KnownWelcome>> {
         self.0.read().get(workspace).cloned()
     }
 
-    pub fn replace(&self, workspace: WorkspaceId, labels: ChannelLabels) {
-        self.0.write().insert(workspace, Arc::new(labels));
+    pub fn replace(&self, workspace: WorkspaceId, known: KnownWelcome) {
+        self.0.write().insert(workspace, Arc::new(known));
+    }
+}
+
+impl From<ChannelLabels> for KnownWelcome {
+    fn from(labels: ChannelLabels) -> Self {
+        Self { labels, moved: None }
     }
 }
 
@@ -112,6 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::decision::moved_threshold::{MAX_STEP, MovedThreshold, ThresholdAim, moved};
     use crate::decision::welcome::{Rating, WelcomeReason};
 
     /// As many labels of a confidence, one in `unwelcome_every` of them unwelcome; 0: none.
@@ -121,18 +153,20 @@ mod tests {
         (0..count).map(|number| Label { confidence, is_welcome: is_welcome(number) }).collect()
     }
 
+    fn to_label((confidence, is_welcome): &(u8, bool)) -> Label {
+        Label { confidence: f64::from(*confidence) / 20.0, is_welcome: *is_welcome }
+    }
+
     fn mixed(labels: [Vec<Label>; 2]) -> Vec<Label> {
         let [one, other] = labels;
         one.into_iter().zip(other).flat_map(|(one, other)| [one, other]).collect()
     }
 
     #[test]
-    fn the_threshold_rises_in_steps_to_where_words_are_welcome() {
+    fn the_threshold_settles_where_words_are_welcome() {
         let labels = mixed([repeated(0.72, 60, 3), repeated(0.9, 60, 0)]);
         let at = |count: usize| threshold(&labels[..count], 0.7, 0.05);
         assert_eq!(at(MIN_LABELS - 1), 0.7, "nothing moves");
-        assert!((at(MIN_LABELS) - 0.75).abs() < 1e-9);
-        assert!((at(MIN_LABELS + NEW_LABELS) - 0.8).abs() < 1e-9);
         assert!((at(labels.len()) - 0.9).abs() < 1e-9);
         // What is tolerated at 0.72 leaves everything as it is configured.
         assert_eq!(threshold(&labels, 0.7, 0.5), 0.7);
@@ -206,6 +240,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_judge_is_followed_from_where_the_threshold_stands() {
+        let garden = ChannelId::new("garden");
+        let labels = ChannelLabels::from([(garden.clone(), repeated(0.9, 100, 1))]);
+        let at = MovedThreshold { threshold: 0.75, at_ms: 0 };
+        let moved = Some(MovedThresholds::from([(garden.clone(), at)]));
+        let known = KnownWelcome { labels: labels.clone(), moved };
+        assert_eq!(known.threshold(&garden, 0.7, 0.05), 0.75);
+        assert_eq!(known.threshold(&garden, 0.8, 0.05), 0.8, "it is configured higher meanwhile");
+        assert_eq!(known.threshold(&ChannelId::new("attic"), 0.7, 0.05), 0.7);
+        assert_eq!(KnownWelcome::from(labels).threshold(&garden, 0.7, 0.05), CERTAIN);
+    }
+
     proptest! {
         #[test]
         fn a_threshold_is_never_below_what_is_configured(
@@ -213,16 +260,47 @@ mod tests {
             min_confidence in 0.0..1.0_f64,
             tolerance in 0.0..1.0_f64,
         ) {
-            let label = |(confidence, is_welcome): &(u8, bool)| Label {
-                confidence: f64::from(*confidence) / 20.0,
-                is_welcome: *is_welcome,
-            };
-            let labels: Vec<Label> = rows.iter().map(label).collect();
+            let labels: Vec<Label> = rows.iter().map(to_label).collect();
             let all = threshold(&labels, min_confidence, tolerance);
             prop_assert!(all >= min_confidence && all <= CERTAIN);
             prop_assert_eq!(all, threshold(&labels, min_confidence, tolerance));
-            let before = threshold(&labels[..labels.len().saturating_sub(1)], min_confidence, tolerance);
-            prop_assert!((all - before).abs() <= MAX_STEP + 1e-9);
+        }
+
+        /// Whatever becomes of the labels from one day to the next: more come, those before a time go, or all of them.
+        #[test]
+        fn a_threshold_moves_by_a_step_a_day_whatever_becomes_of_the_labels(
+            rows in prop::collection::vec((0..20_u8, any::<bool>()), 0..200),
+            cuts in prop::collection::vec((0..200_usize, 0..200_usize), 1..30),
+            (min_confidence, tolerance) in (0.0..1.0_f64, 0.0..1.0_f64),
+        ) {
+            let labels: Vec<Label> = rows.iter().map(to_label).collect();
+            let garden = ChannelId::new("garden");
+            let mut thresholds = MovedThresholds::new();
+            let mut stood = min_confidence;
+            let aims = |labels: &[Label]| {
+                let settles_at = threshold(labels, min_confidence, tolerance);
+                BTreeMap::from([(garden.clone(), ThresholdAim { min_confidence, settles_at })])
+            };
+            // An hour passes, or a day.
+            let mut hour = 0;
+            for (index, (from, to)) in cuts.into_iter().enumerate() {
+                hour += if index % 2 == 0 { 24 } else { 1 };
+                let to = to.min(labels.len());
+                let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hour);
+                let aims = aims(&labels[from.min(to)..to]);
+                thresholds = moved(&thresholds, &aims, (Timestamp::UNIX_EPOCH, now));
+                let stands = thresholds.get(&garden).map_or(min_confidence, |it| it.threshold);
+                prop_assert!(stands >= min_confidence && stands <= CERTAIN);
+                prop_assert!((stands - stood).abs() <= MAX_STEP + 1e-9, "{} {}", stood, stands);
+                stood = stands;
+            }
+            // It gets there in the end.
+            for day in 0..21 {
+                let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hour + 24 * (day + 1));
+                thresholds = moved(&thresholds, &aims(&labels), (Timestamp::UNIX_EPOCH, now));
+            }
+            let stands = thresholds.get(&garden).map_or(min_confidence, |it| it.threshold);
+            prop_assert!((stands - threshold(&labels, min_confidence, tolerance)).abs() < 1e-9);
         }
     }
 }

@@ -47,6 +47,7 @@ impl Story {
     fn learner(&self) -> Learner {
         Learner {
             archive: self.harness.store.archive.clone(),
+            cursors: self.harness.store.cursors.clone(),
             clock: self.harness.clock.clone(),
             miss: Some(0.1),
             rulebook: Rulebook::default().into(),
@@ -156,7 +157,7 @@ async fn words_that_are_often_unwelcome_are_held_back() {
         let known = async |is_welcome: bool, count: usize| {
             let labels = vec![Label { confidence: 0.9, is_welcome }; count];
             let channels = ChannelLabels::from([(ChannelId::new("garden"), labels)]);
-            story.gates.labels.replace(workspace(), channels);
+            story.gates.labels.replace(workspace(), channels.into());
             story.says(LONG).await;
             story.newest().await
         };
@@ -175,7 +176,7 @@ async fn words_that_are_often_unwelcome_are_held_back() {
         let rulebook = Rulebook { default_rules: rules, ..Rulebook::default() };
         let learner = Learner { miss: None, rulebook: rulebook.into(), ..story.learner() };
         learner.step().await.unwrap();
-        assert_eq!(*story.gates.labels.read(&workspace()).unwrap(), ChannelLabels::new());
+        assert_eq!(story.gates.labels.read(&workspace()).unwrap().labels, ChannelLabels::new());
         story.says(LONG).await;
         assert_eq!(story.newest().await.ended, Some(DecisionResult::Spoke));
         held_back.why.unwrap()

@@ -27,6 +27,7 @@ mod consent_askers;
 mod consent_many;
 mod deciding;
 mod declined_labels;
+mod moved_thresholds;
 mod limits;
 mod modes;
 mod defects;

@@ -1,0 +1,113 @@
+//! The threshold of `response.tolerance` moves by a small step a day, also when the labels are gone, and over a restart. On
+//! every store.
+
+use std::sync::Arc;
+
+use aizuchi_core::chat::ChannelId;
+use aizuchi_core::decision::learned::LearnedGates;
+use aizuchi_core::decision::proposal::ProposalChoice;
+use aizuchi_core::decision::tolerance::MIN_LABELS;
+use aizuchi_core::learner::Learner;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::ProposalQuery;
+
+use aizuchi_harness::fixtures::{JOIN, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::on_every_store;
+
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+
+fn rules() -> ChannelRules {
+    ChannelRules { mode: Mode::Propose, tolerance: Some(0.05), ..ChannelRules::default() }
+}
+
+/// The learner of a program that has just started.
+fn learner(harness: &Harness) -> Learner {
+    let rulebook = Rulebook { default_rules: rules(), ..Rulebook::default() };
+    Learner {
+        archive: harness.store.archive.clone(),
+        cursors: harness.store.cursors.clone(),
+        clock: harness.clock.clone(),
+        miss: None,
+        rulebook: rulebook.into(),
+        gates: Arc::new(LearnedGates::default()),
+    }
+}
+
+/// Where the threshold stands after the learner has looked, in hundredths.
+async fn threshold(learner: &Learner) -> i64 {
+    learner.step().await.unwrap();
+    let known = learner.gates.labels.read(&workspace()).unwrap();
+    let threshold = known.threshold(&ChannelId::new("garden"), rules().min_confidence, 0.05);
+    (threshold * 100.0).round() as i64
+}
+
+/// A person declines as many proposals as labels are needed.
+async fn declines(harness: &Harness) {
+    for _ in 0..MIN_LABELS {
+        harness.says("alice", "when do I cut the roses?").await;
+        harness.pass(400).await;
+        let query =
+            ProposalQuery { workspace: Some(workspace()), decision: None, before: None, limit: 1 };
+        let now = harness.clock.now();
+        let id = harness.store.archive.proposals(&query, now).await.unwrap().remove(0).id;
+        let (workspace, by) = (workspace(), "olga".into());
+        let choice = ProposalChoice::NotNow;
+        harness.order(Order::DecideProposal { workspace, id, choice, by }).await;
+        harness.pass(HOUR).await;
+    }
+}
+
+#[tokio::test]
+async fn a_threshold_moves_by_a_step_a_day_over_restarts_and_without_labels() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules()));
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        let first = learner(&harness);
+        assert_eq!(threshold(&first).await, 70, "nothing is known");
+        declines(&harness).await;
+        assert_eq!(threshold(&first).await, 75);
+        harness.pass(HOUR).await;
+        assert_eq!(threshold(&first).await, 75, "it moved an hour ago");
+        // A program that starts goes on where it stands, and so does another one on the same database.
+        let second = learner(&harness);
+        assert_eq!(threshold(&second).await, 75);
+        harness.pass(DAY).await;
+        assert_eq!(threshold(&second).await, 80);
+        assert_eq!(threshold(&first).await, 80);
+        harness.pass(DAY).await;
+        assert_eq!(threshold(&first).await, 85);
+        // The labels age out while it looks once a day: it comes back as it went.
+        let mut before = 85;
+        for _ in 0..120 {
+            harness.pass(DAY).await;
+            let now = threshold(&first).await;
+            assert!((now - before).abs() <= 5, "from {before} to {now}");
+            before = now;
+        }
+        assert_eq!(before, 70);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_learned_anew_begins_where_it_is_configured() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules()));
+        harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+        declines(&harness).await;
+        let learner = learner(&harness);
+        assert_eq!(threshold(&learner).await, 75);
+        harness.pass(DAY).await;
+        assert_eq!(threshold(&learner).await, 80);
+        harness.pass(1).await;
+        harness.order(Order::ForgetMoments { workspace: workspace() }).await;
+        assert_eq!(threshold(&learner).await, 70);
+        harness.pass(30 * DAY).await;
+        assert_eq!(threshold(&learner).await, 70, "what was before does not come back");
+    })
+    .await;
+}
