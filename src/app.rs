@@ -28,7 +28,7 @@ use crate::mcp_servers::McpServers;
 use crate::models::prompts::load_prompts_in;
 use crate::models::{ModelsInUse, build_minds};
 use crate::pdf_text::PdfProcesses;
-use crate::shadow::chat_trial::ChatTrial;
+use crate::shadow::chat_trial::{ChatTrial, PageOf};
 use crate::web::auth::Authenticator;
 use crate::web::computations::{ComputingThread, computations};
 use crate::web::event_streams::EventStreams;
@@ -199,8 +199,9 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         let in_flight = Arc::new(InFlight::default());
         let seed = Uuid::now_v7().as_u64_pair().1;
+        let pages = (page_address(address), web::channel_page as PageOf);
         let standing_order_trial =
-            Arc::new(ChatTrial::new(store.clone(), store.clone(), clock.clone()));
+            Arc::new(ChatTrial::new(store.clone(), store.clone(), clock.clone(), pages));
         let trial: Option<Arc<dyn StandingOrderTrial>> = Some(standing_order_trial.clone());
         let command_replies = build_answers_with(config, store.clone(), store.clone(), trial);
         let rulebook = command_replies.rulebook.clone();

@@ -79,6 +79,7 @@ use crate::web::refusal::Refusal;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::shadow::RecentAnswers;
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::Metrics;
@@ -142,6 +143,11 @@ pub struct Web {
     pub health_status: HealthStatus,
     /// Ends the event streams, so that a shutdown does not wait for browsers.
     pub shutdown: CancellationToken,
+}
+
+/// The path of a channel's page.
+pub fn channel_page(workspace: &WorkspaceId, channel: &ChannelId) -> String {
+    console::layout::channel_address(workspace, channel)
 }
 
 /// The maximum size of a request body. It is far above the limit of a message, so that a user who pastes too much

@@ -71,8 +71,10 @@ pub struct ResponseConfig {
     pub tolerance: Option<Ratio>,
     /// The most that one order given in the chat may cost, in the currency of `models.currency`, to tell what it would have
     /// changed there in the last week. Such an order is a draft until somebody keeps it. With 0 it holds at once, and no
-    /// model is asked about it. If the program ends before it has answered, it may spend as much again after its start.
-    pub order_trial_cost: Money,
+    /// model that costs anything is asked about it. If omitted: only an order that somebody asks to try (`try in this
+    /// channel: …`) may cost something, 0.05 at most, and every order is tried where the model that judges has the price 0. If
+    /// the program ends before it has answered, it may spend as much again after its start.
+    pub order_trial_cost: Option<Money>,
     /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
     pub announce: bool,
     /// After an unasked post, how long it waits before the next one in the same channel.
@@ -150,15 +152,25 @@ impl JudgeGate {
     }
 }
 
+/// What the trial of an order may cost that somebody asks for, unless the config says it.
+const ASKED_TRIAL_COST: f64 = 0.05;
+
 impl ResponseConfig {
     /// The share of the judge's yes that a learned gate may miss, if there is to be one.
     pub fn learned_miss(&self) -> Option<f64> {
         self.learned_gate.map(|gate| gate.miss.0)
     }
 
-    /// The most that trying an order may cost, in millionths of the currency. 0: none is tried for the chat.
+    /// The most that trying an order may cost, in millionths of the currency. 0: only what costs nothing is tried for the
+    /// chat.
     pub fn order_trial_micros(&self) -> u64 {
-        (self.order_trial_cost.0 * 1e6).round() as u64
+        let most = self.order_trial_cost.map_or(ASKED_TRIAL_COST, |cost| cost.0);
+        (most * 1e6).round() as u64
+    }
+
+    /// Whether every order that is given in the chat is a draft at first, and tried.
+    pub fn tries_every_order(&self, is_judge_free: bool) -> bool {
+        self.order_trial_cost.map_or(is_judge_free, |cost| cost.0 > 0.0)
     }
 
     /// The timing of unsolicited posts on chat platforms.
@@ -229,7 +241,7 @@ impl Default for ResponseConfig {
             companion_window_seconds: Seconds(rules.companion_window.as_secs_f64()),
             min_confidence: Ratio(rules.min_confidence),
             tolerance: None,
-            order_trial_cost: Money(0.0),
+            order_trial_cost: None,
             announce: true,
             cooldown_seconds: Seconds(rules.cooldown.as_secs_f64()),
             max_share: Ratio(rules.max_share),

@@ -121,6 +121,11 @@ impl Config {
         self.models.prices(&self.minds.models_elsewhere(self.decision.state))
     }
 
+    /// Whether the model that judges, where no channel has its own, is known to cost nothing.
+    pub fn is_judge_free(&self) -> bool {
+        self.prices().is_free(&self.minds.judgment.model.id.to_string())
+    }
+
     /// How long a model call may take, also to a model that is chosen while the program runs.
     fn longest_call(&self) -> SignedDuration {
         let chosen = duration_from_seconds(self.models.timeout_seconds.0 as f64 + 1.0);

@@ -72,7 +72,7 @@ impl Config {
             soft_share: self.budget.soft_share.0,
             mention_share: self.budget.mention_share.0,
             opted_out: self.opted_out.iter().map(|id| UserId::new(id.0.as_str())).collect(),
-            drafts_standing_orders: self.response.order_trial_micros() > 0,
+            drafts_standing_orders: self.response.tries_every_order(self.is_judge_free()),
             workspace_models: {
                 let own = self.models.workspaces.iter();
                 own.map(|(id, own)| (id.clone(), own.rules())).collect()

@@ -22,7 +22,7 @@ use crate::shadow::standing_order_trial::{
 };
 use crate::shadow::{LONGEST_ASKING_IN_CHAT, LONGEST_CALL};
 use crate::what_if::ShadowModel;
-use aizuchi_core::chat::{Channel, ConversationId, WorkspaceId};
+use aizuchi_core::chat::{Channel, ChannelId, ConversationId, WorkspaceId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
 use aizuchi_core::decision::Usage;
@@ -34,6 +34,9 @@ use aizuchi_core::store::{Store, StoreError};
 /// Answers may quote chat, so they do not stay.
 const MOST_AGE: SignedDuration = SignedDuration::from_mins(10);
 
+/// The path of a channel's page.
+pub type PageOf = fn(&WorkspaceId, &ChannelId) -> String;
+
 /// What tries drafts for the chat.
 pub struct ChatTrial {
     archive: Arc<dyn Archive>,
@@ -41,6 +44,9 @@ pub struct ChatTrial {
     clock: Clock,
     /// Set once they are built, which is after what answers commands.
     models: OnceLock<Arc<ModelsInUse>>,
+    /// Where the pages are, and the path of a channel's.
+    pages: String,
+    page_of: PageOf,
     tried: TriedDrafts,
 }
 
@@ -67,8 +73,14 @@ struct TriedDraft {
 }
 
 impl ChatTrial {
-    pub fn new(archive: Arc<dyn Archive>, store: Arc<dyn Store>, clock: Clock) -> Self {
-        Self { archive, store, clock, models: OnceLock::new(), tried: TriedDrafts::default() }
+    pub fn new(
+        archive: Arc<dyn Archive>,
+        store: Arc<dyn Store>,
+        clock: Clock,
+        (pages, page_of): (String, PageOf),
+    ) -> Self {
+        let (models, tried) = (OnceLock::new(), TriedDrafts::default());
+        Self { archive, store, clock, models, pages, page_of, tried }
     }
 
     /// From now on drafts are tried with these models.
@@ -97,9 +109,6 @@ impl StandingOrderTrial for ChatTrial {
         };
         let config = models.config();
         let max_cost_micros = config.response.order_trial_micros();
-        if max_cost_micros == 0 {
-            return Ok(StandingOrderTrialOutcome::NotAllowed);
-        }
         let channel = self.channel(conversation).await?;
         let Ok((llm, parameters)) = models.shadow_judge(&channel) else {
             return Ok(StandingOrderTrialOutcome::Unanswered);
@@ -107,7 +116,11 @@ impl StandingOrderTrial for ChatTrial {
         if llm.model() == ModelId::Builtin.to_string() {
             return Ok(StandingOrderTrialOutcome::NoModel);
         }
-        if config.prices().cost(llm.model(), Usage::default()).is_none() {
+        let prices = config.prices();
+        if max_cost_micros == 0 && !prices.is_free(llm.model()) {
+            return Ok(StandingOrderTrialOutcome::NotAllowed);
+        }
+        if prices.cost(llm.model(), Usage::default()).is_none() {
             return Ok(StandingOrderTrialOutcome::Unpriced);
         }
         let source = MomentSource { archive: &*self.archive, store: &*self.store, config: &config };
@@ -130,6 +143,11 @@ impl StandingOrderTrial for ChatTrial {
         let result = run.run(stop, LONGEST_ASKING_IN_CHAT).await;
         self.tried.end(&key, left_micros, result.counts.cost_micros);
         Ok(outcome(&run, &result, &budgeted))
+    }
+
+    fn page(&self, conversation: &ConversationId) -> Option<String> {
+        let page = self.page_of;
+        Some(format!("{}{}", self.pages, page(&conversation.workspace, &conversation.channel)))
     }
 }
 

@@ -47,6 +47,7 @@ mod openapi_workspaces;
 mod pdf;
 mod orders;
 mod room_settings;
+mod order_trial_cost;
 mod standing_order_trial;
 mod program;
 mod proposals;

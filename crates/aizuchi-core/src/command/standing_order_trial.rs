@@ -25,6 +25,11 @@ pub trait StandingOrderTrial: Send + Sync {
         draft: &StandingOrder,
         stop: &CancellationToken,
     ) -> Result<StandingOrderTrialOutcome, StoreError>;
+
+    /// The address of the page on which the drafts of a conversation's channel can be tried, if there are pages.
+    fn page(&self, _: &ConversationId) -> Option<String> {
+        None
+    }
 }
 
 /// What one step may try: one draft, while nothing supersedes the step, and no longer than its lease allows for.
@@ -57,6 +62,11 @@ impl<'a> StepTrial<'a> {
         let trying = self.trial.try_draft(conversation, draft, self.superseded);
         let tried = self.clock.timeout(LONGEST_TRIAL, trying).await;
         tried.unwrap_or(Ok(StandingOrderTrialOutcome::Unanswered))
+    }
+
+    /// The address of the page on which the drafts of a conversation's channel can be tried.
+    pub fn page(&self, conversation: &ConversationId) -> Option<String> {
+        self.trial.page(conversation)
     }
 }
 

@@ -208,10 +208,16 @@ impl CommandReplies {
         if let Some(draft) = drafted {
             let told = self.trial_text(request, draft, language, trial).await?;
             let scope = scope_text(language, &draft.scope);
-            let text = draft.text.as_str();
-            let drafted =
-                texts::commands::order_drafted(language, draft.number, scope, text, &told, name);
-            return Ok(screen_stored(&drafted, language));
+            // The rest is no text of theirs, and may name a page.
+            let text = screen_stored(draft.text.as_str(), language);
+            return Ok(texts::commands::order_drafted(
+                language,
+                draft.number,
+                scope,
+                &text,
+                &told,
+                name,
+            ));
         }
         if let Command::DropOrderDraft(number) = request.command
             && self.has_dropped_draft(request, number, &by).await?
@@ -268,9 +274,10 @@ impl CommandReplies {
             StandingOrderTrialOutcome::Tried(effect) => {
                 texts::standing_order_trial::effect_here(language, &effect)
             }
-            StandingOrderTrialOutcome::NotAllowed => {
-                texts::standing_order_trial::on_console(language).to_owned()
-            }
+            StandingOrderTrialOutcome::NotAllowed => match trial.page(&request.conversation) {
+                Some(page) => texts::standing_order_trial::on_page(language, &page),
+                None => texts::standing_order_trial::on_console(language).to_owned(),
+            },
             StandingOrderTrialOutcome::NoModel => {
                 texts::standing_order_trial::no_model(language).to_owned()
             }

@@ -90,6 +90,15 @@ impl Prices {
         Some(Price { micros: micros.round() as u64 })
     }
 
+    /// Whether calls of a model are known to cost nothing.
+    pub fn is_free(&self, model: &str) -> bool {
+        let ModelPrice { input, cached_input, cache_write, output } = match self.0.get(model) {
+            Some(price) => *price,
+            None => return false,
+        };
+        [input, cached_input, cache_write, output].iter().all(|price| *price <= 0.0)
+    }
+
     /// What a call of this size costs at most: the provider may write all of its input to its cache, at another price.
     pub fn most_cost(&self, model: &str, usage: Usage) -> Option<Price> {
         let written = Usage { cached_tokens: 0, cache_write_tokens: usage.input_tokens, ..usage };

@@ -7,6 +7,9 @@ texts! {
     on_console:
         "What it would have changed here, the console can tell: on the page of this channel, under its drafts."
         / "ここで何が変わっていたかは、コンソールのこのチャンネルのページにある下書きから試せます。";
+    on_page(page: &str):
+        "What it would have changed here, the console can tell, under the drafts of this channel: {page}"
+        / "ここで何が変わっていたかは、コンソールのこのチャンネルのページ（ {page} ）にある下書きから試せます。";
     no_model:
         "The built-in rules judge here, and they read no orders, so it would have changed nothing."
         / "ここでは組み込みのルールが判断していて、指示を読みません。何も変わっていなかったはずです。";
