@@ -327,11 +327,12 @@ impl CommandReplies {
             orders.iter().map(line).collect::<Vec<_>>().join("\n")
         };
         let mut parts = Vec::new();
-        if !here.is_empty() {
-            parts.push(texts::commands::orders_here(language, &lines(&here), name));
+        if let Some(newest) = here.last() {
+            parts.push(texts::commands::orders_here(language, &lines(&here), newest.number, name));
         }
-        if !drafts.is_empty() {
-            parts.push(texts::commands::drafts_here(language, &lines(&drafts), name));
+        if let Some(newest) = drafts.last() {
+            let number = newest.number;
+            parts.push(texts::commands::drafts_here(language, &lines(&drafts), number, name));
         }
         Ok(screen_stored(&parts.join("\n"), language))
     }

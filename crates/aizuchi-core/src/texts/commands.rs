@@ -112,12 +112,13 @@ texts! {
     for_this_thread: "for this thread" / "このスレッド";
     for_this_channel: "for this channel" / "このチャンネル";
     for_all_channels: "for all channels" / "全チャンネル";
-    orders_here(lines: &str, name: &str):
-        "These orders hold here:\n{lines}\n`@{name} drop order 2` revokes one, `@{name} order 2: …` changes it."
-        / "ここでの指示は次のとおりです。\n{lines}\n`@{name} 指示2を取り消して` で取り消し、`@{name} 指示2：…` で変えられます。";
-    drafts_here(lines: &str, name: &str):
-        "I don’t follow these drafts yet:\n{lines}\n`@{name} keep order 2` puts one in force, `@{name} drop draft 2` discards it."
-        / "まだ従っていない下書きです。\n{lines}\n`@{name} 指示2を採用して` で従い始め、`@{name} 下書き2を破棄して` で破棄します。";
+    // The number is one of those that are listed.
+    orders_here(lines: &str, number: i64, name: &str):
+        "These orders hold here:\n{lines}\n`@{name} drop order {number}` revokes one, `@{name} order {number}: …` changes it."
+        / "ここでの指示は次のとおりです。\n{lines}\n`@{name} 指示{number}を取り消して` で取り消し、`@{name} 指示{number}：…` で変えられます。";
+    drafts_here(lines: &str, number: i64, name: &str):
+        "I don’t follow these drafts yet:\n{lines}\n`@{name} keep order {number}` puts one in force, `@{name} drop draft {number}` discards it."
+        / "まだ従っていない下書きです。\n{lines}\n`@{name} 指示{number}を採用して` で従い始め、`@{name} 下書き{number}を破棄して` で破棄します。";
     order_line(number: i64, scope: &str, text: &str, by: &str):
         "- {number}, {scope}: “{text}” ({by})"
         / "- {number}（{scope}）：「{text}」（{by}）";
