@@ -39,10 +39,13 @@ use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::history::{ChannelSource, RecordedChannel};
+use crate::replay::input::database::RoomLabels;
 use crate::replay::learning::{LearningPurpose, ReplayLearning};
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
 use crate::replay::score::ReplayScore;
+use aizuchi_core::chat::{ChannelId, WorkspaceId};
+use aizuchi_core::decision::tolerance::ChannelLabels;
 use aizuchi_core::llm::Llm;
 use aizuchi_core::llm::builtin::BuiltinStandIn;
 use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
@@ -200,6 +203,17 @@ impl<'a> Replay<'a> {
     /// With this memory of what was judged.
     pub fn learning_with(self, learning: Arc<ReplayLearning>) -> Self {
         Self { learning, ..self }
+    }
+
+    /// With what is known of how welcome words were in the channels, for `response.tolerance`: it holds from the beginning,
+    /// as it would from now on.
+    pub fn knowing(self, labels: &RoomLabels) -> Self {
+        for (room, labels) in labels {
+            let labels = ChannelLabels::from([(ChannelId::new(room.as_str()), labels.clone())]);
+            // A channel is a workspace of its own in a replay.
+            self.learning.gates.labels.replace(WorkspaceId::new(room.as_str()), labels.into());
+        }
+        self
     }
 
     /// Takes down what was decided and why, for a report.

@@ -15,6 +15,7 @@ use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::config::storage::StorageUrl;
 use crate::replay::history::ChannelSource;
+use crate::replay::input::database::RoomLabels;
 use crate::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::DatabaseLocation;
@@ -77,6 +78,19 @@ impl RecordingArgs {
         };
         anyhow::ensure!(recording.channel_count() > 0, "{} holds no messages{why}", self.name());
         Ok(recording)
+    }
+
+    /// How welcome words were in the channels, where the input has a ledger.
+    pub fn welcome_labels(&self, source: &ConfigSource) -> anyhow::Result<Option<RoomLabels>> {
+        if self.input.is_some() {
+            return Ok(None);
+        }
+        let url = self.from_store.as_ref().and_then(Option::as_deref);
+        let location = database_location(url, source)?;
+        let private = if self.private { PrivateChannels::Taken } else { PrivateChannels::LeftOut };
+        let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+        let labels = runtime.block_on(database::welcome_labels(&location, private));
+        Ok(Some(labels.with_context(|| format!("cannot read {location}"))?))
     }
 
     fn report(&self, recording: &Recording) {

@@ -18,7 +18,7 @@ use crate::cli::against::{Other, PresentReplay};
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
-use crate::cli::{log, print};
+use crate::cli::{log, print, strip_control_characters};
 use crate::config::minds::ResolvedMinds;
 use crate::config::model_sources::ModelSources;
 use crate::config::source::ConfigSource;
@@ -26,12 +26,15 @@ use crate::config::{Config, ModelSelection};
 use crate::replay::checkpoint::Checkpoint;
 use crate::replay::companion_score::CompanionScore;
 use crate::replay::history::ChannelSource;
+use crate::replay::input::database::RoomLabels;
 use crate::replay::input::{PrivateChannels, Recording};
 use crate::replay::score::ReplayScore;
 use crate::replay::table::{companion_table, table};
 use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
 use crate::report::builder::ReportBuilder;
 use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
+use aizuchi_core::chat::{ChannelId, Visibility};
+use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -113,13 +116,7 @@ impl ReplayArgs {
             self.companions.is_none() || !policies.iter().any(Policy::learns),
             "--companions cannot be used with response.learned_gate: each companion would learn a gate of its own"
         );
-        if policies.iter().any(|policy| policy.config.rulebook().has_tolerance()) {
-            eprintln!(
-                "response.tolerance has no part in a replay: it follows from how people took the words that were said, \
-                 and nobody knows how they would have taken these. The console's page Try other settings applies it to \
-                 the last days of a channel"
-            );
-        }
+        let labels = self.welcome_labels(source, &policies)?;
         let mut judge = self.judge.prepare(source, selection)?;
         anyhow::ensure!(
             self.companions.is_none() || judge.kind() != ReplayJudge::Model,
@@ -155,7 +152,7 @@ impl ReplayArgs {
         let bar = progress_bar(recording.messages() * policies.len() as u64);
         if let Some(count) = self.companions {
             let scores = policies.iter().map(|policy| {
-                let replay = judge.replay(policy, settings)?;
+                let replay = judge.replay(policy, settings)?.knowing(&labels);
                 replay.score_companions(&recording, count as usize, &|messages| bar.inc(messages))
             });
             let scores = scores.collect::<anyhow::Result<Vec<_>>>()?;
@@ -169,6 +166,7 @@ impl ReplayArgs {
         let run = PolicyRun {
             recording: &recording,
             judge: &judge,
+            labels: &labels,
             settings,
             bar: &bar,
             is_cut_short: Cell::new(false),
@@ -180,6 +178,31 @@ impl ReplayArgs {
         let report = self.report.finish(builder, &policies, left_out(&recording))?;
         self.print(&recording, &judge, &scores, report)?;
         Ok(self.exit_code(&recording))
+    }
+
+    /// How welcome words were, if a policy asks for that and the input tells it.
+    fn welcome_labels(
+        &self,
+        source: &ConfigSource,
+        policies: &[Policy],
+    ) -> anyhow::Result<RoomLabels> {
+        if !policies.iter().any(|policy| policy.config.rulebook().has_tolerance()) {
+            return Ok(RoomLabels::new());
+        }
+        // Another version is not told of it, and what both say would not be comparable.
+        let labels = match self.against {
+            None => self.recording.welcome_labels(source)?,
+            Some(_) => None,
+        };
+        match &labels {
+            Some(labels) => print_thresholds(policies, labels),
+            None => eprintln!(
+                "response.tolerance has no part in this replay: it follows from how people took the words that were \
+                 said, and nobody knows how they would have taken these. With --from-store the threshold of today holds \
+                 for all of it; the console's page Try other settings applies it to the last days of a channel"
+            ),
+        }
+        Ok(labels.unwrap_or_default())
     }
 
     fn exit_code(&self, recording: &Recording) -> ExitCode {
@@ -253,7 +276,7 @@ impl ReplayArgs {
                 anyhow::Ok(json!({ "settings": settings, "prompts": prompts.transpose()? }))
             })
             .collect::<Result<_, _>>()?;
-        Ok(json!({
+        let mut identity = json!({
             "aizuchi": env!("CARGO_PKG_VERSION"),
             "input": run.recording.fingerprint()?,
             "policies": policies,
@@ -262,7 +285,11 @@ impl ReplayArgs {
             "seed": self.seed,
             "events": self.events.is_some(),
             "report": is_reported,
-        }))
+        });
+        if !run.labels.is_empty() {
+            identity["welcome"] = json!(fingerprint(format!("{:?}", run.labels).as_bytes()));
+        }
+        Ok(identity)
     }
 
     fn print_companions(
@@ -346,6 +373,8 @@ fn has_own_judge(policy: &Policy) -> bool {
 struct PolicyRun<'a> {
     recording: &'a Recording,
     judge: &'a Judge,
+    /// How welcome words were, for `response.tolerance`.
+    labels: &'a RoomLabels,
     settings: ReplaySettings,
     bar: &'a ProgressBar,
     /// A model did not answer everything, so the rest is not kept for a resumed replay.
@@ -381,7 +410,7 @@ impl PolicyRun<'_> {
                 Ok(())
             })?;
         }
-        let mut replay = self.judge.replay(policy, self.settings)?;
+        let mut replay = self.judge.replay(policy, self.settings)?.knowing(self.labels);
         if report.is_some() {
             replay = replay.observed();
         }
@@ -446,6 +475,25 @@ impl Write for EventFile {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
+    }
+}
+
+/// Says from which confidence on the judge is followed in each channel of which it is known how welcome words were.
+fn print_thresholds(policies: &[Policy], labels: &RoomLabels) {
+    for policy in policies {
+        let book = policy.config.rulebook();
+        for (room, labels) in labels {
+            let rules =
+                book.channel_rules(&ChannelId::new(room.as_str()), room, Visibility::Public);
+            let Some(tolerance) = rules.tolerance else { continue };
+            let least = tolerance::threshold(labels, rules.min_confidence, tolerance);
+            eprintln!(
+                "{}: with response.tolerance the judge is followed from {least:.2} on in {} ({} of {MIN_LABELS} words and marks)",
+                policy.name,
+                strip_control_characters(room),
+                labels.len(),
+            );
+        }
     }
 }
 

@@ -64,6 +64,7 @@ mod replay_against;
 mod replay_inputs;
 mod replay_judge;
 mod replay_prefix;
+mod replay_tolerance;
 mod report;
 mod report_examples;
 mod report_moments;

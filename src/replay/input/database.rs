@@ -1,13 +1,15 @@
 //! Aizuchi's own database, read beside a program that may be running on it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Context as _;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::history::RecordedMessage;
 use crate::replay::input::{InputFormat, InputOptions, InputWriter, PrivateChannels, Recording};
 use aizuchi_core::chat::{AuthorKind, Channel, Visibility, WorkspaceId};
+use aizuchi_core::decision::tolerance::Label;
+use aizuchi_core::learner;
 use aizuchi_core::memory::MessageRef;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
@@ -19,6 +21,44 @@ use aizuchi_core::store::stored_message::StoredMessage;
 
 /// How many messages are read at once.
 const PAGE: usize = 1000;
+
+/// How welcome words were, by the name under which a channel is replayed: oldest first.
+pub type RoomLabels = BTreeMap<String, Vec<Label>>;
+
+/// Reads how welcome words were in the channels, as far as that was known a day after the last message.
+pub async fn welcome_labels(
+    location: &DatabaseLocation,
+    private: PrivateChannels,
+) -> anyhow::Result<RoomLabels> {
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let database = ReadOnlyDatabase::open_any_version(location, folder.path()).await?;
+    let mut channels = Vec::new();
+    let workspaces = database.workspaces().await?;
+    for workspace in &workspaces {
+        channels.extend(database.channels(workspace).await?);
+    }
+    let names = room_names(&channels);
+    let store = database.into_store();
+    let mut known = HashMap::new();
+    for workspace in workspaces {
+        let activity = store.channel_activity(&workspace).await?.into_iter();
+        let newest =
+            activity.flat_map(|channel| [channel.last_heard, channel.last_spoke]).flatten().max();
+        let end =
+            newest.map_or(Timestamp::UNIX_EPOCH, |newest| newest + SignedDuration::from_hours(24));
+        known.insert(workspace.clone(), learner::welcome_labels(&store, &workspace, end).await?);
+    }
+    let is_taken = |channel: &Channel| match (channel.visibility, private) {
+        (Visibility::Public, _) | (_, PrivateChannels::Taken) => true,
+        (Visibility::Private | Visibility::Direct, PrivateChannels::LeftOut) => false,
+    };
+    let named = channels.iter().zip(names).filter(|(channel, _)| is_taken(channel));
+    let labels = named.filter_map(|(channel, name)| {
+        let labels = known.get_mut(&channel.workspace)?.remove(&channel.id)?;
+        Some((name, labels))
+    });
+    Ok(labels.collect())
+}
 
 /// Reads all channels of all workspaces.
 pub async fn read(

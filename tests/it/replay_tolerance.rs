@@ -1,0 +1,86 @@
+//! A replay of the own database follows `response.tolerance` as far as the ledger tells how welcome words were.
+
+use std::path::Path;
+
+use aizuchi::replay::input::{PrivateChannels, database};
+use aizuchi_core::decision::proposal::ProposalChoice;
+use aizuchi_core::prompt::PromptVerb;
+use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_core::store::order::Order;
+use aizuchi_core::store::query::ProposalQuery;
+use aizuchi_harness::fixtures::{JOIN, workspace};
+use aizuchi_harness::harness::{Harness, HarnessOptions};
+use aizuchi_harness::test_store::{StoreKind, TestStore};
+use serde_json::Value;
+
+use crate::command::aizuchi;
+
+const UNWELCOME: usize = 60;
+
+/// A database in which somebody declined all that was proposed.
+async fn declined(store: TestStore) -> Harness {
+    let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
+    let harness = Harness::new(store).await.with_options(HarnessOptions::from_rules(rules));
+    harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+    for _ in 0..UNWELCOME {
+        harness.says("alice", "does anybody know where the spare key is?").await;
+        harness.pass(400).await;
+        let query =
+            ProposalQuery { workspace: Some(workspace()), decision: None, before: None, limit: 1 };
+        let now = harness.clock.now();
+        let id = harness.store.archive.proposals(&query, now).await.unwrap().remove(0).id;
+        let (workspace, by) = (workspace(), "olga".into());
+        let choice = ProposalChoice::NotNow;
+        harness.order(Order::DecideProposal { workspace, id, choice, by }).await;
+        harness.pass(4000).await;
+    }
+    harness
+}
+
+/// Replays the database under these settings: how often it spoke, and what was said about it.
+fn replay(database: &Path, settings: &str) -> (u64, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("tried.yaml");
+    std::fs::write(&policy, settings).unwrap();
+    let output = aizuchi()
+        .args(["replay", "--json", "--from-store"])
+        .arg(format!("sqlite://{}", database.display()))
+        .args(["--judge", "builtin", "--policy"])
+        .arg(&policy)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    (json["policies"][0]["score"]["spoken_posts"].as_u64().unwrap(), stderr)
+}
+
+#[tokio::test]
+async fn a_replay_of_the_own_database_holds_back_what_was_often_unwelcome() {
+    let harness = declined(TestStore::sqlite().await).await;
+    let path = harness.store.database.as_ref().unwrap().path().to_owned();
+    let (spoken, told) = replay(&path, "response: {mode: companion, min_confidence: 0.3}\n");
+    assert!(spoken > 0, "{told}");
+    assert!(!told.contains("tolerance"), "{told}");
+    let (spoken_to_welcome, told) =
+        replay(&path, "response: {mode: companion, min_confidence: 0.3, tolerance: 0.05}\n");
+    let expected = "tried: with response.tolerance the judge is followed from 1.00 on in garden (60 of 50 words and marks)";
+    assert!(told.contains(expected), "{told}");
+    assert!(spoken_to_welcome < spoken, "{spoken_to_welcome} of {spoken}");
+    let (all, _) =
+        replay(&path, "response: {mode: companion, min_confidence: 0.3, tolerance: 1.0}\n");
+    assert_eq!(all, spoken, "everything is tolerated");
+}
+
+#[tokio::test]
+async fn both_databases_tell_how_welcome_words_were() {
+    for kind in StoreKind::DATABASES {
+        let harness = declined(kind.open().await).await;
+        let address = &harness.store.database.as_ref().unwrap().address;
+        let read = database::welcome_labels(address, PrivateChannels::LeftOut).await.unwrap();
+        assert_eq!(read.keys().collect::<Vec<_>>(), ["garden"], "{kind:?}");
+        let labels = &read["garden"];
+        assert_eq!(labels.len(), UNWELCOME, "{kind:?}");
+        assert!(labels.iter().all(|label| !label.is_welcome), "{kind:?}");
+    }
+}
