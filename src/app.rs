@@ -351,6 +351,7 @@ impl App {
             computations,
             shadow_answers: RecentAnswers::default(),
             kept_reports: kept_reports.clone(),
+            learned_gates: learner.gates.clone(),
             kept_days: KeptDays::default(),
             room: room.clone(),
             demo: demo.clone(),

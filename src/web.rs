@@ -81,6 +81,7 @@ use crate::web::server::{Server, ServerLimits};
 use crate::web::shadow::RecentAnswers;
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::clock::Clock;
+use aizuchi_core::decision::learned::LearnedGates;
 use aizuchi_core::inbox::Inbox;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::persona::{Language, Persona};
@@ -133,6 +134,8 @@ pub struct Web {
     pub shadow_answers: RecentAnswers,
     /// The reports that were computed last.
     pub kept_reports: Arc<KeptReports>,
+    /// What was learned from the ledger.
+    pub learned_gates: Arc<LearnedGates>,
     /// What the figures of days that are over came to.
     pub kept_days: KeptDays,
     /// Whether programs may ask by the Model Context Protocol.

@@ -53,6 +53,8 @@ pub enum OrderRequest {
         user: String,
         change: ConsentChange,
     },
+    /// Forget what was learned from the ledger.
+    LearnAnew,
 }
 
 /// Carries out an order. What somebody with a console orders, only an admin of the channel can lift.
@@ -110,6 +112,7 @@ pub async fn carry_out(
                 ConsentChange::OptIn => Order::OptIn { workspace: workspace.clone(), user },
             }
         }
+        OrderRequest::LearnAnew => Order::ForgetMoments { workspace: workspace.clone() },
     };
     web.inbox.apply_order(order.signed(signature)).await?;
     Ok(())
@@ -136,6 +139,11 @@ async fn carry_out_locally(web: &Web, command: OrderRequest, by: &str) -> Result
             web.room.set_mode(ChannelId::new(channel), mode, by).await
         }
         OrderRequest::Consent { user, change } => web.room.change_consent(&user, change, by).await,
+        OrderRequest::LearnAnew => {
+            let order = Order::ForgetMoments { workspace: workspace_id() };
+            web.inbox.apply_order(order.signed(by)).await?;
+            Ok(())
+        }
     };
     ordered.map_err(|error| Refusal::Room(error).into())
 }

@@ -26,10 +26,13 @@ use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{AuthorKind, MessageId};
 use aizuchi_core::context::links::{LinkSource, MessageLinks};
 use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::decision::proposal::Proposal;
+use aizuchi_core::decision::welcome::Rating;
 use aizuchi_core::decision::{Attempt, AttemptResult, Decision, DecisionId, ModelExchange};
 use aizuchi_core::memory::asker::named;
 use aizuchi_core::persona::Language;
+use aizuchi_core::store::figures::{ANSWER_WINDOW, WorkspacePeriod};
 use aizuchi_core::store::query::{DecisionQuery, MessageQuery, MessageRange, ProposalQuery};
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
@@ -62,6 +65,8 @@ struct DecisionPage<'a> {
     judge_again: Option<String>,
     said: Vec<MessageView>,
     aftermath: Option<LabeledValue>,
+    /// How welcome it was, as soon as that is known.
+    rating: Option<String>,
     after: Vec<MessageView>,
 }
 
@@ -131,6 +136,7 @@ pub async fn page(
     let access = &visitor.access;
     let mut exchanges = web.archive.exchanges(decision.id).await?;
     let marks = web.archive.marks(&workspace, &[decision.id]).await?;
+    let rating = rating(&web, &decision, marks.first(), language).await?;
     let approval = proposal_facts(&web, access, &decision, language).await?;
     let mut details = DecisionDetails::load(&*web.archive, decision).await?;
     let nearby = NearbyMessages::read(&web, access, &details, language).await?;
@@ -190,8 +196,35 @@ pub async fn page(
         judge_again: may_judge_again.then(|| judge_again_address(&workspace, decision.id)),
         said,
         aftermath: details.aftermath(language),
+        rating,
         after,
     })
+}
+
+/// How welcome its word or silence was, and why. `None`: it chose neither by itself, or what happened next is not known yet.
+async fn rating(
+    web: &Web,
+    decision: &Decision,
+    mark: Option<&DecisionMark>,
+    language: Language,
+) -> Result<Option<String>, ApiProblem> {
+    let period = WorkspacePeriod {
+        workspace: decision.conversation.workspace.clone(),
+        since: decision.opened,
+        until: decision.opened + SignedDuration::from_millis(1),
+        offset: SignedDuration::ZERO,
+    };
+    let known = web.clock.now() - ANSWER_WINDOW;
+    let found = web.archive.aftermaths(&period).await?;
+    let found = found.iter().find(|choice| choice.decision == decision.id && choice.at <= known);
+    Ok(found.map(|choice| {
+        let rated = choice.rate();
+        let Rating { welcome, reasons } = rated.marked(mark.map(|mark| mark.mark));
+        let reasons = reasons.iter().map(|reason| texts::welcome::reason(language, *reason));
+        let reasons = reasons.collect::<Vec<_>>().join(texts::welcome::separator(language));
+        let welcome = texts::welcome::rating(language, rated.choice, welcome);
+        texts::welcome::rated(language, welcome, &reasons)
+    }))
 }
 
 /// What this visitor does not see.

@@ -16,15 +16,17 @@ use crate::ledger::format_duration;
 use crate::status::told_cost;
 use crate::web::access::Visitor;
 use crate::web::console::figures::chart::{FigureChart, Series};
-use crate::web::console::layout::{Layout, Section, channel_address, render};
+use crate::web::console::layout::{Layout, Section, channel_address, encode, render};
 use crate::web::figures::tally::{Figures, OPEN, Sums, percent, thousands};
-use crate::web::figures::welcome::{self, ChannelWelcome, WelcomeCounts};
+use crate::web::figures::welcome::{self, ChannelThreshold, ChannelWelcome, WelcomeCounts};
 use crate::web::figures::{ChannelDelays, PeriodFigures, SPANS};
 use crate::web::language::PageLanguage;
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
+use aizuchi_core::decision::tolerance::CalibrationStep;
+use aizuchi_core::decision::welcome::WelcomeReason;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
@@ -41,6 +43,10 @@ struct FiguresPage<'a> {
     charts: Vec<FigureChart>,
     channels: Vec<ChannelRow>,
     welcome: Vec<WelcomeRow>,
+    /// Whether the visitor may have it learn anew.
+    may_reset: bool,
+    /// This page.
+    back: String,
     /// By channel, by model, and by what the calls were for.
     calls: Vec<CallTable>,
     delays: Vec<DelayRow>,
@@ -76,6 +82,23 @@ struct WelcomeRow {
     silences: [String; 3],
     labels: String,
     threshold: String,
+    /// Heading of the details.
+    details: String,
+    /// Each with how often it was so.
+    word_reasons: Vec<(&'static str, u64)>,
+    silence_reasons: Vec<(&'static str, u64)>,
+    /// `None`: nothing was proposed, or all of it was approved.
+    declined: Option<u64>,
+    answered_after: Option<String>,
+    never_answered: u64,
+    steps: Vec<StepRow>,
+}
+
+/// Confidences up to a bound, and how welcome words were with which the judge was that sure.
+struct StepRow {
+    up_to: String,
+    welcome: String,
+    labels: usize,
 }
 
 /// The calls by one of their sides. Each table holds all of them.
@@ -164,6 +187,8 @@ pub async fn page(
         charts: writer.charts(&figures),
         channels: writer.channels(&workspace, total),
         welcome: writer.welcome(&workspace, &welcome),
+        may_reset: visitor.access.may_order(),
+        back: format!("/console/figures?workspace={}&days={days}", encode(workspace.as_str())),
         calls: writer.calls(total),
         delays: writer.delays(delays),
         marked: texts::console::in_all(language, &marks.len().to_string()),
@@ -336,9 +361,34 @@ impl Writer<'_> {
                 0 => thousands(welcome.labels as u64),
                 missing => texts::console::labels_missing(self.language, welcome.labels, missing),
             },
-            threshold: welcome.threshold.map_or("–".to_owned(), |least| format!("{least:.2}")),
+            threshold: self.threshold(welcome.threshold),
+            details: texts::welcome::details(self.language, &self.name(channel)),
+            word_reasons: self.reasons(&welcome.word_reasons),
+            silence_reasons: self.reasons(&welcome.silence_reasons),
+            declined: Some(welcome.declined).filter(|declined| *declined > 0),
+            answered_after: welcome
+                .answered_after
+                .map(|after| format_duration(after, self.language)),
+            never_answered: welcome.never_answered(),
+            steps: welcome.steps.iter().map(step_row).collect(),
         };
         channels.iter().map(row).collect()
+    }
+
+    fn reasons(&self, reasons: &BTreeMap<WelcomeReason, u64>) -> Vec<(&'static str, u64)> {
+        let told = |(reason, count): (&WelcomeReason, &u64)| {
+            (texts::welcome::reason(self.language, *reason), *count)
+        };
+        reasons.iter().map(told).collect()
+    }
+
+    fn threshold(&self, threshold: Option<ChannelThreshold>) -> String {
+        let Some(ChannelThreshold { now, settles_at }) = threshold else { return "–".to_owned() };
+        let [now, settles_at] = [now, settles_at].map(|least| format!("{least:.2}"));
+        match now == settles_at {
+            true => now,
+            false => texts::welcome::moves_to(self.language, &now, &settles_at),
+        }
     }
 
     fn calls(&self, total: &Figures) -> Vec<CallTable> {
@@ -446,6 +496,14 @@ impl Writer<'_> {
             }
             _ => "–".to_owned(),
         }
+    }
+}
+
+fn step_row(step: &CalibrationStep) -> StepRow {
+    StepRow {
+        up_to: format!("{:.2}", step.up_to),
+        welcome: format!("{:.0} %", step.welcome * 100.0),
+        labels: step.labels,
     }
 }
 

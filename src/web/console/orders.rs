@@ -27,7 +27,7 @@ use aizuchi_core::rules::ordered::SettingChange;
 #[serde(deny_unknown_fields)]
 pub struct OrderForm {
     /// `mute 120`, `mute`, `unmute`, `stop`, `mode`, `opt-out`, `opt-in`, `retry 7`, `drop 7`, `mark 7 right`, `mark 7`,
-    /// `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language` or `clear language`.
+    /// `learn-anew`, `give-standing`, `drop-standing 7`, `keep-draft 7`, `drop-draft 7`, `set language` or `clear language`.
     order: String,
     workspace: Option<String>,
     /// Empty: the whole workspace.
@@ -118,6 +118,7 @@ fn parse(form: &OrderForm) -> Option<Request> {
         }
         "opt-out" => consent(form, ConsentChange::OptOut)?,
         "opt-in" => consent(form, ConsentChange::OptIn)?,
+        "learn-anew" => Request::Order(OrderRequest::LearnAnew),
         "retry" => Request::Letter(id()?, DeadLetterAction::Retry),
         "drop" => Request::Letter(id()?, DeadLetterAction::Drop),
         "give-standing" => {
@@ -184,6 +185,7 @@ mod tests {
             ("mark 7 wrong", None, None, "None"),
             ("mark x right", None, None, "None"),
             ("opt-out", None, None, "None"),
+            ("learn-anew", None, None, "Order(LearnAnew)"),
             ("drop-standing 7", None, None, "Standing(Drop { number: 7 })"),
             ("drop-standing", None, None, "None"),
             ("keep-draft 7", None, None, "Standing(Keep { number: 7 })"),

@@ -18,6 +18,8 @@ use crate::web::refusal::Refusal;
 use crate::web::{ApiResult, Web, workspaces};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::decision::mark::Mark;
+use aizuchi_core::decision::tolerance::CalibrationStep;
+use aizuchi_core::decision::welcome::WelcomeReason;
 use aizuchi_core::store::figures::{CallKind, Day};
 
 /// The most days of one answer.
@@ -66,12 +68,32 @@ struct FigureWelcome {
     silences: WelcomeCounts,
     /// How often a person declined what it proposed.
     declined: u64,
+    /// Why words were rated so: how often for each reason. A word may have several.
+    word_reasons: BTreeMap<&'static str, u64>,
+    silence_reasons: BTreeMap<&'static str, u64>,
+    /// After how many seconds a person wrote where it was silent: the median. Null: nobody did.
+    answered_after_seconds: Option<f64>,
+    /// How often nobody answered what was asked.
+    never_answered: u64,
     /// From so many words, declined proposals and marks of the last 12 weeks a threshold can be learned.
     labels: usize,
     /// How many are missing before anything is learned.
     labels_missing: usize,
+    /// The share of welcome words by confidence, as it was learned, in ascending order.
+    steps: Vec<FigureStep>,
     /// From which confidence on its judge is followed. Null where `tolerance` is not set.
     threshold: Option<f64>,
+    /// Where the threshold moves, by a small step a day.
+    settles_at: Option<f64>,
+}
+
+/// Confidences up to a bound.
+#[derive(Serialize, JsonSchema)]
+struct FigureStep {
+    up_to: f64,
+    /// The share of welcome words, with half a word more than was seen.
+    welcome: f64,
+    labels: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -169,7 +191,7 @@ pub(crate) async fn figures(
     let names = workspaces::channel_names(&web, &visitor.access, &workspace).await?;
     let welcome = welcome
         .into_iter()
-        .map(|(id, welcome)| FigureWelcome::new(names.get(&id).cloned(), id, welcome));
+        .map(|(id, welcome)| FigureWelcome::new(names.get(&id).cloned(), id, &welcome));
     let channel = |(id, sums): (&Option<ChannelId>, &Sums)| FigureChannel {
         name: id.as_ref().and_then(|id| names.get(id).cloned()),
         id: id.clone(),
@@ -210,10 +232,31 @@ impl FigureDay {
 }
 
 impl FigureWelcome {
-    fn new(name: Option<Arc<str>>, id: ChannelId, welcome: ChannelWelcome) -> Self {
-        let labels_missing = welcome.labels_missing();
-        let ChannelWelcome { words, silences, declined, labels, threshold } = welcome;
-        Self { id, name, words, silences, declined, labels, labels_missing, threshold }
+    fn new(name: Option<Arc<str>>, id: ChannelId, welcome: &ChannelWelcome) -> Self {
+        let named = |reasons: &BTreeMap<WelcomeReason, u64>| {
+            reasons.iter().map(|(reason, count)| (reason.name(), *count)).collect()
+        };
+        let step = |step: &CalibrationStep| FigureStep {
+            up_to: step.up_to,
+            welcome: step.welcome,
+            labels: step.labels,
+        };
+        Self {
+            id,
+            name,
+            words: welcome.words,
+            silences: welcome.silences,
+            declined: welcome.declined,
+            word_reasons: named(&welcome.word_reasons),
+            silence_reasons: named(&welcome.silence_reasons),
+            answered_after_seconds: welcome.answered_after.map(|after| after.as_secs_f64()),
+            never_answered: welcome.never_answered(),
+            labels: welcome.labels,
+            labels_missing: welcome.labels_missing(),
+            steps: welcome.steps.iter().map(step).collect(),
+            threshold: welcome.threshold.map(|threshold| threshold.now),
+            settles_at: welcome.threshold.map(|threshold| threshold.settles_at),
+        }
     }
 }
 

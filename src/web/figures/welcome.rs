@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::web::Web;
 use crate::web::figures::PeriodFigures;
 use crate::web::figures::calendar::Calendar;
+use crate::web::figures::tally::median;
 use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
-use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
-use aizuchi_core::decision::welcome::{RatedChoice, SpeakChoice, Welcome};
+use aizuchi_core::decision::tolerance::{self, CalibrationStep, MIN_LABELS};
+use aizuchi_core::decision::welcome::{RatedChoice, Rating, SpeakChoice, Welcome, WelcomeReason};
 use aizuchi_core::learner::label_begin;
 use aizuchi_core::rules::room::Room;
 use aizuchi_core::store::StoreError;
@@ -29,7 +31,7 @@ pub struct WelcomeCounts {
 }
 
 /// How welcome it was in a channel.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelWelcome {
     /// What it said unasked.
     pub words: WelcomeCounts,
@@ -37,10 +39,25 @@ pub struct ChannelWelcome {
     pub silences: WelcomeCounts,
     /// How often a person declined what it proposed.
     pub declined: u64,
+    /// Why words were rated so: how often for each reason, of which a word may have several.
+    pub word_reasons: BTreeMap<WelcomeReason, u64>,
+    pub silence_reasons: BTreeMap<WelcomeReason, u64>,
+    /// After how long a person wrote where it was silent: the middle one.
+    pub answered_after: Option<SignedDuration>,
     /// From so many of the last weeks a threshold can be learned.
     pub labels: usize,
-    /// From which confidence on its judge is followed. `None`: no share of unwelcome words is set there.
-    pub threshold: Option<f64>,
+    /// What was learned from them.
+    pub steps: Vec<CalibrationStep>,
+    /// `None`: no share of unwelcome words is set there.
+    pub threshold: Option<ChannelThreshold>,
+}
+
+/// From which confidence on a judge is followed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChannelThreshold {
+    pub now: f64,
+    /// Where it moves, by a small step a day.
+    pub settles_at: f64,
 }
 
 impl WelcomeCounts {
@@ -62,6 +79,11 @@ impl ChannelWelcome {
     pub fn labels_missing(&self) -> usize {
         MIN_LABELS.saturating_sub(self.labels)
     }
+
+    /// How often nobody ever answered what was asked.
+    pub fn never_answered(&self) -> u64 {
+        self.silence_reasons.get(&WelcomeReason::NobodyAnswered).copied().unwrap_or_default()
+    }
 }
 
 /// How welcome it was in the channels of a workspace, in a period.
@@ -82,6 +104,7 @@ pub async fn by_channel(
     let known: HashMap<ChannelId, (Arc<str>, Visibility)> =
         known.map(|channel| (channel.id, (channel.name, channel.visibility))).collect();
     let (rulebook, orders) = (web.room.rulebook(), web.store.orders(workspace).await?);
+    let learned = web.learned_gates.labels.read(workspace);
     for (channel, welcome) in &mut channels {
         let labels = labels.get(channel).map(Vec::as_slice).unwrap_or_default();
         let (name, visibility) =
@@ -89,9 +112,12 @@ pub async fn by_channel(
         let rules = rulebook.rules_in(&Room::new(workspace, channel, name, visibility));
         let rules = rules.with_min_confidence(orders.min_confidence(channel));
         welcome.labels = labels.len();
-        welcome.threshold = rules
-            .tolerance
-            .map(|tolerance| tolerance::threshold(labels, rules.min_confidence, tolerance));
+        welcome.steps = tolerance::steps(labels);
+        let least = rules.min_confidence;
+        welcome.threshold = rules.tolerance.map(|tolerance| {
+            let now = learned.as_ref().map_or(least, |it| it.threshold(channel, least, tolerance));
+            ChannelThreshold { now, settles_at: tolerance::threshold(labels, least, tolerance) }
+        });
     }
     Ok(channels)
 }
@@ -101,13 +127,33 @@ fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId,
     let marks: HashMap<DecisionId, Mark> =
         marks.iter().map(|marked| (marked.decision, marked.mark)).collect();
     let mut channels: BTreeMap<ChannelId, ChannelWelcome> = BTreeMap::new();
+    let mut answers: HashMap<&ChannelId, Vec<SignedDuration>> = HashMap::new();
     for choice in choices {
         let here = channels.entry(choice.channel.clone()).or_default();
-        let welcome = choice.marked(marks.get(&choice.decision).copied()).welcome;
-        match choice.choice {
-            SpeakChoice::Word => here.words.add(welcome),
-            SpeakChoice::Silence => here.silences.add(welcome),
-            SpeakChoice::Declined => here.declined += 1,
+        let Rating { welcome, .. } = choice.marked(marks.get(&choice.decision).copied());
+        // What happened is counted, whether or not somebody thinks otherwise.
+        let reasons = match choice.choice {
+            SpeakChoice::Word => {
+                here.words.add(welcome);
+                &mut here.word_reasons
+            }
+            SpeakChoice::Silence => {
+                here.silences.add(welcome);
+                &mut here.silence_reasons
+            }
+            SpeakChoice::Declined => {
+                here.declined += 1;
+                continue;
+            }
+        };
+        for reason in &choice.rating.reasons {
+            *reasons.entry(*reason).or_default() += 1;
+        }
+        answers.entry(&choice.channel).or_default().extend(choice.answered);
+    }
+    for (channel, delays) in answers {
+        if let Some(here) = channels.get_mut(channel) {
+            here.answered_after = median(delays);
         }
     }
     channels
@@ -116,7 +162,6 @@ fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aizuchi_core::decision::welcome::{Rating, WelcomeReason};
     use jiff::Timestamp;
 
     #[test]
@@ -128,6 +173,10 @@ mod tests {
             choice,
             confidence: None,
             rating: Rating { welcome, reasons: vec![WelcomeReason::Died] },
+            answered: match choice {
+                SpeakChoice::Silence => Some(SignedDuration::from_secs(id * 60)),
+                SpeakChoice::Word | SpeakChoice::Declined => None,
+            },
         };
         let choices = [
             choice(1, "garden", SpeakChoice::Word, Welcome::Welcome),
@@ -145,12 +194,24 @@ mod tests {
         };
         let counts = |welcome, unwelcome, unclear| WelcomeCounts { welcome, unwelcome, unclear };
         let of = |words, silences| ChannelWelcome { words, silences, ..ChannelWelcome::default() };
-        let garden = of(counts(1, 1, 0), counts(0, 1, 0));
-        let kitchen = ChannelWelcome { declined: 1, ..of(counts(0, 0, 0), counts(1, 0, 1)) };
+        let died = |count: u64| BTreeMap::from([(WelcomeReason::Died, count)]);
+        let garden = ChannelWelcome {
+            word_reasons: died(2),
+            silence_reasons: died(1),
+            answered_after: Some(SignedDuration::from_mins(3)),
+            ..of(counts(1, 1, 0), counts(0, 1, 0))
+        };
+        let kitchen = ChannelWelcome {
+            declined: 1,
+            silence_reasons: died(2),
+            answered_after: Some(SignedDuration::from_mins(5)),
+            ..of(counts(0, 0, 0), counts(1, 0, 1))
+        };
+        assert_eq!((garden.words.total(), garden.labels_missing()), (2, MIN_LABELS));
+        assert_eq!(garden.never_answered(), 0);
         let expected = [("garden", garden), ("kitchen", kitchen)];
         let expected: BTreeMap<ChannelId, ChannelWelcome> =
             expected.map(|(channel, counts)| (ChannelId::new(channel), counts)).into();
         assert_eq!(tally(&choices, &[mark]), expected);
-        assert_eq!((garden.words.total(), garden.labels_missing()), (2, MIN_LABELS));
     }
 }

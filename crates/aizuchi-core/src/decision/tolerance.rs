@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::DecisionId;
-use crate::decision::learned::calibration::{Calibration, Scored};
+use crate::decision::learned::calibration::{Block, Calibration, Scored};
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::moved_threshold::MovedThresholds;
 use crate::decision::welcome::{RatedChoice, SpeakChoice, Welcome};
@@ -75,6 +75,29 @@ pub fn threshold(labels: &[Label], min_confidence: f64, tolerance: f64) -> f64 {
         return min_confidence;
     }
     lowest_tolerated(newest(labels), min_confidence, tolerance).max(min_confidence)
+}
+
+/// Confidences up to a bound, and how welcome words were with which the judge was that sure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CalibrationStep {
+    pub up_to: f64,
+    /// The share of welcome words, with half a word more than was seen.
+    pub welcome: f64,
+    pub labels: usize,
+}
+
+/// What the threshold rests on: the steps of the isotonic fit, by confidence.
+pub fn steps(labels: &[Label]) -> Vec<CalibrationStep> {
+    let labels = newest(labels);
+    let mut from = f64::NEG_INFINITY;
+    let fit = calibration(labels);
+    let step = |block: &Block| {
+        let within = |label: &&Label| from < label.confidence && label.confidence <= block.up_to;
+        let count = labels.iter().filter(within).count();
+        from = block.up_to;
+        CalibrationStep { up_to: block.up_to, welcome: block.rate, labels: count }
+    };
+    fit.blocks().iter().map(step).collect()
 }
 
 fn newest(labels: &[Label]) -> &[Label] {
@@ -174,6 +197,15 @@ mod tests {
     }
 
     #[test]
+    fn the_steps_say_what_the_threshold_rests_on() {
+        let labels = mixed([repeated(0.72, 60, 3), repeated(0.9, 60, 0)]);
+        let [low, high] = steps(&labels)[..] else { panic!("{:?}", steps(&labels)) };
+        assert_eq!((low.up_to, low.labels, high.up_to, high.labels), (0.72, 60, 0.9, 60));
+        assert!(low.welcome < 0.7 && high.welcome > 0.95, "{low:?} {high:?}");
+        assert_eq!(steps(&[]), []);
+    }
+
+    #[test]
     fn where_no_word_is_welcome_only_a_certain_judge_speaks() {
         let labels = repeated(0.9, 100, 1);
         assert_eq!(threshold(&labels, 0.7, 0.05), CERTAIN);
@@ -226,6 +258,7 @@ mod tests {
                 choice,
                 confidence,
                 rating: Rating { welcome, reasons: vec![WelcomeReason::Died] },
+                answered: None,
             };
             let by = Arc::from("olga");
             let mark = mark.map(|mark| DecisionMark {

@@ -132,7 +132,8 @@ pub enum Welcome {
 }
 
 /// Why it is rated so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum WelcomeReason {
     /// Somebody marked the decision.
     Marked,
@@ -159,6 +160,12 @@ pub enum WelcomeReason {
     Declined,
 }
 
+impl WelcomeReason {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
 /// How welcome a choice was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rating {
@@ -178,6 +185,8 @@ pub struct RatedChoice {
     pub confidence: Option<f64>,
     /// By what happened next, without a mark.
     pub rating: Rating,
+    /// After how long a person wrote where it was silent.
+    pub answered: Option<SignedDuration>,
 }
 
 impl Aftermath {
@@ -186,6 +195,13 @@ impl Aftermath {
             Aftermath::Word(_) => SpeakChoice::Word,
             Aftermath::Silence(_) => SpeakChoice::Silence,
             Aftermath::Declined => SpeakChoice::Declined,
+        }
+    }
+
+    pub fn answered(&self) -> Option<SignedDuration> {
+        match self {
+            Aftermath::Silence(silence) => silence.answered,
+            Aftermath::Word(_) | Aftermath::Declined => None,
         }
     }
 
@@ -398,6 +414,7 @@ mod tests {
                 choice,
                 confidence: Some(0.8),
                 rating: Rating { welcome: Welcome::Unclear, reasons: vec![Died] },
+                answered: None,
             };
             assert_eq!(rated.marked(None), rated.rating);
             assert_eq!(rated.marked(Some(mark)), Rating { welcome, reasons: vec![Marked] });

@@ -165,6 +165,7 @@ impl ChoiceAftermath {
             choice: self.aftermath.choice(),
             confidence: self.confidence,
             rating: self.aftermath.rate(),
+            answered: self.aftermath.answered(),
         }
     }
 }

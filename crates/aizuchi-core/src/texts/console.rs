@@ -225,8 +225,8 @@ texts! {
         / "ペルソナから {given} 件、人から {received} 件";
     welcome: "How welcome it was" / "歓迎されたか";
     welcome_explained:
-        "What it said unasked and what its judge left, by what happened next: thanks, replies and reactions; or deletions, mutes and being told to stop. A silence is good where a person answered within an hour. A mark wins. The last hour is not known yet. Where `response.tolerance` is set, clear words and marks of the last 12 weeks tell from which confidence on it speaks; with too few of them nothing moves, and it is never less than `min_confidence`."
-        / "自分から話した発言と、判断役が見送った場面を、その後の出来事から分類しています。お礼・返信・リアクションか、削除・ミュート・やめてという発言かを見ます。1 時間以内に人が答えていれば、見送りは適切です。評価があればそれを優先します。直近 1 時間はまだ数えません。`response.tolerance` を設定すると、直近 12 週間のはっきりした発言と評価から、どの確信度から話すかを決めます。件数が足りないうちは変わらず、`min_confidence` を下回ることもありません。";
+        "What it said unasked and what its judge left, by what happened next: thanks, replies and reactions; or deletions, mutes and being told to stop. A silence is good where a person answered within an hour. A mark wins. The last hour is not known yet. Where `response.tolerance` is set, clear words, declined proposals and marks of the last 12 weeks tell from which confidence on it speaks, and that moves by 0.05 a day at most; with too few of them nothing moves, and it is never less than `min_confidence`."
+        / "自分から話した発言と、判断役が見送った場面を、その後の出来事から分類しています。お礼・返信・リアクションか、削除・ミュート・やめてという発言かを見ます。1 時間以内に人が答えていれば、見送りは適切です。評価があればそれを優先します。直近 1 時間はまだ数えません。`response.tolerance` を設定すると、直近 12 週間のはっきりした発言、断られた提案、評価から、どの確信度から話すかを決めます。動くのは 1 日に 0.05 までです。件数が足りないうちは変わらず、`min_confidence` を下回ることもありません。";
     words_welcome: "Words: welcome" / "発言：歓迎された";
     words_unwelcome: "Words: unwelcome" / "発言：歓迎されなかった";
     words_unclear: "Words: unclear" / "発言：不明";
