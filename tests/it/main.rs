@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod admission;
+mod aging;
 mod allowed_call;
 mod status;
 mod status_connection;
