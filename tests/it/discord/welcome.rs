@@ -57,7 +57,10 @@ async fn words_are_rated(words: Words) {
     // The last hour is not known yet.
     harness.home.age(2).await;
     let program = harness.start().await;
-    let workspace = format!("discord:{}", harness.guild);
+    let known = json_of(get(&program, None, "/api/workspaces").await).await;
+    let ids = known["workspaces"].as_array().unwrap().iter().filter_map(|it| it["id"].as_str());
+    let mut servers = ids.filter(|id| id.starts_with("discord:") && *id != "discord:direct");
+    let workspace = servers.next().unwrap().to_owned();
     let figures = format!("/api/figures?workspace={workspace}&days=7");
     let figures = json_of(get(&program, None, &figures).await).await;
     let welcome = figures["welcome"].as_array().unwrap();

@@ -28,6 +28,8 @@ mod consent_many;
 mod deciding;
 mod declined_labels;
 mod moved_thresholds;
+mod order_effects;
+mod proposal_schedules;
 mod limits;
 mod modes;
 mod defects;
