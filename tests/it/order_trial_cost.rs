@@ -1,4 +1,5 @@
-//! What is spent to try an order in the chat: on the defaults, with a model that costs nothing, and where nothing may be spent.
+//! What is spent to try an order in the chat: on the defaults, with a model that costs nothing, and where nothing may
+//! be spent.
 
 use serde_json::{Value, json};
 

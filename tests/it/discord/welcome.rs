@@ -1,4 +1,5 @@
-//! How welcome words were on Discord: reactions, thanks, being told to stop and deletions are figures, in both languages.
+//! How welcome words were on Discord: reactions, thanks, being told to stop and deletions are figures, in both
+//! languages.
 
 use aizuchi_fakes::discord::id::UserId;
 use aizuchi_fakes::discord::journal::RecordedPost;

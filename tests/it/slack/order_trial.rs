@@ -1,5 +1,5 @@
-//! An order that an admin gives in Slack is a draft at first, and its answer says what it would have changed there. In both
-//! languages.
+//! An order that an admin gives in Slack is a draft at first, and its answer says what it would have changed there. In
+//! both languages.
 
 use aizuchi_fakes::slack::user::NewUser;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Standing orders in Slack: an admin gives, lists, changes and drops them, they are in the prompts of where they were given and
-//! nowhere else, and a member is refused. In both languages.
+//! Standing orders in Slack: an admin gives, lists, changes and drops them, they are in the prompts of where they were
+//! given and nowhere else, and a member is refused. In both languages.
 
 use aizuchi_fakes::slack::ts::Ts;
 use aizuchi_fakes::slack::user::NewUser;

@@ -1,7 +1,7 @@
 //! The thresholds of `response.tolerance` as they stand: each moves to where the labels lead, by a small step a day.
 //!
-//! Labels come, but they also go: they age out, a message is deleted, a mark changes, a channel is forgotten. So a threshold
-//! cannot be bounded as a function of the labels; it is kept, and moves from where it was.
+//! Labels come, but they also go: they age out, a message is deleted, a mark changes, a channel is forgotten. So a
+//! threshold cannot be bounded as a function of the labels; it is kept, and moves from where it was.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ pub struct ThresholdAim {
     pub settles_at: f64,
 }
 
-/// The thresholds at `now`. What stood before `begin` does not count: somebody had it learn anew. A channel without an aim
-/// has no threshold any more.
+/// The thresholds at `now`. What stood before `begin` does not count: somebody had it learn anew. A channel without an
+/// aim has no threshold any more.
 pub fn moved(
     before: &MovedThresholds,
     aims: &BTreeMap<ChannelId, ThresholdAim>,

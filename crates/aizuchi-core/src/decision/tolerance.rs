@@ -1,10 +1,10 @@
 //! `response.tolerance`: how sure the judge must be in a channel for its words to be welcome often enough there.
 //!
-//! Each word that was said unasked and was clearly welcome or not is a label, and so are each mark on a word that was held
-//! back and each proposal that a person declined. The share of unwelcome words by the judge's confidence (isotonic regression) tells the lowest confidence at which
-//! it is tolerated. The threshold moves there in small steps ([`moved_threshold`](super::moved_threshold)), and never below
-//! `min_confidence`. Where it settles is a function of the labels, so that the same ledger leads to the same threshold in
-//! every process.
+//! Each word that was said unasked and was clearly welcome or not is a label, and so are each mark on a word that was
+//! held back and each proposal that a person declined. The share of unwelcome words by the judge's confidence (isotonic
+//! regression) tells the lowest confidence at which it is tolerated. The threshold moves there in small steps
+//! ([`moved_threshold`](super::moved_threshold)), and never below `min_confidence`. Where it settles is a function of
+//! the labels, so that the same ledger leads to the same threshold in every process.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

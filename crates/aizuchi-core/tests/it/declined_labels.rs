@@ -1,4 +1,5 @@
-//! Proposals that a person declines are labels of how welcome words are, as those are that a person approves. On every store.
+//! Proposals that a person declines are labels of how welcome words are, as those are that a person approves. On every
+//! store.
 
 use aizuchi_core::chat::ChannelId;
 use aizuchi_core::decision::mark::Mark;

@@ -1,5 +1,5 @@
-//! The threshold of `response.tolerance` moves by a small step a day, also when the labels are gone, and over a restart. On
-//! every store.
+//! The threshold of `response.tolerance` moves by a small step a day, also when the labels are gone, and over a
+//! restart. On every store.
 
 use std::sync::Arc;
 

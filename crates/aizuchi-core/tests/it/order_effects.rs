@@ -1,5 +1,5 @@
-//! Whatever standing orders say, and whatever they are for: nothing but their line in the prompts is otherwise. Generated texts
-//! and scopes, held against harmless orders in the same places, on every store.
+//! Whatever standing orders say, and whatever they are for: nothing but their line in the prompts is otherwise.
+//! Generated texts and scopes, held against harmless orders in the same places, on every store.
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{ChannelId, Heard, MessageId, Visibility};

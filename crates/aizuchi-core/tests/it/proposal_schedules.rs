@@ -1,5 +1,6 @@
-//! Random schedules where words are approved first: people ask, mention, edit and delete, click late and twice, change modes and
-//! orders, and the process crashes. What is proposed is said at most once, only if somebody approved it in time.
+//! Random schedules where words are approved first: people ask, mention, edit and delete, click late and twice, change
+//! modes and orders, and the process crashes. What is proposed is said at most once, only if somebody approved it in
+//! time.
 
 use std::sync::atomic::Ordering;
 
