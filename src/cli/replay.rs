@@ -33,8 +33,9 @@ use crate::replay::table::{companion_table, table};
 use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
 use crate::report::builder::ReportBuilder;
 use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
-use aizuchi_core::chat::{ChannelId, Visibility};
+use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
+use aizuchi_core::rules::room::Room;
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -483,8 +484,10 @@ fn print_thresholds(policies: &[Policy], labels: &RoomLabels) {
     for policy in policies {
         let book = policy.config.rulebook();
         for (room, labels) in labels {
-            let rules =
-                book.channel_rules(&ChannelId::new(room.as_str()), room, Visibility::Public);
+            // As the simulation calls them.
+            let (workspace, channel) =
+                (WorkspaceId::new(room.as_str()), ChannelId::new(room.as_str()));
+            let rules = book.rules_in(&Room::new(&workspace, &channel, room, Visibility::Public));
             let Some(tolerance) = rules.tolerance else { continue };
             let least = tolerance::threshold(labels, rules.min_confidence, tolerance);
             eprintln!(

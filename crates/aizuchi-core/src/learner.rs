@@ -17,6 +17,7 @@ use crate::decision::moved_threshold::{self, MovedThresholds, ThresholdAim, move
 use crate::decision::tolerance::{self, ChannelLabels, KnownWelcome, LABEL_AGE};
 use crate::decision::welcome::RatedChoice;
 use crate::rules::Rulebook;
+use crate::rules::room::Room;
 use crate::store::archive::Archive;
 use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
 use crate::store::order_journal::{OrderJournalQuery, OrderKind};
@@ -109,7 +110,7 @@ impl Learner {
         let channels = self.archive.channels(workspace).await?;
         let rulebook = self.rulebook.read();
         let aims = channels.into_iter().filter_map(|channel| {
-            let rules = rulebook.channel_rules(&channel.id, &channel.name, channel.visibility);
+            let rules = rulebook.rules_in(&Room::of_channel(&channel));
             let (tolerance, min_confidence) = (rules.tolerance?, rules.min_confidence);
             let labels = labels.get(&channel.id).map(Vec::as_slice).unwrap_or_default();
             let settles_at = tolerance::threshold(labels, min_confidence, tolerance);

@@ -5,7 +5,7 @@ use aizuchi_core::context::ContextLimits;
 use aizuchi_harness::fixtures::{at, top_level};
 use aizuchi_harness::test_store::on_every_store;
 
-use crate::promises::PromisesExt as _;
+use crate::store_commands::PromisesExt as _;
 
 #[tokio::test]
 async fn a_longer_step_keeps_the_first_message_longer() {
