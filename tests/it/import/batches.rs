@@ -239,7 +239,7 @@ async fn an_import_that_ended_anywhere_goes_on_and_imports_nothing_twice() {
 async fn what_forgotten_people_said_before_is_not_read_from_myao2() {
     let old = OldDatabase::generate().await;
     let (mut data, mut messages) = read(&old.path, &fixtures::workspace()).await;
-    let is_of = |number: usize, user: usize| number % 5 != 0 && number % 3 == user;
+    let is_of = |number: usize, user: usize| !number.is_multiple_of(5) && number % 3 == user;
     let (gone, back) = (UserId::new("U1"), UserId::new("U2"));
     let forgotten =
         HashMap::from([(gone.clone(), said_at(MESSAGES)), (back.clone(), said_at(1000))]);
