@@ -64,14 +64,38 @@ struct Server {
     _supervisor: Child,
 }
 
-/// A statement for the administrator's session, and where the session says that it is done.
-type Statement = (String, Sender<()>);
+/// A statement for the administrator's session, and where the session says that it is done, if somebody waits for it.
+type Statement = (String, Option<Sender<()>>);
 
 impl Server {
     fn run(&self, statement: String) {
         let (done, is_done) = channel();
-        self.administrator.lock().unwrap().send((statement, done)).unwrap();
+        self.administrator.lock().unwrap().send((statement, Some(done))).unwrap();
         is_done.recv().expect("the administrator's thread tells what went wrong");
+    }
+
+    fn run_later(&self, statement: String) {
+        // If the administrator's thread has ended, a test that waited for it has said why.
+        self.administrator.lock().unwrap().send((statement, None)).ok();
+    }
+}
+
+/// A database that is dropped with this value: a test's own takes ten megabytes, and there are more than a thousand.
+pub struct OwnedDatabase {
+    pub url: String,
+}
+
+impl OwnedDatabase {
+    /// A new one with the tables of Aizuchi.
+    pub fn with_tables() -> Self {
+        Self { url: with_tables() }
+    }
+}
+
+impl Drop for OwnedDatabase {
+    fn drop(&mut self) {
+        let name = self.url.rsplit_once('/').map_or("", |(_, name)| name);
+        server().run_later(format!("DROP DATABASE {name} WITH (FORCE)"));
     }
 }
 
@@ -184,8 +208,12 @@ fn start_administrator(port: u16) -> Sender<Statement> {
         let mut connection = runtime.block_on(PgConnection::connect(&url)).unwrap();
         for (statement, done) in statements {
             let statement = raw_sql(AssertSqlSafe(statement));
-            runtime.block_on(statement.execute(&mut connection)).unwrap();
-            done.send(()).unwrap();
+            let ran = runtime.block_on(statement.execute(&mut connection));
+            // Nobody waits for what is dropped, and what could not be dropped only takes space.
+            if let Some(done) = done {
+                ran.unwrap();
+                done.send(()).unwrap();
+            }
         }
     });
     sender

@@ -14,6 +14,7 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::fixtures::at;
+use crate::postgres::OwnedDatabase;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::connection::{Connection, query};
@@ -65,10 +66,16 @@ pub struct TestStore {
     pub database_store: Option<Arc<DatabaseStore>>,
 }
 
+/// Where a database of a test's own is.
+enum OwnedPlace {
+    Folder(#[expect(dead_code, reason = "it is deleted with this value")] TempDir),
+    Server(#[expect(dead_code, reason = "it is dropped with this value")] OwnedDatabase),
+}
+
 pub struct TestDatabase {
     pub address: DatabaseLocation,
-    /// The folder of its file, where it is SQLite. It is deleted with the last clone.
-    folder: Option<Arc<TempDir>>,
+    /// What is deleted with the last clone, unless the database was there before.
+    owned: Option<Arc<OwnedPlace>>,
     stop: CancellationToken,
     writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
 }
@@ -183,17 +190,20 @@ impl TestStore {
     }
 
     pub async fn sqlite() -> Self {
-        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("aizuchi.db");
         let mut file =
             File::options().create_new(true).write(true).mode(0o600).open(&path).unwrap();
         file.write_all(migrated_file().await).unwrap();
-        Self::open(DatabaseLocation::Sqlite(path), Some(folder)).await
+        let owned = Arc::new(OwnedPlace::Folder(folder));
+        Self::open(DatabaseLocation::Sqlite(path), Some(owned)).await
     }
 
     pub async fn postgres() -> Self {
-        let server = PostgresUrl::parse(&crate::postgres::with_tables()).unwrap();
-        Self::open(DatabaseLocation::Postgres(server), None).await
+        let owned = OwnedDatabase::with_tables();
+        let server = PostgresUrl::parse(&owned.url).unwrap();
+        let owned = Arc::new(OwnedPlace::Server(owned));
+        Self::open(DatabaseLocation::Postgres(server), Some(owned)).await
     }
 
     /// A database that is there already. It is not removed.
@@ -201,12 +211,12 @@ impl TestStore {
         Self::open(address.clone(), None).await
     }
 
-    async fn open(address: DatabaseLocation, folder: Option<Arc<TempDir>>) -> Self {
+    async fn open(address: DatabaseLocation, owned: Option<Arc<OwnedPlace>>) -> Self {
         let (store, writer) = Self::opened(&address).await;
         let stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(stop.clone()));
         let store = Arc::new(store);
-        let database = TestDatabase { address, folder, stop, writer: Mutex::new(Some(writer)) };
+        let database = TestDatabase { address, owned, stop, writer: Mutex::new(Some(writer)) };
         Self {
             store: store.clone(),
             archive: store.clone(),
@@ -261,7 +271,7 @@ impl TestStore {
         if let Some(writer) = writer {
             writer.await.unwrap().unwrap();
         }
-        Self::open(database.address.clone(), database.folder.clone()).await
+        Self::open(database.address.clone(), database.owned.clone()).await
     }
 }
 
