@@ -8,8 +8,6 @@ use crate::program::Home;
 impl Home {
     /// Makes messages and decisions so many hours older.
     pub async fn age(&self, hours: i64) {
-        let options = SqliteConnectOptions::new().filename(self.database());
-        let mut connection = options.connect().await.unwrap();
         let older = hours * 3_600_000;
         for statement in [
             format!("UPDATE messages SET at_ms = at_ms - {older}"),
@@ -17,8 +15,28 @@ impl Home {
                 "UPDATE decisions SET opened_ms = opened_ms - {older}, closed_ms = closed_ms - {older}"
             ),
         ] {
-            sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+            self.change_rows(statement).await;
         }
+    }
+
+    /// Makes the only proposal that a keeper may have been asked about one that was sent long ago, so that it cannot
+    /// arrive any more.
+    pub async fn age_question(&self) {
+        let since = "$.asked[0].sending.since";
+        let statement = format!(
+            "UPDATE bookmarks SET value = json_replace(value, '{since}', '1970-01-01T00:00:00Z') \
+             WHERE place = 'proposals' AND json_extract(value, '{since}') IS NOT NULL"
+        );
+        assert_eq!(self.change_rows(statement).await, 1, "it is not known whether it arrived");
+    }
+
+    /// How many rows a statement changes.
+    async fn change_rows(&self, statement: String) -> u64 {
+        let options = SqliteConnectOptions::new().filename(self.database());
+        let mut connection = options.connect().await.unwrap();
+        let change = sqlx::query(AssertSqlSafe(statement));
+        let changed = change.execute(&mut connection).await.unwrap().rows_affected();
         connection.close().await.unwrap();
+        changed
     }
 }

@@ -10,8 +10,7 @@ const VERDICT: &str = r#"{"should_respond": true, "reason": "nobody answers", "c
 
 #[tokio::test]
 async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
-    let discord = "  settle_seconds: 16\n";
-    let harness = DiscordHarness::with(Setting { wait: 0.2, discord, ..Setting::default() }).await;
+    let harness = DiscordHarness::with(Setting { wait: 0.2, ..Setting::default() }).await;
     let (mio, keeper) = (harness.mio, harness.ren);
     harness.home.add(&format!(
         "channels:\n  \"#tea\": {{mode: propose, language: ja, keeper: \"@{keeper}\"}}\n"
@@ -26,9 +25,14 @@ async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
     assert!(asked.text.starts_with("#tea で、こう話そうと思います。"), "{}", asked.text);
     // Its buttons work before anybody knows where it stands.
     harness.discord.click(direct, asked.id, keeper, "今は話さない").unwrap();
+    harness.until_kept("SELECT count(*) FROM proposals WHERE state = 'declined'", 1).await;
+    assert_eq!(program.stop(), Some(0));
     let settled = |discord: &aizuchi_fakes::discord::FakeDiscord| {
         discord.texts(direct).unwrap() == ["#tea：今回は見送り。"]
     };
+    assert!(!settled(&harness.discord));
+    harness.age_question().await;
+    let program = harness.start().await;
     harness.until(settled).await;
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.posts(1).await.len(), 1);

@@ -9,8 +9,7 @@ const VERDICT: &str = r#"{"should_respond": true, "reason": "nobody answers", "c
 
 #[tokio::test]
 async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
-    let slack = "  settle_seconds: 16\n";
-    let options = SlackOptions { wait: 0.2, slack, ..SlackOptions::default() };
+    let options = SlackOptions { wait: 0.2, ..SlackOptions::default() };
     let harness = SlackHarness::with(options).await;
     let keeper = &harness.ren;
     harness.home.add(&format!(
@@ -27,6 +26,11 @@ async fn a_keeper_is_asked_once_though_the_answer_was_lost() {
     assert!(asked.arguments.to_string().contains("今は話さない"), "{}", asked.arguments);
     // Its buttons work before anybody knows where it stands.
     harness.slack.click(&direct, asked.ts, keeper, "not_now").unwrap();
+    harness.until_kept("SELECT count(*) FROM proposals WHERE state = 'declined'", 1).await;
+    assert_eq!(program.stop(), Some(0));
+    assert_ne!(harness.slack.texts(&direct).unwrap(), ["#tea：今回は見送り。"]);
+    harness.age_question().await;
+    let program = harness.start().await;
     harness.wait_until(|slack| slack.texts(&direct).unwrap() == ["#tea：今回は見送り。"]).await;
     assert_eq!(program.stop(), Some(0));
     assert_eq!(harness.slack.posts().len(), 1);
