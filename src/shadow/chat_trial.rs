@@ -27,6 +27,7 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::command::standing_order_trial::{StandingOrderTrial, StandingOrderTrialOutcome};
 use aizuchi_core::decision::Usage;
 use aizuchi_core::llm::model::ModelId;
+use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::standing_order::{DRAFT_LIFETIME, StandingOrder};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::{Store, StoreError};
@@ -44,7 +45,7 @@ pub struct ChatTrial {
     clock: Clock,
     /// Set once they are built, which is after what answers commands.
     models: OnceLock<Arc<ModelsInUse>>,
-    /// Where the pages are, and the path of a channel's.
+    /// Where a browser on this machine finds the pages, and the path of a channel's.
     pages: String,
     page_of: PageOf,
     tried: TriedDrafts,
@@ -145,9 +146,11 @@ impl StandingOrderTrial for ChatTrial {
         Ok(outcome(&run, &result, &budgeted))
     }
 
+    /// Only in the local room: on a platform people read it on other machines, where the address is not that of the pages.
     fn page(&self, conversation: &ConversationId) -> Option<String> {
-        let page = self.page_of;
-        Some(format!("{}{}", self.pages, page(&conversation.workspace, &conversation.channel)))
+        let ConversationId { workspace, channel, .. } = conversation;
+        let path = (self.page_of)(workspace, channel);
+        (*workspace == workspace_id()).then(|| format!("{}{path}", self.pages))
     }
 }
 

@@ -98,3 +98,20 @@ async fn an_order_is_tried_before_it_holds_in_japanese() {
     })
     .await;
 }
+
+/// The pages are on another machine than the browser of whoever reads this.
+#[tokio::test]
+async fn where_nothing_may_be_spent_no_address_of_this_machine_is_posted() {
+    let options = SlackOptions { more: PRICES, ..SlackOptions::default() };
+    let harness = SlackHarness::with(options).await;
+    harness.home.replace("  announce: false\n", "  announce: false\n  order_trial_cost: 0\n");
+    let olga = NewUser { name: "Olga".to_owned(), is_admin: true, ..NewUser::default() };
+    let olga = harness.slack.add_user_with(olga);
+    harness.slack.join_channel(&harness.tea, &olga).unwrap();
+    let program = harness.start().await;
+    harness.post_mention(&harness.tea, &olga, "try in this channel: never about kettles");
+    let told = harness.wait_for_posts(1).await.remove(0).text;
+    assert!(told.contains("on the page of this channel, under its drafts"), "{told}");
+    assert!(!told.contains("127.0.0.1") && !told.contains("http"), "{told}");
+    assert_eq!(program.stop(), Some(0));
+}

@@ -26,7 +26,8 @@ pub trait StandingOrderTrial: Send + Sync {
         stop: &CancellationToken,
     ) -> Result<StandingOrderTrialOutcome, StoreError>;
 
-    /// The address of the page on which the drafts of a conversation's channel can be tried, if there are pages.
+    /// The address of the page on which the drafts of a conversation's channel can be tried, if it is that for those who
+    /// read there.
     fn page(&self, _: &ConversationId) -> Option<String> {
         None
     }
@@ -64,7 +65,7 @@ impl<'a> StepTrial<'a> {
         tried.unwrap_or(Ok(StandingOrderTrialOutcome::Unanswered))
     }
 
-    /// The address of the page on which the drafts of a conversation's channel can be tried.
+    /// The same address as [`StandingOrderTrial::page`].
     pub fn page(&self, conversation: &ConversationId) -> Option<String> {
         self.trial.page(conversation)
     }
