@@ -72,8 +72,9 @@ pub struct ResponseConfig {
     /// The most that one order given in the chat may cost, in the currency of `models.currency`, to tell what it would have
     /// changed there in the last week. Such an order is a draft until somebody keeps it. With 0 it holds at once, and no
     /// model that costs anything is asked about it. If omitted: only an order that somebody asks to try (`try in this
-    /// channel: …`) may cost something, 0.05 at most, and every order is tried where the model that judges has the price 0. If
-    /// the program ends before it has answered, it may spend as much again after its start.
+    /// channel: …`) may cost something, 0.05 at most, and every order is tried if the model that judges and all of
+    /// `models.named` have the price 0. If the program ends before it has answered, it may spend as much again after its
+    /// start.
     pub order_trial_cost: Option<Money>,
     /// Whether it says once in each channel that it joins what it hears and stores, and how to silence it.
     pub announce: bool,

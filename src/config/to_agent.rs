@@ -5,10 +5,12 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::config::Config;
+use crate::config::minds::ResolvedMind;
 use aizuchi_core::agent::{self, remember};
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::context::ContextLimits;
 use aizuchi_core::inbox::WaitSettings;
+use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::runner;
@@ -121,9 +123,13 @@ impl Config {
         self.models.prices(&self.minds.models_elsewhere(self.decision.state))
     }
 
-    /// Whether the model that judges, where no channel has its own, is known to cost nothing.
+    /// Whether every model that may judge is known to cost nothing, also those that channels may have of their own.
     pub fn is_judge_free(&self) -> bool {
-        self.prices().is_free(&self.minds.judgment.model.id.to_string())
+        let prices = self.prices();
+        let is_free = |mind: &ResolvedMind| prices.is_free(&mind.model.id.to_string());
+        let mut named = self.minds.named.values();
+        is_free(&self.minds.judgment)
+            && named.all(|mind| mind.model.id == ModelId::Builtin || is_free(mind))
     }
 
     /// How long a model call may take, also to a model that is chosen while the program runs.

@@ -124,3 +124,20 @@ fn a_model_that_is_set_for_everything_stands_in_for_all() {
     let config = Config::read(NAMED, "config.yaml", &environment).unwrap().config;
     assert_eq!(config.minds.named.len(), 2);
 }
+
+/// What a model costs is spent on the trial of an order only if somebody asks for it.
+#[test]
+fn every_order_is_tried_only_where_no_model_costs_anything() {
+    for (price, expected) in [("0", true), ("2", false)] {
+        let text = format!(
+            "agents: {{response: {{model_id: openai/small, client_args: {{api_key: sk-x}}}}}}\n\
+             models:\n  prices:\n    openai/small: {{input: 0, output: 0}}\n    \
+             openai/large: {{input: {price}, output: {price}}}\n  \
+             named:\n    large: {{model_id: openai/large, client_args: {{api_key: sk-x}}}}\n    \
+             rules: {{model_id: builtin}}\n\
+             channels:\n  \"#tea\": {{model: large}}\n"
+        );
+        let config = read(&text).unwrap();
+        assert_eq!(config.rulebook().drafts_standing_orders, expected, "{text}");
+    }
+}
