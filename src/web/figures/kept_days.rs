@@ -2,7 +2,8 @@
 //!
 //! A kept day is what the database says as long as nothing changes that it counts. Each message, reaction and decision
 //! carries the revision of its last change, so before kept days are used, those with something newer are dropped.
-//! What else is counted has become final [`SETTLING`] after midnight.
+//! What else is counted has become final [`SETTLING`] after midnight. Of words that somebody decided about later than that,
+//! it takes as long as of others until it is known how welcome they were; such a day is not kept before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -96,8 +97,9 @@ impl KeptDays {
         }
         let missing = wanted.iter().copied().filter(|day| kept.find(*day, extent).is_none());
         let missing: BTreeSet<Day> = missing.collect();
-        let found = reader.count_days(workspace, &missing, extent).await?;
-        let over = found.iter().filter(|(day, _)| reader.is_final(**day));
+        let (found, unsettled) = reader.count_days(workspace, &missing, extent).await?;
+        let is_final = |day: &Day| reader.is_final(*day) && !unsettled.contains(day);
+        let over = found.iter().filter(|(day, _)| is_final(day));
         kept.add(extent, over.map(|(day, figures)| (*day, figures.clone())));
         kept.drop_before(reader.calendar.day_of(reader.now).0 - SPANS[SPANS.len() - 1]);
         kept.revision = reader.revision;
@@ -164,23 +166,26 @@ impl DayReader<'_> {
         self.calendar.begin_of(Day(day.0 + 1)) <= self.now - SETTLING
     }
 
+    /// The figures of these days, and those of them with choices of which it is not known yet how welcome they were.
     async fn count_days(
         &self,
         workspace: &WorkspaceId,
         wanted: &BTreeSet<Day>,
         extent: Extent,
-    ) -> Result<Days, StoreError> {
+    ) -> Result<(Days, BTreeSet<Day>), StoreError> {
         let mut days: BTreeMap<Day, Figures> =
             wanted.iter().map(|day| (*day, Figures::default())).collect();
+        let mut unsettled = BTreeSet::new();
         for span in spans(wanted) {
             for period in self.calendar.periods(workspace, span) {
                 if extent == Extent::Everything {
                     count(self.archive, &period, self.now, &mut days).await?;
                 }
-                count_choices(self.archive, &period, self.now, &mut days).await?;
+                unsettled.extend(count_choices(self.archive, &period, self.now, &mut days).await?);
             }
         }
-        Ok(days.into_iter().map(|(day, figures)| (day, Arc::new(figures))).collect())
+        let days = days.into_iter().map(|(day, figures)| (day, Arc::new(figures))).collect();
+        Ok((days, unsettled))
     }
 }
 
@@ -218,27 +223,37 @@ async fn count(
     Ok(())
 }
 
+/// Adds the choices of a period of which it is known how welcome they were. Returns the days of the others.
 async fn count_choices(
     archive: &dyn Archive,
     period: &WorkspacePeriod,
     now: Timestamp,
     days: &mut BTreeMap<Day, Figures>,
-) -> Result<(), StoreError> {
-    let choices = archive.aftermaths(period).await?;
-    for choice in choices.iter().filter(|choice| choice.at <= now - ANSWER_WINDOW) {
-        days.entry(choice.day).or_default().choices.push(choice.rate());
+) -> Result<BTreeSet<Day>, StoreError> {
+    let mut unsettled = BTreeSet::new();
+    for choice in archive.aftermaths(period).await? {
+        if choice.at <= now - ANSWER_WINDOW {
+            days.entry(choice.day).or_default().choices.push(choice.rate());
+        } else {
+            unsettled.insert(choice.day);
+        }
     }
-    Ok(())
+    Ok(unsettled)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use aizuchi_core::chat::{Arrival, Heard, Visibility};
+    use aizuchi_core::decision::proposal::ProposalChoice;
     use aizuchi_core::event::Disposition;
+    use aizuchi_core::prompt::PromptVerb;
+    use aizuchi_core::rules::{ChannelRules, Mode};
     use aizuchi_core::store::InboxEntry;
-    use aizuchi_harness::fixtures::{at, message, new_channel, top_level, until, workspace};
-    use aizuchi_harness::harness::Harness;
+    use aizuchi_core::store::order::Order;
+    use aizuchi_core::store::query::ProposalQuery;
+    use aizuchi_harness::fixtures::{JOIN, at, message, new_channel, top_level, until, workspace};
+    use aizuchi_harness::harness::{Harness, HarnessOptions};
     use aizuchi_harness::test_store::{TestStore, on_every_store};
     use jiff::tz::TimeZone;
 
@@ -348,6 +363,45 @@ mod tests {
             harness.pass(7200).await;
             let changed = read().await;
             assert!(changed.choices.len() > first.choices.len(), "{:?}", changed.choices);
+        })
+        .await;
+    }
+
+    /// With a long `response.proposal_seconds` somebody may decide after the day has become final.
+    #[tokio::test]
+    async fn what_is_declined_late_is_counted_once_it_is_known() {
+        const DAY: i64 = 24 * 3600;
+        on_every_store(async |store| {
+            let rules = ChannelRules { mode: Mode::Propose, ..ChannelRules::default() };
+            let mut options = HarnessOptions::from_rules(rules);
+            options.settings.proposal_lifetime = SignedDuration::from_hours(72);
+            let harness = Harness::new(store).await.with_options(options);
+            harness.mind.script.set_default(PromptVerb::Judge, JOIN);
+            harness.says("alice", "does anybody have a ladder?").await;
+            harness.pass(2 * DAY).await;
+            let (store, kept, place) = (&harness.store, KeptDays::default(), workspace());
+            let here = Some(place.clone());
+            let query = ProposalQuery { workspace: here, decision: None, before: None, limit: 1 };
+            let now = harness.clock.now();
+            let id = store.archive.proposals(&query, now).await.unwrap().remove(0).id;
+            let (workspace, by) = (place.clone(), "olga".into());
+            let choice = ProposalChoice::NotNow;
+            harness.order(Order::DecideProposal { workspace, id, choice, by }).await;
+            let calendar = Calendar { zone: &TimeZone::UTC };
+            let days = calendar.last_days(at(3 * DAY), 4);
+            let counted = async || {
+                let reader = DayReader {
+                    archive: &*store.archive,
+                    calendar,
+                    now: harness.clock.now(),
+                    revision: *store.store.revisions().borrow(),
+                };
+                let read = kept.read_choices(&reader, &place, &days[..1]).await.unwrap().remove(0);
+                read.1.choices.len()
+            };
+            assert_eq!(counted().await, 0, "it is not known yet");
+            harness.pass(3700).await;
+            assert_eq!(counted().await, 1);
         })
         .await;
     }
