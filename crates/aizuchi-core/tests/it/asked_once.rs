@@ -410,3 +410,24 @@ async fn a_question_that_may_still_arrive_is_waited_for() {
     })
     .await;
 }
+
+/// However many questions wait, a platform that takes none now is not asked to take them all.
+#[tokio::test]
+async fn a_busy_platform_is_tried_once_at_each_look() {
+    on_every_store(async |store| {
+        let story = Story::new(store).await;
+        story.chat.faults.lock().unwrap().extend([ChatFault::Busy; 10]);
+        let mut subjects = Vec::new();
+        for looks in 1..=3 {
+            subjects.push(story.proposes().await);
+            story.look().await;
+            assert_eq!(story.chat.faults.lock().unwrap().len(), 10 - looks);
+        }
+        story.chat.faults.lock().unwrap().clear();
+        story.recover().await;
+        for subject in subjects {
+            assert_eq!(story.chat.about(subject), [None]);
+        }
+    })
+    .await;
+}

@@ -49,20 +49,24 @@ impl Keepers {
             return Ok(());
         }
         let matters = self.matters(place, &record.asked).await?;
-        self.find_sent(chat, place, record, &matters).await?;
+        let attempt = self.find_sent(chat, place, record, &matters).await?;
         self.settle(chat, place, record, &matters).await?;
-        self.ask(chat, place, record, &matters).await
+        match attempt {
+            Attempt::Done => self.ask(chat, place, record, &matters).await,
+            Attempt::Failed => Ok(()),
+        }
     }
 
     /// Looks for the questions of which it is not known whether they were asked. One that surely was not is asked again,
-    /// while somebody can decide about it.
+    /// while somebody can decide about it, and until the platform does not take one.
     async fn find_sent(
         &self,
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, MatterKind),
         record: &mut QuestionRecord,
         matters: &[Matter],
-    ) -> Result<(), StoreError> {
+    ) -> Result<Attempt, StoreError> {
+        let mut attempt = Attempt::Done;
         let sent: Vec<AskedQuestion> =
             record.asked.iter().filter(|asked| asked.sending.is_some()).cloned().collect();
         for asked in sent {
@@ -74,7 +78,10 @@ impl Keepers {
                     let matter = matters.iter().find(|matter| matter.id == id);
                     let keeper = matter.and_then(|matter| self.keeper_of(workspace, matter));
                     if let (Some(matter), Some(keeper)) = (matter, keeper) {
-                        self.send(chat, (workspace, kind), record, (matter, &keeper)).await?;
+                        if attempt == Attempt::Done {
+                            let asking = (matter, &keeper);
+                            attempt = self.send(chat, (workspace, kind), record, asking).await?;
+                        }
                         continue;
                     }
                     record.remove(id);
@@ -82,7 +89,7 @@ impl Keepers {
             }
             self.put_record((workspace, kind), record).await?;
         }
-        Ok(())
+        Ok(attempt)
     }
 
     async fn find(
