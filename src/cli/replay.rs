@@ -491,7 +491,7 @@ fn print_thresholds(policies: &[Policy], labels: &RoomLabels) {
             let Some(tolerance) = rules.tolerance else { continue };
             let least = tolerance::threshold(labels, rules.min_confidence, tolerance);
             eprintln!(
-                "{}: with response.tolerance the judge is followed from {least:.2} on in {} ({} of {MIN_LABELS} words and marks)",
+                "{}: with response.tolerance the judge is followed from {least:.2} on in {} (known: {} words, declined proposals and marks; it takes {MIN_LABELS})",
                 policy.name,
                 strip_control_characters(room),
                 labels.len(),
