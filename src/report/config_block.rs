@@ -108,7 +108,7 @@ mod tests {
             "response: {min_confidence: 0.8, cooldown_seconds: 900}",
             "response: {gates: [cooldown, share], max_share: 0.25, learned_gate: {miss: 0.02}}",
             "response:\n  quiet_hours: 22:00-07:00\n  wait: fixed\n  timing: human\n  jitter_ratio: 0",
-            "response: {mode: facilitator}\nfacilitator: {rest_seconds: 90, cooldown_minutes: 20}",
+            "response: {mode: facilitator}\nfacilitator: {rest_seconds: 25, cooldown_minutes: 20}",
             "budget: {tokens_per_day: 5000, posts_per_channel_per_hour: 2}",
             include_str!("../../policies/quiet-300.yaml"),
             include_str!("../../policies/facilitator.yaml"),

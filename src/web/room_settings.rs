@@ -123,8 +123,7 @@ pub struct SettingBody {
     thread: Option<String>,
     /// `language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.
     setting: String,
-    /// As the config would have it: `ja`, `0.8`, `human`, `off`, or names of tools with commas between them. Null: nothing is
-    /// set there any more.
+    /// As the config would have it; names of tools with commas between them. Null: nothing is set there any more.
     value: Option<String>,
 }
 

@@ -128,11 +128,11 @@ const BAD: &[(&str, &str)] = &[
     ),
     (
         "xyzzy: 1\n",
-        "1:1: unknown key \"xyzzy\" at the top level; known keys are persona, language, timezone, prompts_dir, agents, discover, models, vision, transcription, response, decision, facilitator, budget, context, storage, memory, retention, http, health_check, logging, slack, discord, tools, channels and opted_out",
+        "1:1: unknown key \"xyzzy\" at the top level; known keys are persona, language, timezone, prompts_dir, agents, discover, models, vision, transcription, response, decision, facilitator, budget, context, storage, memory, retention, http, health_check, logging, slack, discord, tools, channels, workspaces and opted_out",
     ),
     (
         "xoxb-123-secret: 1\n",
-        "1:1: there is an unknown key at the top level; known keys are persona, language, timezone, prompts_dir, agents, discover, models, vision, transcription, response, decision, facilitator, budget, context, storage, memory, retention, http, health_check, logging, slack, discord, tools, channels and opted_out",
+        "1:1: there is an unknown key at the top level; known keys are persona, language, timezone, prompts_dir, agents, discover, models, vision, transcription, response, decision, facilitator, budget, context, storage, memory, retention, http, health_check, logging, slack, discord, tools, channels, workspaces and opted_out",
     ),
     (
         "channels:\n  \"#a\":\n    mod: off\n",

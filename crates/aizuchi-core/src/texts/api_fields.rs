@@ -4,9 +4,13 @@
 use crate::persona::Language;
 
 /// In English, as it stands at the field, and in Japanese; in the order of the English.
-pub const MEANINGS: [(&str, &str); 59] = [
+pub const MEANINGS: [(&str, &str); 66] = [
     ("Also return the decisions on these messages.", "これらの発言についての判断も返す。"),
     ("Also what is not in force any more.", "すでに効力のないものも含める。"),
+    (
+        "As the config would have it; names of tools with commas between them. Null: nothing is set there any more.",
+        "設定ファイルと同じ書き方。道具の名前はコンマで区切る。null なら、ここでの指定をやめる。",
+    ),
     ("Days begin at midnight there.", "ここでの午前 0 時を一日の始まりとする。"),
     ("For each channel in which somebody has decided.", "誰かが決めたことのあるチャンネルごと。"),
     (
@@ -109,8 +113,17 @@ pub const MEANINGS: [(&str, &str); 59] = [
     ),
     ("The `older` of the page behind the one that is wanted.", "一つ新しいページの `older` の値。"),
     ("The end of a mute of the whole workspace.", "ワークスペース全体のミュートが終わる時刻。"),
+    ("The id of a channel.", "チャンネルの ID。"),
     ("The id of a message, or a time in epoch seconds.", "発言の ID、またはエポック秒の時刻。"),
     ("The id of a message.", "発言の ID。"),
+    (
+        "The id of a thread's first message. Without one it holds in the whole channel.",
+        "スレッドの最初の発言の ID。なければチャンネル全体に効く。",
+    ),
+    (
+        "The id of a thread's first message. Without one it is the channel.",
+        "スレッドの最初の発言の ID。なければチャンネルを指す。",
+    ),
     (
         "The id of a workspace. Without one it is the local room.",
         "ワークスペースの ID。省略するとローカルルーム。",
@@ -120,6 +133,7 @@ pub const MEANINGS: [(&str, &str); 59] = [
         "The ids of files that were uploaded for it.",
         "この発言に付けるために送っておいたファイルの ID。",
     ),
+    ("The models that can be chosen.", "選べるモデル。"),
     (
         "The most that it may cost, in the currency of the prices. Without it nothing is asked, and the cost is told.",
         "費用の上限（料金表の通貨）。省略すると何も尋ねず、費用だけを返す。",
@@ -151,6 +165,10 @@ pub const MEANINGS: [(&str, &str); 59] = [
         "When the newest backup was made, by whichever process.",
         "最後にバックアップを作った時刻。どのプロセスが作ったものでもよい。",
     ),
+    (
+        "Where it offers to speak by itself, and nobody has answered.",
+        "自分から話してよいかを尋ね、まだ返事のない場所。",
+    ),
     ("Where the database is, without credentials.", "データベースの場所（認証情報は除く）。"),
     (
         "Where the model is, if not at its provider's own address.",
@@ -172,6 +190,10 @@ pub const MEANINGS: [(&str, &str); 59] = [
     ("Why there is no verdict now.", "今回の判断がない理由。"),
     ("Without one it holds in all channels.", "省略するとすべてのチャンネルで有効。"),
     ("Without one it holds in the whole channel.", "省略するとチャンネル全体で有効。"),
+    (
+        "`language`, `min_confidence`, `timing`, `announce`, `tools`, `memory` or `model`.",
+        "`language`、`min_confidence`、`timing`、`announce`、`tools`、`memory`、`model` のどれか。",
+    ),
 ];
 
 /// The meaning of a field, given in English.
