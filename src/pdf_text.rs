@@ -16,13 +16,15 @@ use tokio::process::Command;
 use tokio::sync::Semaphore;
 use tracing::debug;
 
-use aizuchi_core::documents::{DocumentError, DocumentReader};
+use aizuchi_core::documents::{DocumentError, DocumentReader, DocumentText};
 
 /// The verb of the command line, which no help lists: nobody but this program uses it.
 pub const COMMAND: &str = "__pdf-text";
 
 /// What the process writes first, once it has its limits and the document. What did not begin with that was no reader.
 const READY: u8 = b'+';
+/// What it writes last, once the document has no more pages.
+const WHOLE: u8 = 4;
 /// For the program itself and the document.
 const MAX_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 const MAX_CPU_SECONDS: u64 = 5;
@@ -58,7 +60,7 @@ impl PdfProcesses {
 
 #[async_trait]
 impl DocumentReader for PdfProcesses {
-    async fn pdf_text(&self, bytes: Vec<u8>) -> Result<String, DocumentError> {
+    async fn pdf_text(&self, bytes: Vec<u8>) -> Result<DocumentText, DocumentError> {
         let unavailable = |why: String| DocumentError::Unavailable(why);
         let turn = self.turns.acquire().await;
         let _turn = turn.map_err(|error| unavailable(error.to_string()))?;
@@ -91,8 +93,13 @@ impl DocumentReader for PdfProcesses {
             return Err(unavailable("the process could not begin to read".to_owned()));
         };
         // Pages before the one that it stumbled over count.
+        let whole = text.strip_suffix(&[WHOLE]);
+        let (text, is_cut) = (whole.unwrap_or(text), whole.is_none());
         let text = String::from_utf8_lossy(text).into_owned();
-        if text.trim().is_empty() { Err(DocumentError::Unreadable) } else { Ok(text) }
+        match text.trim().is_empty() {
+            true => Err(DocumentError::Unreadable),
+            false => Ok(DocumentText { text, is_cut }),
+        }
     }
 }
 
@@ -141,14 +148,18 @@ fn print_pages(bytes: &[u8]) -> Option<()> {
     }
     let mut stdout = std::io::stdout();
     let mut printed = 0;
-    for page in document.get_pages().into_keys().take(MAX_PAGES) {
+    let pages: Vec<u32> = document.get_pages().into_keys().collect();
+    for page in pages.iter().take(MAX_PAGES) {
         let mut text = String::new();
-        output_doc_page(&document, &mut PlainTextOutput::new(&mut text), page).ok()?;
+        output_doc_page(&document, &mut PlainTextOutput::new(&mut text), *page).ok()?;
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).ok()?;
         printed += text.len();
         if printed >= MAX_TEXT_BYTES {
-            break;
+            return Some(());
         }
+    }
+    if pages.len() <= MAX_PAGES {
+        stdout.write_all(&[WHOLE]).and_then(|()| stdout.flush()).ok()?;
     }
     Some(())
 }

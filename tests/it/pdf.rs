@@ -57,8 +57,36 @@ fn reader() -> PdfProcesses {
 
 #[tokio::test]
 async fn the_text_of_a_pdf_is_read() {
-    let text = reader().pdf_text(saying("Two oars and a sail")).await.unwrap();
+    let text = reader().pdf_text(saying("Two oars and a sail")).await.unwrap().text;
     assert!(text.contains("Two oars and a sail"), "{text}");
+}
+
+/// A document of so many pages.
+fn pages(count: usize) -> Vec<u8> {
+    let kids: Vec<String> = (5..5 + count).map(|number| format!("{number} 0 R")).collect();
+    let content = "BT /F1 24 Tf 20 100 Td (Another oar) Tj ET";
+    let mut objects = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        format!("<< /Type /Pages /Kids [{}] /Count {count} >>", kids.join(" ")),
+        format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+            .to_owned(),
+    ];
+    let page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 3 0 R \
+                /Resources << /Font << /F1 4 0 R >> >> >>";
+    objects.extend(kids.iter().map(|_| page.to_owned()));
+    pdf(&objects)
+}
+
+/// Who reads twenty pages of more has to know that there are more.
+#[tokio::test]
+async fn a_document_that_goes_on_is_told_from_a_whole_one() {
+    for (count, expected) in [(1, false), (20, false), (21, true)] {
+        let read = reader().pdf_text(pages(count)).await.unwrap();
+        assert_eq!(read.is_cut, expected, "{count} pages");
+        assert_eq!(read.text.matches("Another oar").count(), count.min(20));
+        assert!(!read.text.contains('\u{4}'), "{:?}", read.text);
+    }
 }
 
 /// Whatever it is: it ends soon, and says that there is nothing.

@@ -11,7 +11,15 @@ const MAX_BYTES_BEFORE_MARK: usize = 1024;
 pub trait DocumentReader: Send + Sync {
     /// The beginning of the text of a PDF, never blank. Ends within seconds, whatever the bytes are; dropping the future
     /// ends the work.
-    async fn pdf_text(&self, bytes: Vec<u8>) -> Result<String, DocumentError>;
+    async fn pdf_text(&self, bytes: Vec<u8>) -> Result<DocumentText, DocumentError>;
+}
+
+/// What a document says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentText {
+    pub text: String,
+    /// Whether the document goes on, as far as is known.
+    pub is_cut: bool,
 }
 
 /// Why there is no text.

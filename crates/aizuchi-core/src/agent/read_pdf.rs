@@ -11,7 +11,7 @@ use crate::agent::reserve::Calls;
 use crate::agent::{Agent, StepError};
 use crate::chat::attachment::{Attachment, AttachmentContent};
 use crate::chat::{Message, is_blank, to_visible_text};
-use crate::documents::{DocumentError, is_pdf};
+use crate::documents::{DocumentError, DocumentText, is_pdf};
 
 impl Agent {
     /// Whether there is somebody who reads such a file.
@@ -46,7 +46,7 @@ impl Agent {
             return Ok(None);
         };
         match read {
-            Ok(text) => {
+            Ok(DocumentText { text, is_cut: _ }) => {
                 let text = to_visible_text(&text);
                 Ok(Some(match is_blank(&text) {
                     true => AttachmentContent::Unreadable,

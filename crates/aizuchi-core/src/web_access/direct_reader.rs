@@ -16,7 +16,7 @@ use tokio::{task, time};
 use tracing::debug;
 
 use crate::chat::to_visible_text;
-use crate::documents::{DocumentError, DocumentReader, is_pdf};
+use crate::documents::{DocumentError, DocumentReader, DocumentText, is_pdf};
 use crate::platform::http_body::read_beginning;
 use crate::web_access::address_guard::AddressGuard;
 use crate::web_access::api::error_of;
@@ -161,9 +161,9 @@ impl PdfReading {
         // Others may be read at the same time, and this one waits for them.
         let reading = time::timeout(left, self.documents.pdf_text(body.bytes));
         match reading.await.map_err(|_| WebError::TimedOut)? {
-            Ok(text) => {
+            Ok(DocumentText { text, is_cut }) => {
                 let text = to_visible_text(&text).trim().to_owned();
-                let page = Page { address: url.into(), title: None, text, is_cut: false };
+                let page = Page { address: url.into(), title: None, text, is_cut };
                 if page.text.is_empty() { Err(WebError::Empty) } else { Ok(page) }
             }
             Err(DocumentError::Unreadable) => Err(WebError::NotText),

@@ -7,7 +7,7 @@ use aizuchi_core::agent::AgentSettings;
 use aizuchi_core::agent::files::FileSettings;
 use aizuchi_core::chat::Message;
 use aizuchi_core::chat::attachment::{Attachment, AttachmentContent};
-use aizuchi_core::documents::{DocumentError, DocumentReader};
+use aizuchi_core::documents::{DocumentError, DocumentReader, DocumentText};
 use aizuchi_core::prompt::PromptVerb;
 use async_trait::async_trait;
 
@@ -23,9 +23,9 @@ struct Reader {
 
 #[async_trait]
 impl DocumentReader for Reader {
-    async fn pdf_text(&self, _bytes: Vec<u8>) -> Result<String, DocumentError> {
+    async fn pdf_text(&self, _bytes: Vec<u8>) -> Result<DocumentText, DocumentError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        self.says.clone()
+        self.says.clone().map(|text| DocumentText { text, is_cut: false })
     }
 }
 

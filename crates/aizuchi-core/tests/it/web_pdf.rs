@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aizuchi_core::documents::{DocumentError, DocumentReader};
+use aizuchi_core::documents::{DocumentError, DocumentReader, DocumentText};
 use aizuchi_core::network::Network;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::direct_reader::DirectReader;
@@ -26,14 +26,14 @@ struct Documents {
 
 #[async_trait]
 impl DocumentReader for Documents {
-    async fn pdf_text(&self, bytes: Vec<u8>) -> Result<String, DocumentError> {
+    async fn pdf_text(&self, bytes: Vec<u8>) -> Result<DocumentText, DocumentError> {
         let held = String::from_utf8_lossy(&bytes).into_owned();
         self.given.lock().unwrap().push(bytes);
         match held.strip_prefix("%PDF-1.7 ") {
             Some("locked") => Err(DocumentError::Unreadable),
             Some("later") => Err(DocumentError::Unavailable("no processes".to_owned())),
             Some("endless") => std::future::pending().await,
-            Some(text) => Ok(text.to_owned()),
+            Some(text) => Ok(DocumentText { text: text.to_owned(), is_cut: text == "long" }),
             None => Err(DocumentError::Unreadable),
         }
     }
@@ -93,6 +93,8 @@ async fn the_text_of_a_pdf_is_a_page() {
         });
         assert_eq!(reader.read(&address(path)).await, expected, "{path}");
     }
+    // The model is told that it saw a beginning.
+    assert!(reader.read(&address("/long")).await.unwrap().is_cut);
     let accepted = server.requests().remove(0).to_lowercase();
     assert!(accepted.contains("application/pdf"), "{accepted}");
     // What cannot be a document, or is too large, is given to nobody.
