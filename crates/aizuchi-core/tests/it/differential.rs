@@ -15,9 +15,11 @@ use aizuchi_core::context::{ContextLimits, ContextWindow, StateHash};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::learned::MomentFeatures;
 use aizuchi_core::decision::{
-    Attempt, AttemptResult, DecisionResult, Evaluation, Judgment, ModelExchange, Price, Usage,
+    Attempt, AttemptResult, DecisionId, DecisionResult, Evaluation, Judgment, ModelExchange, Price,
+    Usage,
 };
 use aizuchi_core::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_core::event::web_call::{WebCall, WebLimits};
 use aizuchi_core::event::{
     Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
     OnNewMessage, Outcome, PostedMessage, StepResult,
@@ -84,6 +86,11 @@ enum Operation {
         tokens: u8,
         author: Option<u8>,
     },
+    /// An answer looks something up on the web, so many hours from now.
+    LookUp {
+        decision: u8,
+        hours: u8,
+    },
     /// The oldest open claim is completed with this kind of result.
     Complete {
         kind: u8,
@@ -107,6 +114,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         4 => Just(Operation::Claim),
         3 => (0..3_u8, any::<u8>(), prop::option::of(0..4_u8))
             .prop_map(|(claim, tokens, author)| Operation::Reserve { claim, tokens, author }),
+        2 => (0..7_u8, 0..30_u8)
+            .prop_map(|(decision, hours)| Operation::LookUp { decision, hours }),
         6 => (0..12_u8).prop_map(|kind| Operation::Complete { kind }),
         1 => Just(Operation::Forget),
     ]
@@ -200,6 +209,12 @@ async fn run_operations(operations: &[Operation], other: TestStore) {
                 let admission = one.store.reserve(&call, at(second)).await.unwrap();
                 let other = other.store.reserve(&call, at(second)).await.unwrap();
                 assert_eq!(other, admission, "{operation:?}");
+            }
+            Operation::LookUp { decision, hours } => {
+                let (call, now) = (web_call(*decision), at(second + 3_600 * i64::from(*hours)));
+                let limit = one.store.count_web_call(&call, now).await.unwrap();
+                let other = other.store.count_web_call(&call, now).await.unwrap();
+                assert_eq!(other, limit, "{operation:?}");
             }
             Operation::Complete { kind } if !claims.is_empty() => {
                 let claim = claims.remove(0);
@@ -325,6 +340,16 @@ fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> P
     }
 }
 
+/// An answer is for one person, or for nobody.
+fn web_call(decision: u8) -> WebCall {
+    WebCall {
+        workspace: workspace(),
+        decision: Some(DecisionId(i64::from(decision) + 1)),
+        person: (decision % 3 > 0).then(|| UserId::new(format!("u-{}", decision % 3))),
+        limits: WebLimits { per_answer: Some(2), per_person_per_day: Some(3), per_day: Some(6) },
+    }
+}
+
 fn order(kind: u8, here: bool, second: i64) -> Order {
     let workspace = workspace();
     let channel = top_level("garden").channel;
@@ -430,6 +455,7 @@ fn hearing(operation: &Operation, second: i64) -> InboxEntry {
         | Operation::Expire { .. }
         | Operation::Claim
         | Operation::Reserve { .. }
+        | Operation::LookUp { .. }
         | Operation::Complete { .. }
         | Operation::Forget => {
             unreachable!("not heard")
