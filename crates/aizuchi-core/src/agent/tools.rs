@@ -134,6 +134,7 @@ impl Agent {
             workspace: conversation.workspace.clone(),
             decision,
             person: asking.clone(),
+            began,
             limits: tools.web.limits,
         };
         let web = WebSession::new(tools.web.clone(), self.clock.clone(), deadline, web_call);
@@ -487,6 +488,7 @@ mod tests {
             workspace: workspace.clone(),
             decision: None,
             person: None,
+            began: now(),
             limits: WebLimits::default(),
         };
         Toolbox {

@@ -36,6 +36,8 @@ pub struct WebCall {
     pub decision: Option<DecisionId>,
     /// Whom the answer is for.
     pub person: Option<UserId>,
+    /// When the draft was begun. Who is forgotten after that is not named.
+    pub began: Timestamp,
     pub limits: WebLimits,
 }
 
@@ -92,6 +94,7 @@ mod tests {
             workspace: WorkspaceId::new("w"),
             decision: None,
             person: person.map(UserId::new),
+            began: Timestamp::UNIX_EPOCH,
             limits,
         }
     }

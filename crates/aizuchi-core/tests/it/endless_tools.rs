@@ -179,6 +179,7 @@ fn call(decision: i64, person: Option<&str>) -> WebCall {
         workspace: workspace(),
         decision: Some(DecisionId(decision)),
         person: person.map(UserId::new),
+        began: at(0),
         limits: WebLimits { per_answer: Some(2), per_person_per_day: Some(3), per_day: Some(5) },
     }
 }
@@ -236,6 +237,36 @@ async fn who_is_forgotten_leaves_no_name_and_frees_no_share_of_the_day() {
         assert_eq!(count(4, "u-alice").await, None);
         assert_eq!(count(5, "u-bob").await, None);
         assert_eq!(count(6, "u-bob").await, Some(WebLimit::Day));
+    })
+    .await;
+}
+
+/// A draft that was begun before somebody was forgotten may look something up after that.
+#[tokio::test]
+async fn an_answer_in_the_making_does_not_name_a_forgotten_person() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.says("alice", "hello").await;
+        let limits = WebLimits { per_person_per_day: Some(1), ..WebLimits::default() };
+        let count = async |began| {
+            harness.pass(1).await;
+            let call = WebCall { began, limits, ..call(1, Some("u-alice")) };
+            harness.store.store.count_web_call(&call, harness.clock.now()).await.unwrap()
+        };
+        let before = harness.clock.now();
+        harness.pass(10).await;
+        let (user, asked) = (UserId::new("u-alice"), harness.clock.now());
+        harness.order(Order::Forget { workspace: workspace(), user, asked }).await;
+        harness.pass(10).await;
+        assert_eq!(count(before).await, None);
+        if let Some(database) = &harness.store.database {
+            let named = "SELECT count(*) AS n FROM web_calls WHERE person <> ''";
+            assert_eq!(database.count(named).await, 0);
+        }
+        // Who asks again is somebody again.
+        let since = harness.clock.now();
+        assert_eq!(count(since).await, None);
+        assert_eq!(count(since).await, Some(WebLimit::Person));
     })
     .await;
 }

@@ -23,7 +23,8 @@ pub async fn count(
         .bind(decision_number(call))
         .bind(now.as_millisecond())
         .bind(call.workspace.as_str())
-        .bind(call.person_name());
+        .bind(call.person_name())
+        .bind(call.began.as_millisecond());
     put.execute(connection).await?;
     Ok(None)
 }

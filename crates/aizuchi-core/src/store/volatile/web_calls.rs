@@ -22,11 +22,16 @@ impl VolatileState {
         let limit = call.reached_limit(&self.web_call_usage(call, now));
         if limit.is_none() {
             self.drop_old_web_calls(now);
+            let is_forgotten = |user: &&UserId| {
+                let at = self.forgotten_at.get(&(call.workspace.clone(), (*user).clone()));
+                at.is_some_and(|at| at.as_millisecond() >= call.began.as_millisecond())
+            };
+            let person = call.person.as_ref().filter(|user| !is_forgotten(user)).cloned();
             self.web_calls.push(CountedWebCall {
                 at: truncate_to_milliseconds(now),
                 workspace: call.workspace.clone(),
                 decision: call.decision,
-                person: call.person.clone(),
+                person,
             });
         }
         limit
