@@ -423,7 +423,6 @@ impl Archive for VolatileStore {
         Ok(counts.into_values().collect())
     }
 
-    /// It takes none on a disk.
     /// It makes no memories.
     async fn pending_memories(
         &self,
@@ -433,6 +432,7 @@ impl Archive for VolatileStore {
         Ok(Vec::new())
     }
 
+    /// It takes none on a disk.
     async fn size_bytes(&self) -> Result<u64, StoreError> {
         Ok(0)
     }
