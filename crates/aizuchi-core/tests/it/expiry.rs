@@ -469,8 +469,15 @@ async fn deleting_what_has_expired_takes_back_what_is_remembered_of_it() {
         let memories =
             async || format!("{:?}", harness.store.store.memories(&workspace()).await.unwrap());
         assert!(memories().await.contains("tomatoes"));
+        let store = &harness.store.store;
+        let told = || [*store.erasures().borrow(), *store.revisions().borrow()];
+        let before = told();
         harness.deletes(&message).await;
         assert!(!memories().await.contains("tomatoes"));
+        // Nobody goes on showing what was told from it.
+        assert_eq!(told(), before.map(|count| count + 1));
+        harness.deletes(&message).await;
+        assert_eq!(told(), before.map(|count| count + 1), "nothing is left to be taken back");
     })
     .await;
 }

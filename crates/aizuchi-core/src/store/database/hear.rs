@@ -361,14 +361,16 @@ async fn change_expired(
         return Ok(counters.unchanged_receipt());
     };
     let written = rows::to_timestamp(rows::column(&row, "at_ms")?)?;
-    let revision = counters.revision;
     let message_ref = MessageRef(conversation.channel.clone(), message.clone());
     let (workspace, messages) = (&conversation.workspace, [(message_ref, written)]);
-    memory::forget_messages(connection, counters, workspace, &messages, at).await?;
-    Ok(match counters.revision > revision {
-        true => counters.receipt(None),
-        false => counters.unchanged_receipt(),
-    })
+    let (revision, erasures) = (counters.revision + 1, counters.erasures + 1);
+    // What is forgotten has the next revision, so that it is read again.
+    let mut changed = Counters { revision, erasures, ..counters.clone() };
+    if !memory::forget_messages(connection, &mut changed, workspace, &messages, at).await? {
+        return Ok(counters.unchanged_receipt());
+    }
+    *counters = changed;
+    Ok(counters.receipt(None))
 }
 
 pub async fn hear_channel(

@@ -275,16 +275,17 @@ pub async fn versions(readers: &Readers, key: &MemoryKey) -> Result<Vec<Memory>,
 }
 
 /// Forgets edited, deleted or withheld messages, each with its time: drops the entries made from them from all
-/// versions, and schedules the memories to be rewritten from the entries' other messages.
+/// versions, and schedules the memories to be rewritten from the entries' other messages. Returns whether anything was made
+/// from them.
 pub async fn forget_messages(
     connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
     messages: &[(MessageRef, Timestamp)],
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let list = messages.iter().map(|(message, _)| json!(message)).collect::<Value>().to_string();
-    memos::forget_messages(connection, counters, workspace, &list, now).await?;
+    let has_memos = memos::forget_messages(connection, counters, workspace, &list, now).await?;
     let memories = query(sql::MEMORIES_OF_MESSAGES).bind(workspace.as_str()).bind(&list);
     let memories = memories.fetch_all(&mut *connection).await?;
     let since = messages.iter().map(|(_, at)| *at).min().unwrap_or(Timestamp::UNIX_EPOCH);
@@ -302,7 +303,7 @@ pub async fn forget_messages(
     if !memories.is_empty() {
         forget_sources(connection, workspace, messages.iter().map(|(message, _)| message)).await?;
     }
-    Ok(())
+    Ok(has_memos || !memories.is_empty())
 }
 
 /// Records that something behind a memory is gone.

@@ -265,14 +265,14 @@ pub async fn remove(connection: &mut Connection, id: MemoryId) -> Result<bool, S
 }
 
 /// Forgets edited, deleted or withheld messages, a JSON list: removes the memos made from them, with all that these were
-/// before, and the prompts that held them.
+/// before, and the prompts that held them. Returns whether there were any.
 pub async fn forget_messages(
     connection: &mut Connection,
     counters: &mut Counters,
     workspace: &WorkspaceId,
     messages: &str,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let memos = query(sql::MEMOS_OF_MESSAGES).bind(workspace.as_str()).bind(messages);
     let memos = memos.fetch_all(&mut *connection).await?;
     for row in &memos {
@@ -286,7 +286,7 @@ pub async fn forget_messages(
             journal::put(connection, counters, key, change, now).await?;
         }
     }
-    Ok(())
+    Ok(!memos.is_empty())
 }
 
 /// A public channel turned private: its memos become private to it. What they were before is dropped, as far as others
