@@ -111,7 +111,8 @@ pub fn page_within(
         anyhow::bail!("there is nothing to report");
     };
     let view = View { report, policy, zone, language };
-    Ok(ReportPage { frame: Some(frame), ..view.page() }.render()?)
+    let names = moment_texts::names_on_console(language);
+    Ok(ReportPage { frame: Some(frame), names, ..view.page() }.render()?)
 }
 
 struct View<'a> {

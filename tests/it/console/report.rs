@@ -91,6 +91,8 @@ async fn a_second_look_reads_nothing_until_something_is_taken_back() {
     // What is added leaves it as it is, and it says of when it is.
     let shown = team.report(ADMIN, "").await;
     assert!(!shown.contains(&marker) && shown.contains(AS_OF), "{shown}");
+    // It names no option of a command.
+    assert!(shown.contains("Names and texts are verbatim") && !shown.contains("--anonymous"));
     harness.slack.delete_message(&harness.tea, thanks).unwrap();
     harness.until_kept("SELECT count(*) FROM messages WHERE deleted_ms IS NOT NULL", 1).await;
     let shown = team.report(ADMIN, "").await;

@@ -109,4 +109,7 @@ texts! {
     names_as_they_are:
         "Names are those of the history, and the texts are verbatim: think before you pass this page on. --anonymous replaces the names."
         / "名前も文面も履歴のままです。渡す前によく考えてください。名前は --anonymous で置き換えられます。";
+    /// On the console, which replaces no names.
+    names_on_console:
+        "Names and texts are verbatim: think before you pass this page on." / "名前も文面も元のままです。渡す前によく考えてください。";
 }
