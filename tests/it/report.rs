@@ -282,7 +282,10 @@ async fn no_text_runs_in_a_page() {
     let mut lines = String::new();
     for (number, hostile) in HOSTILE.iter().enumerate() {
         for (step, (author, text)) in [
-            (format!("{hostile}?"), format!("Does anyone know {hostile}?")),
+            (
+                format!("{hostile}?"),
+                format!("Does anyone know *w{hostile}*, `{hostile}` or {hostile}?"),
+            ),
             (format!("other {hostile}"), format!("<@{hostile}> yes: {hostile}")),
         ]
         .into_iter()
@@ -305,6 +308,8 @@ async fn no_text_runs_in_a_page() {
     ] {
         let (page, _) = page_and_json(&history, arguments);
         assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("<iframe"));
+        // What stands in a mark is text, too.
+        assert!(arguments.contains(&"--anonymous") || page.contains("<b>w&#"), "{page}");
         let address = format!("file://{}", history.with_extension("html").display());
         let client = browser.client.clone();
         client.goto(&address).await.unwrap();
