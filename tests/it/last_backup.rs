@@ -1,7 +1,7 @@
 //! The console and the API tell of a backup that was made beside the running program.
 
 use crate::command::aizuchi;
-use crate::console::harness::client;
+use crate::console::harness::get_in;
 use crate::program::Home;
 
 #[tokio::test]
@@ -11,9 +11,8 @@ async fn a_backup_beside_the_program_is_told_of() {
     let last = async || program.get("/api/health").await["last_backup"].clone();
     assert!(last().await.is_null());
     let queue = async |language: &str| {
-        let request = client().get(format!("{}/console/queue", program.address));
-        let request = request.header("accept-language", language);
-        request.send().await.unwrap().text().await.unwrap()
+        let page = get_in(&program, None, "/console/queue", language).await;
+        page.text().await.unwrap()
     };
     for (language, none) in [("en", "<dd>none known</dd>"), ("ja", "<dd>記録なし</dd>")] {
         let page = queue(language).await;

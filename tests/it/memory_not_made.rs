@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use serde_json::json;
 use sqlx::raw_sql;
 
-use crate::console::harness::{ADMIN, OPERATOR, VIEWER, client, get, json_of, set_tokens};
+use crate::console::harness::{ADMIN, OPERATOR, VIEWER, get, get_in, json_of, set_tokens};
 use crate::generated::{GeneratedHistory, Place};
 use crate::program::{Home, Program};
 
@@ -20,9 +20,7 @@ const MENDED: &str = "
     COMMIT";
 
 async fn queue(program: &Program, token: &str, language: &str) -> String {
-    let request = client().get(format!("{}/console/queue", program.address)).bearer_auth(token);
-    let request = request.header("accept", "text/html").header("accept-language", language);
-    let answer = request.send().await.unwrap();
+    let answer = get_in(program, Some(token), "/console/queue", language).await;
     assert_eq!(answer.status(), StatusCode::OK);
     answer.text().await.unwrap()
 }

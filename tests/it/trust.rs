@@ -3,13 +3,11 @@
 use reqwest::StatusCode;
 use serde_json::json;
 
-use crate::console::harness::client;
+use crate::console::harness::{client, get_in};
 use crate::program::{Home, Program};
 
 async fn page(program: &Program, path: &str, language: &str) -> String {
-    let request = client().get(format!("{}{path}", program.address));
-    let request = request.header("accept", "text/html").header("accept-language", language);
-    request.send().await.unwrap().text().await.unwrap()
+    get_in(program, None, path, language).await.text().await.unwrap()
 }
 
 #[tokio::test]

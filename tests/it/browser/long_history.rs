@@ -9,7 +9,7 @@ use crate::browser::accessibility::{AXE, axe_script, first_paint};
 use crate::browser::console::{expect_sound, sign_in};
 use crate::browser::narrow::resize;
 use crate::browser::tab::Tab;
-use crate::console::harness::{ADMIN, OPERATOR, VIEWER, client, set_tokens};
+use crate::console::harness::{ADMIN, OPERATOR, VIEWER, get_in, set_tokens};
 use crate::console::language::expect_language;
 use crate::console::walk::Walk;
 use crate::generated::{GeneratedHistory, Place};
@@ -162,8 +162,6 @@ async fn expect_parts_of_lists(tab: &Tab, program: &Program) {
 }
 
 async fn read(program: &Program, token: &str, page: &str, language: &str) -> (StatusCode, String) {
-    let request = client().get(format!("{}{page}", program.address)).bearer_auth(token);
-    let request = request.header("accept", "text/html").header("accept-language", language);
-    let answer = request.send().await.unwrap();
+    let answer = get_in(program, Some(token), page, language).await;
     (answer.status(), answer.text().await.unwrap())
 }

@@ -1,6 +1,6 @@
 //! Who asks the console and the API, and how.
 
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
 use crate::program::{Home, Program};
@@ -33,12 +33,26 @@ pub fn client() -> Client {
 }
 
 pub async fn get(program: &Program, token: Option<&str>, path: &str) -> Response {
+    page_request(program, token, path).send().await.unwrap()
+}
+
+/// The same for a reader of this language.
+pub async fn get_in(
+    program: &Program,
+    token: Option<&str>,
+    path: &str,
+    language: &str,
+) -> Response {
+    let request = page_request(program, token, path).header("accept-language", language);
+    request.send().await.unwrap()
+}
+
+fn page_request(program: &Program, token: Option<&str>, path: &str) -> RequestBuilder {
     let request = client().get(format!("{}{path}", program.address)).header("accept", "text/html");
-    let request = match token {
+    match token {
         Some(token) => request.bearer_auth(token),
         None => request,
-    };
-    request.send().await.unwrap()
+    }
 }
 
 pub async fn post(program: &Program, token: Option<&str>, path: &str, body: Value) -> StatusCode {

@@ -5,7 +5,7 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::console::harness::{
-    ADMIN, OPERATOR, VIEWER, client, encode, get, json_of, set_tokens, slack_workspace,
+    ADMIN, OPERATOR, VIEWER, client, encode, get, get_in, json_of, set_tokens, slack_workspace,
 };
 use crate::program::{Home, Program};
 use crate::slack::harness::{SlackHarness, SlackOptions};
@@ -66,9 +66,7 @@ async fn submit(program: &Program, token: &str, path: &str, fields: &[(&str, &st
 
 /// What a page says in a language.
 async fn shown(program: &Program, token: &str, path: &str, language: &str) -> String {
-    let request = client().get(format!("{}{path}", program.address)).bearer_auth(token);
-    let request = request.header("accept", "text/html").header("accept-language", language);
-    request.send().await.unwrap().text().await.unwrap()
+    get_in(program, Some(token), path, language).await.text().await.unwrap()
 }
 
 /// What the ledger has of a channel, as an admin reads it.
