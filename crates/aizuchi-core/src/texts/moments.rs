@@ -85,7 +85,7 @@ texts! {
 
     // Examples, by what they have in common.
     examples_helping:
-        "It has something to say, and really posts it without a model" / "役に立つことがあり、モデルなしでも実際に投稿する場面";
+        "It has something to say, and really posts it without a model" / "言うことがあり、モデルなしでも実際に投稿する場面";
     examples_person_later: "A moment to speak, and another person wrote later" / "話す場面で、後からほかの人が発言した";
     examples_nobody: "A moment to speak, and no other person wrote" / "話す場面で、ほかの人の発言がなかった";
     examples_person_first: "A moment to speak after another person had written" / "話す場面で、ほかの人がすでに発言していた";
