@@ -12,6 +12,7 @@ use crate::replay::Policy;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::record::{JudgeCall, PostRecord, Record};
 use crate::replay::timing::TimingScore;
+use aizuchi_core::chat::MessageId;
 
 /// A question counts as reached if it is judged, or answered, within this time …
 const REACH_WINDOW: SignedDuration = SignedDuration::from_secs(600);
@@ -111,41 +112,51 @@ impl ReplayScore {
         // Replies alone, as Discord has them, do not say which messages nobody answered.
         self.is_annotated |= channel.is_annotated;
         let open = open_questions(channel);
+        let calls = by_thread(&record.calls, |call| call.thread.as_ref());
+        let posts = by_thread(&record.all_posts, |post| post.thread.as_ref());
         for (thread, humans) in conversations {
-            let calls = record
-                .calls
-                .iter()
-                .filter(|call| call.thread.as_ref().map(|id| id.as_str()) == thread);
-            let calls: Vec<&JudgeCall> = calls.collect();
-            let times: Vec<Timestamp> = humans.iter().map(|message| message.at()).collect();
-            let posts = record
-                .all_posts
-                .iter()
-                .filter(|post| post.thread.as_ref().map(|id| id.as_str()) == thread);
-            let posts: Vec<&PostRecord> = posts.collect();
-            let in_exchange = |at, heard, spoken| lands_in_exchange(at, heard, spoken, &humans);
-            let is_in =
-                |call: &&&JudgeCall| in_exchange(call.at, call.heard, call.at + ASSUMED_POST_DELAY);
-            self.calls_in_exchange += calls.iter().filter(is_in).count();
-            let is_followed = |call: &&&JudgeCall| is_followed(&times, call.at);
-            self.calls_followed += calls.iter().filter(is_followed).count();
-            let is_in = |post: &&&PostRecord| in_exchange(post.at, post.heard, post.at);
-            self.posts_in_exchange += posts.iter().filter(is_in).count();
-            self.posts_colliding +=
-                posts.iter().filter(|post| self::is_followed(&times, post.at)).count();
-            self.messages_colliding += count_collisions(&humans);
-            for (index, question) in humans.iter().enumerate() {
-                if !open.contains(&*question.id) {
-                    continue;
-                }
-                self.open_questions += 1;
-                let reaches = |at, heard| reaches(at, heard, index, question.at());
-                let is_judged =
-                    |call: &&JudgeCall| !call.is_superseded && reaches(call.at, call.heard);
-                self.reached_questions += usize::from(calls.iter().any(is_judged));
-                let is_answered = posts.iter().any(|post| reaches(post.at, post.heard));
-                self.answered_questions += usize::from(is_answered);
+            let calls = calls.get(&thread).map_or(&[][..], Vec::as_slice);
+            let posts = posts.get(&thread).map_or(&[][..], Vec::as_slice);
+            self.add_conversation(&humans, &open, calls, posts);
+        }
+    }
+
+    /// Adds a thread, or the top level: what people wrote there, and the judge calls and posts there in the order of
+    /// their time.
+    fn add_conversation(
+        &mut self,
+        humans: &[&RecordedMessage],
+        open: &HashSet<&str>,
+        calls: &[&JudgeCall],
+        posts: &[&PostRecord],
+    ) {
+        let times: Vec<Timestamp> = humans.iter().map(|message| message.at()).collect();
+        for call in calls {
+            let spoken = call.at + ASSUMED_POST_DELAY;
+            let is_in = lands_in_exchange(call.at, call.heard, spoken, humans);
+            self.calls_in_exchange += usize::from(is_in);
+            self.calls_followed += usize::from(is_followed(&times, call.at));
+        }
+        for post in posts {
+            let is_in = lands_in_exchange(post.at, post.heard, post.at, humans);
+            self.posts_in_exchange += usize::from(is_in);
+            self.posts_colliding += usize::from(is_followed(&times, post.at));
+        }
+        self.messages_colliding += count_collisions(humans);
+        for (index, question) in humans.iter().enumerate() {
+            if !open.contains(&*question.id) {
+                continue;
             }
+            let asked = question.at();
+            self.open_questions += 1;
+            let is_judged = |call: &&JudgeCall| {
+                !call.is_superseded && reaches(call.at, call.heard, index, asked)
+            };
+            let judged = in_reach(calls, asked, |call| call.at);
+            self.reached_questions += usize::from(judged.iter().any(is_judged));
+            let is_answered = |post: &&PostRecord| reaches(post.at, post.heard, index, asked);
+            let answered = in_reach(posts, asked, |post| post.at);
+            self.answered_questions += usize::from(answered.iter().any(is_answered));
         }
     }
 
@@ -281,6 +292,28 @@ pub fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
             && end.duration_since(message.at()) >= REACH_WINDOW
     };
     channel.messages.iter().filter(is_open).map(|message| &*message.id).collect()
+}
+
+/// What happened in each thread and at the top level, in the order in which it did.
+pub fn by_thread<T>(
+    happened: &[T],
+    thread: impl Fn(&T) -> Option<&MessageId>,
+) -> HashMap<Option<&str>, Vec<&T>> {
+    let mut threads: HashMap<Option<&str>, Vec<&T>> = HashMap::new();
+    for one in happened {
+        threads.entry(thread(one).map(MessageId::as_str)).or_default().push(one);
+    }
+    threads
+}
+
+/// What happened soon enough after a question to reach it.
+fn in_reach<'a, T>(
+    happened: &'a [&'a T],
+    asked: Timestamp,
+    at: impl Fn(&T) -> Timestamp,
+) -> &'a [&'a T] {
+    let later = &happened[happened.partition_point(|one| at(one) < asked)..];
+    &later[..later.partition_point(|one| at(one) <= asked + REACH_WINDOW)]
 }
 
 /// `index` is the question's position among the human messages of its conversation.

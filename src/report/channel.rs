@@ -262,10 +262,11 @@ impl<'a> ChannelAnalysis<'a> {
         report: &mut ChannelReport,
     ) -> Vec<Pending<'a>> {
         report.unanswered.questions = unanswered.len();
+        let (taken_up, posted) = (first_times(&report.taken_up), first_times(&report.posted_about));
         let mut missed = Vec::new();
         for question in unanswered {
-            report.posted.picked_up += usize::from(is_among(&report.posted_about, question));
-            match is_among(&report.taken_up, question) {
+            report.posted.picked_up += usize::from(is_among(&posted, question));
+            match is_among(&taken_up, question) {
                 true => report.picked_up.push(MessageId::new(&*question.id)),
                 false => missed.push(*question),
             }
@@ -351,9 +352,19 @@ fn is_short(message: &RecordedMessage) -> bool {
     message.text.chars().nth(MIN_TELLING_CHARS).is_none()
 }
 
+/// When each message was first taken up.
+fn first_times(taken_up: &[(MessageId, Timestamp)]) -> HashMap<&str, Timestamp> {
+    let mut times: HashMap<&str, Timestamp> = HashMap::new();
+    for (about, at) in taken_up {
+        let first = times.entry(about.as_str()).or_insert(*at);
+        *first = (*first).min(*at);
+    }
+    times
+}
+
 /// Whether a question was taken up soon after it.
-fn is_among(taken_up: &[(MessageId, Timestamp)], question: &RecordedMessage) -> bool {
-    taken_up.iter().any(|(about, at)| about.as_str() == question.id && is_soon_after(*at, question))
+fn is_among(taken_up: &HashMap<&str, Timestamp>, question: &RecordedMessage) -> bool {
+    taken_up.get(&*question.id).is_some_and(|at| is_soon_after(*at, question))
 }
 
 fn is_soon_after(at: Timestamp, question: &RecordedMessage) -> bool {
