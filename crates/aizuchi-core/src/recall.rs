@@ -4,13 +4,12 @@
 pub mod content_words;
 pub mod terms;
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::chat::{ChannelId, ConversationId, Message, WorkspaceId};
+use crate::chat::{ChannelId, ConversationId, Message, MessageId, WorkspaceId};
 use crate::recall::terms::{SearchTerm, extract_terms, search_terms};
 
 /// The most terms of one query.
@@ -62,11 +61,17 @@ pub struct RecalledMessage {
     pub score: f64,
 }
 
-/// A message that may have terms of a query.
-#[derive(Clone, Debug)]
-pub struct RecallMatch {
-    /// Without a score.
-    pub message: RecalledMessage,
+/// What the score of a message depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct RecallCandidate<'a> {
+    pub id: &'a MessageId,
+    pub at: Timestamp,
+    /// Another number than that of every other conversation.
+    pub conversation: usize,
+    /// [`RecallScorer::channel_factor`] of its channel.
+    pub channel_factor: f64,
+    /// Whether the query names its author.
+    pub is_author_named: bool,
     /// The number of its terms, with repetitions.
     pub length: usize,
     pub found: FoundTerms,
@@ -83,6 +88,10 @@ impl FoundTerms {
     pub fn new(terms: usize, is_found: impl Fn(usize) -> bool) -> Self {
         let found = (0..terms).filter(|term| is_found(*term));
         Self(found.fold(0, |bits, term| bits | 1 << term))
+    }
+
+    pub fn add(&mut self, term: usize) {
+        self.0 |= 1 << term;
     }
 
     pub fn has(self, term: usize) -> bool {
@@ -135,88 +144,91 @@ impl RecallScorer {
     }
 
     /// The best `limit` of some messages, best first. Messages without any of the terms are left out.
-    pub fn rank(&self, messages: Vec<RecalledMessage>, limit: usize) -> Vec<RecalledMessage> {
-        let matches = messages.into_iter().map(|message| {
-            let terms = extract_terms(&message.message.searched_text());
+    pub fn rank(&self, messages: &[RecalledMessage], limit: usize) -> Vec<RecalledMessage> {
+        // A few users write most messages.
+        let mut named: HashMap<&str, bool> = HashMap::new();
+        let mut conversations: HashMap<&ConversationId, usize> = HashMap::new();
+        let candidates = messages.iter().map(|RecalledMessage { message, author_name, .. }| {
+            let terms = extract_terms(&message.searched_text());
             let is_found = |term: usize| self.search_terms[term].is_match(&terms);
-            let found = FoundTerms::new(self.search_terms.len(), is_found);
-            RecallMatch { message, length: terms.len(), found }
+            let next = conversations.len();
+            let is_named = named.entry(author_name);
+            RecallCandidate {
+                id: &message.id,
+                at: message.at,
+                conversation: *conversations.entry(&message.conversation).or_insert(next),
+                channel_factor: self.channel_factor(&message.conversation.channel),
+                is_author_named: *is_named.or_insert_with(|| self.is_named(author_name)),
+                length: terms.len(),
+                found: FoundTerms::new(self.search_terms.len(), is_found),
+            }
         });
-        self.rank_matches(matches, limit)
+        let candidates: Vec<RecallCandidate<'_>> = candidates.collect();
+        let best = self.rank_candidates(&candidates, limit).into_iter();
+        best.map(|(index, score)| RecalledMessage { score, ..messages[index].clone() }).collect()
     }
 
-    /// The same for messages whose terms are known.
-    pub fn rank_matches(
+    /// The same for messages whose terms are known: for each of the best, its index and its score.
+    pub fn rank_candidates(
         &self,
-        matches: impl Iterator<Item = RecallMatch>,
+        candidates: &[RecallCandidate<'_>],
         limit: usize,
-    ) -> Vec<RecalledMessage> {
-        // A few users write most messages.
-        let mut named: HashMap<Arc<str>, bool> = HashMap::new();
-        let scored = matches.filter(|found| !found.found.is_empty()).map(|found| {
-            let author = &found.message.author_name;
-            let is_named = match named.get(author) {
-                Some(is_named) => *is_named,
-                None => *named.entry(author.clone()).or_insert_with(|| self.is_named(author)),
-            };
-            let score = self.score(&found, is_named);
-            RecalledMessage { score, ..found.message }
-        });
-        let mut messages: Vec<RecalledMessage> =
-            scored.filter(|message| message.score > 0.0).collect();
-        for (index, score) in neighbor_scores(&messages) {
-            messages[index].score += NEIGHBOR_SHARE * score;
+    ) -> Vec<(usize, f64)> {
+        let scores: Vec<f64> = candidates.iter().map(|candidate| self.score(candidate)).collect();
+        let mut ranked = with_neighbor_scores(candidates, &scores);
+        let best_first = |one: &(usize, f64), other: &(usize, f64)| {
+            let (a, b) = (&candidates[one.0], &candidates[other.0]);
+            let better = other.1.total_cmp(&one.1).then_with(|| b.at.cmp(&a.at));
+            better.then_with(|| b.id.cmp(a.id)).then_with(|| one.0.cmp(&other.0))
+        };
+        // Often a common word finds thousands, of which only the best are sorted.
+        if let Some(last) = limit.checked_sub(1).filter(|last| *last < ranked.len()) {
+            ranked.select_nth_unstable_by(last, best_first);
         }
-        messages.sort_by(compare_best_first);
-        messages.truncate(limit);
-        messages
+        ranked.truncate(limit);
+        ranked.sort_unstable_by(best_first);
+        ranked
     }
 
     /// Whether the query names the author of a message.
-    fn is_named(&self, author: &str) -> bool {
+    pub fn is_named(&self, author: &str) -> bool {
         extract_terms(author).iter().any(|name| self.names.contains(name))
     }
 
-    fn score(&self, found: &RecallMatch, is_named: bool) -> f64 {
-        let length = 1.0 - BM25_B + BM25_B * found.length as f64 / AVERAGE_LENGTH;
-        let terms = self.weights.iter().enumerate().filter(|(term, _)| found.found.has(*term));
+    fn score(&self, candidate: &RecallCandidate<'_>) -> f64 {
+        let length = 1.0 - BM25_B + BM25_B * candidate.length as f64 / AVERAGE_LENGTH;
+        let terms = self.weights.iter().enumerate().filter(|(term, _)| candidate.found.has(*term));
         let weight: f64 = terms.map(|(_, weight)| weight).sum();
         if weight == 0.0 {
             return 0.0;
         }
         let text = weight * (BM25_K1 + 1.0) / (1.0 + BM25_K1 * length);
-        let author = if is_named { AUTHOR_BOOST } else { 0.0 };
-        let channel = &found.message.message.conversation.channel;
-        (text + author) * self.channel_factor(channel)
+        let author = if candidate.is_author_named { AUTHOR_BOOST } else { 0.0 };
+        (text + author) * candidate.channel_factor
     }
 }
 
-/// For each message, the score of its better neighbor: a message that was found as well, next to it in the same
-/// conversation.
-fn neighbor_scores(messages: &[RecalledMessage]) -> Vec<(usize, f64)> {
-    let mut conversations: HashMap<&ConversationId, Vec<usize>> = HashMap::new();
-    for (index, found) in messages.iter().enumerate() {
-        conversations.entry(&found.message.conversation).or_default().push(index);
-    }
-    let mut scores = Vec::new();
-    for mut indices in conversations.into_values() {
-        indices.sort_by_key(|index| (messages[*index].message.at, &messages[*index].message.id));
-        for (at, index) in indices.iter().enumerate() {
-            let before = at.checked_sub(1).and_then(|before| indices.get(before));
-            let neighbors = before.into_iter().chain(indices.get(at + 1));
-            let score = neighbors.map(|other| neighbor_score(&messages[*index], &messages[*other]));
-            scores.push((*index, score.fold(0.0, f64::max)));
-        }
-    }
-    scores
+/// The indices of those with a score, each with its score and a share of that of its better neighbor: a message that was
+/// found as well, next to it in the same conversation.
+fn with_neighbor_scores(candidates: &[RecallCandidate<'_>], scores: &[f64]) -> Vec<(usize, f64)> {
+    let mut found: Vec<usize> = (0..candidates.len()).filter(|one| scores[*one] > 0.0).collect();
+    found.sort_by_key(|index| {
+        let candidate = &candidates[*index];
+        (candidate.conversation, candidate.at, candidate.id)
+    });
+    let with_neighbor = |(place, index): (usize, &usize)| {
+        let before = place.checked_sub(1).and_then(|before| found.get(before));
+        let neighbors = before.into_iter().chain(found.get(place + 1));
+        let better = neighbors
+            .filter(|other| are_neighbors(&candidates[*index], &candidates[**other]))
+            .map(|other| scores[*other])
+            .fold(0.0, f64::max);
+        (*index, scores[*index] + NEIGHBOR_SHARE * better)
+    };
+    found.iter().enumerate().map(with_neighbor).collect()
 }
 
-fn neighbor_score(found: &RecalledMessage, other: &RecalledMessage) -> f64 {
-    let apart = found.message.at.duration_since(other.message.at).abs().as_secs_f64();
-    if apart <= NEIGHBOR_SECONDS { other.score } else { 0.0 }
-}
-
-fn compare_best_first(a: &RecalledMessage, b: &RecalledMessage) -> Ordering {
-    let newer = b.message.at.cmp(&a.message.at);
-    b.score.total_cmp(&a.score).then(newer).then_with(|| b.message.id.cmp(&a.message.id))
+fn are_neighbors(one: &RecallCandidate<'_>, other: &RecallCandidate<'_>) -> bool {
+    let apart = one.at.duration_since(other.at).abs().as_secs_f64();
+    one.conversation == other.conversation && apart <= NEIGHBOR_SECONDS
 }

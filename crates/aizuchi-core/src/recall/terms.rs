@@ -59,9 +59,7 @@ pub struct TermHashes {
     /// The number of terms, with repetitions.
     pub length: usize,
     /// In order. A letter that begins a term of a script without spaces has a hash of its own.
-    hashes: Box<[u64]>,
-    /// A bit for each hash, so that most terms that are not there need no search.
-    bits: u64,
+    pub hashes: Box<[u64]>,
 }
 
 impl TermHashes {
@@ -74,13 +72,12 @@ impl TermHashes {
             .collect();
         hashes.sort_unstable();
         hashes.dedup();
-        let bits = hashes.iter().fold(0, |bits, hash| bits | hash_bit(*hash));
-        Self { length: terms.len(), hashes: hashes.into(), bits }
+        Self { length: terms.len(), hashes: hashes.into() }
     }
 
     /// Whether it has a term with this [`SearchTerm::hash`].
     pub fn contains(&self, hash: u64) -> bool {
-        self.bits & hash_bit(hash) != 0 && self.hashes.binary_search(&hash).is_ok()
+        self.hashes.binary_search(&hash).is_ok()
     }
 }
 
@@ -99,10 +96,6 @@ fn hash_letter(letter: char) -> u64 {
     let mut hasher = DefaultHasher::new();
     letter.hash(&mut hasher);
     hasher.finish()
-}
-
-fn hash_bit(hash: u64) -> u64 {
-    1 << (hash >> 58)
 }
 
 /// The distinct search terms of a text. Of a long text, the `most` that are likely to be rare.

@@ -26,6 +26,7 @@ mod standing_orders;
 mod standing_order_drafts;
 mod weekly_notes;
 mod uploads;
+mod search_index;
 mod steps;
 mod hear;
 mod recall;
@@ -71,6 +72,7 @@ use crate::store::volatile::records::{
     ConversationRecord, ExchangeRecord, MessagePosition, OutboxRecord, ReactionRecord,
     UnsolicitedPostRecord,
 };
+use crate::store::volatile::search_index::SearchIndex;
 use crate::store::volatile::uploads::UploadRecord;
 use crate::store::volatile::web_calls::CountedWebCall;
 use crate::store::weekly_notes::{NoteKey, StoredNote};
@@ -427,6 +429,9 @@ struct VolatileState {
     cursors: BTreeMap<(WorkspaceId, Arc<str>), Arc<str>>,
     /// Each channel's messages, by time, then id.
     channel_order: HashMap<(WorkspaceId, ChannelId), Vec<MessagePosition>>,
+    /// What search finds in each channel that was searched. It is dropped when more changes than that a message is heard, and
+    /// made again by the next search.
+    search_indexes: HashMap<(WorkspaceId, ChannelId), SearchIndex>,
     /// The ids of all threads that have a message. Channels are not distinguished, so an id may also name a thread
     /// elsewhere.
     threads: BTreeSet<MessageId>,

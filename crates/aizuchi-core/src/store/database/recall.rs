@@ -56,7 +56,7 @@ pub async fn recall(
             break;
         }
     }
-    Ok(scorer.rank(matches, filter.limit))
+    Ok(scorer.rank(&matches, filter.limit))
 }
 
 /// A message that is not indexed, or not with its current text.

@@ -550,6 +550,8 @@ impl VolatileState {
             }
             // What was deleted has no links, and no later message was compared with it.
             if was_visible {
+                let ConversationId { workspace, channel, .. } = &message.conversation;
+                self.drop_search_index(workspace, channel);
                 self.drop_outdated_links(&message.conversation, &message.id);
             }
         }

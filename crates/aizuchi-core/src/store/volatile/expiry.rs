@@ -114,8 +114,8 @@ impl VolatileState {
         record.revision = revision;
         let erased = record.message.erased();
         record.message = Arc::new(erased);
-        record.terms.take();
         self.last_change = revision;
+        self.drop_search_index(&conversation.workspace, &conversation.channel);
         self.drop_outdated_links(conversation, message);
         self.change_pending_state(conversation, now, |pending_state| {
             pending_state.owed.retain(|owed| owed.message != *message);

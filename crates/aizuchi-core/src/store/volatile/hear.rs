@@ -166,8 +166,8 @@ impl VolatileState {
         record.revision = revision;
         let before = record.message.clone();
         record.message = Arc::new(record.message.erased());
-        record.terms.take();
         (self.revision, self.last_change) = (revision, revision);
+        self.drop_search_index(&conversation.workspace, &conversation.channel);
         self.drop_outdated_links(conversation, &deletion.message);
         self.forget_exchanges(conversation, &deletion.message);
         if let Some(decision) = decision {
@@ -204,6 +204,7 @@ impl VolatileState {
                     .for_each(|visibility| *visibility = Visibility::Private);
             }
         }
+        self.drop_search_index(workspace, channel);
         self.make_standing_orders_private(workspace, channel);
         self.last_change = self.revision;
         self.made_private_at.insert((workspace.clone(), channel.clone()), self.revision);
@@ -322,10 +323,10 @@ impl VolatileState {
         }
         record.edited = Some(edit.at);
         record.message = Arc::new(before.edited(edit));
-        record.terms.take();
         record.revision = revision;
         let after = record.message.clone();
         (self.revision, self.last_change) = (revision, revision);
+        self.drop_search_index(&edit.conversation.workspace, &edit.conversation.channel);
         Some((before, after))
     }
 }

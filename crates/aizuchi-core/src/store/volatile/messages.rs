@@ -1,9 +1,8 @@
 //! The messages of conversations: in their order, with what they reply to and whether they have changed.
 
-use std::cell::OnceCell;
 use std::sync::Arc;
 
-use crate::chat::{ConversationId, Message, MessageId, Visibility};
+use crate::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::decision::DecisionId;
 use crate::decision::gate::Gate;
@@ -52,9 +51,15 @@ impl VolatileState {
             links: None,
             reactions_revision: early_reactions.as_ref().map_or(0, |_| self.revision),
             reactions: early_reactions.unwrap_or_default(),
-            terms: OnceCell::new(),
             message: Arc::new(message),
         };
+        let index = self.search_indexes.get_mut(&(
+            record.message.conversation.workspace.clone(),
+            record.message.conversation.channel.clone(),
+        ));
+        if let Some(index) = index {
+            index.add(&record);
+        }
         let records = &mut self
             .conversations
             .entry(record.message.conversation.clone())
@@ -143,6 +148,13 @@ impl VolatileState {
             changed.links = None;
         }
         record.drop_links_from(index + 1);
+    }
+
+    /// What search finds in a channel has changed.
+    pub(super) fn drop_search_index(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
+        if !self.search_indexes.is_empty() {
+            self.search_indexes.remove(&(workspace.clone(), channel.clone()));
+        }
     }
 
     pub(super) fn message_mut(

@@ -26,6 +26,7 @@ impl VolatileState {
         }
         let dropped: Vec<_> = positions.drain(..positions.len() - kept).collect();
         let Some(newest) = dropped.last().map(|position| position.at) else { return };
+        self.drop_search_index(workspace, channel);
         let threads: HashSet<_> = dropped.into_iter().map(|position| position.thread).collect();
         for thread in threads {
             let conversation =

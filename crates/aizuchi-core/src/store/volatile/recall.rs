@@ -1,87 +1,146 @@
-//! Search in memory: looks at every message.
+//! Search in memory, by the terms of the messages.
 
 use std::sync::Arc;
 
-use crate::chat::{ConversationId, Visibility};
-use crate::recall::terms::TermHashes;
-use crate::recall::{FoundTerms, RecallMatch, RecallQuery, RecallScorer, RecalledMessage};
+use crate::chat::{ChannelId, ConversationId, Visibility, WorkspaceId};
+use crate::recall::{RecallCandidate, RecallQuery, RecallScorer, RecalledMessage};
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::MessageRecord;
+use crate::store::volatile::search_index::{SearchIndex, SearchScope, SearchedMessage};
 
 impl VolatileState {
-    pub(super) fn recall(&self, query: &RecallQuery) -> Vec<RecalledMessage> {
+    pub(super) fn recall(&mut self, query: &RecallQuery) -> Vec<RecalledMessage> {
+        let channels = self.channels_in_scope(query);
+        for (channel, _) in &channels {
+            self.index_for_search(&query.workspace, channel);
+        }
+        self.search(query, &channels)
+    }
+
+    /// Searches channels that have an index.
+    fn search(
+        &self,
+        query: &RecallQuery,
+        channels: &[(ChannelId, SearchScope)],
+    ) -> Vec<RecalledMessage> {
         let mut scorer = RecallScorer::new(query);
         let hashes: Vec<u64> = scorer.search_terms.iter().map(|term| term.hash()).collect();
         let (mut messages, mut frequencies) = (0, vec![0; hashes.len()]);
-        let mut matches: Vec<(&MessageRecord, FoundTerms)> = Vec::new();
-        for record in self.visible_messages(query) {
-            let terms = record.terms();
-            messages += usize::from(terms.length > 0);
-            let found = FoundTerms::new(hashes.len(), |term| terms.contains(hashes[term]));
-            if found.is_empty() {
-                continue;
+        let mut candidates: Vec<RecallCandidate<'_>> = Vec::new();
+        let mut places: Vec<(&ChannelId, &SearchIndex, &SearchedMessage)> = Vec::new();
+        let mut conversations = 0;
+        for (channel, scope) in channels {
+            let key = (query.workspace.clone(), channel.clone());
+            let Some(index) = self.search_indexes.get(&key) else { continue };
+            messages += index.count(*scope);
+            let channel_factor = scorer.channel_factor(channel);
+            let mut named: Vec<Option<bool>> = vec![None; index.authors.values.len()];
+            for (place, found) in index.find(&hashes, *scope, &mut frequencies) {
+                let message = &index.messages[place];
+                if query.before.is_some_and(|before| message.at >= before) {
+                    continue;
+                }
+                let author = message.author as usize;
+                let is_author_named = *named[author].get_or_insert_with(|| {
+                    let author = &index.authors.values[author];
+                    scorer.is_named(&self.user_name(&query.workspace, author))
+                });
+                candidates.push(RecallCandidate {
+                    id: &message.id,
+                    at: message.at,
+                    conversation: conversations + message.thread as usize,
+                    channel_factor,
+                    is_author_named,
+                    length: message.length as usize,
+                    found,
+                });
+                places.push((channel, index, message));
             }
-            for (term, frequency) in frequencies.iter_mut().enumerate() {
-                *frequency += usize::from(found.has(term));
-            }
-            if query.before.is_none_or(|before| record.message.at < before) {
-                matches.push((record, found));
-            }
+            conversations += index.threads.values.len();
         }
         scorer.set_weights(messages, &frequencies);
-        let matches = matches.into_iter().map(|(record, found)| RecallMatch {
-            message: self.to_recalled(record),
-            length: record.terms().length,
-            found,
+        let best = scorer.rank_candidates(&candidates, query.limit).into_iter();
+        let recalled = best.filter_map(|(candidate, score)| {
+            let (channel, index, message) = places[candidate];
+            let conversation = ConversationId {
+                workspace: query.workspace.clone(),
+                channel: channel.clone(),
+                thread: index.threads.values[message.thread as usize].clone(),
+            };
+            let record = self.searched_record(&conversation, message)?;
+            Some(RecalledMessage { score, ..self.to_recalled(record) })
         });
-        scorer.rank_matches(matches, query.limit)
+        recalled.collect()
     }
 
-    /// The messages in a query's scope.
-    fn visible_messages(&self, query: &RecallQuery) -> impl Iterator<Item = &MessageRecord> {
-        let conversations = self.conversations.iter().filter(|(conversation, _)| {
-            let channel = &conversation.channel;
-            conversation.workspace == query.workspace
-                && query.channel.as_ref().is_none_or(|only| only == channel)
-        });
-        conversations.flat_map(|(conversation, record)| {
+    /// The channels that a query may find something in.
+    fn channels_in_scope(&self, query: &RecallQuery) -> Vec<(ChannelId, SearchScope)> {
+        let is_asked =
+            |channel: &ChannelId| query.channel.as_ref().is_none_or(|only| only == channel);
+        let asked = self
+            .channel_order
+            .keys()
+            .filter(|(workspace, channel)| *workspace == query.workspace && is_asked(channel));
+        let scoped = asked.filter_map(|(workspace, channel)| {
             let is_everything_visible =
-                query.visible_from.as_ref().is_none_or(|from| *from == conversation.channel);
-            let is_public = !is_everything_visible && self.is_public(conversation);
-            record.messages.iter().filter(move |message| {
-                let is_public = is_public && message.visibility == Visibility::Public;
-                message.is_visible() && (is_everything_visible || is_public)
-            })
-        })
+                query.visible_from.as_ref().is_none_or(|from| from == channel);
+            let scope = match is_everything_visible {
+                true => SearchScope::Everything,
+                false if self.is_public(workspace, channel) => SearchScope::Public,
+                false => return None,
+            };
+            Some((channel.clone(), scope))
+        });
+        scoped.collect()
     }
 
-    fn is_public(&self, conversation: &ConversationId) -> bool {
-        let key = (conversation.workspace.clone(), conversation.channel.clone());
-        let channel = self.channels.get(&key);
+    /// Makes the index of a channel, unless it is there.
+    fn index_for_search(&mut self, workspace: &WorkspaceId, channel: &ChannelId) {
+        let key = (workspace.clone(), channel.clone());
+        if self.search_indexes.contains_key(&key) {
+            return;
+        }
+        let mut index = SearchIndex::default();
+        let here = self.conversations.iter().filter(|(conversation, _)| {
+            conversation.workspace == *workspace && conversation.channel == *channel
+        });
+        for record in here.flat_map(|(_, record)| &record.messages) {
+            index.add(record);
+        }
+        self.search_indexes.insert(key, index);
+    }
+
+    /// The message as it stands now.
+    fn searched_record(
+        &self,
+        conversation: &ConversationId,
+        searched: &SearchedMessage,
+    ) -> Option<&MessageRecord> {
+        let records = &self.conversations.get(conversation)?.messages;
+        let key = (searched.at, &searched.id);
+        let place = records
+            .binary_search_by_key(&key, |record| (record.message.at, &record.message.id))
+            .ok()?;
+        records.get(place)
+    }
+
+    fn is_public(&self, workspace: &WorkspaceId, channel: &ChannelId) -> bool {
+        let channel = self.channels.get(&(workspace.clone(), channel.clone()));
         channel.is_some_and(|channel| channel.visibility == Visibility::Public)
     }
 
     /// A message that was found, without a score.
     fn to_recalled(&self, record: &MessageRecord) -> RecalledMessage {
-        let conversation = &record.message.conversation;
-        let author = &record.message.author.id;
-        let channel = (conversation.workspace.clone(), conversation.channel.clone());
-        let user = (conversation.workspace.clone(), author.clone());
+        let ConversationId { workspace, channel, .. } = &record.message.conversation;
+        let known = self.channels.get(&(workspace.clone(), channel.clone()));
         RecalledMessage {
             message: Arc::clone(&record.message),
-            author_name: self.users.get(&user).map_or(author.0.clone(), |user| user.name.clone()),
-            channel_name: self
-                .channels
-                .get(&channel)
-                .map_or(channel.1.0.clone(), |channel| channel.name.clone()),
+            author_name: self.user_name(workspace, &record.message.author.id),
+            channel_name: known.map_or(channel.0.clone(), |known| known.name.clone()),
             score: 0.0,
         }
     }
 }
 
-impl MessageRecord {
-    /// What search compares. It is made when it is first needed: hardly any replay searches.
-    fn terms(&self) -> &TermHashes {
-        self.terms.get_or_init(|| TermHashes::new(&self.message.searched_text()))
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,5 @@
 //! What the store in memory keeps of a conversation, its messages, posts and exchanges.
 
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -12,7 +11,6 @@ use crate::decision::gate::Gate;
 use crate::decision::{DecisionId, ModelExchange};
 use crate::event::step::PendingState;
 use crate::event::{OutboxItem, OutboxItemId};
-use crate::recall::terms::TermHashes;
 use aizuchi_structure::links::WINDOW;
 
 #[derive(Default)]
@@ -54,8 +52,6 @@ pub(super) struct MessageRecord {
     pub(super) reactions: Vec<ReactionRecord>,
     /// The revision at which its reactions last changed.
     pub(super) reactions_revision: u64,
-    /// The terms of its text, once a search has looked at it.
-    pub(super) terms: OnceCell<TermHashes>,
 }
 
 /// A removed reaction is kept, so that an older report of it does not bring it back.

@@ -94,7 +94,7 @@ impl VolatileState {
     }
 
     /// The name of a user, or the id where no name is known.
-    fn user_name(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
+    pub(super) fn user_name(&self, workspace: &WorkspaceId, user: &UserId) -> Arc<str> {
         let known = self.users.get(&(workspace.clone(), user.clone()));
         known.map_or(user.0.clone(), |user| user.name.clone())
     }
