@@ -31,13 +31,14 @@ const RANKS: [usize; 4] = [1, 5, 10, 20];
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let input: PathBuf = std::env::args().nth(1).context("name a file of recorded talk")?.into();
-    let history = History::open(&input)?;
+    let history = read(&History::open(&input)?)?;
     let folder = std::env::temp_dir().join(format!("recall-measure-{}", std::process::id()));
     let (store, writer) = sqlite::open(&folder.join("measure.db")).await?;
     let writer = tokio::spawn(writer.run(CancellationToken::new()));
     let begin = Instant::now();
     hear(&store, &history).await?;
-    println!("heard {} messages in {:.1?}", history.messages(), begin.elapsed());
+    let messages: usize = history.iter().map(|recorded| recorded.messages.len()).sum();
+    println!("heard {messages} messages in {:.1?}", begin.elapsed());
     for scope in [Scope::Channel, Scope::Everywhere] {
         measure(&store, &history, scope).await?;
     }
@@ -52,9 +53,27 @@ enum Scope {
     Everywhere,
 }
 
-async fn hear(store: &DatabaseStore, history: &History) -> anyhow::Result<()> {
-    let channels = history.channels.iter().map(|recorded| Heard::Channel(channel(recorded)));
-    let messages = history.channels.iter().flat_map(|recorded| &recorded.messages);
+/// A channel with its messages whole, by time.
+struct WholeChannel {
+    name: String,
+    messages: Vec<RecordedMessage>,
+}
+
+fn read(history: &History) -> anyhow::Result<Vec<WholeChannel>> {
+    let whole = |recorded: &RecordedChannel| -> anyhow::Result<WholeChannel> {
+        let mut messages = Vec::with_capacity(recorded.rows.len());
+        recorded.each_message(&mut |message| {
+            messages.push(message);
+            Ok(())
+        })?;
+        Ok(WholeChannel { name: recorded.name.clone(), messages })
+    };
+    history.channels.iter().map(whole).collect()
+}
+
+async fn hear(store: &DatabaseStore, history: &[WholeChannel]) -> anyhow::Result<()> {
+    let channels = history.iter().map(|recorded| Heard::Channel(channel(recorded)));
+    let messages = history.iter().flat_map(|recorded| &recorded.messages);
     let names: HashMap<&str, &RecordedMessage> =
         messages.clone().map(|recorded| (recorded.author.as_str(), recorded)).collect();
     let users = names.into_values().map(|recorded| Heard::User(user(recorded)));
@@ -73,10 +92,14 @@ async fn hear(store: &DatabaseStore, history: &History) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn measure(store: &DatabaseStore, history: &History, scope: Scope) -> anyhow::Result<()> {
+async fn measure(
+    store: &DatabaseStore,
+    history: &[WholeChannel],
+    scope: Scope,
+) -> anyhow::Result<()> {
     let mut found = [0; RANKS.len()];
     let mut durations = Vec::new();
-    for recorded in &history.channels {
+    for recorded in history {
         for (reply, answered) in far_replies(recorded) {
             let channel = channel(recorded).id;
             let query = RecallQuery {
@@ -122,7 +145,7 @@ async fn measure(store: &DatabaseStore, history: &History, scope: Scope) -> anyh
 }
 
 /// The indexes of replies in a channel, each with the index of the distant message that it answers.
-fn far_replies(recorded: &RecordedChannel) -> Vec<(usize, usize)> {
+fn far_replies(recorded: &WholeChannel) -> Vec<(usize, usize)> {
     let indexes: HashMap<&str, usize> = recorded
         .messages
         .iter()
@@ -140,7 +163,7 @@ fn workspace() -> WorkspaceId {
     WorkspaceId::new("measure")
 }
 
-fn channel(recorded: &RecordedChannel) -> Channel {
+fn channel(recorded: &WholeChannel) -> Channel {
     Channel {
         workspace: workspace(),
         id: ChannelId::new(recorded.name.as_str()),

@@ -7,6 +7,7 @@
 
 pub mod json_lines;
 pub mod export_lines;
+pub mod rows;
 pub mod history;
 pub mod input;
 pub mod timing;
@@ -142,7 +143,7 @@ pub fn replay(
     let mut score = ReplayScore::new(policy);
     let events = replay.run(channels, 0, events, &mut |_, channel, record| {
         score.add(channel, record);
-        progress(channel.messages.len() as u64);
+        progress(channel.rows.len() as u64);
         Ok(())
     })?;
     Ok((score, events))

@@ -42,8 +42,8 @@ impl DaySplit {
     pub fn new(channels: &dyn ChannelSource) -> anyhow::Result<Option<Self>> {
         let mut messages: BTreeMap<UtcDay, u64> = BTreeMap::new();
         for index in 0..channels.channel_count() {
-            for message in &channels.channel(index)?.messages {
-                *messages.entry(day_of(message.at())).or_default() += 1;
+            for row in channels.channel(index)?.rows.all() {
+                *messages.entry(day_of(row.at())).or_default() += 1;
             }
         }
         let days: Vec<UtcDay> = messages.keys().copied().collect();
@@ -96,12 +96,12 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Reads it into memory, to be replayed often.
+    /// Arranges its channels once, to be replayed often.
     pub fn read(&self) -> anyhow::Result<History> {
         let mut history = History::default();
         for index in 0..self.channel_count() {
             let channel = self.channel(index)?.into_owned();
-            history.channels.extend((!channel.messages.is_empty()).then_some(channel));
+            history.channels.extend((!channel.rows.is_empty()).then_some(channel));
         }
         Ok(history)
     }
@@ -113,9 +113,7 @@ impl ChannelSource for Part<'_> {
     }
 
     fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
-        let mut channel = self.channels.channel(index)?.into_owned();
         let is_within = |at: Timestamp| (self.begin..=self.end).contains(&day_of(at));
-        channel.messages.retain(|message| is_within(message.at()));
-        Ok(Cow::Owned(channel))
+        Ok(Cow::Owned(self.channels.channel(index)?.within(is_within)?))
     }
 }

@@ -213,10 +213,7 @@ mod tests {
         let reason = "nobody answers".to_owned();
         let verdict = Judgment { should_respond: true, reason, confidence, ..Judgment::default() };
         Material {
-            channel: RecordedChannel {
-                messages: vec![recorded],
-                ..RecordedChannel::new("C1".to_owned())
-            },
+            channel: RecordedChannel::of("C1".to_owned(), vec![recorded]),
             messages: vec![stored],
             since: at,
             is_cut: false,

@@ -20,6 +20,7 @@ use crate::replay::difference::{
 use crate::replay::history::{ChannelSource, RecordedMessage};
 use crate::replay::input::Recording;
 use crate::replay::other_version::OtherVersion;
+use crate::replay::rows::IdHash;
 use crate::replay::{Policy, ReplaySettings};
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::decision::gate::Gate;
@@ -147,11 +148,10 @@ impl PresentReplay<'_> {
         let mut found = HashMap::new();
         for index in 0..self.recording.channel_count() {
             let channel = self.recording.channel(index)?;
-            for message in &channel.messages {
-                let (channel, id) = (channel.name.clone(), message.id.clone());
-                let key = ReplayedMessageKey { channel, message: id };
-                if wanted.contains(&key) {
-                    found.insert(key, message.clone());
+            let mut reader = channel.reader();
+            for key in wanted.iter().filter(|key| key.channel == channel.name) {
+                if let Some(row) = channel.rows.find(IdHash::of(&key.message)) {
+                    found.insert((*key).clone(), reader.read(row)?);
                 }
             }
         }

@@ -305,7 +305,7 @@ impl PreparedModel {
         for policy in policies {
             let replay = Replay::new(policy, *settings)?.judged_by(dry.clone()).on_threads(1);
             replay.run(channels, 0, None, &mut |_, channel, _| {
-                progress(channel.messages.len() as u64);
+                progress(channel.rows.len() as u64);
                 Ok(())
             })?;
         }

@@ -407,8 +407,7 @@ impl PolicyRun<'_> {
         self.bar.inc(score.messages as u64);
         if let (Some(checkpoint), Some(report)) = (&checkpoint, &mut report) {
             checkpoint.each_moments(number, |channel, moments| {
-                report.add(&*self.recording.channel(channel)?, &moments);
-                Ok(())
+                report.add(&*self.recording.channel(channel)?, &moments)
             })?;
         }
         let mut replay = self.judge.replay(policy, self.settings)?.knowing(self.labels);
@@ -424,7 +423,7 @@ impl PolicyRun<'_> {
             }
             let moments = record.moments.take();
             if let (Some(report), Some(moments)) = (&mut report, &moments) {
-                report.add(channel, moments);
+                report.add(channel, moments)?;
             }
             if let Some(checkpoint) = checkpoint.as_mut().filter(|_| !self.is_cut_short.get()) {
                 if let Some(output) = &mut record.output {
@@ -433,7 +432,7 @@ impl PolicyRun<'_> {
                 checkpoint.add(number, index, written.load(Ordering::Relaxed), &part, moments)?;
             }
             score.merge(part);
-            self.bar.inc(channel.messages.len() as u64);
+            self.bar.inc(channel.rows.len() as u64);
             Ok(())
         })?;
         Ok((score, events))

@@ -92,7 +92,7 @@ impl ReportArgs {
             has_private |= channel.visibility != Visibility::Public;
             let ledger = ChannelLedger::read(&archive, workspace, channel, since).await?;
             let ledger = if is_meant { ledger } else { ledger.public() };
-            decisions += ledger.add_to(&mut builder, channel);
+            decisions += ledger.add_to(&mut builder, channel)?;
         }
         anyhow::ensure!(decisions > 0, "{}", self.nothing_decided(private_channels));
         builder.include(now, now);

@@ -1,6 +1,6 @@
 //! At how many moments of a recording does exactly one of several companions speak?
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -10,6 +10,7 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use crate::replay::companions::{Act, Companions};
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::Recorder;
+use crate::replay::rows::{IdHash, MessageRow};
 use crate::replay::{Replay, empty_record, into_record, simulation};
 use aizuchi_core::chat::MessageId;
 
@@ -45,12 +46,9 @@ impl CompanionScore {
         for act in acts {
             threads.entry(act.thread.as_ref().map(MessageId::as_str)).or_default().push(act);
         }
-        let mut written: HashMap<Option<&str>, Vec<Timestamp>> = HashMap::new();
-        for message in channel.messages.iter().filter(|message| !message.bot) {
-            written.entry(message.thread.as_deref()).or_default().push(message.at());
-        }
         for (thread, acts) in threads {
-            self.add_thread(written.get(&thread).map_or(&[][..], Vec::as_slice), &acts);
+            let written = channel.rows.people_at(IdHash::of_thread(thread)).iter();
+            self.add_thread(&written.map(MessageRow::at).collect::<Vec<_>>(), &acts);
         }
     }
 
@@ -95,7 +93,7 @@ impl Replay<'_> {
         for index in 0..channels.channel_count() {
             let channel = channels.channel(index)?;
             score.add(&channel, &self.companion_acts(&channel, count)?);
-            progress(channel.messages.len() as u64);
+            progress(channel.rows.len() as u64);
         }
         Ok(score)
     }
@@ -151,7 +149,7 @@ mod tests {
     /// How many moments have one, several and none, if users write in the seconds 0 and 100.
     fn score(acts: &[Act]) -> (usize, usize, usize) {
         let messages = vec![person(0), person(100)];
-        let channel = RecordedChannel { messages, ..RecordedChannel::new("den".to_owned()) };
+        let channel = RecordedChannel::of("den".to_owned(), messages);
         let mut score = CompanionScore::default();
         score.add(&channel, acts);
         (score.exactly_one, score.more_than_one, score.none)

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::replay::history::{ChannelSource, RecordedMessage};
+use crate::replay::history::ChannelSource;
 use crate::replay::learning::{LearningPurpose, ReplayLearning, TimedMoment};
+use crate::replay::rows::MessageRow;
 use crate::replay::{Policy, Replay, ReplaySettings};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::decision::learned::{
@@ -85,9 +86,8 @@ impl GateTrial {
         };
         let mut times: Vec<Timestamp> = Vec::new();
         replay.run(channels, 0, None, &mut |_, channel, _| {
-            let by_users = channel.messages.iter().filter(|message| !message.bot);
-            times.extend(by_users.map(RecordedMessage::at));
-            progress(channel.messages.len() as u64);
+            times.extend(channel.rows.people().map(MessageRow::at));
+            progress(channel.rows.len() as u64);
             Ok(())
         })?;
         times.sort_unstable();

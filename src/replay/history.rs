@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Debug;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use flate2::read::MultiGzDecoder;
@@ -13,6 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::replay::export_lines::LineKind;
 use crate::replay::json_lines::read_lines;
+use crate::replay::rows::builder::{RowSource, RowsBuilder};
+use crate::replay::rows::{ChannelRows, MessageRow, epoch_seconds};
 
 /// One recorded message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,17 +68,34 @@ impl RecordedMessage {
         lacks_key.then_some("its room or its id is empty")
     }
 
+    /// What a row is made from, for a message that is read at this place.
+    pub fn row_source(&self, place: u64) -> RowSource<'_> {
+        RowSource {
+            place,
+            thread: self.thread.as_deref(),
+            id: &self.id,
+            ts: self.ts,
+            author: &self.author,
+            name: self.name.as_deref(),
+            text: &self.text,
+            reply_to: &self.reply_to,
+            bot: self.bot,
+            opener: self.opener,
+        }
+    }
+
     /// The time to the millisecond. Only messages without a [`Self::problem`] are kept.
     pub fn at(&self) -> Timestamp {
         epoch_seconds(self.ts)
     }
 }
 
-/// The messages of one channel, by time.
-#[derive(Clone, Debug, PartialEq)]
+/// One channel: a row for each message, and where the messages are read.
+#[derive(Clone, Debug)]
 pub struct RecordedChannel {
     pub name: String,
-    pub messages: Vec<RecordedMessage>,
+    pub rows: ChannelRows,
+    pub messages: Arc<dyn MessageReads>,
     /// Whether the whole recording marks what begins a conversation, here or elsewhere. Then people annotated `reply_to` as
     /// well; else the platform gave it.
     pub is_annotated: bool,
@@ -88,8 +109,44 @@ pub struct BadLine {
     pub problem: String,
 }
 
+/// Where the messages of a channel are read: on disk or in memory.
+pub trait MessageReads: Debug + Send + Sync {
+    /// The message at a place. `piece` is what was read from disk before, which often holds the next message, too.
+    fn message(&self, place: u64, piece: &mut ReadPiece) -> anyhow::Result<RecordedMessage>;
+}
+
+/// A piece of a file.
+#[derive(Debug, Default)]
+pub struct ReadPiece {
+    /// Where it begins in the file.
+    pub begin: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// Messages in memory. Their places are their numbers.
+#[derive(Debug)]
+struct MessagesInMemory(Vec<RecordedMessage>);
+
+impl MessageReads for MessagesInMemory {
+    fn message(&self, place: u64, _piece: &mut ReadPiece) -> anyhow::Result<RecordedMessage> {
+        self.0.get(place as usize).cloned().context("a message is not there")
+    }
+}
+
+/// Reads messages of a channel whole, one after the other.
+pub struct MessageReader<'a> {
+    channel: &'a RecordedChannel,
+    piece: ReadPiece,
+}
+
+impl MessageReader<'_> {
+    pub fn read(&mut self, row: &MessageRow) -> anyhow::Result<RecordedMessage> {
+        self.channel.messages.message(row.place(), &mut self.piece)
+    }
+}
+
 /// The channels in the order in which they first appear, and the lines that were skipped.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     pub channels: Vec<RecordedChannel>,
     pub bad_lines: Vec<BadLine>,
@@ -122,7 +179,8 @@ impl History {
 
     /// Reads JSON Lines into memory.
     pub fn read(mut input: impl BufRead) -> anyhow::Result<Self> {
-        let mut history = Self::default();
+        let mut channels: Vec<(String, Vec<RecordedMessage>)> = Vec::new();
+        let mut bad_lines = Vec::new();
         let mut channel_indexes: HashMap<String, usize> = HashMap::new();
         let mut seen_ids: HashSet<(usize, String)> = HashSet::new();
         read_lines(&mut input, &mut |number, line| {
@@ -133,58 +191,70 @@ impl History {
             let message = match line.and_then(RecordedMessage::parse) {
                 Ok(message) => message,
                 Err(problem) => {
-                    history.bad_lines.push(BadLine { number, problem });
+                    bad_lines.push(BadLine { number, problem });
                     return Ok(());
                 }
             };
             let index = *channel_indexes.entry(message.room.clone()).or_insert_with(|| {
-                history.channels.push(RecordedChannel::new(message.room.clone()));
-                history.channels.len() - 1
+                channels.push((message.room.clone(), Vec::new()));
+                channels.len() - 1
             });
             match seen_ids.insert((index, message.id.clone())) {
-                true => history.channels[index].messages.push(message),
-                false => history
-                    .bad_lines
-                    .push(BadLine { number, problem: DUPLICATE_PROBLEM.to_owned() }),
+                true => channels[index].1.push(message),
+                false => {
+                    bad_lines.push(BadLine { number, problem: DUPLICATE_PROBLEM.to_owned() });
+                }
             }
             Ok(())
         })?;
-        history.finish();
-        Ok(history)
-    }
-
-    /// Sorts what was read, and tells each channel what is known of all.
-    fn finish(&mut self) {
-        let mut messages = self.channels.iter().flat_map(|channel| &channel.messages);
+        let mut messages = channels.iter().flat_map(|(_, messages)| messages);
         let is_annotated = messages.any(|message| message.opener);
-        for channel in &mut self.channels {
-            channel.is_annotated = is_annotated;
-            channel.sort();
-        }
+        let channels = channels.into_iter().map(|(name, messages)| RecordedChannel {
+            is_annotated,
+            ..RecordedChannel::of(name, messages)
+        });
+        Ok(Self { channels: channels.collect(), bad_lines })
     }
 
     pub fn messages(&self) -> usize {
-        self.channels.iter().map(|channel| channel.messages.len()).sum()
+        self.channels.iter().map(|channel| channel.rows.len()).sum()
     }
 }
 
 impl RecordedChannel {
-    /// Without any messages yet, and not annotated.
-    pub fn new(name: String) -> Self {
-        Self { name, messages: Vec::new(), is_annotated: false }
-    }
-
-    /// Sorts the messages by time. Those with the same time stay in the order of the input.
-    pub fn sort(&mut self) {
-        if !self.messages.is_sorted_by_key(RecordedMessage::at) {
-            self.messages.sort_by_key(RecordedMessage::at);
+    /// Of messages in memory, which are sorted by time. Those with the same time stay in their order. It is not annotated.
+    pub fn of(name: String, messages: Vec<RecordedMessage>) -> Self {
+        let mut rows = RowsBuilder::new(messages.len());
+        for (place, message) in messages.iter().enumerate() {
+            rows.add(&message.row_source(place as u64));
         }
+        let messages = Arc::new(MessagesInMemory(messages));
+        Self { name, rows: rows.finish(), messages, is_annotated: false }
     }
-}
 
-/// A time in epoch seconds, to the millisecond.
-pub fn epoch_seconds(seconds: f64) -> Timestamp {
-    Timestamp::from_millisecond((seconds * 1000.0).round() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
+    pub fn reader(&self) -> MessageReader<'_> {
+        MessageReader { channel: self, piece: ReadPiece::default() }
+    }
+
+    /// Passes on the messages whole, by time.
+    pub fn each_message(
+        &self,
+        take: &mut dyn FnMut(RecordedMessage) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut reader = self.reader();
+        self.rows.all().iter().try_for_each(|row| take(reader.read(row)?))
+    }
+
+    /// The messages of some times, as if there were no others.
+    pub fn within(&self, takes: impl Fn(Timestamp) -> bool) -> anyhow::Result<Self> {
+        let mut reader = self.reader();
+        let mut rows = RowsBuilder::new(0);
+        for row in self.rows.all().iter().filter(|row| takes(row.at())) {
+            rows.add(&reader.read(row)?.row_source(row.place()));
+        }
+        let (name, messages) = (self.name.clone(), Arc::clone(&self.messages));
+        Ok(Self { name, rows: rows.finish(), messages, is_annotated: self.is_annotated })
+    }
 }
 
 /// Opens a text, plain or gzipped.
@@ -260,14 +330,18 @@ mod tests {
             r#"{"room":"b","id":"6","ts":"missing field secret","author":"u","text":"never"}"#,
         );
         let history = History::read(text.as_bytes()).unwrap();
-        let ids: Vec<&str> =
-            history.channels[0].messages.iter().map(|message| &*message.id).collect();
+        let mut ids = Vec::new();
+        let read = history.channels[0].each_message(&mut |message| {
+            ids.push(message.id);
+            Ok(())
+        });
+        read.unwrap();
         assert_eq!(ids, ["1", "2"]);
         let numbers: Vec<usize> = history.bad_lines.iter().map(|line| line.number).collect();
         assert_eq!(numbers, [3, 5, 6, 7, 8, 9]);
         assert_eq!(history.bad_lines[1].problem, "the field `ts` is missing");
         assert!(history.bad_lines.iter().all(|line| !line.problem.contains("secret")));
-        assert_eq!(history.channels[0].messages[0].at().as_millisecond(), 1250);
+        assert_eq!(history.channels[0].rows.all()[0].at().as_millisecond(), 1250);
     }
 
     #[test]

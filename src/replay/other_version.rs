@@ -73,10 +73,10 @@ impl OtherVersion<'_> {
 fn write_messages(channels: &dyn ChannelSource, path: &Path) -> anyhow::Result<()> {
     let mut output = BufWriter::new(File::create_new(path)?);
     for index in 0..channels.channel_count() {
-        for message in &channels.channel(index)?.messages {
-            serde_json::to_writer(&mut output, message)?;
-            output.write_all(b"\n")?;
-        }
+        channels.channel(index)?.each_message(&mut |message| {
+            serde_json::to_writer(&mut output, &message)?;
+            Ok(output.write_all(b"\n")?)
+        })?;
     }
     Ok(output.flush()?)
 }

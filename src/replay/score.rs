@@ -3,14 +3,15 @@
 //! The measures are taken for each conversation: how often the judge is asked, how many unanswered questions it gets
 //! to see in time, and how often the persona would have spoken into an active exchange.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::replay::Policy;
-use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::history::RecordedChannel;
 use crate::replay::record::{JudgeCall, PostRecord, Record};
+use crate::replay::rows::{IdHash, MessageRow, RowList};
 use crate::replay::timing::TimingScore;
 use aizuchi_core::chat::MessageId;
 
@@ -88,12 +89,8 @@ impl ReplayScore {
 
     pub fn add(&mut self, channel: &RecordedChannel, record: &Record) {
         self.elapsed_seconds += record.elapsed_seconds;
-        let mut conversations: BTreeMap<Option<&str>, Vec<&RecordedMessage>> = BTreeMap::new();
-        for message in channel.messages.iter().filter(|message| !message.bot) {
-            conversations.entry(message.thread.as_deref()).or_default().push(message);
-        }
-        self.messages += channel.messages.len();
-        self.human_messages += conversations.values().map(Vec::len).sum::<usize>();
+        self.messages += channel.rows.len();
+        self.human_messages += channel.rows.people().count();
         self.judge_calls += record.calls.len();
         self.superseded_calls += record.calls.iter().filter(|call| call.is_superseded).count();
         self.second_looks += record.calls.iter().filter(|call| call.is_second_look).count();
@@ -114,10 +111,11 @@ impl ReplayScore {
         let open = open_questions(channel);
         let calls = by_thread(&record.calls, |call| call.thread.as_ref());
         let posts = by_thread(&record.all_posts, |post| post.thread.as_ref());
-        for (thread, humans) in conversations {
-            let calls = calls.get(&thread).map_or(&[][..], Vec::as_slice);
-            let posts = posts.get(&thread).map_or(&[][..], Vec::as_slice);
-            self.add_conversation(&humans, &open, calls, posts);
+        for thread in channel.rows.threads() {
+            let id = channel.rows.thread_id(thread);
+            let calls = calls.get(&id).map_or(&[][..], Vec::as_slice);
+            let posts = posts.get(&id).map_or(&[][..], Vec::as_slice);
+            self.add_conversation(channel.rows.people_in(thread), &open, calls, posts);
         }
     }
 
@@ -125,26 +123,28 @@ impl ReplayScore {
     /// their time.
     fn add_conversation(
         &mut self,
-        humans: &[&RecordedMessage],
-        open: &HashSet<&str>,
+        humans: RowList<'_>,
+        open: &HashSet<IdHash>,
         calls: &[&JudgeCall],
         posts: &[&PostRecord],
     ) {
-        let times: Vec<Timestamp> = humans.iter().map(|message| message.at()).collect();
+        if humans.is_empty() {
+            return;
+        }
         for call in calls {
             let spoken = call.at + ASSUMED_POST_DELAY;
             let is_in = lands_in_exchange(call.at, call.heard, spoken, humans);
             self.calls_in_exchange += usize::from(is_in);
-            self.calls_followed += usize::from(is_followed(&times, call.at));
+            self.calls_followed += usize::from(is_followed(humans, call.at));
         }
         for post in posts {
             let is_in = lands_in_exchange(post.at, post.heard, post.at, humans);
             self.posts_in_exchange += usize::from(is_in);
-            self.posts_colliding += usize::from(is_followed(&times, post.at));
+            self.posts_colliding += usize::from(is_followed(humans, post.at));
         }
         self.messages_colliding += count_collisions(humans);
         for (index, question) in humans.iter().enumerate() {
-            if !open.contains(&*question.id) {
+            if !open.contains(&question.id) {
                 continue;
             }
             let asked = question.at();
@@ -272,36 +272,36 @@ fn later_calls_of_days(calls: &[JudgeCall]) -> impl Iterator<Item = &JudgeCall> 
 
 /// Questions that open a conversation, that no other user ever answered, and after which the recording goes on long
 /// enough to tell.
-pub fn open_questions(channel: &RecordedChannel) -> HashSet<&str> {
-    let authors: HashMap<&str, &str> =
-        channel.messages.iter().map(|message| (&*message.id, &*message.author)).collect();
-    let answered: HashSet<&str> = channel
-        .messages
-        .iter()
-        .filter(|message| !message.bot)
-        .flat_map(|answer| answer.reply_to.iter().map(move |asked| (answer, &**asked)))
-        .filter(|(answer, asked)| authors.get(asked).is_some_and(|author| *author != answer.author))
-        .map(|(_, asked)| asked)
-        .collect();
-    let Some(end) = channel.messages.last().map(RecordedMessage::at) else { return HashSet::new() };
-    let is_open = |message: &&RecordedMessage| {
-        message.opener
-            && !message.bot
-            && message.text.contains(['?', '？'])
-            && !answered.contains(&*message.id)
-            && end.duration_since(message.at()) >= REACH_WINDOW
+pub fn open_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
+    let rows = &channel.rows;
+    // Where nothing is marked as a beginning, there is none.
+    if !channel.is_annotated {
+        return HashSet::new();
+    }
+    let is_by_another = |(answer, asked): &(&MessageRow, &MessageRow)| {
+        !answer.is_bot() && answer.author != asked.author
     };
-    channel.messages.iter().filter(is_open).map(|message| &*message.id).collect()
+    let answered: HashSet<IdHash> =
+        rows.replies().filter(is_by_another).map(|(_, asked)| asked.id).collect();
+    let Some(end) = rows.last().map(MessageRow::at) else { return HashSet::new() };
+    let is_open = |row: &&MessageRow| {
+        row.is_opener()
+            && row.has_question_mark()
+            && !answered.contains(&row.id)
+            && end.duration_since(row.at()) >= REACH_WINDOW
+    };
+    rows.people().filter(is_open).map(|row| row.id).collect()
 }
 
 /// What happened in each thread and at the top level, in the order in which it did.
 pub fn by_thread<T>(
     happened: &[T],
     thread: impl Fn(&T) -> Option<&MessageId>,
-) -> HashMap<Option<&str>, Vec<&T>> {
-    let mut threads: HashMap<Option<&str>, Vec<&T>> = HashMap::new();
+) -> HashMap<IdHash, Vec<&T>> {
+    let mut threads: HashMap<IdHash, Vec<&T>> = HashMap::new();
     for one in happened {
-        threads.entry(thread(one).map(MessageId::as_str)).or_default().push(one);
+        let thread = IdHash::of_thread(thread(one).map(MessageId::as_str));
+        threads.entry(thread).or_default().push(one);
     }
     threads
 }
@@ -327,30 +327,27 @@ pub fn lands_in_exchange(
     at: Timestamp,
     heard: usize,
     spoken: Timestamp,
-    humans: &[&RecordedMessage],
+    humans: RowList<'_>,
 ) -> bool {
-    let recent = humans[..heard]
-        .iter()
-        .rev()
-        .take_while(|message| at.duration_since(message.at()) <= EXCHANGE_BEFORE);
-    let authors: HashSet<&str> = recent.map(|message| &*message.author).collect();
-    let next = humans.partition_point(|message| message.at() <= spoken);
+    let heard = humans.until(heard).iter().rev();
+    let recent = heard.take_while(|row| at.duration_since(row.at()) <= EXCHANGE_BEFORE);
+    let authors: HashSet<u32> = recent.map(|row| row.author).collect();
+    let next = humans.partition_point(|row| row.at() <= spoken);
     let next = humans.get(next).map(|next| next.at().duration_since(spoken));
     authors.len() >= 2 && next.is_some_and(|gap| gap <= EXCHANGE_AFTER)
 }
 
-fn is_followed(times: &[Timestamp], at: Timestamp) -> bool {
-    let next = times.partition_point(|time| *time <= at);
-    times.get(next).is_some_and(|next| next.duration_since(at) <= COLLISION_WINDOW)
+fn is_followed(humans: RowList<'_>, at: Timestamp) -> bool {
+    let next = humans.partition_point(|row| row.at() <= at);
+    humans.get(next).is_some_and(|next| next.at().duration_since(at) <= COLLISION_WINDOW)
 }
 
 /// The number of messages that another user's message follows within the collision window.
-fn count_collisions(humans: &[&RecordedMessage]) -> usize {
-    let is_followed = |pair: &&[&RecordedMessage]| {
-        let [one, next] = pair else { return false };
+fn count_collisions(humans: RowList<'_>) -> usize {
+    let is_followed = |(one, next): &(&MessageRow, &MessageRow)| {
         one.author != next.author && next.at().duration_since(one.at()) <= COLLISION_WINDOW
     };
-    humans.windows(2).filter(is_followed).count()
+    humans.pairs().filter(is_followed).count()
 }
 
 fn share(part: usize, whole: usize) -> Option<f64> {
@@ -360,6 +357,7 @@ fn share(part: usize, whole: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay::history::RecordedMessage;
 
     fn message(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
         RecordedMessage {
@@ -378,23 +376,21 @@ mod tests {
 
     #[test]
     fn questions_without_another_users_answer_are_open() {
-        let channel = RecordedChannel {
-            name: "r".to_owned(),
-            messages: vec![
-                message("1", 0.0, "ann", "open?", &[]),
-                message("2", 1.0, "bob", "answered?", &[]),
-                message("3", 2.0, "ann", "yes", &["2"]),
-                message("4", 3.0, "cid", "answered by a bot?", &[]),
-                message("5", 4.0, "bot", "42", &["4"]),
-                message("6", 5.0, "dan", "continued by himself？", &[]),
-                message("7", 6.0, "dan", "I mean it", &["6"]),
-                message("8", 7.0, "eve", "a statement", &[]),
-                message("9", 700.0, "fay", "too late to tell?", &[]),
-                message("10", 800.0, "gus", "the end", &[]),
-            ],
-            is_annotated: true,
-        };
-        assert_eq!(open_questions(&channel), HashSet::from(["1", "4", "6"]));
+        let messages = vec![
+            message("1", 0.0, "ann", "open?", &[]),
+            message("2", 1.0, "bob", "answered?", &[]),
+            message("3", 2.0, "ann", "yes", &["2"]),
+            message("4", 3.0, "cid", "answered by a bot?", &[]),
+            message("5", 4.0, "bot", "42", &["4"]),
+            message("6", 5.0, "dan", "continued by himself？", &[]),
+            message("7", 6.0, "dan", "I mean it", &["6"]),
+            message("8", 7.0, "eve", "a statement", &[]),
+            message("9", 700.0, "fay", "too late to tell?", &[]),
+            message("10", 800.0, "gus", "the end", &[]),
+        ];
+        let channel =
+            RecordedChannel { is_annotated: true, ..RecordedChannel::of("r".to_owned(), messages) };
+        assert_eq!(open_questions(&channel), HashSet::from(["1", "4", "6"].map(IdHash::of)));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub fn run_companions(
     recorders: &[Arc<Recorder>],
     companions: &Arc<Companions>,
 ) -> anyhow::Result<()> {
-    let Some(first) = channel.messages.first() else { return Ok(()) };
+    let Some(first) = channel.rows.first() else { return Ok(()) };
     let clock = Clock::manual(first.at());
     let workspace = WorkspaceId::new(channel.name.as_str());
     setup.learning.begin(&workspace);
@@ -88,11 +88,12 @@ pub fn run_companions(
     };
     simulation.hear_channel(&workspace);
     let persona = &setup.policy.config.persona.name.0;
-    for recorded in &channel.messages {
+    let mut reader = channel.reader();
+    for row in channel.rows.all() {
         let is_stopped = || recorders.iter().any(|recorder| recorder.lock().stop.is_cancelled());
         anyhow::ensure!(!is_stopped(), "the replay was stopped");
-        simulation.advance_to(recorded.at());
-        simulation.hear_recorded(&workspace, recorded, persona);
+        simulation.advance_to(row.at());
+        simulation.hear_recorded(&workspace, &reader.read(row)?, persona);
     }
     simulation.advance_to(Timestamp::MAX);
     stop.cancel();

@@ -3,12 +3,11 @@
 //! The pipeline learns a channel's timing from the messages before each post. Therefore only the second half of each
 //! channel is measured.
 
-use std::collections::HashMap;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::history::RecordedChannel;
+use crate::replay::rows::{IdHash, MessageRow};
 use aizuchi_core::chat::MessageId;
 
 /// A message later than this does not count as an answer.
@@ -80,39 +79,31 @@ impl TimingScore {
     }
 
     pub fn add(&mut self, channel: &RecordedChannel, posts: &[UnsolicitedPost]) {
-        let Some(half) = channel.messages.get(channel.messages.len() / 2).map(RecordedMessage::at)
-        else {
-            return;
-        };
-        let mut conversations: HashMap<Option<&str>, Vec<&RecordedMessage>> = HashMap::new();
-        for message in channel.messages.iter().filter(|message| !message.bot) {
-            conversations.entry(message.thread.as_deref()).or_default().push(message);
-        }
-        let sent_at: HashMap<&str, f64> =
-            channel.messages.iter().map(|message| (&*message.id, message.ts)).collect();
+        let rows = &channel.rows;
+        let Some(half) = rows.all().get(rows.len() / 2).map(MessageRow::at) else { return };
         let posts: Vec<&UnsolicitedPost> = posts.iter().filter(|post| post.at >= half).collect();
         let mut delays = Vec::new();
-        for messages in conversations.values() {
-            let messages: Vec<&&RecordedMessage> =
-                messages.iter().filter(|message| message.at() >= half).collect();
-            self.human_messages += messages.len();
-            for pair in messages.windows(2).filter(|pair| pair[0].author != pair[1].author) {
-                let delay = pair[1].ts - pair[0].ts;
+        for thread in rows.threads() {
+            let people = rows.people_in(thread);
+            let people = people.from(people.partition_point(|row| row.at() < half));
+            self.human_messages += people.len();
+            for (one, next) in people.pairs().filter(|(one, next)| one.author != next.author) {
+                let delay = next.ts - one.ts;
                 self.preempting_messages += usize::from(delay <= UNSEEN_SECONDS);
                 delays.extend((delay <= MAX_ANSWER_SECONDS).then_some(delay));
             }
         }
         self.posts += posts.len();
         for post in &posts {
-            let thread = post.thread.as_ref().map(|id| id.as_str());
-            let messages = conversations.get(&thread).map_or(&[][..], Vec::as_slice);
-            let next = messages.partition_point(|message| message.at() <= post.at);
-            let next = messages.get(next).map(|next| next.at().duration_since(post.at));
+            let thread = IdHash::of_thread(post.thread.as_ref().map(MessageId::as_str));
+            let people = rows.people_at(thread);
+            let next = people.partition_point(|row| row.at() <= post.at);
+            let next = people.get(next).map(|next| next.at().duration_since(post.at));
             let is_soon = next.is_some_and(|next| next.as_secs_f64() <= UNSEEN_SECONDS);
             self.preempting_posts += usize::from(is_soon);
         }
         let timed = posts.iter().filter_map(|post| {
-            let behind = sent_at.get(post.newest_human.as_ref()?.as_str())?;
+            let behind = rows.find(IdHash::of(post.newest_human.as_ref()?.as_str()))?.ts;
             Some((epoch(post.decided_at) - behind, epoch(post.at) - behind))
         });
         self.compare(&timed.collect::<Vec<_>>(), delays);
@@ -187,6 +178,7 @@ fn epoch(at: Timestamp) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay::history::RecordedMessage;
 
     #[test]
     fn the_distance_is_the_maximum_difference_of_the_distributions() {
@@ -237,10 +229,8 @@ mod tests {
             decided_at: at(second),
         };
         let mut timing = TimingScore::default();
-        timing.add(
-            &RecordedChannel { messages, ..RecordedChannel::new("r".to_owned()) },
-            &[post(50, "2"), post(103, "3")],
-        );
+        timing
+            .add(&RecordedChannel::of("r".to_owned(), messages), &[post(50, "2"), post(103, "3")]);
         assert_eq!((timing.posts, timing.preempting_posts), (1, 1));
         assert_eq!((timing.human_messages, timing.preempting_messages), (2, 0));
     }

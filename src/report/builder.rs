@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use crate::config::Config;
 use crate::replay::Policy;
-use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{CallCount, Moments};
 use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, Verdicts};
 use crate::report::choice::{Candidate, choose};
@@ -141,19 +141,19 @@ impl ReportBuilder {
     }
 
     /// Adds a channel to the policy that began last.
-    pub fn add(&mut self, channel: &RecordedChannel, moments: &Moments) {
+    pub fn add(&mut self, channel: &RecordedChannel, moments: &Moments) -> anyhow::Result<()> {
         self.learn_names(channel);
-        let (first, last) = (channel.messages.first(), channel.messages.last());
+        let (first, last) = (channel.rows.first(), channel.rows.last());
         if let (Some(first), Some(last)) = (first, last) {
             self.include(first.at(), last.at());
         }
         let analysis = ChannelAnalysis::new(channel, moments, &self.names, self.options.source);
-        let report = analysis.report(&self.options.zone);
+        let report = analysis.report(&self.options.zone)?;
         let is_compared = self.options.policies > 1;
         let earlier = self.policies.split_last().map_or(&[][..], |(_, earlier)| earlier);
-        let apart = earlier.iter().flat_map(|other| apart(&analysis, &report, &other.decided));
-        let apart: Vec<Candidate> = apart.collect();
-        self.apart.extend(apart);
+        for other in earlier {
+            self.apart.extend(apart(&analysis, &report, &other.decided)?);
+        }
         if let Some(policy) = self.policies.last_mut() {
             if is_compared {
                 policy.decided.add(&channel.name, &moments.moments, &report.taken_up);
@@ -165,6 +165,7 @@ impl ReportBuilder {
             let done = self.policies.iter_mut();
             done.for_each(|policy| policy.decided.forget_spoken(&channel.name));
         }
+        Ok(())
     }
 
     /// Makes the period at least this long.
@@ -181,15 +182,16 @@ impl ReportBuilder {
     }
 
     fn learn_names(&mut self, channel: &RecordedChannel) {
-        for message in &channel.messages {
-            if !self.names.contains_key(&message.author) {
-                self.authors.extend((!message.bot).then(|| message.author.clone()));
-                self.names.insert(message.author.clone(), shown_name(message));
-            } else if let Some(name) = &message.name
-                && self.names.get(&message.author) == Some(&message.author)
-            {
-                self.names.insert(message.author.clone(), name.clone());
+        for author in channel.rows.authors() {
+            let id = author.id.to_string();
+            match self.names.get(&id) {
+                None => self.authors.extend((!author.is_bot).then(|| id.clone())),
+                // A name is better than the id.
+                Some(known) if *known == id => {}
+                Some(_) => continue,
             }
+            let name = author.name.as_deref().unwrap_or(&id).to_owned();
+            self.names.insert(id, name);
         }
     }
 
@@ -240,17 +242,13 @@ fn apart<'a>(
     analysis: &ChannelAnalysis<'a>,
     report: &ChannelReport,
     earlier: &'a Decided,
-) -> Vec<Candidate> {
+) -> anyhow::Result<Vec<Candidate>> {
     let own: HashSet<&MessageId> = report.taken_up.iter().map(|(message, _)| message).collect();
     let channel = analysis.name();
     let only_own =
-        analysis.stories(analysis.moments(), |message| !earlier.takes_up(channel, message));
-    let only_other = analysis.stories(earlier.spoken(channel), |message| !own.contains(message));
-    only_own.into_iter().chain(only_other).collect()
-}
-
-fn shown_name(message: &RecordedMessage) -> String {
-    message.name.as_ref().unwrap_or(&message.author).clone()
+        analysis.stories(analysis.moments(), |message| !earlier.takes_up(channel, message))?;
+    let only_other = analysis.stories(earlier.spoken(channel), |message| !own.contains(message))?;
+    Ok(only_own.into_iter().chain(only_other).collect())
 }
 
 impl PolicySums {

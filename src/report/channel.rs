@@ -11,11 +11,12 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::replay::history::{RecordedChannel, RecordedMessage};
+use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
-use crate::report::channel::post::is_unasked;
+use crate::replay::rows::{IdHash, MessageRow};
+use crate::report::channel::post::{about_id, is_unasked};
 use crate::report::channel::silence::{is_silent, question_of, says_answered};
-use crate::report::channel_index::{ChannelIndex, is_question};
+use crate::report::channel_index::ChannelIndex;
 use crate::report::choice::Candidate;
 use crate::report::delays::Delays;
 use crate::report::figures::{
@@ -28,8 +29,6 @@ use aizuchi_core::chat::MessageId;
 const PICK_UP_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 /// A person who answers later than this did not spare it anything.
 const SOON: SignedDuration = SignedDuration::from_mins(30);
-/// With fewer letters, a question seldom says what it is about.
-const MIN_TELLING_CHARS: usize = 30;
 
 /// What a channel adds to the figures of a policy.
 pub struct ChannelReport {
@@ -113,11 +112,11 @@ pub struct ChannelAnalysis<'a> {
     names: &'a Names,
     source: ReportSource,
     /// The times at which it decided, by place and in order.
-    looks: HashMap<&'a str, Vec<Timestamp>>,
+    looks: HashMap<IdHash, Vec<Timestamp>>,
     /// The decision to stay silent about each question.
-    silent: HashMap<&'a str, &'a Moment>,
+    silent: HashMap<IdHash, &'a Moment>,
     /// Questions to the persona itself.
-    owed: HashSet<&'a str>,
+    owed: HashSet<IdHash>,
 }
 
 /// A moment that may be told. Its transcript is made once it is among the best.
@@ -126,7 +125,7 @@ struct Pending<'a> {
     rank: (u8, i64),
     /// `None` if it never looked.
     moment: Option<&'a Moment>,
-    about: &'a RecordedMessage,
+    about: &'a MessageRow,
     note: Note,
 }
 
@@ -145,22 +144,23 @@ impl<'a> ChannelAnalysis<'a> {
     ) -> Self {
         let index = ChannelIndex::new(channel);
         let moments = &moments.moments;
-        let mut looks: HashMap<&str, Vec<Timestamp>> = HashMap::new();
+        let mut looks: HashMap<IdHash, Vec<Timestamp>> = HashMap::new();
         let mut silent = HashMap::new();
         for moment in moments {
             looks.entry(place(moment.thread.as_ref())).or_default().push(moment.at);
             let question = Some(moment).filter(|moment| is_silent(moment));
             if let Some(question) = question.and_then(|moment| question_of(moment, &index)) {
-                silent.entry(&*question.id).or_insert(moment);
+                silent.entry(question.id).or_insert(moment);
             }
         }
         let owed = moments.iter().filter(|moment| moment.is_owed);
         let owed = owed.flat_map(|moment| [&moment.about, &moment.message]).flatten();
-        let owed = owed.map(MessageId::as_str).collect();
+        let owed = owed.map(|id| IdHash::of(id.as_str())).collect();
         Self { channel, index, moments, names, source, looks, silent, owed }
     }
 
-    pub fn report(&self, zone: &TimeZone) -> ChannelReport {
+    /// Fails if a message cannot be read.
+    pub fn report(&self, zone: &TimeZone) -> anyhow::Result<ChannelReport> {
         let mut report = ChannelReport {
             figures: ChannelFigures {
                 name: self.channel.name.clone(),
@@ -197,7 +197,7 @@ impl<'a> ChannelAnalysis<'a> {
             picked_up: Vec::new(),
         };
         let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
-        for message in self.channel.messages.iter().filter(|message| !message.bot) {
+        for message in self.channel.rows.people() {
             report.figures.messages += 1;
             report.hours[hour(message.at())].messages += 1;
         }
@@ -225,23 +225,22 @@ impl<'a> ChannelAnalysis<'a> {
             }
         }
         let mut unanswered = self.index.unanswered();
-        unanswered.retain(|question| !self.owed.contains(&*question.id));
+        unanswered.retain(|question| !self.owed.contains(&question.id));
         pending.extend(self.add_unanswered(&unanswered, &mut report));
         pending.extend(self.add_answered(&unanswered, &mut report));
-        report.candidates = self.tell_best(pending);
-        report
+        report.candidates = self.tell_best(pending)?;
+        Ok(report)
     }
 
-    /// Stories of those posts that are about one of these messages. The posts may be those of another policy.
+    /// Stories of those posts that are about one of these messages. The posts may be those of another policy. Fails if a
+    /// message cannot be read.
     pub fn stories(
         &self,
         moments: &'a [Moment],
         is_told: impl Fn(&MessageId) -> bool,
-    ) -> Vec<Candidate> {
+    ) -> anyhow::Result<Vec<Candidate>> {
         let spoken = moments.iter().filter(|moment| is_unasked(moment));
-        let told = spoken.filter(|moment| {
-            self.about(moment).is_some_and(|about| is_told(&MessageId::new(&*about.id)))
-        });
+        let told = spoken.filter(|moment| about_id(moment).is_some_and(&is_told));
         let pending = told.filter_map(|moment| self.tellable(self.spoken(moment)));
         self.tell_best(pending.collect())
     }
@@ -258,17 +257,17 @@ impl<'a> ChannelAnalysis<'a> {
     /// The questions that neither a person nor it answered.
     fn add_unanswered(
         &self,
-        unanswered: &[&'a RecordedMessage],
+        unanswered: &[&'a MessageRow],
         report: &mut ChannelReport,
     ) -> Vec<Pending<'a>> {
         report.unanswered.questions = unanswered.len();
         let (taken_up, posted) = (first_times(&report.taken_up), first_times(&report.posted_about));
         let mut missed = Vec::new();
         for question in unanswered {
-            report.posted.picked_up += usize::from(is_among(&posted, question));
-            match is_among(&taken_up, question) {
-                true => report.picked_up.push(MessageId::new(&*question.id)),
-                false => missed.push(*question),
+            report.posted.picked_up += usize::from(soon_after(&posted, question).is_some());
+            match soon_after(&taken_up, question) {
+                Some(id) => report.picked_up.push(id.clone()),
+                None => missed.push(*question),
             }
         }
         report.unanswered.picked_up = report.picked_up.len();
@@ -281,7 +280,7 @@ impl<'a> ChannelAnalysis<'a> {
 
     /// A question that it did not take up, unless it decided about something else then, or for a reason that does
     /// not go together with what people did.
-    fn missed(&self, question: &'a RecordedMessage) -> Option<Pending<'a>> {
+    fn missed(&self, question: &'a MessageRow) -> Option<Pending<'a>> {
         let moment = self.silence_about(question);
         let is_telling = match moment {
             Some(moment) => moment.kind == MomentKind::Silent && !says_answered(&moment.reason),
@@ -297,30 +296,29 @@ impl<'a> ChannelAnalysis<'a> {
     }
 
     /// How much speaks against a question being one that waits for an answer: it is short, or part of a talk.
-    fn doubts(&self, question: &RecordedMessage) -> u8 {
-        u8::from(is_short(question)) + u8::from(self.index.follows_another(question, SOON))
+    fn doubts(&self, question: &MessageRow) -> u8 {
+        u8::from(question.is_short()) + u8::from(self.index.follows_another(question, SOON))
     }
 
     /// The questions at which it stayed silent and a person answered soon after.
     fn add_answered(
         &self,
-        unanswered: &[&RecordedMessage],
+        unanswered: &[&MessageRow],
         report: &mut ChannelReport,
     ) -> Vec<Pending<'a>> {
-        let spoken = report.taken_up.iter().map(|(about, _)| about.as_str());
-        let missed = unanswered.iter().map(|question| &*question.id);
-        let others: HashSet<&str> = spoken.chain(missed).chain(self.owed.iter().copied()).collect();
-        let is_told = |message: &&RecordedMessage| {
-            !message.bot && is_question(message) && !others.contains(&*message.id)
-        };
-        let questions = self.channel.messages.iter().filter(is_told);
+        let spoken = report.taken_up.iter().map(|(about, _)| IdHash::of(about.as_str()));
+        let missed = unanswered.iter().map(|question| question.id);
+        let others: HashSet<IdHash> =
+            spoken.chain(missed).chain(self.owed.iter().copied()).collect();
+        let is_told = |row: &&MessageRow| row.asks() && !others.contains(&row.id);
+        let questions = self.channel.rows.people().filter(is_told);
         let answered = questions.filter_map(|question| {
             let answer = self.index.first_answer(question)?;
             let delay = answer.at().duration_since(question.at());
             let note = Note::Answered { person: self.author(answer), seconds: delay.as_secs_f64() };
             (delay <= SOON).then_some(Pending {
                 kind: StoryKind::Silent,
-                rank: (u8::from(is_short(question)), delay.as_millis() as i64),
+                rank: (u8::from(question.is_short()), delay.as_millis() as i64),
                 moment: Some(self.silence_about(question)?),
                 about: question,
                 note,
@@ -332,46 +330,45 @@ impl<'a> ChannelAnalysis<'a> {
     }
 
     /// The decision to stay silent about a question, soon after it.
-    fn silence_about(&self, question: &RecordedMessage) -> Option<&'a Moment> {
-        let moment = self.silent.get(&*question.id).copied()?;
+    fn silence_about(&self, question: &MessageRow) -> Option<&'a Moment> {
+        let moment = self.silent.get(&question.id).copied()?;
         is_soon_after(moment.at, question).then_some(moment)
     }
 
     /// Whether it looked where a question was asked, soon after it.
-    fn looked_after(&self, question: &RecordedMessage) -> bool {
-        let places = [question.thread.as_deref().unwrap_or_default(), &question.id];
-        places.into_iter().filter_map(|place| self.looks.get(place)).any(|looks| {
+    fn looked_after(&self, question: &MessageRow) -> bool {
+        let places = [self.channel.rows.thread_id(question.thread), question.id];
+        places.iter().filter_map(|place| self.looks.get(place)).any(|looks| {
             let first = looks.get(looks.partition_point(|at| *at < question.at()));
             first.is_some_and(|at| is_soon_after(*at, question))
         })
     }
 }
 
-/// Whether a message is too short to be understood without what stands around it.
-fn is_short(message: &RecordedMessage) -> bool {
-    message.text.chars().nth(MIN_TELLING_CHARS).is_none()
-}
-
-/// When each message was first taken up.
-fn first_times(taken_up: &[(MessageId, Timestamp)]) -> HashMap<&str, Timestamp> {
-    let mut times: HashMap<&str, Timestamp> = HashMap::new();
+/// When each message was first taken up, and its id.
+fn first_times(taken_up: &[(MessageId, Timestamp)]) -> HashMap<IdHash, (Timestamp, &MessageId)> {
+    let mut times: HashMap<IdHash, (Timestamp, &MessageId)> = HashMap::new();
     for (about, at) in taken_up {
-        let first = times.entry(about.as_str()).or_insert(*at);
-        *first = (*first).min(*at);
+        let first = times.entry(IdHash::of(about.as_str())).or_insert((*at, about));
+        *first = (*first).min((*at, about));
     }
     times
 }
 
-/// Whether a question was taken up soon after it.
-fn is_among(taken_up: &HashMap<&str, Timestamp>, question: &RecordedMessage) -> bool {
-    taken_up.get(&*question.id).is_some_and(|at| is_soon_after(*at, question))
+/// The id of a question that was taken up soon after it.
+fn soon_after<'a>(
+    taken_up: &HashMap<IdHash, (Timestamp, &'a MessageId)>,
+    question: &MessageRow,
+) -> Option<&'a MessageId> {
+    let (at, id) = taken_up.get(&question.id).copied()?;
+    is_soon_after(at, question).then_some(id)
 }
 
-fn is_soon_after(at: Timestamp, question: &RecordedMessage) -> bool {
+fn is_soon_after(at: Timestamp, question: &MessageRow) -> bool {
     at.duration_since(question.at()) <= PICK_UP_WINDOW
 }
 
-/// The key of a thread, or of the top level, which no thread has: ids are not empty.
-fn place(thread: Option<&MessageId>) -> &str {
-    thread.map_or("", MessageId::as_str)
+/// The key of a thread, or of the top level.
+fn place(thread: Option<&MessageId>) -> IdHash {
+    IdHash::of_thread(thread.map(MessageId::as_str))
 }

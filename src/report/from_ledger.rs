@@ -56,13 +56,13 @@ impl ChannelLedger {
     }
 
     /// Adds it to a report. Says how many decisions there were.
-    pub fn add_to(&self, builder: &mut ReportBuilder, channel: &Channel) -> usize {
+    pub fn add_to(&self, builder: &mut ReportBuilder, channel: &Channel) -> anyhow::Result<usize> {
         let Self { messages: stored, decisions } = self;
         let attempts = || decisions.iter().flat_map(|decision| &decision.attempts);
         let micros = attempts().filter_map(|attempt| attempt.price).map(|price| price.micros).sum();
         let messages = recorded_messages(channel, stored);
         if messages.is_empty() && decisions.is_empty() {
-            return 0;
+            return Ok(0);
         }
         let by_id: HashMap<&MessageId, &StoredMessage> =
             stored.iter().map(|stored| (&stored.message.id, stored)).collect();
@@ -72,11 +72,10 @@ impl ChannelLedger {
         }
         moments.moments.extend(decisions.iter().filter_map(|decision| moment(decision, &by_id)));
         moments.moments.sort_by_key(|moment| moment.at);
-        let channel =
-            RecordedChannel { messages, ..RecordedChannel::new(channel.name.to_string()) };
-        builder.add(&channel, &moments);
+        let channel = RecordedChannel::of(channel.name.to_string(), messages);
+        builder.add(&channel, &moments)?;
         builder.add_spent(micros);
-        decisions.len()
+        Ok(decisions.len())
     }
 }
 

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
+use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::record::{PostRecord, Record};
-use crate::replay::score::{lands_in_exchange, open_questions};
+use crate::replay::rows::{IdHash, MessageRow};
+use crate::replay::score::{by_thread, lands_in_exchange, open_questions};
 
 /// A day of the calendar in UTC, counted from the epoch.
 pub type UtcDay = i64;
@@ -81,17 +82,18 @@ pub fn day_of(at: Timestamp) -> UtcDay {
 
 /// Adds what happened in a channel to the days on which it did.
 pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, record: &Record) {
-    let conversations = by_conversation(channel);
-    let questions = unanswered_questions(channel, &conversations);
-    let mut posts: HashMap<Option<&str>, Vec<&PostRecord>> = HashMap::new();
-    for post in &record.all_posts {
-        posts.entry(post.thread.as_ref().map(|id| id.as_str())).or_default().push(post);
-    }
+    let rows = &channel.rows;
+    let questions = unanswered_questions(channel);
+    let posts = by_thread(&record.all_posts, |post| post.thread.as_ref());
     for call in &record.calls {
         on_day(days, call.at).calls += 1;
     }
-    for (thread, messages) in &conversations {
-        let here = posts.get(thread).map_or(&[][..], Vec::as_slice);
+    for thread in rows.threads() {
+        let messages = rows.people_in(thread);
+        if messages.is_empty() {
+            continue;
+        }
+        let here = posts.get(&rows.thread_id(thread)).map_or(&[][..], Vec::as_slice);
         for post in here {
             let figures = on_day(days, post.at);
             figures.posts += 1;
@@ -101,8 +103,8 @@ pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, 
         for (index, message) in messages.iter().enumerate() {
             let figures = on_day(days, message.at());
             figures.messages += 1;
-            if questions.contains(&*message.id) {
-                let in_thread = posts.get(&Some(&*message.id)).map_or(&[][..], Vec::as_slice);
+            if questions.contains(&message.id) {
+                let in_thread = posts.get(&message.id).map_or(&[][..], Vec::as_slice);
                 let is_in_time = |post: &&PostRecord| {
                     post.at >= message.at()
                         && post.at.duration_since(message.at()) <= REACHED_WITHIN
@@ -130,18 +132,20 @@ pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers
     let mut open = HashMap::new();
     for index in 0..channels.channel_count() {
         let channel = channels.channel(index)?;
-        let conversations = by_conversation(&channel);
-        let questions = unanswered_questions(&channel, &conversations);
-        for messages in conversations.values() {
+        let questions = unanswered_questions(&channel);
+        let mut reader = channel.reader();
+        for thread in channel.rows.threads() {
+            let messages = channel.rows.people_in(thread);
             for (place, newest) in messages.iter().enumerate() {
-                let seen = &messages[(place + 1).saturating_sub(REACHED_MESSAGES)..=place];
-                let is_open = |message: &&&RecordedMessage| {
-                    questions.contains(&*message.id)
+                let seen = messages.until(place + 1);
+                let seen = seen.from((place + 1).saturating_sub(REACHED_MESSAGES));
+                let is_open = |message: &&MessageRow| {
+                    questions.contains(&message.id)
                         && newest.at().duration_since(message.at()) <= REACHED_WITHIN
                 };
                 if let Some(asked) = seen.iter().rev().find(is_open) {
-                    let key = (channel.name.clone(), newest.id.clone());
-                    open.insert(key, asked.id.clone());
+                    let key = (channel.name.clone(), reader.read(newest)?.id);
+                    open.insert(key, reader.read(asked)?.id);
                 }
             }
         }
@@ -149,43 +153,30 @@ pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers
     Ok(RecordedAnswers::of_questions(open))
 }
 
-/// The messages of people in each thread and at the top level.
-fn by_conversation(channel: &RecordedChannel) -> BTreeMap<Option<&str>, Vec<&RecordedMessage>> {
-    let mut conversations: BTreeMap<Option<&str>, Vec<&RecordedMessage>> = BTreeMap::new();
-    for message in channel.messages.iter().filter(|message| !message.bot) {
-        conversations.entry(message.thread.as_deref()).or_default().push(message);
-    }
-    conversations
-}
-
 /// Questions that nobody answered: as the recording says it, else as it looks, because nobody wrote after them.
-fn unanswered_questions<'a>(
-    channel: &'a RecordedChannel,
-    conversations: &BTreeMap<Option<&'a str>, Vec<&'a RecordedMessage>>,
-) -> HashSet<&'a str> {
+fn unanswered_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     if channel.is_annotated {
         return open_questions(channel);
     }
-    let Some(end) = channel.messages.last().map(RecordedMessage::at) else { return HashSet::new() };
-    let mut answered: HashSet<&str> = HashSet::new();
-    for message in channel.messages.iter().filter(|message| !message.bot) {
-        answered.extend(message.reply_to.iter().map(String::as_str));
-        answered.extend(message.thread.as_deref());
-    }
+    let rows = &channel.rows;
+    let Some(end) = rows.last().map(MessageRow::at) else { return HashSet::new() };
+    let replies = rows.replies().filter(|(reply, _)| !reply.is_bot());
+    let mut answered: HashSet<IdHash> = replies.map(|(_, asked)| asked.id).collect();
+    let answered_below = rows.threads().filter(|thread| !rows.people_in(*thread).is_empty());
+    answered.extend(answered_below.map(|thread| rows.thread_id(thread)));
     let mut questions = HashSet::new();
-    for messages in conversations.values() {
+    for messages in rows.threads().map(|thread| rows.people_in(thread)) {
         for (index, message) in messages.iter().enumerate() {
-            let is_soon = |later: &&&RecordedMessage| {
-                later.at().duration_since(message.at()) <= TAKEN_UP_WITHIN
-            };
-            let mut soon = messages[index + 1..].iter().take_while(is_soon);
+            let is_soon =
+                |later: &&MessageRow| later.at().duration_since(message.at()) <= TAKEN_UP_WITHIN;
+            let mut soon = messages.from(index + 1).iter().take_while(is_soon);
             let is_known = end.duration_since(message.at()) > TAKEN_UP_WITHIN;
-            if message.text.contains(['?', '？'])
+            if message.has_question_mark()
                 && is_known
-                && !answered.contains(&*message.id)
+                && !answered.contains(&message.id)
                 && soon.all(|later| later.author == message.author)
             {
-                questions.insert(&*message.id);
+                questions.insert(message.id);
             }
         }
     }

@@ -63,7 +63,7 @@ impl Material {
         Ok(Self {
             decisions: about.collect(),
             verdicts,
-            channel: RecordedChannel { messages: recorded, ..RecordedChannel::new(name) },
+            channel: RecordedChannel::of(name, recorded),
             messages,
             since,
             is_cut,

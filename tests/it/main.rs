@@ -63,6 +63,7 @@ mod replay_adaptive;
 mod replay_companions;
 mod replay_against;
 mod replay_inputs;
+mod replay_rows;
 mod replay_judge;
 mod replay_prefix;
 mod replay_tolerance;

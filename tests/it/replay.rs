@@ -10,6 +10,8 @@ use aizuchi::replay::score::ReplayScore;
 use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings, replay};
 use serde_json::Value;
 
+use crate::replay_inputs::messages;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -98,7 +100,6 @@ fn nine_channels() -> History {
     let channel = |number: usize| {
         let mut channel = history(number).channels.remove(0);
         channel.name = format!("room {number}");
-        channel.messages.iter_mut().for_each(|message| message.room.clone_from(&channel.name));
         channel
     };
     History { channels: (1..=9).rev().map(channel).collect(), ..History::default() }
@@ -166,9 +167,13 @@ fn rooms_side_by_side_give_what_they_give_one_after_the_other() {
 fn every_message_is_judged_once_even_at_equal_times() {
     let mut history = history(3);
     for channel in &mut history.channels {
-        for message in &mut channel.messages {
+        let mut messages = messages(channel);
+        for message in &mut messages {
             message.ts = message.ts.floor() - message.ts.floor() % 3.0;
         }
+        let is_annotated = channel.is_annotated;
+        *channel =
+            RecordedChannel { is_annotated, ..RecordedChannel::of("porch".to_owned(), messages) };
     }
     let (score, events, _) = run(&history, &policy("every-message"), ReplayJudge::Silent, 0, 1);
     assert_eq!(score.human_messages, 16);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use aizuchi::replay::history::ChannelSource;
+use aizuchi::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
 use aizuchi::replay::input::{
     InputFormat, InputOptions, LeftOutCounts, PrivateChannels, Recording, database,
 };
@@ -48,14 +48,26 @@ fn open(path: &Path, options: &InputOptions) -> Recording {
     Recording::open(path, options, &|_| {}).unwrap()
 }
 
+/// The messages of a channel, by time.
+pub fn messages(channel: &RecordedChannel) -> Vec<RecordedMessage> {
+    let mut messages = Vec::new();
+    let read = channel.each_message(&mut |message| {
+        messages.push(message);
+        Ok(())
+    });
+    read.unwrap();
+    messages
+}
+
 /// Everything that was taken. Threads must belong to a message.
 fn transcript(recording: &Recording) -> String {
     let mut text = String::new();
     for index in 0..recording.channel_count() {
         let channel = recording.channel(index).unwrap();
         text += &format!("{}\n", channel.name);
-        for message in &channel.messages {
-            let has_parent = |thread: &String| channel.messages.iter().any(|it| it.id == *thread);
+        let messages = messages(&channel);
+        for message in &messages {
+            let has_parent = |thread: &String| messages.iter().any(|it| it.id == *thread);
             assert!(message.thread.as_ref().is_none_or(has_parent), "{message:?}");
             let thread = if message.thread.is_some() { "in thread, " } else { "" };
             let bot = if message.bot { "bot " } else { "" };
@@ -137,9 +149,9 @@ fn who_answers_whom_is_known_where_the_format_says_it() {
     for (name, answered) in [("discord", "9001"), ("matrix.json", "$1")] {
         let recording = open(&fixture(name), &DEFAULT);
         let channel = recording.channel(0).unwrap();
-        let last = channel.messages.last().unwrap();
-        assert_eq!(last.reply_to, [answered], "{name}");
-        assert!(channel.messages.iter().all(|message| !message.opener), "{name}");
+        let messages = messages(&channel);
+        assert_eq!(messages.last().unwrap().reply_to, [answered], "{name}");
+        assert!(messages.iter().all(|message| !message.opener), "{name}");
     }
     // Which questions nobody answered is not known all the same.
     let run = aizuchi().arg("replay").arg(fixture("discord")).arg("--json").assert().code(0);

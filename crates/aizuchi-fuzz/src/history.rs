@@ -18,7 +18,7 @@ use jiff::tz::TimeZone;
 pub fn replay_lines(bytes: &[u8]) {
     let Ok(history) = History::read(bytes) else { return };
     for channel in &history.channels {
-        let times = channel.messages.iter().map(|message| message.at());
+        let times = channel.rows.all().iter().map(|row| row.at());
         assert!(times.is_sorted(), "{channel:?}");
     }
 }
@@ -35,8 +35,8 @@ pub fn replay_exports(bytes: &[u8]) {
     let mut messages = 0;
     for index in 0..recording.channel_count() {
         let Ok(channel) = recording.channel(index) else { panic!("channel {index} is lost") };
-        assert!(channel.messages.is_sorted_by_key(|message| message.at()), "{channel:?}");
-        messages += channel.messages.len() as u64;
+        assert!(channel.rows.all().is_sorted_by_key(|row| row.at()), "{channel:?}");
+        messages += channel.rows.len() as u64;
     }
     assert_eq!(messages, recording.messages());
     for bad in recording.named_bad_records() {

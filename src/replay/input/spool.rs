@@ -1,17 +1,25 @@
-//! Where the messages of an input wait on disk, by channel. However long the input is, what is in memory is one channel
-//! and a buffer.
+//! Where the messages of an input wait on disk, by channel. However long the input is, what is in memory is the rows of
+//! one channel and a buffer.
+
+mod record;
+mod messages;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::replay::history::{ChannelSource, DUPLICATE_PROBLEM, RecordedChannel, RecordedMessage};
+use crate::replay::history::{
+    ChannelSource, DUPLICATE_PROBLEM, ReadPiece, RecordedChannel, RecordedMessage,
+};
+use crate::replay::input::spool::messages::{CANNOT_READ, SpooledMessages, read_at};
+use crate::replay::input::spool::record::{RecordHeader, RecordKind, RecordNumber, SpooledRecord};
+use crate::replay::rows::IdHash;
+use crate::replay::rows::builder::RowsBuilder;
 
 /// The messages of a channel go to disk in pieces of this size.
 const SEGMENT_BYTES: usize = 64 << 10;
@@ -19,10 +27,6 @@ const SEGMENT_BYTES: usize = 64 << 10;
 const BUFFERED_BYTES: usize = 16 << 20;
 /// The number of bad records that are named.
 const MAX_NAMED: usize = 10;
-
-/// A record of the input: the number of its file, and its own number in that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RecordNumber(pub u32, pub u64);
 
 /// Records that could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,107 +67,16 @@ struct SpooledChannel {
     segments: Vec<(u64, usize)>,
     buffer: Vec<u8>,
     records: u64,
+    /// Whether a message was edited or deleted later.
+    has_changes: bool,
     /// Messages whose ids came before.
     duplicates: Vec<RecordNumber>,
     messages: u64,
 }
 
-/// What stands before each record on disk. With it, nothing is parsed to look for ids that came before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RecordHeader {
-    kind: RecordKind,
-    /// Of the id of the message.
-    hash: u64,
-    /// The length of the record.
-    length: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RecordKind {
-    Message,
-    Edit,
-    Delete,
-}
-
-impl RecordHeader {
-    const BYTES: usize = 13;
-
-    fn to_bytes(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[0] = match self.kind {
-            RecordKind::Message => b'm',
-            RecordKind::Edit => b'e',
-            RecordKind::Delete => b'd',
-        };
-        bytes[1..9].copy_from_slice(&self.hash.to_le_bytes());
-        bytes[9..].copy_from_slice(&self.length.to_le_bytes());
-        bytes
-    }
-
-    /// The header that these bytes begin with, the record behind it, and what follows.
-    fn split(bytes: &[u8]) -> Option<(Self, &[u8], &[u8])> {
-        let (kind, rest) = bytes.split_first()?;
-        let kind = match kind {
-            b'm' => RecordKind::Message,
-            b'e' => RecordKind::Edit,
-            b'd' => RecordKind::Delete,
-            _ => return None,
-        };
-        let (hash, rest) = rest.split_first_chunk()?;
-        let (length, rest) = rest.split_first_chunk()?;
-        let (hash, length) = (u64::from_le_bytes(*hash), u32::from_le_bytes(*length));
-        let (record, rest) = rest.split_at_checked(length as usize)?;
-        Some((Self { kind, hash, length }, record, rest))
-    }
-}
-
-/// What is written for one record. The time keeps its bits: as decimal digits it would not come back exactly.
-#[derive(Serialize, Deserialize)]
-enum SpooledRecord<'a> {
-    Message {
-        #[serde(borrow)]
-        thread: Option<Cow<'a, str>>,
-        #[serde(borrow)]
-        id: Cow<'a, str>,
-        ts_bits: u64,
-        #[serde(borrow)]
-        author: Cow<'a, str>,
-        #[serde(borrow)]
-        name: Option<Cow<'a, str>>,
-        #[serde(borrow)]
-        text: Cow<'a, str>,
-        reply_to: Vec<String>,
-        bot: bool,
-        opener: bool,
-    },
-    /// A message's text was replaced.
-    Edit {
-        #[serde(borrow)]
-        id: Cow<'a, str>,
-        #[serde(borrow)]
-        text: Cow<'a, str>,
-    },
-    Delete {
-        #[serde(borrow)]
-        id: Cow<'a, str>,
-    },
-}
-
-impl SpooledRecord<'_> {
-    /// The header, without the length.
-    fn header(&self) -> RecordHeader {
-        let (kind, id) = match self {
-            SpooledRecord::Message { id, .. } => (RecordKind::Message, id),
-            SpooledRecord::Edit { id, .. } => (RecordKind::Edit, id),
-            SpooledRecord::Delete { id } => (RecordKind::Delete, id),
-        };
-        RecordHeader { kind, hash: hash_of(id), length: 0 }
-    }
-}
-
 /// The records of an input on disk.
 pub struct Spool {
-    file: File,
+    file: Arc<File>,
     channels: Vec<SpooledChannel>,
     labels: Vec<String>,
     pub bad_records: BadRecords,
@@ -256,6 +169,7 @@ impl SpoolWriter {
         let header = RecordHeader { length, ..spooled.header() };
         channel.buffer[before..begin].copy_from_slice(&header.to_bytes());
         channel.records += 1;
+        channel.has_changes |= header.kind != RecordKind::Message;
         self.buffered_bytes += channel.buffer.len() - before;
         if channel.buffer.len() >= SEGMENT_BYTES {
             self.flush(index)?;
@@ -287,29 +201,24 @@ impl SpoolWriter {
     pub fn finish(mut self) -> anyhow::Result<Spool> {
         (0..self.channels.len()).try_for_each(|index| self.flush(index))?;
         let Self { file, channels, labels, bad_records, is_annotated, .. } = self;
-        let mut spool = Spool { file, channels, labels, bad_records, is_annotated };
+        let mut spool = Spool { file: Arc::new(file), channels, labels, bad_records, is_annotated };
         for index in 0..spool.channels.len() {
-            let IdHashes { hashes, has_deletions } = spool.id_hashes(index)?;
+            let hashes = spool.id_hashes(index)?;
             let messages = hashes.len();
             let duplicates = spool.find_duplicates(index, hashes)?;
             for number in &duplicates {
                 spool.bad_records.add(*number, DUPLICATE_PROBLEM.to_owned());
             }
             let left = messages - duplicates.len();
-            spool.channels[index].duplicates = duplicates;
-            let left = if has_deletions { spool.channel(index)?.messages.len() } else { left };
-            spool.channels[index].messages = left as u64;
+            let channel = &mut spool.channels[index];
+            (channel.duplicates, channel.messages) = (duplicates, left as u64);
+            if channel.has_changes {
+                spool.channels[index].messages = spool.channel(index)?.rows.len() as u64;
+            }
         }
         spool.channels.retain(|channel| channel.messages > 0);
         Ok(spool)
     }
-}
-
-/// What the headers of a channel tell.
-struct IdHashes {
-    /// Of its messages.
-    hashes: Vec<u64>,
-    has_deletions: bool,
 }
 
 impl SpooledChannel {
@@ -319,6 +228,7 @@ impl SpooledChannel {
             segments: Vec::new(),
             buffer: Vec::new(),
             records: 0,
+            has_changes: false,
             duplicates: Vec::new(),
             messages: 0,
         }
@@ -345,7 +255,7 @@ impl Spool {
             hasher.update((channel.name.len() as u64).to_le_bytes());
             hasher.update(channel.name.as_bytes());
             // Without the hashes, which another version of the compiler may make otherwise.
-            self.each_record(index, &mut |header, record| {
+            self.each_record(index, &mut |_, header, record| {
                 hasher.update(header.length.to_le_bytes());
                 hasher.update(record);
                 Ok(())
@@ -355,25 +265,21 @@ impl Spool {
         Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    fn read_segment(&self, (offset, length): (u64, usize)) -> anyhow::Result<Vec<u8>> {
-        let mut bytes = vec![0; length];
-        self.file.read_exact_at(&mut bytes, offset).context("cannot read a temporary file")?;
-        Ok(bytes)
-    }
-
-    /// Passes on the records of a channel in the order of the input, as they are on disk.
+    /// Passes on the records of a channel in the order of the input, as they are on disk, each with its place.
     fn each_record(
         &self,
         index: usize,
-        take: &mut dyn FnMut(RecordHeader, &[u8]) -> anyhow::Result<()>,
+        take: &mut dyn FnMut(u64, RecordHeader, &[u8]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        for segment in &self.channels[index].segments {
-            let bytes = self.read_segment(*segment)?;
+        let mut bytes = Vec::new();
+        for (begin, length) in &self.channels[index].segments {
+            bytes.resize(*length, 0);
+            read_at(&self.file, &mut bytes, *begin)?;
             let mut rest = &bytes[..];
             while !rest.is_empty() {
-                let (header, record, after) =
-                    RecordHeader::split(rest).context("cannot read a record")?;
-                take(header, record)?;
+                let place = begin + (length - rest.len()) as u64;
+                let (header, record, after) = RecordHeader::split(rest).context(CANNOT_READ)?;
+                take(place, header, record)?;
                 rest = after;
             }
         }
@@ -384,28 +290,40 @@ impl Spool {
     fn read(
         &self,
         index: usize,
-        take: &mut dyn FnMut(RecordNumber, SpooledRecord<'_>),
+        take: &mut dyn FnMut(u64, RecordNumber, SpooledRecord<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        self.each_record(index, &mut |_, record| {
-            let (number, record) =
-                serde_json::from_slice(record).context("cannot read a record")?;
-            take(number, record);
-            Ok(())
+        self.each_record(index, &mut |place, _, record| {
+            let (number, record) = serde_json::from_slice(record).context(CANNOT_READ)?;
+            take(place, number, record)
         })
     }
 
-    fn id_hashes(&self, index: usize) -> anyhow::Result<IdHashes> {
+    /// Of the messages of a channel.
+    fn id_hashes(&self, index: usize) -> anyhow::Result<Vec<u64>> {
         let mut hashes = Vec::with_capacity(self.channels[index].records as usize);
-        let mut has_deletions = false;
-        self.each_record(index, &mut |header, _| {
-            match header.kind {
-                RecordKind::Message => hashes.push(header.hash),
-                RecordKind::Edit => {}
-                RecordKind::Delete => has_deletions = true,
-            }
+        self.each_record(index, &mut |_, header, _| {
+            hashes.extend((header.kind == RecordKind::Message).then_some(header.hash));
             Ok(())
         })?;
-        Ok(IdHashes { hashes, has_deletions })
+        Ok(hashes)
+    }
+
+    /// What became of messages of a channel later. The last change counts.
+    fn changes(&self, index: usize) -> anyhow::Result<HashMap<IdHash, Change>> {
+        let mut changes = HashMap::new();
+        if !self.channels[index].has_changes {
+            return Ok(changes);
+        }
+        self.each_record(index, &mut |place, header, _| {
+            let change = match header.kind {
+                RecordKind::Message => return Ok(()),
+                RecordKind::Edit => Change::Edited(place),
+                RecordKind::Delete => Change::Deleted,
+            };
+            changes.insert(IdHash(header.hash), change);
+            Ok(())
+        })?;
+        Ok(changes)
     }
 
     /// Compares the hashes of all ids first, because the ids of a long channel take much memory.
@@ -415,21 +333,29 @@ impl Spool {
         mut hashes: Vec<u64>,
     ) -> anyhow::Result<Vec<RecordNumber>> {
         hashes.sort_unstable();
-        let suspects: Vec<u64> =
-            hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        let suspects = hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+        let mut suspects: Vec<u64> = suspects.collect();
+        suspects.dedup();
         let mut duplicates = Vec::new();
         if suspects.is_empty() {
             return Ok(duplicates);
         }
         let mut seen = HashSet::new();
-        self.read(index, &mut |number, record| {
+        self.read(index, &mut |_, number, record| {
             if let SpooledRecord::Message { id, .. } = record
-                && suspects.binary_search(&hash_of(&id)).is_ok()
+                && suspects.binary_search(&IdHash::of(&id).0).is_ok()
                 && !seen.insert(id.into_owned())
             {
                 duplicates.push(number);
             }
+            Ok(())
         })?;
+        // Rows know messages by the hashes of their ids. Of 10 million this happens to 3 in a million.
+        anyhow::ensure!(
+            seen.len() == suspects.len(),
+            "the ids of two messages in {} have the same hash",
+            self.channels[index].name
+        );
         Ok(duplicates)
     }
 }
@@ -441,57 +367,41 @@ impl ChannelSource for Spool {
 
     fn channel(&self, index: usize) -> anyhow::Result<Cow<'_, RecordedChannel>> {
         let channel = &self.channels[index];
-        let mut messages: Vec<RecordedMessage> = Vec::with_capacity(channel.records as usize);
-        // What a message says in the end, or that it is deleted.
-        let mut changes: HashMap<String, Option<String>> = HashMap::new();
-        self.read(index, &mut |number, record| match record {
-            SpooledRecord::Message { .. } if channel.duplicates.binary_search(&number).is_ok() => {}
-            SpooledRecord::Message {
-                thread,
-                id,
-                ts_bits,
-                author,
-                name,
-                text,
-                reply_to,
-                bot,
-                opener,
-            } => messages.push(RecordedMessage {
-                room: channel.name.clone(),
-                thread: thread.map(Cow::into_owned),
-                id: id.into_owned(),
-                ts: f64::from_bits(ts_bits),
-                author: author.into_owned(),
-                name: name.map(Cow::into_owned),
-                text: text.into_owned(),
-                reply_to,
-                bot,
-                opener,
-            }),
-            SpooledRecord::Edit { id, text } => {
-                changes.insert(id.into_owned(), Some(text.into_owned()));
+        let changes = self.changes(index)?;
+        let mut messages = SpooledMessages {
+            file: Arc::clone(&self.file),
+            channel: channel.name.clone(),
+            segments: channel.segments.clone(),
+            edits: HashMap::new(),
+        };
+        let mut rows = RowsBuilder::new(channel.messages as usize);
+        let mut piece = ReadPiece::default();
+        self.read(index, &mut |place, number, record| {
+            let Some(mut message) = record.to_message(&channel.name) else { return Ok(()) };
+            if channel.duplicates.binary_search(&number).is_ok() {
+                return Ok(());
             }
-            SpooledRecord::Delete { id } => {
-                changes.insert(id.into_owned(), None);
-            }
-        })?;
-        if !changes.is_empty() {
-            messages.retain(|message| changes.get(&message.id) != Some(&None));
-            for message in &mut messages {
-                if let Some(Some(text)) = changes.remove(&message.id) {
-                    message.text = text;
+            match changes.get(&IdHash::of(&message.id)) {
+                Some(Change::Deleted) => return Ok(()),
+                Some(Change::Edited(edit)) => {
+                    messages.edits.insert(place, *edit);
+                    message.text = messages.edited_text(*edit, &mut piece)?;
                 }
+                None => {}
             }
-        }
+            rows.add(&message.row_source(place));
+            Ok(())
+        })?;
         let (name, is_annotated) = (channel.name.clone(), self.is_annotated);
-        let mut channel = RecordedChannel { name, messages, is_annotated };
-        channel.sort();
-        Ok(Cow::Owned(channel))
+        let messages = Arc::new(messages);
+        Ok(Cow::Owned(RecordedChannel { name, rows: rows.finish(), messages, is_annotated }))
     }
 }
 
-fn hash_of(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
+/// What became of a message in the end.
+#[derive(Clone, Copy)]
+enum Change {
+    /// Its text is that of the edit at this place.
+    Edited(u64),
+    Deleted,
 }

@@ -20,20 +20,19 @@ pub(super) struct RecordedUsers {
 impl RecordedUsers {
     pub(super) fn new(channel: &RecordedChannel) -> Self {
         let mut users = Self::default();
-        for message in &channel.messages {
-            let Some(name) = &message.name else { continue };
+        for (author, name) in channel.rows.names() {
             let lower = name.to_lowercase();
             let Some(first) = lower.chars().next() else { continue };
             match users.ids.entry(lower) {
                 Entry::Occupied(mut known) => {
-                    let is_same = |id: &UserId| id.as_str() == message.author;
+                    let is_same = |id: &UserId| id.0 == *author;
                     if !known.get().as_ref().is_some_and(is_same) {
                         known.insert(None);
                     }
                 }
                 Entry::Vacant(new) => {
-                    new.insert(Some(UserId::new(message.author.as_str())));
-                    users.names.entry(first).or_default().push(name.as_str().into());
+                    new.insert(Some(UserId::new(author.clone())));
+                    users.names.entry(first).or_default().push(name.clone());
                 }
             }
         }
@@ -88,10 +87,7 @@ mod tests {
             message("U3", Some("Lea")),
             message("U4", Some("lea")),
         ];
-        let users = RecordedUsers::new(&RecordedChannel {
-            messages,
-            ..RecordedChannel::new("den".to_owned())
-        });
+        let users = RecordedUsers::new(&RecordedChannel::of("den".to_owned(), messages));
         for (text, expected) in [
             ("@mia berg do you know?", &[Mention::User(UserId::new("U1"))][..]),
             ("@Mia, @ken", &[Mention::User(UserId::new("U2")), Mention::User(UserId::new("ken"))]),

@@ -7,7 +7,8 @@ use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::replay::export_lines::{MessageLine, OtherLine};
-use crate::replay::history::{RecordedMessage, epoch_seconds};
+use crate::replay::history::RecordedMessage;
+use crate::replay::rows::epoch_seconds;
 use crate::replay::to_import::{ExportedWorkspace, MessageKind, RecordedData, skipped, take_other};
 use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use crate::replay::history::RecordedMessage;
 use crate::replay::moments::{Moment, MomentKind};
-use crate::report::channel::{ChannelAnalysis, ChannelReport, Pending, is_short};
+use crate::replay::rows::MessageRow;
+use crate::report::channel::{ChannelAnalysis, ChannelReport, Pending};
 use crate::report::channel_index::Disturbance;
 use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::MessageId;
@@ -13,16 +13,15 @@ use aizuchi_core::texts::builtin as texts;
 /// A post, and what people did around it.
 pub(super) struct Spoken<'a> {
     moment: &'a Moment,
-    about: Option<&'a RecordedMessage>,
-    answer: Option<&'a RecordedMessage>,
+    about: Option<&'a MessageRow>,
+    answer: Option<&'a MessageRow>,
     pub(super) disturbance: Option<Disturbance<'a>>,
 }
 
 impl<'a> ChannelAnalysis<'a> {
     /// The message that a moment is about.
-    pub(super) fn about(&self, moment: &Moment) -> Option<&'a RecordedMessage> {
-        let id = moment.about.as_ref().or(moment.message.as_ref())?;
-        self.index.message(id.as_str())
+    fn about(&self, moment: &Moment) -> Option<&'a MessageRow> {
+        self.index.message(about_id(moment)?.as_str())
     }
 
     /// What people did around a post.
@@ -56,11 +55,11 @@ impl<'a> ChannelAnalysis<'a> {
         if let (MomentKind::Spoke, Some(newest)) = (moment.kind, newest) {
             report.own_delays.add(moment.at.duration_since(newest.at()));
         }
-        if let Some(about) = spoken.about {
+        if let Some((about, id)) = spoken.about.zip(about_id(moment)) {
             let thread = moment.thread.as_ref().map(MessageId::as_str);
             let goes_on = self.index.asker_goes_on(thread, about, moment.at);
             report.asker_went_on += usize::from(goes_on && !is_wrong);
-            let taken_up = (MessageId::new(&*about.id), moment.at);
+            let taken_up = (id.clone(), moment.at);
             if is_posted {
                 report.posted_about.push(taken_up.clone());
             }
@@ -86,14 +85,14 @@ impl<'a> ChannelAnalysis<'a> {
             }
             None => {
                 let note = self.note_on_answer(moment.at, answer);
-                (StoryKind::Spoke, note, (u8::from(is_short(about)), 0))
+                (StoryKind::Spoke, note, (u8::from(about.is_short()), 0))
             }
         };
         Some(Pending { kind, rank, moment: Some(moment), about, note })
     }
 
     /// Who else answered what it took up.
-    fn note_on_answer(&self, at: Timestamp, answer: Option<&RecordedMessage>) -> Note {
+    fn note_on_answer(&self, at: Timestamp, answer: Option<&MessageRow>) -> Note {
         let Some(answer) = answer else { return Note::NobodyAnswered };
         let (person, lead) = (self.author(answer), answer.at().duration_since(at));
         let seconds = lead.abs().as_secs_f64();
@@ -102,6 +101,11 @@ impl<'a> ChannelAnalysis<'a> {
             false => Note::PersonFirst { person, seconds },
         }
     }
+}
+
+/// The id of the message that a moment is about.
+pub(super) fn about_id(moment: &Moment) -> Option<&MessageId> {
+    moment.about.as_ref().or(moment.message.as_ref())
 }
 
 /// Whether it speaks unasked.
@@ -117,7 +121,7 @@ pub fn is_unasked(moment: &Moment) -> bool {
 /// Counts who wrote first about what it took up.
 fn add_first_answer(spoken: &Spoken<'_>, report: &mut ChannelReport) {
     let (at, is_posted) = (spoken.moment.at, is_posted(spoken.moment));
-    let answered = spoken.answer.map(RecordedMessage::at);
+    let answered = spoken.answer.map(MessageRow::at);
     if is_posted {
         *report.posted.first(at, answered) += 1;
     }

@@ -1,8 +1,8 @@
 //! What a decision to stay silent was about.
 
-use crate::replay::history::RecordedMessage;
 use crate::replay::moments::{Moment, MomentKind, Reason};
-use crate::report::channel_index::{ChannelIndex, is_question};
+use crate::replay::rows::MessageRow;
+use crate::report::channel_index::ChannelIndex;
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
@@ -13,18 +13,18 @@ const MAX_LOOK_BACK: usize = 8;
 
 /// The question of a person that a decision is about: the message that it names, or else the newest one. A judge that
 /// says that a question was answered and names none means the newest question.
-pub fn question_of<'a>(moment: &Moment, index: &ChannelIndex<'a>) -> Option<&'a RecordedMessage> {
+pub fn question_of<'a>(moment: &Moment, index: &ChannelIndex<'a>) -> Option<&'a MessageRow> {
     let named = moment.about.as_ref().filter(|about| Some(*about) != moment.message.as_ref());
     let subject = index.message(named.or(moment.message.as_ref())?.as_str())?;
-    let is_asked = |message: &RecordedMessage| !message.bot && is_question(message);
+    let is_asked = |row: &MessageRow| !row.is_bot() && row.asks();
     match () {
         () if says_nothing_asked(&moment.reason) => None,
         () if named.is_none() && says_answered(&moment.reason) => {
             let thread = moment.thread.as_ref().map(MessageId::as_str);
             let beside = index.in_place(thread);
-            let beside = &beside[..beside.partition_point(|message| message.ts <= subject.ts)];
+            let beside = beside.until(beside.partition_point(|row| row.ts <= subject.ts));
             let root = thread.and_then(|root| index.message(root));
-            let newest_first = beside.iter().rev().copied().chain(root);
+            let newest_first = beside.iter().rev().chain(root);
             newest_first.take(MAX_LOOK_BACK).find(|message| is_asked(message))
         }
         () => Some(subject).filter(|subject| is_asked(subject)),

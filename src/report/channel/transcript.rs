@@ -2,8 +2,9 @@
 
 use jiff::SignedDuration;
 
-use crate::replay::history::RecordedMessage;
+use crate::replay::history::MessageReader;
 use crate::replay::moments::{Moment, MomentKind};
+use crate::replay::rows::MessageRow;
 use crate::report::channel::post::{is_posted, is_unasked};
 use crate::report::channel::{ChannelAnalysis, Pending};
 use crate::report::choice::{Candidate, Example, parts};
@@ -19,13 +20,20 @@ const MESSAGES_AFTER: usize = 3;
 const MAX_CANDIDATES: usize = 10;
 
 impl<'a> ChannelAnalysis<'a> {
-    /// Some of each kind, spread over the period, with their transcripts.
-    pub(super) fn tell_best(&self, mut pending: Vec<Pending<'a>>) -> Vec<Candidate> {
+    /// Some of each kind, spread over the period, with their transcripts. Fails if a message cannot be read.
+    pub(super) fn tell_best(
+        &self,
+        mut pending: Vec<Pending<'a>>,
+    ) -> anyhow::Result<Vec<Candidate>> {
         pending.sort_by_key(|one| (self.example(one), one.at()));
         let of_kinds = pending.chunk_by(|one, other| self.example(one) == self.example(other));
         let parts = of_kinds.flat_map(|of_kind| parts(of_kind, MAX_CANDIDATES));
         let best = parts.filter_map(|part| part.iter().min_by_key(|one| (one.rank, one.at())));
-        best.map(|one| Candidate { rank: one.rank, story: self.story(one) }).collect()
+        let mut reader = self.channel.reader();
+        let told = best.map(|one| -> anyhow::Result<Candidate> {
+            Ok(Candidate { rank: one.rank, story: self.story(one, &mut reader)? })
+        });
+        told.collect()
     }
 
     fn example(&self, pending: &Pending<'a>) -> Example {
@@ -39,76 +47,88 @@ impl<'a> ChannelAnalysis<'a> {
         (self.source == ReportSource::Builtin).then(|| is_posted(moment))
     }
 
-    fn story(&self, pending: &Pending<'a>) -> Story {
+    fn story(
+        &self,
+        pending: &Pending<'a>,
+        reader: &mut MessageReader<'_>,
+    ) -> anyhow::Result<Story> {
         let about = pending.about;
+        let message = reader.read(about)?;
         let thread = match pending.moment {
             Some(moment) => moment.thread.as_ref().map(MessageId::as_str),
-            None => about.thread.as_deref(),
+            None => message.thread.as_deref(),
         };
         let at = pending.at();
-        let around = self.index.around(thread, Some(about));
+        let around = self.index.around(thread, about, at, STORY_WINDOW);
         let (before, after) = around.split_at(around.partition_point(|message| message.at() <= at));
         let after = after
             .iter()
             .take_while(|message| message.at().duration_since(at) <= STORY_WINDOW)
             .take(MESSAGES_AFTER);
-        Story {
+        let mut shown_after = Vec::new();
+        for row in after {
+            shown_after.push(self.story_message(row, about, reader)?);
+        }
+        Ok(Story {
             kind: pending.kind,
             channel: self.channel.name.clone(),
             at,
-            before: self.messages_before(before, about),
+            before: self.messages_before(before, about, reader)?,
             act: pending.moment.map_or(StoryAct::NeverLooked, |moment| self.act(moment)),
-            after: after.map(|message| self.story_message(message, about)).collect(),
+            after: shown_after,
             reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
             note: pending.note.clone(),
             posted_without_model: self.posted_without_model(pending),
-            anchor: about.id.clone(),
-            thread: about.thread.clone(),
-        }
+            anchor: message.id,
+            thread: message.thread,
+        })
     }
 
     /// The newest messages before a moment. What it is about is always among them.
     fn messages_before(
         &self,
-        before: &[&'a RecordedMessage],
-        about: &RecordedMessage,
-    ) -> Vec<StoryMessage> {
+        before: &[&'a MessageRow],
+        about: &MessageRow,
+        reader: &mut MessageReader<'_>,
+    ) -> anyhow::Result<Vec<StoryMessage>> {
         let from = before.len().saturating_sub(MESSAGES_BEFORE);
-        let is_close =
-            |message: &&&RecordedMessage| about.at().duration_since(message.at()) <= STORY_WINDOW;
-        let newest = before[from..].iter().filter(is_close);
-        let mut messages: Vec<StoryMessage> =
-            newest.map(|message| self.story_message(message, about)).collect();
-        let position = before.iter().position(|message| message.id == about.id);
+        let is_close = |row: &&&MessageRow| about.at().duration_since(row.at()) <= STORY_WINDOW;
+        let mut messages = Vec::new();
+        let position = before.iter().position(|row| row.id == about.id);
         if let Some(position) = position.filter(|position| *position < from) {
             let left_out_after = from - position - 1;
-            messages.insert(
-                0,
-                StoryMessage { left_out_after, ..self.story_message(before[position], about) },
-            );
+            let shown = self.story_message(before[position], about, reader)?;
+            messages.push(StoryMessage { left_out_after, ..shown });
         }
-        messages
+        for row in before[from..].iter().filter(is_close) {
+            messages.push(self.story_message(row, about, reader)?);
+        }
+        Ok(messages)
     }
 
-    fn story_message(&self, message: &RecordedMessage, about: &RecordedMessage) -> StoryMessage {
-        let is_about = message.id == about.id;
-        StoryMessage {
-            at: message.at(),
-            author: self.author(message),
-            is_bot: message.bot,
+    fn story_message(
+        &self,
+        row: &MessageRow,
+        about: &MessageRow,
+        reader: &mut MessageReader<'_>,
+    ) -> anyhow::Result<StoryMessage> {
+        let (text, is_about) = (reader.read(row)?.text, row.id == about.id);
+        Ok(StoryMessage {
+            at: row.at(),
+            author: self.author(row),
+            is_bot: row.is_bot(),
             text: match is_about {
-                true => whole_text(&message.text, |id| self.names.get(id).cloned()),
-                false => self.shown(&message.text),
+                true => whole_text(&text, |id| self.names.get(id).cloned()),
+                false => self.shown(&text),
             },
             is_about,
             left_out_after: 0,
-        }
+        })
     }
 
-    pub(super) fn author(&self, message: &RecordedMessage) -> StoryAuthor {
-        let name = self.names.get(&message.author).or(message.name.as_ref());
-        let name = name.unwrap_or(&message.author).clone();
-        StoryAuthor { id: message.author.clone(), name }
+    pub(super) fn author(&self, row: &MessageRow) -> StoryAuthor {
+        let id = self.channel.rows.author(row).to_string();
+        StoryAuthor { name: self.names.get(&id).unwrap_or(&id).clone(), id }
     }
 
     fn shown(&self, text: &str) -> String {

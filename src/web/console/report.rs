@@ -309,7 +309,7 @@ impl Computation {
             let ledger = ChannelLedger::read(archive, workspace, &channel, since).await?;
             let ledger = if *has_private { ledger } else { ledger.public() };
             self.add_looks(computed, &ledger).await?;
-            decisions += ledger.add_to(builder, &channel);
+            decisions += ledger.add_to(builder, &channel)?;
         }
         Ok(decisions)
     }
