@@ -10,6 +10,7 @@ pub mod export_lines;
 pub mod rows;
 pub mod history;
 pub mod input;
+pub mod delay_runs;
 pub mod timing;
 pub mod moments;
 pub mod record;

@@ -401,7 +401,7 @@ impl PolicyRun<'_> {
     ) -> anyhow::Result<(ReplayScore, Option<EventOutput>)> {
         let Outputs { events, written, mut checkpoint, mut report } = outputs;
         let (mut score, first) = match &checkpoint {
-            Some(checkpoint) => checkpoint.score(number, ReplayScore::new(policy)),
+            Some(checkpoint) => checkpoint.score(number, ReplayScore::new(policy))?,
             None => (ReplayScore::new(policy), 0),
         };
         self.bar.inc(score.messages as u64);

@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use anyhow::Context as _;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,7 +28,6 @@ struct ChannelDone {
     /// The length of the file of events, up to the end of this channel.
     events_bytes: u64,
     score: ReplayScore,
-    delays: SavedDelays,
 }
 
 /// The line of a channel.
@@ -36,7 +36,15 @@ struct DoneLine<'a> {
     #[serde(flatten)]
     done: &'a ChannelDone,
     #[serde(flatten)]
+    delays: ChannelDelays,
+    #[serde(flatten)]
     moments: ChannelMoments,
+}
+
+/// What the score is compared by. There may be much of it, so it stays in the file until it is needed.
+#[derive(Serialize, Deserialize)]
+struct ChannelDelays {
+    delays: SavedDelays,
 }
 
 /// What a report is made from. It stays in the file until it is needed.
@@ -90,14 +98,27 @@ impl Checkpoint {
     }
 
     /// The score of a policy so far, and the number of its channels that are done.
-    pub fn score(&self, policy: usize, mut score: ReplayScore) -> (ReplayScore, usize) {
+    pub fn score(
+        &self,
+        policy: usize,
+        mut score: ReplayScore,
+    ) -> anyhow::Result<(ReplayScore, usize)> {
         let mut channels = 0;
-        for (done, _) in self.done.iter().filter(|(done, _)| done.policy == policy) {
-            let timing = done.score.timing.clone().with_delays(done.delays.clone());
+        for (done, place) in self.done.iter().filter(|(done, _)| done.policy == policy) {
+            let ChannelDelays { delays } = self.read(*place)?;
+            let timing = done.score.timing.clone().with_delays(delays);
             score.merge(ReplayScore { timing, ..done.score.clone() });
             channels = done.channel + 1;
         }
-        (score, channels)
+        Ok((score, channels))
+    }
+
+    /// A part of a line.
+    fn read<T: DeserializeOwned>(&self, place: LinePlace) -> anyhow::Result<T> {
+        let cannot_read = "cannot read how far the replay has come";
+        let mut line = vec![0; place.length];
+        self.file.read_exact_at(&mut line, place.begin).context(cannot_read)?;
+        serde_json::from_slice(&line).context(cannot_read)
     }
 
     /// Passes on what was decided in each channel of a policy that is done, for its report.
@@ -106,12 +127,9 @@ impl Checkpoint {
         policy: usize,
         mut each: impl FnMut(usize, Moments) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let cannot_read = "cannot read how far the replay has come";
         for (done, place) in self.done.iter().filter(|(done, _)| done.policy == policy) {
-            let mut line = vec![0; place.length];
-            self.file.read_exact_at(&mut line, place.begin).context(cannot_read)?;
-            let line: ChannelMoments = serde_json::from_slice(&line).context(cannot_read)?;
-            if let Some(moments) = line.moments {
+            let ChannelMoments { moments } = self.read(*place)?;
+            if let Some(moments) = moments {
                 each(done.channel, moments)?;
             }
         }
@@ -132,10 +150,10 @@ impl Checkpoint {
         score: &ReplayScore,
         moments: Option<Moments>,
     ) -> anyhow::Result<()> {
-        let (score, delays) = (score.clone(), score.timing.delays());
-        let done = ChannelDone { policy, channel, events_bytes, score, delays };
+        let delays = ChannelDelays { delays: score.timing.delays()? };
+        let done = ChannelDone { policy, channel, events_bytes, score: score.clone() };
         let moments = ChannelMoments { moments };
-        let mut line = serde_json::to_vec(&DoneLine { done: &done, moments })?;
+        let mut line = serde_json::to_vec(&DoneLine { done: &done, delays, moments })?;
         line.push(b'\n');
         self.file.write_all(&line).context("cannot write how far the replay has come")
     }
@@ -175,7 +193,7 @@ mod tests {
             found
         };
         assert_eq!((of(0), of(1), of(2)), (vec![(0, 1)], vec![(0, 3)], vec![]));
-        assert_eq!(resumed.score(0, score.clone()).1, 2);
+        assert_eq!(resumed.score(0, score.clone()).unwrap().1, 2);
         assert_eq!(resumed.events_bytes(), 30);
         std::fs::remove_file(&file).unwrap();
     }

@@ -3,9 +3,14 @@
 //! The pipeline learns a channel's timing from the messages before each post. Therefore only the second half of each
 //! channel is measured.
 
+use std::io;
+
+use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use tracing::warn;
 
+use crate::replay::delay_runs::DelayRuns;
 use crate::replay::history::RecordedChannel;
 use crate::replay::rows::{IdHash, MessageRow};
 use aizuchi_core::chat::MessageId;
@@ -38,10 +43,10 @@ pub struct TimingScore {
     pub preempting_messages: usize,
     /// The persona's delays, in seconds.
     #[serde(skip)]
-    own_delays: Vec<f64>,
+    own_delays: DelayRuns,
     /// The users' delays in seconds, each with its weight.
     #[serde(skip)]
-    human_delays: Vec<(f64, f64)>,
+    human_delays: DelayRuns,
 }
 
 /// The delays of a [`TimingScore`], for a checkpoint. They keep their bits: as decimal digits they would not come back
@@ -53,19 +58,27 @@ pub struct SavedDelays {
 }
 
 impl TimingScore {
-    pub fn delays(&self) -> SavedDelays {
-        let own = self.own_delays.iter().map(|delay| delay.to_bits());
-        let human =
-            self.human_delays.iter().map(|(delay, weight)| (delay.to_bits(), weight.to_bits()));
-        SavedDelays { own: own.collect(), human: human.collect() }
+    /// Of one channel.
+    pub fn delays(&self) -> anyhow::Result<SavedDelays> {
+        let cannot_read = "cannot read a temporary file";
+        let mut saved = SavedDelays::default();
+        for own in self.own_delays.each() {
+            saved.own.push(own.context(cannot_read)?.0.to_bits());
+        }
+        for human in self.human_delays.each() {
+            let (delay, weight) = human.context(cannot_read)?;
+            saved.human.push((delay.to_bits(), weight.to_bits()));
+        }
+        Ok(saved)
     }
 
-    /// Puts back what a checkpoint has kept.
-    pub fn with_delays(self, saved: SavedDelays) -> Self {
+    /// Puts back what a checkpoint has kept of one channel.
+    pub fn with_delays(mut self, saved: SavedDelays) -> Self {
         let human = saved.human.into_iter();
         let human = human.map(|(delay, weight)| (f64::from_bits(delay), f64::from_bits(weight)));
-        let own_delays = saved.own.into_iter().map(f64::from_bits).collect();
-        Self { own_delays, human_delays: human.collect(), ..self }
+        self.human_delays.add_sorted(human);
+        self.own_delays.add_sorted(saved.own.into_iter().map(|own| (f64::from_bits(own), 1.0)));
+        self
     }
 
     /// Adds the sums over other channels, which come after these.
@@ -74,8 +87,8 @@ impl TimingScore {
         self.preempting_posts += other.preempting_posts;
         self.human_messages += other.human_messages;
         self.preempting_messages += other.preempting_messages;
-        self.own_delays.extend(other.own_delays);
-        self.human_delays.extend(other.human_delays);
+        self.own_delays.merge(other.own_delays);
+        self.human_delays.merge(other.human_delays);
     }
 
     pub fn add(&mut self, channel: &RecordedChannel, posts: &[UnsolicitedPost]) {
@@ -114,19 +127,22 @@ impl TimingScore {
     fn compare(&mut self, posts: &[(f64, f64)], mut delays: Vec<f64>) {
         delays.sort_by(f64::total_cmp);
         let longer = |wait: f64| delays.len() - delays.partition_point(|delay| *delay <= wait);
-        let mut waits: Vec<(f64, f64)> = Vec::new();
+        let (mut waits, mut own): (Vec<(f64, f64)>, Vec<(f64, f64)>) = (Vec::new(), Vec::new());
         for (wait, spoken) in posts.iter().filter(|(wait, _)| longer(*wait) > 0) {
-            self.own_delays.push(*spoken);
+            own.push((*spoken, 1.0));
             waits.push((*wait, 1.0 / longer(*wait) as f64));
         }
+        own.sort_by(|one, other| one.0.total_cmp(&other.0));
+        self.own_delays.add_sorted(own);
         waits.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (mut waits, mut weight) = (waits.into_iter().peekable(), 0.0);
-        for delay in delays {
+        let weighted = delays.into_iter().filter_map(|delay| {
             while let Some((_, share)) = waits.next_if(|(wait, _)| *wait < delay) {
                 weight += share;
             }
-            self.human_delays.extend((weight > 0.0).then_some((delay, weight)));
-        }
+            (weight > 0.0).then_some((delay, weight))
+        });
+        self.human_delays.add_sorted(weighted);
     }
 
     /// The Kolmogorov–Smirnov distance between the persona's delays and the users': the maximum difference of their
@@ -137,38 +153,61 @@ impl TimingScore {
     /// are taken from the second half of each channel. Each post is compared only with user delays in its channel that
     /// are longer than the persona had waited when it decided to speak.
     pub fn distance(&self) -> Option<f64> {
-        let mut steps: Vec<(f64, f64)> = Vec::new();
+        known(self.maximum_difference()).filter(|_| !self.own_delays.is_empty())
+    }
+
+    fn maximum_difference(&self) -> io::Result<f64> {
         let count = self.own_delays.len() as f64;
-        steps.extend(self.own_delays.iter().map(|delay| (*delay, 1.0 / count)));
-        steps.extend(self.human_delays.iter().map(|(delay, weight)| (*delay, -weight / count)));
-        steps.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut own = self.own_delays.sorted().peekable();
+        let mut human = self.human_delays.sorted().peekable();
         let (mut difference, mut distance) = (0.0, 0.0_f64);
-        for (index, (delay, step)) in steps.iter().enumerate() {
-            difference += step;
+        let mut last: Option<f64> = None;
+        loop {
+            let is_own = match (own.peek(), human.peek()) {
+                (Some(Ok(own)), Some(Ok(human))) => own.0.total_cmp(&human.0).is_le(),
+                (Some(_), _) => true,
+                (None, _) => false,
+            };
+            let step = match is_own {
+                true => own.next().transpose()?.map(|(delay, _)| (delay, 1.0 / count)),
+                false => human.next().transpose()?.map(|(delay, weight)| (delay, -weight / count)),
+            };
             // Equal delays are one step of the distribution.
-            if steps.get(index + 1).is_none_or(|next| next.0 > *delay) {
+            if last.is_some_and(|last| step.is_none_or(|(delay, _)| delay > last)) {
                 distance = distance.max(f64::abs(difference));
             }
+            let Some((delay, step)) = step else { return Ok(distance) };
+            difference += step;
+            last = Some(delay);
         }
-        (!self.own_delays.is_empty()).then_some(distance)
     }
 
     /// The persona's median delay and the users'.
     pub fn medians(&self) -> Option<(f64, f64)> {
-        let spoken: Vec<(f64, f64)> = self.own_delays.iter().map(|delay| (*delay, 1.0)).collect();
-        Some((median(spoken)?, median(self.human_delays.clone())?))
+        let (own, human) = (median(&self.own_delays), median(&self.human_delays));
+        Some((known(own)??, known(human)??))
     }
 }
 
-fn median(mut delays: Vec<(f64, f64)>) -> Option<f64> {
-    delays.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let half = delays.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    let found = delays.iter().find(|(_, weight)| {
+fn median(delays: &DelayRuns) -> io::Result<Option<f64>> {
+    let mut whole = 0.0;
+    for weighted in delays.sorted() {
+        whole += weighted?.1;
+    }
+    let (half, mut sum) = (whole / 2.0, 0.0);
+    for weighted in delays.sorted() {
+        let (delay, weight) = weighted?;
         sum += weight;
-        sum >= half
-    });
-    found.map(|(delay, _)| *delay)
+        if sum >= half {
+            return Ok(Some(delay));
+        }
+    }
+    Ok(None)
+}
+
+/// What cannot be read back is not known.
+fn known<T>(found: io::Result<T>) -> Option<T> {
+    found.inspect_err(|error| warn!(%error, "cannot read delays back")).ok()
 }
 
 fn epoch(at: Timestamp) -> f64 {

@@ -1,10 +1,11 @@
 //! Where policies differ: messages that one takes up and another does not.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 
 use crate::replay::moments::{Moment, MomentKind, Reason};
+use crate::replay::rows::IdHash;
 use crate::report::choice::{Candidate, spread};
 use crate::report::comparison::{Comparison, Measure, MeasureComparison, advise};
 use crate::report::figures::{
@@ -12,65 +13,107 @@ use crate::report::figures::{
 };
 use crate::report::story::{Note, Story, StoryKind};
 use aizuchi_core::chat::MessageId;
+use aizuchi_core::decision::gate::Gate;
 
 /// How many are shown in all, and how many that the same policies take up.
 const MAX_SHOWN: usize = 8;
 const MAX_SHOWN_OF_SIDE: usize = 3;
 
-/// A channel, and a message in it.
-type MessageKey = (String, String);
-/// A channel, and a thread in it.
-type ThreadKey = (String, Option<String>);
+/// A channel, and a message in it. There may be very many, so they are known by their hashes.
+type MessageKey = (IdHash, IdHash);
 
 /// What one policy did with which message.
 pub struct Decided {
     policy: String,
-    /// When each message was taken up, by channel and id.
-    taken_up: BTreeMap<MessageKey, Timestamp>,
+    /// When each message was first taken up.
+    taken_up: HashMap<MessageKey, Timestamp>,
     /// The questions among them that nobody else answered.
-    picked_up: BTreeSet<MessageKey>,
-    /// The decisions to stay silent, by channel and thread, in the order of their time.
-    silent: HashMap<ThreadKey, Vec<(Timestamp, Reason)>>,
+    picked_up: HashSet<MessageKey>,
+    /// The decisions to stay silent, channel by channel in the order of their time.
+    silent: Vec<SilentDecision>,
+    /// The sentences that are reasons, by their numbers.
+    sentences: Vec<String>,
+    sentence_numbers: HashMap<String, u32>,
     /// What it would have said unasked, by channel: another policy may do none of it.
     spoken: HashMap<String, Vec<Moment>>,
+}
+
+struct SilentDecision {
+    channel: IdHash,
+    thread: IdHash,
+    at: Timestamp,
+    reason: ShortReason,
+}
+
+/// A [`Reason`] without its text.
+#[derive(Clone, Copy)]
+enum ShortReason {
+    Gate(Gate),
+    /// The number of the sentence.
+    Written(u32),
 }
 
 impl Decided {
     pub fn new(policy: &str) -> Self {
         Self {
             policy: policy.to_owned(),
-            taken_up: BTreeMap::new(),
-            picked_up: BTreeSet::new(),
-            silent: HashMap::new(),
+            taken_up: HashMap::new(),
+            picked_up: HashSet::new(),
+            silent: Vec::new(),
+            sentences: Vec::new(),
+            sentence_numbers: HashMap::new(),
             spoken: HashMap::new(),
         }
     }
 
     pub fn add_picked_up(&mut self, channel: &str, questions: &[MessageId]) {
-        let keys = questions.iter().map(|question| (channel.to_owned(), question.to_string()));
+        let keys = questions.iter().map(|question| key(channel, question.as_str()));
         self.picked_up.extend(keys);
     }
 
     pub fn add(&mut self, channel: &str, moments: &[Moment], taken_up: &[(MessageId, Timestamp)]) {
         for (message, at) in taken_up {
-            let key = (channel.to_owned(), message.to_string());
-            self.taken_up.entry(key).or_insert(*at);
+            self.taken_up.entry(key(channel, message.as_str())).or_insert(*at);
         }
+        let name = channel;
+        let channel = IdHash::of(name);
         for moment in moments {
             match moment.kind {
                 MomentKind::Silent | MomentKind::Dropped => {
-                    let thread = moment.thread.as_ref().map(ToString::to_string);
-                    let key = (channel.to_owned(), thread);
-                    let silent = (moment.at, moment.reason.clone());
-                    self.silent.entry(key).or_default().push(silent);
+                    let thread = IdHash::of_thread(moment.thread.as_ref().map(MessageId::as_str));
+                    let reason = self.shorten(&moment.reason);
+                    self.silent.push(SilentDecision { channel, thread, at: moment.at, reason });
                 }
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken if !moment.is_owed => {
-                    self.spoken.entry(channel.to_owned()).or_default().push(moment.clone());
+                    self.spoken.entry(name.to_owned()).or_default().push(moment.clone());
                 }
                 MomentKind::Spoke
                 | MomentKind::WouldHaveSpoken
                 | MomentKind::Reacted
                 | MomentKind::Failed => {}
+            }
+        }
+    }
+
+    fn shorten(&mut self, reason: &Reason) -> ShortReason {
+        let sentence = match reason {
+            Reason::Gate(gate) => return ShortReason::Gate(*gate),
+            Reason::Written(sentence) => sentence,
+        };
+        if let Some(number) = self.sentence_numbers.get(sentence) {
+            return ShortReason::Written(*number);
+        }
+        let number = self.sentences.len() as u32;
+        self.sentence_numbers.insert(sentence.clone(), number);
+        self.sentences.push(sentence.clone());
+        ShortReason::Written(number)
+    }
+
+    fn whole(&self, reason: ShortReason) -> Reason {
+        match reason {
+            ShortReason::Gate(gate) => Reason::Gate(gate),
+            ShortReason::Written(number) => {
+                Reason::Written(self.sentences[number as usize].clone())
             }
         }
     }
@@ -86,35 +129,39 @@ impl Decided {
     }
 
     pub fn takes_up(&self, channel: &str, message: &MessageId) -> bool {
-        self.taken_up.contains_key(&(channel.to_owned(), message.to_string()))
+        self.taken_up.contains_key(&key(channel, message.as_str()))
     }
 
     /// What this policy did with the message that a story is about.
     fn on(&self, story: &Story) -> PolicyOnMessage {
         let asked = story.before.iter().find(|message| message.is_about).map(|message| message.at);
-        let key = (story.channel.clone(), story.anchor.clone());
-        let spoke = self.taken_up.get(&key).zip(asked);
+        let spoke = self.taken_up.get(&key(&story.channel, &story.anchor)).zip(asked);
         let silence = asked.and_then(|asked| self.silence_after(story, asked));
         PolicyOnMessage {
             policy: self.policy.clone(),
             spoke_after: spoke.map(|(at, asked)| at.duration_since(asked).as_secs_f64()),
             looked_after: silence.map(|(after, _)| after),
-            silent: silence.map(|(_, reason)| reason.clone()),
+            silent: silence.map(|(_, reason)| self.whole(reason)),
         }
     }
 
     /// When it first looked after that time and stayed silent, where the message stands or in its thread, in seconds, and
     /// why.
-    fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<(f64, &Reason)> {
-        let silences = |thread: Option<String>| self.silent.get(&(story.channel.clone(), thread));
-        let lists = [silences(story.thread.clone()), silences(Some(story.anchor.clone()))];
-        let first = lists
-            .into_iter()
-            .flatten()
-            .filter_map(|silent| silent.get(silent.partition_point(|(at, _)| *at < asked)));
-        let (at, reason) = first.min_by_key(|(at, _)| *at)?;
-        Some((at.duration_since(asked).as_secs_f64(), reason))
+    fn silence_after(&self, story: &Story, asked: Timestamp) -> Option<(f64, ShortReason)> {
+        let channel = IdHash::of(&story.channel);
+        let threads = [IdHash::of_thread(story.thread.as_deref()), IdHash::of(&story.anchor)];
+        let first = threads.into_iter().filter_map(|thread| {
+            let mut here =
+                self.silent.iter().filter(|one| (one.channel, one.thread) == (channel, thread));
+            here.find(|one| one.at >= asked)
+        });
+        let SilentDecision { at, reason, .. } = first.min_by_key(|one| one.at)?;
+        Some((at.duration_since(asked).as_secs_f64(), *reason))
     }
+}
+
+fn key(channel: &str, message: &str) -> MessageKey {
+    (IdHash::of(channel), IdHash::of(message))
 }
 
 /// The differences between policies. `candidates` are stories of what any of them takes up.
@@ -122,7 +169,7 @@ pub fn find(decided: &[Decided], candidates: &[Candidate]) -> Option<Differences
     if decided.len() < 2 {
         return None;
     }
-    let all: BTreeSet<&MessageKey> =
+    let all: HashSet<&MessageKey> =
         decided.iter().flat_map(|policy| policy.taken_up.keys()).collect();
     let mut counts: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
     for key in all {
@@ -160,11 +207,11 @@ fn stories_of(
     policies: &[usize],
     most: usize,
 ) -> Vec<Story> {
-    let mut told: BTreeSet<MessageKey> = BTreeSet::new();
+    let mut told: HashSet<MessageKey> = HashSet::new();
     let mut pool: Vec<Candidate> = Vec::new();
     for candidate in candidates {
         let story = &candidate.story;
-        let key = (story.channel.clone(), story.anchor.clone());
+        let key = key(&story.channel, &story.anchor);
         let is_of_side = match story.kind {
             StoryKind::Wrong | StoryKind::Spoke => takers(decided, &key) == policies,
             StoryKind::Silent => false,
@@ -230,7 +277,6 @@ fn interest(story: &Story) -> u8 {
 mod tests {
     use super::*;
     use crate::report::story::{StoryAct, StoryAuthor, StoryMessage};
-    use aizuchi_core::decision::gate::Gate;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
