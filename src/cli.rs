@@ -24,6 +24,7 @@ mod log;
 mod man;
 mod migrate;
 mod model;
+mod money;
 mod prompt;
 mod recording;
 mod reload;

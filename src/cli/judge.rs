@@ -11,6 +11,7 @@ use clap::{Args, value_parser};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
+use crate::cli::money;
 use crate::cli::{number_of, strip_control_characters};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
@@ -331,9 +332,9 @@ impl PreparedModel {
         let is_priced = self.limits.prices.cost(model, Default::default()).is_some();
         let cost = match is_priced {
             true => format!(
-                "about {} (at most {}, --max-cost)",
-                self.money(estimate.cost_micros),
-                self.money(self.limits.max_cost_micros)
+                "{} (at most {}, --max-cost)",
+                money::about(estimate.cost_micros, &self.currency),
+                money::exact(self.limits.max_cost_micros, &self.currency)
             ),
             false => "at a price that is not known".to_owned(),
         };
@@ -354,7 +355,7 @@ impl PreparedModel {
         let CallCounts { calls, from_cache, .. } = counts;
         let is_priced = self.limits.prices.cost(self.llm.model(), Default::default()).is_some();
         let cost = match is_priced {
-            true => self.money(counts.cost_micros),
+            true => money::spent(counts.cost_micros, &self.currency),
             false => "an unknown price".to_owned(),
         };
         let calls = number_of(counted::calls, calls);
@@ -368,10 +369,6 @@ impl PreparedModel {
             false => "the model gave no answer",
         };
         report_unknown(counts.unknown, why);
-    }
-
-    fn money(&self, micros: u64) -> String {
-        format!("{:.2} {}", micros as f64 / 1e6, self.currency)
     }
 }
 

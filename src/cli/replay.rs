@@ -65,8 +65,10 @@ pub struct ReplayArgs {
     /// Write everything that happened to a file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Record progress in this file. If the replay was stopped, the same command continues from there and ends with the
-    /// same result. For a report the file also holds what would have been said and why, with names, whatever --anonymous says.
+    /// Record progress in this file, channel by channel. If the replay was stopped, the same command continues with the
+    /// channel that it was in, from the beginning of that channel, and ends with the same result: with one long channel it
+    /// begins again. For a report the file also holds what would have been said and why, with names, whatever --anonymous
+    /// says.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     #[command(flatten)]
