@@ -53,6 +53,10 @@ use aizuchi_core::llm::builtin::BuiltinStandIn;
 use aizuchi_core::llm::scripted::{ScriptedJudgment, ScriptedMind};
 use aizuchi_core::prompt::builder::PromptBuilder;
 
+/// How many of a channel's newest messages the store of a replay keeps at least: far more than any prompt holds or
+/// search needs.
+const KEPT_MESSAGES: usize = 50_000;
+
 /// A named configuration to replay under.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -159,6 +163,7 @@ pub struct Replay<'a> {
     /// What is learned of the judge, from channel to channel.
     learning: Arc<ReplayLearning>,
     threads: usize,
+    kept_messages: usize,
     is_observed: bool,
     is_logged: bool,
     stop: CancellationToken,
@@ -186,6 +191,7 @@ impl<'a> Replay<'a> {
             prompts: Arc::new(prompts.keeping_rendered_messages()),
             learning: Arc::new(ReplayLearning::new(purpose)),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            kept_messages: KEPT_MESSAGES,
             is_observed: false,
             is_logged: true,
             stop: CancellationToken::new(),
@@ -200,6 +206,11 @@ impl<'a> Replay<'a> {
     /// With so many channels side by side, each on a clock of its own.
     pub fn on_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
+    }
+
+    /// With a store that keeps at least so many of a channel's newest messages.
+    pub fn keeping(self, kept_messages: usize) -> Self {
+        Self { kept_messages, ..self }
     }
 
     /// With this memory of what was judged.
@@ -290,8 +301,9 @@ impl<'a> Replay<'a> {
 
 impl Replay<'_> {
     fn setup(&self) -> simulation::Setup<'_> {
-        let Self { policy, settings, mind, prompts, learning, .. } = self;
-        simulation::Setup { policy, settings: *settings, prompts, mind, learning }
+        let Self { policy, settings, mind, prompts, learning, kept_messages, .. } = self;
+        let (settings, kept_messages) = (*settings, *kept_messages);
+        simulation::Setup { policy, settings, prompts, mind, learning, kept_messages }
     }
 }
 

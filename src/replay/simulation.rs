@@ -38,6 +38,8 @@ pub struct Setup<'a> {
     pub prompts: &'a Arc<PromptBuilder>,
     pub mind: &'a Arc<dyn Llm>,
     pub learning: &'a Arc<ReplayLearning>,
+    /// How many of a channel's newest messages the store keeps at least.
+    pub kept_messages: usize,
 }
 
 /// Hears all messages of a channel, then runs until nothing is pending.

@@ -64,6 +64,7 @@ mod replay_companions;
 mod replay_against;
 mod replay_inputs;
 mod replay_rows;
+mod replay_memory;
 mod replay_judge;
 mod replay_prefix;
 mod replay_tolerance;

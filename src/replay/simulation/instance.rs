@@ -32,9 +32,6 @@ use aizuchi_core::runner::Runner;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::volatile::VolatileStore;
 
-/// How many of a channel's newest messages are kept at least: far more than any prompt holds or search needs.
-const KEPT_MESSAGES: usize = 50_000;
-
 /// Where one of several companions is.
 pub(super) struct CompanionSeat<'a> {
     /// From 0.
@@ -55,7 +52,7 @@ pub(super) fn build_instance(
     // Each installation draws for itself.
     let seed = setup.settings.seed.wrapping_add(number as u64);
     let settings = ReplaySettings { seed, ..setup.settings };
-    let volatile = Arc::new(VolatileStore::keeping_newest(KEPT_MESSAGES));
+    let volatile = Arc::new(VolatileStore::keeping_newest(setup.kept_messages));
     let talks = Arc::new(TalkCache::new());
     let store: Arc<dyn Store> = Arc::new(RecordingStore {
         inner: volatile.clone(),

@@ -1,0 +1,96 @@
+//! The memory that a replay takes, measured in processes of their own.
+
+use std::path::Path;
+use std::process::Command;
+
+use aizuchi::replay::input::{InputOptions, PrivateChannels, Recording};
+use aizuchi::replay::score::ReplayScore;
+use aizuchi::replay::{Policy, Replay, ReplayJudge, ReplaySettings};
+use aizuchi_core::persona::Language;
+use serde_json::json;
+
+/// Names the input of the process that is measured.
+const INPUT: &str = "AIZUCHI_TEST_REPLAYED";
+
+/// What a further message of a channel may take at most: its row of 32 bytes, what finds it (8 bytes), and what is
+/// counted of calls and posts. Stated in docs/internals/replay.md.
+const BYTES_FOR_EACH_MESSAGE: usize = 160;
+
+/// Invented channels: bursts of messages with pauses between them, in which the persona speaks.
+fn write_channels(file: &Path, channels: usize, messages: usize) {
+    let mut lines = String::new();
+    for channel in 0..channels {
+        for number in 0..messages {
+            let ts = (number / 25) * 700 + (number % 25) * 7;
+            let line = json!({
+                "room": format!("room {channel}"), "id": format!("{number:08}"), "ts": ts,
+                "author": format!("u{}", number % 7),
+                "text": "a line of the usual length, neither short nor long, about nothing much",
+            });
+            lines.push_str(&format!("{line}\n"));
+        }
+    }
+    std::fs::write(file, lines).unwrap();
+}
+
+/// The peak of a process that replays them, in bytes.
+fn peak(channels: usize, messages: usize) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("channels.jsonl");
+    write_channels(&file, channels, messages);
+    let run = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "replay_memory::a_process_that_is_measured", "--nocapture"])
+        .env(INPUT, &file)
+        // So that it measures what is in use, whatever the number of processors.
+        .env("MALLOC_ARENA_MAX", "1")
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{output}\n{}", String::from_utf8_lossy(&run.stderr));
+    let (_, peak) = output.split_once("peak of ").unwrap_or_else(|| panic!("{output}"));
+    let kilobytes: String = peak.chars().take_while(char::is_ascii_digit).collect();
+    kilobytes.parse::<usize>().unwrap() * 1024
+}
+
+/// Replays the channels that the tests below name, and says how much memory that took. Without any it has nothing to do.
+#[test]
+fn a_process_that_is_measured() {
+    let Ok(file) = std::env::var(INPUT) else { return };
+    let options = InputOptions {
+        from: None,
+        to: None,
+        private: PrivateChannels::Taken,
+        language: Language::En,
+    };
+    let recording = Recording::open(file.as_ref(), &options, &|_| {}).unwrap();
+    let quiet = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/quiet-300.yaml");
+    let policy = Policy::open(&quiet).unwrap();
+    let settings = ReplaySettings { judge: ReplayJudge::Speak, latency_ms: 4000, seed: 1 };
+    // The store holds the same of each channel, so that only what is kept of all messages grows.
+    let replay = Replay::new(&policy, settings).unwrap().on_threads(1).keeping(500);
+    let mut score = ReplayScore::new(&policy);
+    let replayed = replay.run(&recording, 0, None, &mut |_, channel, record| {
+        score.add(channel, record);
+        Ok(())
+    });
+    replayed.unwrap();
+    assert!(score.spoken_posts > 20 && score.timing.distance().is_some(), "{score:?}");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    println!("peak of {}", peak.trim());
+}
+
+#[test]
+fn a_further_message_of_a_channel_takes_few_bytes() {
+    let (few, many) = (10_000, 60_000);
+    let (small, large) = (peak(1, few), peak(1, many));
+    let each = large.saturating_sub(small) / (many - few);
+    println!("{small} bytes for {few} messages, {large} for {many}: {each} for each further one");
+    assert!(each <= BYTES_FOR_EACH_MESSAGE, "{each} bytes a message");
+}
+
+#[test]
+fn a_further_channel_takes_nothing() {
+    let (few, many) = (peak(4, 1000), peak(24, 1000));
+    assert!(many.saturating_sub(few) < 3 << 20, "{few} bytes for 4 channels, {many} for 24");
+}
