@@ -377,7 +377,7 @@ impl ChannelSource for Spool {
         let mut rows = RowsBuilder::new(channel.messages as usize);
         let mut piece = ReadPiece::default();
         self.read(index, &mut |place, number, record| {
-            let Some(mut message) = record.to_message(&channel.name) else { return Ok(()) };
+            let Some(mut message) = record.into_message(&channel.name) else { return Ok(()) };
             if channel.duplicates.binary_search(&number).is_ok() {
                 return Ok(());
             }

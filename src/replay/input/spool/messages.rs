@@ -23,7 +23,7 @@ pub(super) struct SpooledMessages {
 impl MessageReads for SpooledMessages {
     fn message(&self, place: u64, piece: &mut ReadPiece) -> anyhow::Result<RecordedMessage> {
         let record = self.record(place, piece)?;
-        let mut message = record.to_message(&self.channel).context("a message is none")?;
+        let mut message = record.into_message(&self.channel).context("a message is none")?;
         if let Some(edit) = self.edits.get(&place) {
             // It stands elsewhere, so the piece with the next message is kept.
             message.text = self.edited_text(*edit, &mut ReadPiece::default())?;

@@ -104,7 +104,7 @@ impl SpooledRecord<'_> {
     }
 
     /// `None` if it is no message.
-    pub fn to_message(self, channel: &str) -> Option<RecordedMessage> {
+    pub fn into_message(self, channel: &str) -> Option<RecordedMessage> {
         let SpooledRecord::Message {
             thread,
             id,
