@@ -152,10 +152,10 @@ impl ReplayScore {
             let is_judged = |call: &&JudgeCall| {
                 !call.is_superseded && reaches(call.at, call.heard, index, asked)
             };
-            let judged = in_reach(calls, asked, |call| call.at);
+            let judged = within(calls, asked, REACH_WINDOW, |call| call.at);
             self.reached_questions += usize::from(judged.iter().any(is_judged));
             let is_answered = |post: &&PostRecord| reaches(post.at, post.heard, index, asked);
-            let answered = in_reach(posts, asked, |post| post.at);
+            let answered = within(posts, asked, REACH_WINDOW, |post| post.at);
             self.answered_questions += usize::from(answered.iter().any(is_answered));
         }
     }
@@ -306,14 +306,15 @@ pub fn by_thread<T>(
     threads
 }
 
-/// What happened soon enough after a question to reach it.
-fn in_reach<'a, T>(
+/// What of that happened from a time on, until so long after it.
+pub fn within<'a, T>(
     happened: &'a [&'a T],
-    asked: Timestamp,
+    from: Timestamp,
+    window: SignedDuration,
     at: impl Fn(&T) -> Timestamp,
 ) -> &'a [&'a T] {
-    let later = &happened[happened.partition_point(|one| at(one) < asked)..];
-    &later[..later.partition_point(|one| at(one) <= asked + REACH_WINDOW)]
+    let later = &happened[happened.partition_point(|one| at(one) < from)..];
+    &later[..later.partition_point(|one| at(one) <= from + window)]
 }
 
 /// `index` is the question's position among the human messages of its conversation.
@@ -355,52 +356,4 @@ fn share(part: usize, whole: usize) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::replay::history::RecordedMessage;
-
-    fn message(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
-        RecordedMessage {
-            room: "r".to_owned(),
-            thread: None,
-            id: id.to_owned(),
-            ts,
-            author: author.to_owned(),
-            name: None,
-            text: text.to_owned(),
-            reply_to: reply_to.iter().map(|id| (*id).to_owned()).collect(),
-            bot: author == "bot",
-            opener: reply_to.is_empty(),
-        }
-    }
-
-    #[test]
-    fn questions_without_another_users_answer_are_open() {
-        let messages = vec![
-            message("1", 0.0, "ann", "open?", &[]),
-            message("2", 1.0, "bob", "answered?", &[]),
-            message("3", 2.0, "ann", "yes", &["2"]),
-            message("4", 3.0, "cid", "answered by a bot?", &[]),
-            message("5", 4.0, "bot", "42", &["4"]),
-            message("6", 5.0, "dan", "continued by himself？", &[]),
-            message("7", 6.0, "dan", "I mean it", &["6"]),
-            message("8", 7.0, "eve", "a statement", &[]),
-            message("9", 700.0, "fay", "too late to tell?", &[]),
-            message("10", 800.0, "gus", "the end", &[]),
-        ];
-        let channel =
-            RecordedChannel { is_annotated: true, ..RecordedChannel::of("r".to_owned(), messages) };
-        assert_eq!(open_questions(&channel), HashSet::from(["1", "4", "6"].map(IdHash::of)));
-    }
-
-    #[test]
-    fn a_question_is_reached_in_time_and_among_the_newest_messages() {
-        let at = |second| Timestamp::from_second(second).unwrap();
-        let reaches = |second, heard| reaches(at(second), heard, 4, at(100));
-        assert!(reaches(100, 5));
-        assert!(!reaches(100, 4), "not heard yet");
-        assert!(reaches(700, 24));
-        assert!(!reaches(701, 24), "too late");
-        assert!(!reaches(700, 25), "scrolled away");
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::record::{PostRecord, Record};
 use crate::replay::rows::{IdHash, MessageRow};
-use crate::replay::score::{by_thread, lands_in_exchange, open_questions};
+use crate::replay::score::{by_thread, lands_in_exchange, open_questions, within};
 
 /// A day of the calendar in UTC, counted from the epoch.
 pub type UtcDay = i64;
@@ -105,15 +105,13 @@ pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, 
             figures.messages += 1;
             if questions.contains(&message.id) {
                 let in_thread = posts.get(&message.id).map_or(&[][..], Vec::as_slice);
-                let is_in_time = |post: &&PostRecord| {
-                    post.at >= message.at()
-                        && post.at.duration_since(message.at()) <= REACHED_WITHIN
-                };
+                let (asked, window) = (message.at(), REACHED_WITHIN);
+                let below = within(in_thread, asked, window, |post| post.at);
+                let beside = within(here, asked, window, |post| post.at);
                 let is_in_sight = |post: &&PostRecord| {
                     post.heard > index && post.heard - index <= REACHED_MESSAGES
                 };
-                let is_reached = in_thread.iter().copied().any(|post| is_in_time(&post))
-                    || here.iter().any(|post| is_in_time(post) && is_in_sight(post));
+                let is_reached = !below.is_empty() || beside.iter().any(is_in_sight);
                 figures.questions += 1;
                 figures.reached_questions += u64::from(is_reached);
             }

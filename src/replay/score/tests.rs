@@ -1,0 +1,92 @@
+use super::*;
+use crate::replay::empty_record;
+use crate::replay::history::RecordedMessage;
+
+fn message(id: &str, ts: f64, author: &str, text: &str, reply_to: &[&str]) -> RecordedMessage {
+    RecordedMessage {
+        room: "r".to_owned(),
+        thread: None,
+        id: id.to_owned(),
+        ts,
+        author: author.to_owned(),
+        name: None,
+        text: text.to_owned(),
+        reply_to: reply_to.iter().map(|id| (*id).to_owned()).collect(),
+        bot: author == "bot",
+        opener: reply_to.is_empty(),
+    }
+}
+
+#[test]
+fn questions_without_another_users_answer_are_open() {
+    let messages = vec![
+        message("1", 0.0, "ann", "open?", &[]),
+        message("2", 1.0, "bob", "answered?", &[]),
+        message("3", 2.0, "ann", "yes", &["2"]),
+        message("4", 3.0, "cid", "answered by a bot?", &[]),
+        message("5", 4.0, "bot", "42", &["4"]),
+        message("6", 5.0, "dan", "continued by himself？", &[]),
+        message("7", 6.0, "dan", "I mean it", &["6"]),
+        message("8", 7.0, "eve", "a statement", &[]),
+        message("9", 700.0, "fay", "too late to tell?", &[]),
+        message("10", 800.0, "gus", "the end", &[]),
+    ];
+    let channel =
+        RecordedChannel { is_annotated: true, ..RecordedChannel::of("r".to_owned(), messages) };
+    assert_eq!(open_questions(&channel), HashSet::from(["1", "4", "6"].map(IdHash::of)));
+}
+
+#[test]
+fn calls_and_posts_count_where_they_are() {
+    let in_thread = RecordedMessage {
+        thread: Some("1".to_owned()),
+        ..message("2", 1.0, "bob", "there too?", &[])
+    };
+    let messages = vec![
+        message("1", 0.0, "ann", "open?", &[]),
+        in_thread,
+        message("3", 2000.0, "cid", "the end", &[]),
+    ];
+    let channel =
+        RecordedChannel { is_annotated: true, ..RecordedChannel::of("r".to_owned(), messages) };
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let policy = Policy::default_settings();
+    let mut record = empty_record(&channel, &policy, None);
+    let call = |second, thread: Option<&str>| JudgeCall {
+        at: at(second),
+        thread: thread.map(MessageId::new),
+        heard: 1,
+        newest: None,
+        is_superseded: false,
+        is_second_look: false,
+        prompt_bytes: 0,
+        prefix_bytes: 0,
+    };
+    // Too early, in time, too late, and where nobody wrote.
+    record.calls =
+        vec![call(0, Some("1")), call(300, Some("1")), call(700, Some("1")), call(701, Some("9"))];
+    let posts = [(50, None), (51, Some("9"))];
+    let posts = posts.map(|(second, thread)| PostRecord {
+        at: at(second),
+        thread: thread.map(MessageId::new),
+        heard: 1,
+        is_second_look: false,
+    });
+    record.all_posts = posts.into();
+    let mut score = ReplayScore::new(&policy);
+    score.add(&channel, &record);
+    assert_eq!((score.judge_calls, score.spoken_posts, score.open_questions), (4, 2, 2));
+    // The call reaches the question in its thread, the post the one at the top level.
+    assert_eq!((score.reached_questions, score.answered_questions), (1, 1));
+}
+
+#[test]
+fn a_question_is_reached_in_time_and_among_the_newest_messages() {
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let reaches = |second, heard| reaches(at(second), heard, 4, at(100));
+    assert!(reaches(100, 5));
+    assert!(!reaches(100, 4), "not heard yet");
+    assert!(reaches(700, 24));
+    assert!(!reaches(701, 24), "too late");
+    assert!(!reaches(700, 25), "scrolled away");
+}
