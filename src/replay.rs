@@ -13,6 +13,7 @@ pub mod input;
 pub mod delay_runs;
 pub mod timing;
 pub mod moments;
+pub mod by_conversation;
 pub mod record;
 pub mod score;
 pub mod table;
@@ -28,7 +29,7 @@ pub mod difference;
 pub mod other_version;
 pub mod to_import;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +41,7 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
+use crate::replay::by_conversation::{ByConversation, ConversationSet};
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::input::database::RoomLabels;
 use crate::replay::learning::{LearningPurpose, ReplayLearning};
@@ -339,10 +341,10 @@ fn empty_record(
         reacted: 0,
         failed: 0,
         last_prompt: String::new(),
-        considered: HashMap::new(),
-        decisions: HashMap::new(),
-        second_looks: HashSet::new(),
-        join_decisions: HashMap::new(),
+        considered: ByConversation::default(),
+        decisions: ByConversation::default(),
+        second_looks: ConversationSet::default(),
+        join_decisions: ByConversation::default(),
         moments: None,
         output,
         elapsed_seconds: 0.0,

@@ -1,6 +1,6 @@
 //! What happened in a replay: the event file, one JSON object a line, and the figures that the score is made from.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
+use crate::replay::by_conversation::{ByConversation, ConversationSet};
 use crate::replay::moments::Moments;
 use crate::replay::timing::UnsolicitedPost;
 use aizuchi_core::chat::{ConversationId, MessageId};
@@ -103,12 +104,12 @@ pub struct Record {
     pub failed: usize,
     pub last_prompt: String,
     /// The newest message of the context that was read last, for each conversation.
-    pub considered: HashMap<ConversationId, Option<MessageId>>,
-    pub decisions: HashMap<ConversationId, DecisionId>,
+    pub considered: ByConversation<Option<MessageId>>,
+    pub decisions: ByConversation<DecisionId>,
     /// The conversations whose step that was claimed last belongs to a second look.
-    pub second_looks: HashSet<ConversationId>,
+    pub second_looks: ConversationSet,
     /// The time of the last decision to speak and the newest human message it considered.
-    pub join_decisions: HashMap<ConversationId, (Timestamp, Option<MessageId>)>,
+    pub join_decisions: ByConversation<(Timestamp, Option<MessageId>)>,
     /// What was decided and why, if a report is made.
     pub moments: Option<Moments>,
     pub output: Option<Box<dyn Write + Send>>,

@@ -56,10 +56,10 @@ impl Store for RecordingStore {
         let mut record = self.recorder.lock();
         for claim in &claims {
             let conversation = claim.event.conversation();
-            record.decisions.insert(conversation.clone(), claim.decision);
+            record.decisions.insert(conversation, claim.decision);
             match claim.second_looks {
                 0 => record.second_looks.remove(conversation),
-                _ => record.second_looks.insert(conversation.clone()),
+                _ => record.second_looks.insert(conversation),
             };
         }
         Ok(claims)
@@ -138,7 +138,7 @@ impl Store for RecordingStore {
         let talk = SharedTalk::cached_in(self.talks.clone());
         let context = Context { talk, ..self.inner.context(conversation, window).await? };
         let newest = context.target_messages().last().map(|message| message.id.clone());
-        self.recorder.lock().considered.insert(conversation.clone(), newest);
+        self.recorder.lock().considered.insert(conversation, newest);
         Ok(context)
     }
 
@@ -223,7 +223,7 @@ impl RecordingStore {
             let thread = &conversation.thread;
             let call = record.calls.iter().rev().find(|call| call.thread == *thread);
             let decided = (record.now, call.and_then(|call| call.newest.clone()));
-            record.join_decisions.insert(conversation.clone(), decided);
+            record.join_decisions.insert(conversation, decided);
         }
         let Some(kind) = event_kind(&outcome.result, &claim.event) else { return };
         record.gated += usize::from(kind == ReplayEventKind::Gate);
