@@ -250,7 +250,7 @@ fn learned(((workspace, channel), labels): (ChannelKey, Vec<ProposalLabel>)) -> 
         workspace,
         channel,
         decided: labels.len(),
-        confidence: trusted.map(|trusted| trusted.least.value()),
+        confidence: trusted.map(|trusted| trusted.least.share()),
         share: trusted.map(|trusted| trusted.share),
     }
 }

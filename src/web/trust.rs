@@ -52,7 +52,7 @@ impl TrustOfferView {
             id: offer.id,
             workspace: offer.workspace,
             channel: offer.channel,
-            confidence: offer.trusted.least.value(),
+            confidence: offer.trusted.least.share(),
             share: offer.trusted.share,
             decided: offer.clicks,
             ts: views::seconds(offer.made),
@@ -127,12 +127,11 @@ pub async fn answer(
     if !is_open(web, &offer) {
         return Err(gone().into());
     }
-    let ConversationId { workspace, channel, .. } = place;
     let by = access.signature();
-    if workspace == workspace_id() {
-        return Ok(web.room.answer_trust(channel, id, choice, by).await?);
+    if offer.workspace == workspace_id() {
+        return Ok(web.room.answer_trust(&offer, choice, by).await?);
     }
-    let order = Order::AnswerTrust { workspace, channel, id, choice, by: by.clone() };
+    let order = Order::answer_trust(&offer, choice, by.clone());
     Ok(web.inbox.apply_order(order.signed(by)).await?)
 }
 

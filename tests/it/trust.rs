@@ -55,11 +55,12 @@ async fn it_offers_once_to_speak_by_itself() {
         .header("content-type", "application/x-www-form-urlencoded")
         .body(format!("offer={id}&choice=by_itself&back=/console/channels/local/general"));
     assert_eq!(form.send().await.unwrap().status(), StatusCode::SEE_OTHER);
-    let hundredths = (least * 100.0).round();
-    let ordered = format!(
-        "SELECT count(*) FROM modes WHERE channel = 'general' AND mode = 'companion' AND min_confidence = {hundredths}"
+    let modes = "SELECT count(*) FROM modes WHERE channel = 'general' AND mode = 'companion'";
+    assert_eq!(home.count(modes).await, 1);
+    let settings = format!(
+        "SELECT count(*) FROM room_settings WHERE setting = 'min_confidence' AND role = 'keeper' AND value = '{least}'"
     );
-    assert_eq!(home.count(&ordered).await, 1);
+    assert_eq!(home.count(&settings).await, 1);
     assert_eq!(program.send("POST", &answer_path, Some(&yes)).await.0, 409);
     assert_eq!(program.get("/api/proposals").await["offers"], json!([]));
     let shown = page(&program, "/console/channels/local/general", "en").await;
@@ -72,7 +73,6 @@ async fn it_offers_once_to_speak_by_itself() {
     assert!(shown.contains("以上なら自分から話すことになっています。"), "{shown}");
     let mode = json!({ "channel": "general", "mode": "companion" });
     assert_eq!(program.send("POST", "/api/mode", Some(&mode)).await.0, 204);
-    let left = "SELECT count(*) FROM modes WHERE min_confidence IS NOT NULL";
-    assert_eq!(home.count(left).await, 0);
+    assert_eq!(home.count("SELECT count(*) FROM room_settings").await, 0);
     assert_eq!(program.stop(), Some(0));
 }

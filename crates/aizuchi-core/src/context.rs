@@ -31,7 +31,6 @@ use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::recall::RecalledMessage;
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
-use crate::rules::min_confidence::MinConfidence;
 use crate::standing_order::StandingOrder;
 
 /// Identifies a state to judge: equal hashes need only one verdict.
@@ -59,8 +58,6 @@ pub struct Circumstances {
     pub muted_until: Option<Timestamp>,
     /// The mode that a user ordered for the channel, if any.
     pub ordered_mode: Option<Mode>,
-    /// How sure the judge must be besides what is configured, if the mode was ordered with that.
-    pub ordered_min_confidence: Option<MinConfidence>,
     /// When the persona last made an unsolicited post in the channel, in any thread.
     pub last_unsolicited_post: Option<Timestamp>,
     /// The latest unsolicited post in this conversation.

@@ -403,9 +403,10 @@ impl Inbox {
     pub async fn apply_order(&self, order: Order) -> Result<(), StoreError> {
         let _turn = self.channel_cache.lock_for_order().await;
         // Before the store, because the order applies even if the caller stops waiting here.
-        self.channel_cache.apply_order(&order);
+        let now = self.clock.now();
+        self.channel_cache.apply_order(&order, now);
         let conversations = &self.channel_cache.conversations;
-        let stored = self.store.order(order.clone(), self.clock.now()).await;
+        let stored = self.store.order(order.clone(), now).await;
         if order.changes_messages() {
             conversations.drop_all_messages(order.workspace());
         }

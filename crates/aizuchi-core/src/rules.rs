@@ -4,7 +4,6 @@
 pub mod weekly_time;
 pub mod room;
 pub mod ordered;
-pub mod min_confidence;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -119,7 +119,7 @@ impl Export<'_> {
         let orders = self.store.orders(workspace).await?;
         // A mode that takes more confidence rests on decisions about proposals, which are not exported. Without them the
         // channel is as it is configured there.
-        let is_whole = |channel: &ChannelId| orders.min_confidence(channel).is_none();
+        let is_whole = |channel: &ChannelId| orders.trusted_confidence(channel).is_none();
         let modes: Vec<_> =
             orders.modes.iter().filter(|(channel, _)| is_whole(channel)).cloned().collect();
         let OrdersInForce { mutes, opted_out, .. } = orders;

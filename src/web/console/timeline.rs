@@ -167,8 +167,8 @@ pub async fn page(
         layout: Layout::new(&web, &visitor, language, Section::Channel),
         offers: offers.iter().map(offer).collect(),
         by_itself: orders
-            .min_confidence(&channel.id)
-            .map(|confidence| texts::trust::in_force(language, confidence.value())),
+            .trusted_confidence(&channel.id)
+            .map(|confidence| texts::trust::in_force(language, confidence.share())),
         name,
         memory: memory_address(&workspace, Some(&channel.id)),
         what_if: what_if_address(&workspace, &channel.id),

@@ -17,7 +17,7 @@ pub struct TrustCard {
 impl TrustCard {
     /// `place` is the channel's name, as it is shown.
     pub fn new(offer: &TrustOffer, place: &str, language: Language) -> Self {
-        let least = offer.trusted.least.value();
+        let least = offer.trusted.least.share();
         Self {
             id: offer.id.0,
             question: texts::trust::offer(language, least, offer.trusted.percent(), place),

@@ -103,14 +103,13 @@ pub async fn by_channel(
     let known = web.archive.channels(workspace).await?.into_iter();
     let known: HashMap<ChannelId, (Arc<str>, Visibility)> =
         known.map(|channel| (channel.id, (channel.name, channel.visibility))).collect();
-    let (rulebook, orders) = (web.room.rulebook(), web.store.orders(workspace).await?);
+    let rulebook = web.room.rulebook();
     let learned = web.learned_gates.labels.read(workspace);
     for (channel, welcome) in &mut channels {
         let labels = labels.get(channel).map(Vec::as_slice).unwrap_or_default();
         let (name, visibility) =
             known.get(channel).map_or(("", Visibility::Private), |(name, it)| (&**name, *it));
         let rules = rulebook.rules_in(&Room::new(workspace, channel, name, visibility));
-        let rules = rules.with_min_confidence(orders.min_confidence(channel));
         welcome.labels = labels.len();
         welcome.steps = tolerance::steps(labels);
         let least = rules.min_confidence;

@@ -5,7 +5,7 @@ CREATE TABLE trust_offers (
     workspace TEXT COLLATE "C" NOT NULL,
     channel TEXT COLLATE "C" NOT NULL,
     id BIGINT NOT NULL,
-    -- In hundredths.
+    -- In thousandths.
     min_confidence BIGINT NOT NULL,
     -- How much was approved from there on, and of how many clicks the offer knows.
     share DOUBLE PRECISION NOT NULL,

@@ -5,7 +5,7 @@ CREATE TABLE trust_offers (
     workspace TEXT NOT NULL,
     channel TEXT NOT NULL,
     id INTEGER NOT NULL,
-    -- In hundredths.
+    -- In thousandths.
     min_confidence INTEGER NOT NULL,
     -- How much was approved from there on, and of how many clicks the offer knows.
     share REAL NOT NULL,

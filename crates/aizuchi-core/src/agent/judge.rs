@@ -49,7 +49,7 @@ impl Agent {
         trace.seen_revision = Some(context.revision);
         let rulebook = self.rulebook();
         let gate_input = self.gate_input(&context, &rulebook);
-        let (mode, rules) = (gate_input.mode(), gate_input.verdict_rules());
+        let (mode, rules) = (gate_input.mode(), gate_input.rules);
         // Whether anybody waits is what a second look asks the judge.
         let is_checked = |gate: &&Gate| claim.second_looks == 0 || **gate != Gate::NothingOpen;
         let gates: Vec<Gate> = self.settings.gates.iter().filter(is_checked).copied().collect();
@@ -116,9 +116,9 @@ impl Agent {
         }
         let state = evaluation.conversation_state.or(judgment.conversation_state);
         evaluation.conversation_state = state;
-        let least = self.welcome_threshold(&context, &rules);
+        let least = self.welcome_threshold(&context, rules);
         let is_often_unwelcome = least.is_some_and(|least| judgment.confidence < least);
-        let verdict = match judgment.verdict(state.unwrap_or_default(), mode, &rules) {
+        let verdict = match judgment.verdict(state.unwrap_or_default(), mode, rules) {
             Verdict::Join if is_often_unwelcome => Verdict::Silent(SilenceReason::OftenUnwelcome),
             verdict => verdict,
         };
@@ -205,9 +205,9 @@ impl Agent {
             return Ok(StepResult::LookAgain { due });
         }
         let rulebook = self.rulebook();
-        let rules = self.gate_input(context, &rulebook).verdict_rules();
-        let least = self.welcome_threshold(context, &rules);
-        let why = silence_reason(silence, &judgment, &rules, least, self.persona.language);
+        let rules = self.gate_input(context, &rulebook).rules;
+        let least = self.welcome_threshold(context, rules);
+        let why = silence_reason(silence, &judgment, rules, least, self.persona.language);
         let why = self.with_source(why, silence, context);
         let ended = if silence == SilenceReason::ObserveMode {
             DecisionResult::Muted

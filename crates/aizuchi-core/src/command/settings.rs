@@ -9,7 +9,8 @@ use crate::memory::asker::sign;
 use crate::persona::Language;
 use crate::rules::Rulebook;
 use crate::rules::ordered::{
-    MAX_OF_MEMBERS, OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingScope,
+    MAX_OF_MEMBERS, OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingRole,
+    SettingScope,
 };
 use crate::rules::room::{ConfiguredPlace, Room, SettingSource};
 use crate::store::StoreError;
@@ -65,7 +66,8 @@ pub fn to_order(
     }
     let (role, by) = (request.setting_role(), sign(&request.user, request.at));
     let orders = rulebook.ordered.get(&here.workspace).map(Vec::as_slice).unwrap_or_default();
-    let is_other = |order: &&OrderedSetting| order.role == Role::Member && order.scope != scope;
+    let is_other =
+        |order: &&OrderedSetting| order.role == SettingRole::Member && order.scope != scope;
     let others = orders.iter().filter(is_other).count();
     let is_set = matches!(written.change, SettingChange::Set(_));
     if is_set && role == Role::Member && others >= MAX_OF_MEMBERS {

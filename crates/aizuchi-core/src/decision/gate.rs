@@ -1,7 +1,6 @@
 //! The gates: rules that settle a message or a decision without a model. Each is a plain function, and the
 //! ledger shows their names. They are checked in a fixed order, the cheapest first.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -197,7 +196,7 @@ pub struct GateResult {
     pub limit: Option<Limit>,
 }
 
-impl<'a> GateInput<'a> {
+impl GateInput<'_> {
     /// `chosen` lists the optional gates that are on.
     pub fn check_before_judging(&self, chosen: &[Gate]) -> GateResult {
         let is_on = |gate: &Gate| match gate {
@@ -241,11 +240,6 @@ impl<'a> GateInput<'a> {
     /// A user's order takes precedence over the settings.
     pub fn mode(&self) -> Mode {
         self.context.circumstances.ordered_mode.unwrap_or(self.rules.mode)
-    }
-
-    /// The rules that a verdict is held against: an order may demand more confidence than the settings.
-    pub fn verdict_rules(&self) -> Cow<'a, ChannelRules> {
-        self.rules.with_min_confidence(self.context.circumstances.ordered_min_confidence)
     }
 
     fn is_closed(&self, gate: Gate) -> bool {

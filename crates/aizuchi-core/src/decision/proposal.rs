@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{ConversationId, MessageId};
 use crate::decision::mark::Mark;
 use crate::decision::{DecisionId, DecisionResult};
-use crate::rules::min_confidence::MinConfidence;
+use crate::rules::ordered::Confidence;
 
 /// The number of a proposal: that of the first part of its draft.
 #[derive(
@@ -184,7 +184,7 @@ const MIN_LABELS_ABOVE: usize = 10;
 /// With a confidence of at least that, somebody approved this share of what was proposed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrustedConfidence {
-    pub least: MinConfidence,
+    pub least: Confidence,
     pub share: f64,
 }
 
@@ -195,9 +195,9 @@ impl TrustedConfidence {
         if labels.len() < MIN_LABELS {
             return None;
         }
-        let mut descending: Vec<(MinConfidence, &ProposalLabel)> = labels
+        let mut descending: Vec<(Confidence, &ProposalLabel)> = labels
             .iter()
-            .filter_map(|label| Some((MinConfidence::floor(label.confidence)?, label)))
+            .filter_map(|label| Some((Confidence::floor(label.confidence)?, label)))
             .collect();
         descending.sort_by_key(|(confidence, _)| std::cmp::Reverse(*confidence));
         let (mut above, mut approved, mut found) = (0, 0, None);
@@ -289,7 +289,7 @@ mod tests {
         let decided = Timestamp::UNIX_EPOCH;
         let label = |confidence, is_approved| ProposalLabel { confidence, is_approved, decided };
         let trusted = |hundredths, share| {
-            let least = MinConfidence::from_hundredths(hundredths).unwrap();
+            let least = Confidence::from_thousandths(hundredths * 10).unwrap();
             Some(TrustedConfidence { least, share })
         };
         let some = |count: usize, confidence, approved: usize| {

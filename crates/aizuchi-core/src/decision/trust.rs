@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::proposal::{ProposalId, ProposalLabel, TrustedConfidence};
+use crate::rules::ordered::Confidence;
 
 /// The newest clicks in a channel that count.
 pub const MAX_CLICKS: usize = 2000;
@@ -121,6 +122,11 @@ impl TrustOffer {
         }
     }
 
+    /// Whether it is open, and the offer of this number and confidence.
+    pub fn is_open_as(&self, id: TrustOfferId, least: Confidence) -> bool {
+        self.state == TrustState::Open && self.id == id && self.trusted.least == least
+    }
+
     pub fn answered(self, state: TrustState, by: Arc<str>, now: Timestamp) -> Self {
         Self { state, decided: Some((by, now)), ..self }
     }
@@ -135,7 +141,6 @@ impl TrustOffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::min_confidence::MinConfidence;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -160,7 +165,7 @@ mod tests {
     fn an_offer_is_made_once_and_again_after_as_many_clicks() {
         assert_eq!(after(None, &clicks(29, 29, true), 29), None);
         let offer = after(None, &clicks(30, 30, true), 30).unwrap();
-        let least = MinConfidence::from_hundredths(74).unwrap();
+        let least = Confidence::from_thousandths(740).unwrap();
         assert_eq!(offer.trusted, TrustedConfidence { least, share: 1.0 });
         assert_eq!((offer.id, offer.clicks, offer.state), (TrustOfferId(30), 30, TrustState::Open));
         assert_eq!(after(Some(&offer), &clicks(31, 31, true), 31), None, "it is open");

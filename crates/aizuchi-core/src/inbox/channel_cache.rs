@@ -126,10 +126,16 @@ impl ChannelCache {
         });
     }
 
-    /// Applies one more order.
-    pub fn apply_order(&self, order: &Order) {
+    /// Applies one more order, given at `now`.
+    pub fn apply_order(&self, order: &Order, now: Timestamp) {
         let (order, _) = order.unsigned();
         let workspace = order.workspace().clone();
+        if let Some(change) = order.setting_change(now) {
+            self.write(|_| {
+                let known = self.rulebook.read().ordered.get(&workspace).cloned();
+                self.put_settings(&workspace, &ordered::changed(known.unwrap_or_default(), change));
+            });
+        }
         self.write(|state| match order {
             Order::Mode { channel, mode: Some(mode), .. } => {
                 state.modes.insert((workspace, channel.clone()), *mode);
@@ -146,12 +152,6 @@ impl ChannelCache {
             Order::OptIn { user, .. } => {
                 state.opted_out.remove(&(workspace, user.clone()));
             }
-            Order::ChangeSetting { scope, change, role, by, at, .. } => {
-                let known = self.rulebook.read().ordered.get(&workspace).cloned();
-                let place = (scope, *role, by, *at);
-                let changed = ordered::changed(known.unwrap_or_default(), change, place);
-                self.put_settings(&workspace, &changed);
-            }
             // What they ordered holds on, without their name.
             Order::Forget { user, .. } => {
                 let known = self.rulebook.read().ordered.get(&workspace).cloned();
@@ -163,8 +163,9 @@ impl ChannelCache {
                 }
                 self.put_settings(&workspace, &settings);
             }
-            // These are read from the store where they matter.
+            // These are read from the store where they matter, or are settings.
             Order::Mute { .. }
+            | Order::ChangeSetting { .. }
             | Order::Unmute { .. }
             | Order::Redact { .. }
             | Order::Reset { .. }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::Deserialize;
 
 use crate::chat::{ChannelId, MessageId, Role};
 use crate::persona::Language;
@@ -58,13 +59,25 @@ pub enum Switch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Confidence(u16);
 
+/// As whom somebody orders a setting. Each stands beside those of the other roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum SettingRole {
+    /// It only narrows what holds without it.
+    Member,
+    /// The same, of a keeper who has let the persona speak by itself from some confidence on. Ordering a mode takes it back.
+    Keeper,
+    /// It holds within what the config allows. What an admin changes is of all.
+    Admin,
+}
+
 /// A setting in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderedSetting {
     pub scope: SettingScope,
     pub setting: RoomSetting,
-    /// What a member orders only narrows what holds without it, and stands beside what an admin orders.
-    pub role: Role,
+    pub role: SettingRole,
     /// Who ordered it: the name under which they signed in, or the user of a command and its time, as in the journal of
     /// orders. Empty: this machine.
     pub by: Arc<str>,
@@ -80,37 +93,46 @@ pub enum SettingChange {
     ClearAll,
 }
 
-/// The rules of a room with what people have ordered: admins first, from the widest scope to the narrowest, then members.
+/// A change of the settings in one scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderedChange {
+    pub scope: SettingScope,
+    pub change: SettingChange,
+    pub role: SettingRole,
+    /// As in [`OrderedSetting::by`].
+    pub by: Arc<str>,
+    pub at: Timestamp,
+}
+
+/// The rules of a room with what people have ordered: admins first, from the widest scope to the narrowest, then those who
+/// only narrow.
 pub fn apply(orders: &[&OrderedSetting], configured: &ChannelRules) -> ChannelRules {
     let mut rules = configured.clone();
-    for role in [Role::Admin, Role::Member] {
+    for role in [SettingRole::Admin, SettingRole::Keeper, SettingRole::Member] {
         let mut given: Vec<_> = orders.iter().filter(|order| order.role == role).collect();
         given.sort_by(|one, other| one.scope.cmp(&other.scope));
         for order in given {
             match role {
-                Role::Admin => order.setting.apply(&mut rules, configured),
-                Role::Member => order.setting.narrow(&mut rules),
+                SettingRole::Admin => order.setting.apply(&mut rules, configured),
+                SettingRole::Keeper | SettingRole::Member => order.setting.narrow(&mut rules),
             }
         }
     }
     rules
 }
 
-/// The settings of a workspace after a change in one scope: who makes it as which role, and when. What an admin sets or
-/// clears is of all; a member changes only what members ordered.
-pub fn changed(
-    mut orders: Vec<OrderedSetting>,
-    change: &SettingChange,
-    (scope, role, by, at): (&SettingScope, Role, &Arc<str>, Timestamp),
-) -> Vec<OrderedSetting> {
-    let is_changed = |order: &OrderedSetting| match change {
+/// The settings of a workspace after a change. What an admin sets or clears is of all; the others change only what their own
+/// role ordered.
+pub fn changed(mut orders: Vec<OrderedSetting>, change: OrderedChange) -> Vec<OrderedSetting> {
+    let OrderedChange { scope, change, role, by, at } = change;
+    let is_of_role = |order: &OrderedSetting| role == SettingRole::Admin || order.role == role;
+    let is_changed = |order: &OrderedSetting| match &change {
         SettingChange::Set(setting) => order.setting.kind() == setting.kind(),
         SettingChange::Clear(kind) => order.setting.kind() == *kind,
         SettingChange::ClearAll => true,
     };
-    orders.retain(|order| order.scope != *scope || order.role > role || !is_changed(order));
+    orders.retain(|order| order.scope != scope || !is_of_role(order) || !is_changed(order));
     if let SettingChange::Set(setting) = change {
-        let (scope, setting, by) = (scope.clone(), setting.clone(), by.clone());
         orders.push(OrderedSetting { scope, setting, role, by, at });
     }
     sort(&mut orders);
@@ -123,6 +145,21 @@ pub fn sort(orders: &mut [OrderedSetting]) {
         let key = |order: &OrderedSetting| (order.setting.kind(), order.role);
         one.scope.cmp(&other.scope).then(key(one).cmp(&key(other)))
     });
+}
+
+impl SettingRole {
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl From<Role> for SettingRole {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Member => SettingRole::Member,
+            Role::Admin => SettingRole::Admin,
+        }
+    }
 }
 
 impl SettingScope {
@@ -168,6 +205,21 @@ impl Confidence {
     pub fn new(share: f64) -> Option<Self> {
         let is_share = (0.0..=1.0).contains(&share);
         is_share.then(|| Self((share * 1000.0).round() as u16))
+    }
+
+    /// What a share is at least, in whole hundredths. `None` if it is no share.
+    pub fn floor(share: f64) -> Option<Self> {
+        // 0.29 is a little less than 29 hundredths, and is meant to be that.
+        const ROUNDING: f64 = 1e-9;
+        Self::new((share * 100.0 + ROUNDING).floor() / 100.0)
+    }
+
+    pub fn from_thousandths(thousandths: i64) -> Option<Self> {
+        u16::try_from(thousandths).ok().filter(|it| *it <= 1000).map(Self)
+    }
+
+    pub fn thousandths(self) -> u16 {
+        self.0
     }
 
     pub fn share(self) -> f64 {
@@ -390,6 +442,66 @@ impl fmt::Display for RoomSetting {
             RoomSetting::Tools(ToolRule::Only(names)) if names.is_empty() => f.write_str("off"),
             RoomSetting::Tools(ToolRule::Only(names)) => f.write_str(&names.join(", ")),
             RoomSetting::Model(name) => f.write_str(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confidence_is_at_least_its_hundredths() {
+        for hundredths in 0..=100_i64 {
+            let confidence = Confidence::from_thousandths(hundredths * 10).unwrap();
+            assert_eq!(Confidence::floor(confidence.share()), Some(confidence));
+            assert_eq!(i64::from(confidence.thousandths()), hundredths * 10);
+        }
+        let floor = |share| Confidence::floor(share).map(Confidence::thousandths);
+        assert_eq!((floor(0.7499), floor(0.29), floor(1.0)), (Some(740), Some(290), Some(1000)));
+        assert_eq!((floor(-0.2), floor(1.2), floor(f64::NAN)), (None, None, None));
+        assert_eq!(Confidence::from_thousandths(1001), None);
+        assert_eq!(Confidence::from_thousandths(-1), None);
+    }
+
+    fn confidence(thousandths: u16, role: SettingRole) -> OrderedChange {
+        let confidence = Confidence::from_thousandths(thousandths.into()).unwrap();
+        OrderedChange {
+            scope: SettingScope::Channel(ChannelId::new("garden")),
+            change: SettingChange::Set(RoomSetting::MinConfidence(confidence)),
+            role,
+            by: "ren".into(),
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    /// A keeper's yes demands no less than what is configured or ordered, and only admins and a mode take it back.
+    #[test]
+    fn what_a_keeper_agreed_to_only_narrows_and_is_not_lifted_by_members() {
+        use SettingRole::{Admin, Keeper, Member};
+        let rules = ChannelRules { min_confidence: 0.7, ..ChannelRules::default() };
+        let demanded = |orders: &[OrderedSetting]| {
+            apply(&orders.iter().collect::<Vec<_>>(), &rules).min_confidence
+        };
+        let after = |changes: &[OrderedChange]| changes.iter().cloned().fold(Vec::new(), changed);
+        for (changes, expected) in [
+            (vec![confidence(600, Keeper)], 0.7),
+            (vec![confidence(740, Keeper)], 0.74),
+            (vec![confidence(950, Admin), confidence(740, Keeper)], 0.95),
+            (vec![confidence(500, Admin), confidence(740, Keeper)], 0.74),
+            (vec![confidence(740, Keeper), confidence(100, Member)], 0.74),
+            (vec![confidence(740, Keeper), confidence(900, Member)], 0.9),
+            (vec![confidence(740, Keeper), confidence(600, Admin)], 0.6),
+        ] {
+            assert_eq!(demanded(&after(&changes)), expected, "{changes:?}");
+        }
+        for (role, left) in [(Member, 0.95), (Keeper, 0.9), (Admin, 0.7)] {
+            let clear = OrderedChange {
+                change: SettingChange::Clear(SettingKind::MinConfidence),
+                ..confidence(0, role)
+            };
+            let orders = [confidence(900, Admin), confidence(950, Keeper), clear];
+            assert_eq!(demanded(&after(&orders)), left, "{role:?}");
         }
     }
 }

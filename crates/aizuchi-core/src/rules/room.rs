@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Role, Visibility, WorkspaceId};
-use crate::rules::ordered::{self, OrderedSetting, SettingKind, SettingScope};
+use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
+use crate::rules::ordered::{self, OrderedSetting, SettingKind, SettingRole, SettingScope};
 use crate::rules::{ChannelRules, Rulebook};
 
 /// A channel's top level or a thread, with what rules are looked up by.
@@ -150,9 +150,9 @@ impl Rulebook {
         let of_room = |order: &&OrderedSetting| {
             order.setting.kind() == kind && room.scopes().any(|scope| scope == order.scope)
         };
-        // A member's that changes nothing is none.
+        // One that only narrows is none where it changes nothing.
         let decides = |order: &&OrderedSetting| {
-            order.role == Role::Admin || {
+            order.role == SettingRole::Admin || {
                 let others = orders.iter().filter(|other| other != order);
                 let others: Vec<OrderedSetting> = others.cloned().collect();
                 let without = self.clone().with_orders(room.workspace, &others);
@@ -333,7 +333,7 @@ mod tests {
         let order = |scope: SettingScope, setting| OrderedSetting {
             scope,
             setting,
-            role: Role::Admin,
+            role: SettingRole::Admin,
             by: "olga".into(),
             at: jiff::Timestamp::UNIX_EPOCH,
         };

@@ -9,14 +9,16 @@ use crate::decision::DecisionId;
 use crate::decision::consent::{ConsentId, ConsentStep};
 use crate::decision::mark::Mark;
 use crate::decision::proposal::{ProposalChoice, ProposalId};
-use crate::decision::trust::{TrustChoice, TrustOfferId};
+use crate::decision::trust::{TrustChoice, TrustOffer, TrustOfferId};
 use crate::event::DeadLetterId;
 use crate::memo::Memo;
 use crate::memory::change::{MemoEdit, MemoryChange};
 use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
 use crate::rules::Mode;
-use crate::rules::min_confidence::MinConfidence;
-use crate::rules::ordered::{OrderedSetting, SettingChange, SettingScope};
+use crate::rules::ordered::{
+    Confidence, OrderedChange, OrderedSetting, RoomSetting, SettingChange, SettingKind,
+    SettingRole, SettingScope,
+};
 use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::private_reads::PrivateRead;
 
@@ -36,7 +38,7 @@ pub enum Order {
         channel: Option<ChannelId>,
         by: Role,
     },
-    /// Take part in a channel in this mode; `None`: as configured.
+    /// Take part in a channel in this mode; `None`: as configured. What a keeper agreed to with the mode before ends.
     Mode {
         workspace: WorkspaceId,
         channel: ChannelId,
@@ -179,12 +181,14 @@ pub enum Order {
         choice: ProposalChoice,
         by: Arc<str>,
     },
-    /// Say whether the persona is to speak by itself in a channel, as it offered. If it is, its mode and the confidence that
-    /// this takes are ordered with it. Refused unless this offer is open.
+    /// Say whether the persona is to speak by itself in a channel, as it offered. If it is, its mode and, as a setting of the
+    /// channel, the confidence that this takes are ordered with it. Refused unless this offer is open.
     AnswerTrust {
         workspace: WorkspaceId,
         channel: ChannelId,
         id: TrustOfferId,
+        /// The offer's.
+        least: Confidence,
         choice: TrustChoice,
         by: Arc<str>,
     },
@@ -219,6 +223,74 @@ pub enum Order {
 }
 
 impl Order {
+    /// An answer to an offer.
+    pub fn answer_trust(offer: &TrustOffer, choice: TrustChoice, by: Arc<str>) -> Self {
+        Order::AnswerTrust {
+            workspace: offer.workspace.clone(),
+            channel: offer.channel.clone(),
+            id: offer.id,
+            least: offer.trusted.least,
+            choice,
+            by,
+        }
+    }
+
+    /// What it changes of the settings that people order, if it is given at `now`.
+    pub fn setting_change(&self, now: Timestamp) -> Option<OrderedChange> {
+        let of_keeper = |channel: &ChannelId, change, by: &Arc<str>| OrderedChange {
+            scope: SettingScope::Channel(channel.clone()),
+            change,
+            role: SettingRole::Keeper,
+            by: by.clone(),
+            at: now,
+        };
+        match self {
+            Order::ChangeSetting { scope, change, role, by, at, .. } => Some(OrderedChange {
+                scope: scope.clone(),
+                change: change.clone(),
+                role: (*role).into(),
+                by: by.clone(),
+                at: *at,
+            }),
+            Order::Mode { channel, .. } => {
+                let change = SettingChange::Clear(SettingKind::MinConfidence);
+                Some(of_keeper(channel, change, &"".into()))
+            }
+            Order::AnswerTrust { channel, least, choice: TrustChoice::ByItself, by, .. } => {
+                let change = SettingChange::Set(RoomSetting::MinConfidence(*least));
+                Some(of_keeper(channel, change, by))
+            }
+            Order::Signed { order, .. } => order.setting_change(now),
+            Order::AnswerTrust { choice: TrustChoice::NotYet, .. }
+            | Order::Mute { .. }
+            | Order::Unmute { .. }
+            | Order::OptOut { .. }
+            | Order::OptIn { .. }
+            | Order::Redact { .. }
+            | Order::Reset { .. }
+            | Order::Forget { .. }
+            | Order::GiveStandingOrder { .. }
+            | Order::ChangeStandingOrder { .. }
+            | Order::DropStandingOrder { .. }
+            | Order::DraftStandingOrder { .. }
+            | Order::KeepStandingOrder { .. }
+            | Order::DropOrderDraft { .. }
+            | Order::ImportMemory { .. }
+            | Order::ImportMemo { .. }
+            | Order::ForgetMoments { .. }
+            | Order::DropDeadLetter { .. }
+            | Order::RetryDeadLetter { .. }
+            | Order::MarkDecision { .. }
+            | Order::DecideProposal { .. }
+            | Order::TakeConsentStep { .. }
+            | Order::ChangeMemory { .. }
+            | Order::ChangeMemo { .. }
+            | Order::RevertMemo { .. }
+            | Order::NotePrivateRead(_)
+            | Order::NoteModelChoice { .. } => None,
+        }
+    }
+
     /// Whether it takes messages out of conversations.
     pub fn changes_messages(&self) -> bool {
         match self {
@@ -334,8 +406,6 @@ pub struct OrdersInForce {
     /// The mutes of a channel, or of all channels (`None`): one for each role that may order it.
     pub mutes: Vec<(Option<ChannelId>, Mute)>,
     pub modes: Vec<(ChannelId, Mode)>,
-    /// How sure the judge must be besides what is configured, where the mode was ordered with that.
-    pub min_confidences: Vec<(ChannelId, MinConfidence)>,
     pub opted_out: Vec<UserId>,
     /// Who asked to be forgotten lately, and when.
     pub forgotten: Vec<(UserId, Timestamp)>,
@@ -366,10 +436,19 @@ impl OrdersInForce {
         here.map(|(_, mute)| mute).max()
     }
 
-    /// How sure the judge must be in a channel, if that was ordered with its mode.
-    pub fn min_confidence(&self, channel: &ChannelId) -> Option<MinConfidence> {
-        let mut ordered = self.min_confidences.iter();
-        ordered.find(|(known, _)| known == channel).map(|(_, confidence)| *confidence)
+    /// From which confidence on the persona speaks by itself in a channel, if somebody has accepted its offer.
+    pub fn trusted_confidence(&self, channel: &ChannelId) -> Option<Confidence> {
+        let of_keepers = self.settings.iter().filter(|order| order.role == SettingRole::Keeper);
+        let mut here = of_keepers.filter(|order| order.scope.channel() == Some(channel));
+        here.find_map(|order| match order.setting {
+            RoomSetting::MinConfidence(confidence) => Some(confidence),
+            RoomSetting::Language(_)
+            | RoomSetting::Timing(_)
+            | RoomSetting::Announce(_)
+            | RoomSetting::Tools(_)
+            | RoomSetting::Memory(_)
+            | RoomSetting::Model(_) => None,
+        })
     }
 
     /// The standing orders that hold in a conversation.

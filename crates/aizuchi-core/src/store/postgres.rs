@@ -58,7 +58,6 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (38, "health", include_str!("../../migrations/postgres/0038_health.sql")),
     (39, "room settings", include_str!("../../migrations/postgres/0039_room_settings.sql")),
     (41, "trust offers", include_str!("../../migrations/postgres/0041_trust_offers.sql")),
-    (42, "trusted modes", include_str!("../../migrations/postgres/0042_trusted_modes.sql")),
     (44, "web calls", include_str!("../../migrations/postgres/0044_web_calls.sql")),
 ];
 

@@ -70,7 +70,6 @@ pub const MIGRATIONS: &[SchemaMigration] = &[
     (49, "health", include_str!("../../migrations/sqlite/0049_health.sql")),
     (50, "room settings", include_str!("../../migrations/sqlite/0050_room_settings.sql")),
     (52, "trust offers", include_str!("../../migrations/sqlite/0052_trust_offers.sql")),
-    (53, "trusted modes", include_str!("../../migrations/sqlite/0053_trusted_modes.sql")),
     (55, "web calls", include_str!("../../migrations/sqlite/0055_web_calls.sql")),
 ];
 

@@ -10,7 +10,8 @@ use aizuchi_core::chat::{
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
 use aizuchi_core::rules::ordered::{
-    Confidence, OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingScope, Switch,
+    Confidence, OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingRole, SettingScope,
+    Switch,
 };
 use aizuchi_core::rules::room::Room;
 use aizuchi_core::rules::{
@@ -359,7 +360,8 @@ fn ordered() -> impl Strategy<Value = OrderedSetting> {
         Just(SettingScope::Channel(channel())),
         Just(SettingScope::Thread(channel(), MessageId::new("t1"))),
     ];
-    let role = prop_oneof![Just(Role::Admin), Just(Role::Member)];
+    let role =
+        prop_oneof![Just(SettingRole::Admin), Just(SettingRole::Keeper), Just(SettingRole::Member)];
     (scope, setting, role).prop_map(|(scope, setting, role)| {
         let (by, at) = ("olga".into(), at(0));
         OrderedSetting { scope, setting, role, by, at }
@@ -397,7 +399,7 @@ proptest! {
         let book = Rulebook { default_rules, channels, ..Rulebook::default() };
         let with_orders = book.clone().with_orders(&workspace(), &orders);
         let (workspace, thread) = (workspace(), MessageId::new("t1"));
-        let has_admin = orders.iter().any(|order| order.role == Role::Admin);
+        let has_admin = orders.iter().any(|order| order.role == SettingRole::Admin);
         for (channel, thread) in
             [("garden", None), ("garden", Some(&thread)), ("kitchen", None)]
         {

@@ -1,5 +1,5 @@
 //! After enough clicks the persona asks once whether it may speak by itself from some confidence on. A yes orders the mode
-//! and keeps the confidence with it; “not yet” is heard until as many clicks have followed. On every store.
+//! and the confidence; “not yet” is heard until as many clicks have followed. On every store.
 
 use aizuchi_core::chat::{ChannelId, UserId};
 use aizuchi_core::decision::proposal::ProposalId;
@@ -156,7 +156,6 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
             let refused = story.answer(subject, "ren", KeeperButton::Say).await;
             assert!(matches!(refused, ClickAnswer::Tell(_)));
             assert_eq!(story.mode(), Mode::Propose);
-            let posts = story.posts();
             let answer = story.answer(subject, "ren", KeeperButton::ByItself).await;
             assert_eq!(answer, ClickAnswer::Settles);
             assert!(matches!(
@@ -168,8 +167,8 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
             assert!(story.chat.texts().contains(&done.to_owned()), "{:?}", story.chat.texts());
             let orders = story.harness.store.store.orders(&workspace()).await.unwrap();
             assert_eq!(orders.modes, [(garden(), Mode::Companion)]);
-            let least = orders.min_confidence(&garden()).unwrap();
-            assert_eq!(least.value(), 0.9);
+            let least = orders.trusted_confidence(&garden()).unwrap();
+            assert_eq!(least.share(), 0.9);
             let query = OrderJournalQuery { workspace: None, before: None, limit: 1 };
             let journal = story.harness.store.archive.order_journal(&query).await.unwrap();
             let record = &journal[0].record;
@@ -177,7 +176,10 @@ async fn a_keeper_is_asked_once_and_a_yes_orders_mode_and_confidence() {
                 (record.kind, record.value.as_deref()),
                 (OrderKind::Mode, Some("companion"))
             );
-            // What is configured would let this pass; what was agreed on does not.
+            // What is configured would let this pass; what was agreed on does not, and no member lifts it.
+            story.harness.says("alice", "@Aizuchi reset settings").await;
+            story.harness.pass(5).await;
+            let posts = story.posts();
             story.harness.mind.script.set_default(PromptVerb::Judge, LESS_SURE);
             story.asks(100).await;
             story.harness.pass(4_000).await;
@@ -259,12 +261,13 @@ async fn the_first_answer_counts_and_names_nobody_who_is_forgotten() {
     on_every_store(async |store| {
         let story = Story::new(store, Language::En).await;
         story.clicks_often(30, KeeperButton::Say).await;
-        let id = story.stored().await.id;
+        let TrustOffer { id, trusted, .. } = story.stored().await;
         let by: std::sync::Arc<str> = "ren 1".into();
         let order = |id, choice| Order::AnswerTrust {
             workspace: workspace(),
             channel: garden(),
             id,
+            least: trusted.least,
             choice,
             by: by.clone(),
         };

@@ -161,8 +161,8 @@ impl Keepers {
         if self.inbox.channel_cache.mode(workspace, &found.channel) != Mode::Propose {
             return Ok(Some(too_late(subject, language)));
         }
-        let (workspace, channel, by) = (workspace.clone(), found.channel, self.sign(user));
-        let order = Order::AnswerTrust { workspace, channel, id, choice, by: by.clone() };
+        let by = self.sign(user);
+        let order = Order::answer_trust(&found, choice, by.clone());
         self.apply(order.signed(by), subject, language).await
     }
 

@@ -258,7 +258,7 @@ impl Keepers {
     fn trust_question(&self, offer: &TrustOffer) -> KeeperQuestion {
         let TrustOffer { workspace, channel, trusted, .. } = offer;
         let language = self.language_in(workspace, channel);
-        let (least, place) = (trusted.least.value(), self.place_name(workspace, channel));
+        let (least, place) = (trusted.least.share(), self.place_name(workspace, channel));
         let buttons = [KeeperButton::ByItself, KeeperButton::NotYet];
         KeeperQuestion {
             workspace: workspace.clone(),

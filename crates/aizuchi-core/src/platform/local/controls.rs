@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{Channel, ChannelId, Role, UserId};
-use crate::decision::trust::{TrustChoice, TrustOfferId};
+use crate::decision::trust::{TrustChoice, TrustOffer};
 use crate::platform::local::error::LocalRoomError;
 use crate::platform::local::limits::MAX_MUTE_MINUTES;
 use crate::platform::local::{LocalRoom, workspace_id};
@@ -106,13 +106,11 @@ impl LocalRoom {
     /// Answers whether the persona is to speak by itself in a channel.
     pub async fn answer_trust(
         &self,
-        channel: ChannelId,
-        id: TrustOfferId,
+        offer: &TrustOffer,
         choice: TrustChoice,
         by: Arc<str>,
     ) -> Result<(), StoreError> {
-        let workspace = workspace_id();
-        let order = Order::AnswerTrust { workspace, channel, id, choice, by: by.clone() };
+        let order = Order::answer_trust(offer, choice, by.clone());
         self.inbox.apply_order(order.signed(by)).await?;
         self.changes.send_modify(|changes| *changes += 1);
         Ok(())

@@ -22,7 +22,6 @@ use crate::memo::Memo;
 use crate::memory::MemoryId;
 use crate::rhythm::reply_delays::ReplyDelays;
 use crate::rules::Mode;
-use crate::rules::min_confidence::MinConfidence;
 use crate::standing_order::{StandingOrder, StandingOrderScope, StandingOrderText};
 use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row, query};
@@ -178,8 +177,6 @@ fn intent(row: &Row) -> Result<Option<Intent>, StoreError> {
 struct CircumstancesRow {
     muted_until_ms: Option<i64>,
     ordered_mode: Option<Mode>,
-    /// In hundredths.
-    min_confidence: Option<i64>,
     intervened_ms: Option<i64>,
     interventions_lately: u64,
     /// In the channel, and in the whole workspace.
@@ -201,7 +198,6 @@ impl CircumstancesRow {
         Ok(Circumstances {
             muted_until: self.muted_until_ms.map(rows::to_end_timestamp).transpose()?,
             ordered_mode: self.ordered_mode,
-            ordered_min_confidence: self.min_confidence.and_then(MinConfidence::from_hundredths),
             last_intervention: at.map(|at| Intervention { at, messages_before }),
             recent_interventions: self.interventions_lately,
             posts_in_hour: self.posts.0,

@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use crate::chat::{ChannelId, ConversationId, UserId, WorkspaceId};
 use crate::memory::{MemoryEntry, MemoryKey, NewMemory};
 use crate::rules::Mode;
-use crate::rules::min_confidence::MinConfidence;
 use crate::store::database::connection::{Connection, Readers, query};
 use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
@@ -108,11 +107,6 @@ async fn carry_out(
         Order::DropOrderDraft { workspace, number } => {
             return standing_order_drafts::drop(connection, counters, workspace, *number).await;
         }
-        Order::ChangeSetting { workspace, scope, change, role, by, at } => {
-            let place = (workspace, scope);
-            let who = (*role, &**by, *at);
-            return room_settings::change(connection, counters, place, change, who).await;
-        }
         Order::NotePrivateRead(read) => return note_private_read(connection, read, now).await,
         Order::MarkDecision { workspace, id, mark, by } => {
             return marks::apply(connection, counters, workspace, (*id, *mark), by, now).await;
@@ -121,9 +115,9 @@ async fn carry_out(
             let place = (workspace, *id);
             return proposals::decide(connection, counters, place, choice, by, now).await;
         }
-        Order::AnswerTrust { workspace, channel, id, choice, by } => {
-            let place = (workspace, channel, *id);
-            return trust::answer(connection, counters, place, *choice, by, now).await;
+        Order::AnswerTrust { workspace, channel, id, least, choice, by } => {
+            let (place, choice) = ((workspace, channel, *id), (*least, *choice));
+            trust::answer(connection, counters, place, choice, by, now).await?;
         }
         Order::TakeConsentStep { workspace, id, step } => {
             let place = (workspace, *id);
@@ -141,6 +135,7 @@ async fn carry_out(
         Order::Mute { .. }
         | Order::Unmute { .. }
         | Order::Mode { .. }
+        | Order::ChangeSetting { .. }
         | Order::OptOut { .. }
         | Order::OptIn { .. }
         | Order::Redact { .. }
@@ -154,6 +149,9 @@ async fn carry_out(
     }
     if let Order::Reset { conversation, until } = order {
         reset_conversation(connection, counters, conversation, *until, now).await?;
+    }
+    if let Some(change) = order.setting_change(now) {
+        room_settings::change(connection, order.workspace(), &change).await?;
     }
     let workspace = order.workspace().as_str();
     let channel_column = |channel: &Option<ChannelId>| {
@@ -169,8 +167,7 @@ async fn carry_out(
             query(sql::orders::UNMUTE).bind(workspace).bind(channel_column(channel)).bind(by.name())
         }
         Order::Mode { channel, mode: Some(mode), .. } => {
-            let put = query(sql::orders::PUT_MODE).bind(workspace).bind(channel.as_str());
-            put.bind(mode.name()).bind(None::<i64>)
+            query(sql::orders::PUT_MODE).bind(workspace).bind(channel.as_str()).bind(mode.name())
         }
         Order::Mode { channel, mode: None, .. } => {
             query(sql::orders::DROP_MODE).bind(workspace).bind(channel.as_str())
@@ -325,11 +322,7 @@ pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersIn
             }
             "mode" => {
                 let mode: Mode = rows::parse_name(&rows::column::<String>(&row, "mode")?)?;
-                let channel = ChannelId::new(target);
-                let hundredths: Option<i64> = rows::column(&row, "min_confidence")?;
-                let ordered = hundredths.and_then(MinConfidence::from_hundredths);
-                orders.min_confidences.extend(ordered.map(|ordered| (channel.clone(), ordered)));
-                orders.modes.push((channel, mode));
+                orders.modes.push((ChannelId::new(target), mode));
             }
             "forgetting" => {
                 let asked = rows::to_timestamp(rows::column(&row, "until_ms")?)?;

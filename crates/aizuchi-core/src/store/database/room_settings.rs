@@ -1,22 +1,19 @@
 //! The settings that people ordered for workspaces, channels and threads.
 
-use jiff::Timestamp;
-
-use crate::chat::{Role, WorkspaceId};
-use crate::rules::ordered::{self, OrderedSetting, SettingChange, SettingKind, SettingScope};
+use crate::chat::WorkspaceId;
+use crate::rules::ordered::{
+    self, OrderedChange, OrderedSetting, SettingChange, SettingKind, SettingScope,
+};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
-use crate::store::database::{Counters, rows, sql};
+use crate::store::database::{rows, sql};
 
-/// Changes the settings of a scope. What an admin changes is of all; a member changes only what members ordered.
+/// Changes the settings of a workspace, as [`ordered::changed`] does.
 pub async fn change(
     connection: &mut Connection,
-    counters: &mut Counters,
-    (workspace, scope): (&WorkspaceId, &SettingScope),
-    change: &SettingChange,
-    (role, by, at): (Role, &str, Timestamp),
+    workspace: &WorkspaceId,
+    OrderedChange { scope, change, role, by, at }: &OrderedChange,
 ) -> Result<(), StoreError> {
-    counters.revision += 1;
     let (channel, thread) = scope.columns();
     let kind = match change {
         SettingChange::Set(setting) => Some(setting.kind().name()),
@@ -34,7 +31,7 @@ pub async fn change(
         .bind(setting.kind().name())
         .bind(role.name())
         .bind(setting.to_string())
-        .bind(by)
+        .bind(&**by)
         .bind(at.as_millisecond());
     put.execute(connection).await?;
     Ok(())

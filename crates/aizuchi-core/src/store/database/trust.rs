@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::proposal::{ProposalId, ProposalLabel, ProposalState, TrustedConfidence};
-use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId, TrustState};
+use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId};
 use crate::rules::Mode;
-use crate::rules::min_confidence::MinConfidence;
+use crate::rules::ordered::Confidence;
 use crate::store::StoreError;
 use crate::store::database::connection::{BindValue, Connection, Readers, Row, query};
 use crate::store::database::{Counters, rows, sql};
@@ -36,26 +36,24 @@ pub async fn after_click(
     }
 }
 
-/// Answers an open offer. Accepted, it orders the mode and keeps the confidence with it.
+/// Answers an open offer of this confidence. Accepted, it orders the mode.
 pub async fn answer(
     connection: &mut Connection,
     counters: &mut Counters,
     (workspace, channel, id): (&WorkspaceId, &ChannelId, TrustOfferId),
-    choice: TrustChoice,
+    (least, choice): (Confidence, TrustChoice),
     by: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let found = find(connection, workspace, channel).await?;
-    let open = found.filter(|offer| offer.id == id && offer.state == TrustState::Open);
+    let open = found.filter(|offer| offer.is_open_as(id, least));
     let offer = open.ok_or(StoreError::Refused(RefusalReason::TrustOfferGone))?;
     counters.revision += 1;
     if choice == TrustChoice::ByItself {
-        let hundredths = i64::from(offer.trusted.least.hundredths());
         let mode = query(sql::orders::PUT_MODE)
             .bind(workspace.as_str())
             .bind(channel.as_str())
-            .bind(Mode::Companion.name())
-            .bind(Some(hundredths));
+            .bind(Mode::Companion.name());
         mode.execute(&mut *connection).await?;
     }
     put(connection, &offer.answered(choice.state(), by.into(), now)).await
@@ -88,7 +86,7 @@ async fn put(connection: &mut Connection, offer: &TrustOffer) -> Result<(), Stor
         .bind(offer.workspace.as_str())
         .bind(offer.channel.as_str())
         .bind(offer.id.0)
-        .bind(i64::from(offer.trusted.least.hundredths()))
+        .bind(i64::from(offer.trusted.least.thousandths()))
         .bind(BindValue::Real(Some(offer.trusted.share)))
         .bind(offer.clicks as i64)
         .bind(offer.made.as_millisecond())
@@ -100,7 +98,7 @@ async fn put(connection: &mut Connection, offer: &TrustOffer) -> Result<(), Stor
 }
 
 fn from_row(row: &Row) -> Result<TrustOffer, StoreError> {
-    let least = MinConfidence::from_hundredths(rows::column(row, "min_confidence")?);
+    let least = Confidence::from_thousandths(rows::column(row, "min_confidence")?);
     let broken = || StoreError::Broken("the confidence of an offer is none".to_owned());
     let by: Option<String> = rows::column(row, "decided_by")?;
     let share = rows::column::<Option<f64>>(row, "share")?.unwrap_or_default();

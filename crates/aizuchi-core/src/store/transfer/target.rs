@@ -46,7 +46,7 @@ struct Silence {
     /// Workspace, channel, until when in milliseconds, and by which role.
     mutes: Vec<(String, String, i64, String)>,
     /// Workspace, channel and mode.
-    modes: Vec<(String, String, String, Option<i64>)>,
+    modes: Vec<(String, String, String)>,
 }
 
 /// What becomes the database in the end.
@@ -302,9 +302,8 @@ impl TransferTarget {
                 query(sql::orders::MUTE).bind(workspace).bind(channel).bind(until).bind(role);
             mute.execute(&mut self.connection).await?;
         }
-        for (workspace, channel, mode, min_confidence) in modes {
+        for (workspace, channel, mode) in modes {
             let put = query(sql::orders::PUT_MODE).bind(workspace).bind(channel).bind(mode);
-            let put = put.bind(min_confidence);
             put.execute(&mut self.connection).await?;
         }
         Ok(missing.len())
@@ -453,9 +452,8 @@ impl Silence {
         };
         let modes = query(sql::orders::ALL_MODES).fetch_all(connection).await?;
         let mode = |row| {
-            let (channel, mode) = (rows::column(row, "channel")?, rows::column(row, "mode")?);
-            let min_confidence = rows::column(row, "min_confidence")?;
-            Ok((rows::column(row, "workspace")?, channel, mode, min_confidence))
+            let channel = rows::column(row, "channel")?;
+            Ok((rows::column(row, "workspace")?, channel, rows::column(row, "mode")?))
         };
         Ok(Self {
             mutes: mutes.iter().map(mute).collect::<Result<_, StoreError>>()?,

@@ -13,7 +13,7 @@ use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::{DecisionId, DecisionResult};
 use crate::event::step::{OwedAnswer, Step};
 use crate::event::{Event, OutboxItem};
-use crate::rules::ordered;
+use crate::rules::ordered::{self, OrderedChange};
 use crate::store::order::{Mute, Order};
 use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::private_reads::{PrivateRead, PrivateReads};
@@ -97,7 +97,6 @@ impl VolatileState {
         Circumstances {
             muted_until,
             ordered_mode: mode,
-            ordered_min_confidence: orders.and_then(|orders| orders.min_confidence(channel)),
             last_intervention: posts_here.iter().max().map(|at| Intervention {
                 at: *at,
                 messages_before: messages_until(record, *at, window.intervention_messages + 1),
@@ -281,6 +280,7 @@ impl VolatileState {
     }
 
     pub(super) fn apply_order(&mut self, order: Order, now: Timestamp) -> Result<(), StoreError> {
+        let setting = order.setting_change(now);
         match order {
             Order::Signed { order, by } => return self.apply_signed_order(*order, by, now),
             Order::ImportMemory { .. } | Order::ChangeMemory { .. } => {
@@ -317,14 +317,6 @@ impl VolatileState {
             Order::DropOrderDraft { workspace, number } => {
                 return self.drop_order_draft(&workspace, number);
             }
-            Order::ChangeSetting { workspace, scope, change, role, by, at } => {
-                self.revision += 1;
-                let orders = self.orders.entry(workspace).or_default();
-                let known = std::mem::take(&mut orders.settings);
-                let at = truncate_to_milliseconds(at);
-                orders.settings = ordered::changed(known, &change, (&scope, role, &by, at));
-                return Ok(());
-            }
             Order::NotePrivateRead(read) => {
                 self.note_private_read(read, truncate_to_milliseconds(now));
                 return Ok(());
@@ -336,9 +328,14 @@ impl VolatileState {
                 let now = truncate_to_milliseconds(now);
                 return self.decide_proposal(&workspace, id, &choice, by, now);
             }
-            Order::AnswerTrust { workspace, channel, id, choice, by } => {
+            Order::AnswerTrust { workspace, channel, id, least, choice, by } => {
                 let now = truncate_to_milliseconds(now);
-                return self.answer_trust((workspace, channel, id), choice, by, now);
+                let place = (workspace.clone(), channel, id);
+                self.answer_trust(place, least, choice, by, now)?;
+                if let Some(change) = setting {
+                    self.change_setting(workspace, change);
+                }
+                return Ok(());
             }
             Order::TakeConsentStep { workspace, id, step } => {
                 let now = truncate_to_milliseconds(now);
@@ -347,6 +344,7 @@ impl VolatileState {
             Order::Mute { .. }
             | Order::Unmute { .. }
             | Order::Mode { .. }
+            | Order::ChangeSetting { .. }
             | Order::OptOut { .. }
             | Order::OptIn { .. }
             | Order::Redact { .. }
@@ -378,6 +376,9 @@ impl VolatileState {
         if let Order::Reset { conversation, until } = &order {
             self.reset_conversation(conversation, *until, now);
         }
+        if let Some(change) = setting {
+            self.change_setting(order.workspace().clone(), change);
+        }
         let orders = self.orders.entry(order.workspace().clone()).or_default();
         match order {
             Order::Mute { channel, until, by, .. } => {
@@ -389,7 +390,6 @@ impl VolatileState {
             }
             Order::Mode { channel, mode, .. } => {
                 orders.modes.retain(|(ordered, _)| *ordered != channel);
-                orders.min_confidences.retain(|(ordered, _)| *ordered != channel);
                 orders.modes.extend(mode.map(|mode| (channel, mode)));
             }
             Order::OptOut { user, .. } => {
@@ -480,6 +480,14 @@ impl ConversationRecord {
 }
 
 impl VolatileState {
+    /// Changes the settings that people ordered in a workspace.
+    fn change_setting(&mut self, workspace: WorkspaceId, change: OrderedChange) {
+        let orders = self.orders.entry(workspace).or_default();
+        let known = std::mem::take(&mut orders.settings);
+        let at = truncate_to_milliseconds(change.at);
+        orders.settings = ordered::changed(known, OrderedChange { at, ..change });
+    }
+
     /// Withholds all that a user has written so far.
     fn redact_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
         let is_in_workspace = |conversation: &&ConversationId| conversation.workspace == *workspace;

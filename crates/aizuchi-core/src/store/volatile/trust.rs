@@ -6,9 +6,10 @@ use jiff::Timestamp;
 
 use crate::chat::{ChannelId, UserId, WorkspaceId};
 use crate::decision::proposal::{ProposalId, ProposalLabel};
-use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId, TrustState};
+use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId};
 use crate::memory::asker::signer;
 use crate::rules::Mode;
+use crate::rules::ordered::Confidence;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
@@ -33,27 +34,25 @@ impl VolatileState {
         self.trust_offers.extend(changed.map(|offer| (key, offer)));
     }
 
-    /// Answers an open offer. Accepted, it orders the mode and keeps the confidence with it.
+    /// Answers an open offer of this confidence. Accepted, it orders the mode.
     pub(super) fn answer_trust(
         &mut self,
         (workspace, channel, id): (WorkspaceId, ChannelId, TrustOfferId),
+        least: Confidence,
         choice: TrustChoice,
         by: Arc<str>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let key = (workspace.clone(), channel.clone());
         let found = self.trust_offers.get(&key).cloned();
-        let open = found.filter(|offer| offer.id == id && offer.state == TrustState::Open);
+        let open = found.filter(|offer| offer.is_open_as(id, least));
         let offer = open.ok_or(StoreError::Refused(RefusalReason::TrustOfferGone))?;
         self.revision += 1;
         if choice == TrustChoice::ByItself {
             let orders = self.orders.entry(workspace).or_default();
             orders.modes.retain(|(ordered, _)| *ordered != channel);
-            orders.min_confidences.retain(|(ordered, _)| *ordered != channel);
-            orders.min_confidences.push((channel.clone(), offer.trusted.least));
             orders.modes.push((channel, Mode::Companion));
             orders.modes.sort_by(|(one, _), (other, _)| one.cmp(other));
-            orders.min_confidences.sort_by(|(one, _), (other, _)| one.cmp(other));
         }
         self.trust_offers.insert(key, offer.answered(choice.state(), by, now));
         Ok(())

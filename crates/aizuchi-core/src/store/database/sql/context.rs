@@ -27,7 +27,6 @@ macro_rules! circumstances {
                 'muted_until_ms', (SELECT max(until_ms) FROM mutes
                     WHERE workspace = ?1 AND channel IN ('', ?2)),
                 'ordered_mode', (SELECT mode FROM modes WHERE workspace = ?1 AND channel = ?2),
-                'min_confidence', (SELECT min_confidence FROM modes WHERE workspace = ?1 AND channel = ?2),
                 'intervened_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
                     WHERE workspace = ?1 AND channel = ?2 AND thread = ?3 AND ended = 'spoke' AND is_addressed = 0),
                 'interventions_lately', (SELECT count(*) FROM decisions INDEXED BY decisions_unasked

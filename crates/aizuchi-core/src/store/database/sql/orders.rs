@@ -9,9 +9,8 @@ statements! {
     /// ?3 is the role of who orders it.
     UNMUTE = "DELETE FROM mutes WHERE workspace = ?1 AND channel = ?2 AND (role = ?3 OR ?3 = 'admin')";
     PUT_MODE = "
-        INSERT INTO modes (workspace, channel, mode, min_confidence) VALUES (?1, ?2, ?3, ?4)
-        ON CONFLICT (workspace, channel) DO UPDATE
-        SET mode = excluded.mode, min_confidence = excluded.min_confidence";
+        INSERT INTO modes (workspace, channel, mode) VALUES (?1, ?2, ?3)
+        ON CONFLICT (workspace, channel) DO UPDATE SET mode = excluded.mode";
     /// ?4 is the role of who orders it, and ?5 the setting; null: all of them.
     DROP_SETTINGS = "
         DELETE FROM room_settings
@@ -110,7 +109,7 @@ statements! {
     DROP_ALL_MUTES = "DELETE FROM mutes";
     DROP_ALL_MODES = "DELETE FROM modes";
     ALL_MUTES = "SELECT workspace, channel, until_ms, role FROM mutes";
-    ALL_MODES = "SELECT workspace, channel, mode, min_confidence FROM modes";
+    ALL_MODES = "SELECT workspace, channel, mode FROM modes";
     OPTED_OUT = "SELECT workspace, \"user\" FROM opted_out";
     OPT_IN = "DELETE FROM opted_out WHERE workspace = ?1 AND \"user\" = ?2";
     CLOSE_OWED_OF_USER = "
@@ -128,11 +127,10 @@ statements! {
             AND NOT EXISTS (SELECT 1 FROM messages AS m
                 WHERE m.workspace = ?1 AND m.channel = ?2 AND m.id = owed.message AND m.gate = 'command')";
     ORDERS = "
-        SELECT 'mute' AS kind, channel AS whom, until_ms, role, NULL AS mode, NULL AS min_confidence FROM mutes
-            WHERE workspace = ?1
-        UNION ALL SELECT 'mode', channel, NULL, NULL, mode, min_confidence FROM modes WHERE workspace = ?1
-        UNION ALL SELECT 'opted_out', \"user\", NULL, NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
-        UNION ALL SELECT 'forgetting', user_id, asked_ms, NULL, NULL, NULL FROM forgettings WHERE workspace = ?1
+        SELECT 'mute' AS kind, channel AS whom, until_ms, role, NULL AS mode FROM mutes WHERE workspace = ?1
+        UNION ALL SELECT 'mode', channel, NULL, NULL, mode FROM modes WHERE workspace = ?1
+        UNION ALL SELECT 'opted_out', \"user\", NULL, NULL, NULL FROM opted_out WHERE workspace = ?1
+        UNION ALL SELECT 'forgetting', user_id, asked_ms, NULL, NULL FROM forgettings WHERE workspace = ?1
         ORDER BY kind, whom, role";
     /// The newest before ?1 of the workspace ?2; null: of all.
     PRIVATE_READS = "
