@@ -119,6 +119,11 @@ impl ModelsInUse {
         self.config.read()
     }
 
+    /// The rules in force, with what people have ordered.
+    pub fn rulebook(&self) -> Arc<Rulebook> {
+        self.rulebook.read()
+    }
+
     /// The model of a channel's judge by itself, and the parameters of its requests, to be asked in shadow.
     pub fn shadow_judge(&self, channel: &Channel) -> anyhow::Result<(Arc<dyn Llm>, String)> {
         let config = self.config.read();

@@ -225,7 +225,7 @@ mod tests {
     fn spoken_to(tolerance: Option<f64>, labels: Vec<Label>) -> usize {
         let mut config = Config::default();
         config.response.tolerance = tolerance.map(Ratio);
-        let tried = TriedSettings::new(&config, &channel(), Mode::Companion);
+        let tried = TriedSettings::new(&config, &config.rulebook(), &channel(), Mode::Companion);
         let model = ShadowModel {
             llm: Arc::new(BuiltinMind),
             parameters: String::new(),

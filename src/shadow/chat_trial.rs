@@ -124,7 +124,8 @@ impl StandingOrderTrial for ChatTrial {
         if prices.cost(llm.model(), Usage::default()).is_none() {
             return Ok(StandingOrderTrialOutcome::Unpriced);
         }
-        let source = MomentSource { archive: &*self.archive, store: &*self.store, config: &config };
+        let (archive, store, rulebook) = (&*self.archive, &*self.store, models.rulebook());
+        let source = MomentSource { archive, store, config: &config, rulebook };
         let order = TriedStandingOrder::from(draft);
         let moments = match source.read(&channel, &order, self.clock.now()).await? {
             Ok(moments) => moments,

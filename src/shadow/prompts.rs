@@ -17,7 +17,7 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use aizuchi_core::rules::room::Room;
-use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode};
+use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
 use aizuchi_core::spoken_language::{language_rule, written_language};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
@@ -29,11 +29,16 @@ pub struct PastPrompts {
     judging: Arc<Persona>,
     speaking: Arc<Persona>,
     config: Config,
+    rulebook: Arc<Rulebook>,
 }
 
 impl PastPrompts {
-    /// Fails if the persona leaves too little room for messages.
-    pub fn new(config: &Config, language: Language) -> anyhow::Result<Self> {
+    /// With the rules in force. Fails if the persona leaves too little room for messages.
+    pub fn new(
+        config: &Config,
+        rulebook: Arc<Rulebook>,
+        language: Language,
+    ) -> anyhow::Result<Self> {
         let builder = load_prompts_in(config, language)?;
         let persona = Arc::new(Persona { language, ..(*config.persona()).clone() });
         Ok(Self {
@@ -42,6 +47,7 @@ impl PastPrompts {
             speaking: persona_of(&config.minds.response, &persona),
             everywhere: persona,
             config: config.clone(),
+            rulebook,
         })
     }
 
@@ -69,9 +75,8 @@ impl PastPrompts {
     /// What holds in the channel now.
     pub fn rules(&self, context: &Context) -> ChannelRules {
         let name = &context.conversation_history.channel_name;
-        let rulebook = self.config.rulebook();
         let room = Room::of_conversation(&context.conversation, name, context.visibility);
-        rulebook.rules_in(&room).clone()
+        self.rulebook.rules_in(&room).clone()
     }
 
     /// The mode in which it was decided.
@@ -125,11 +130,11 @@ impl PastPrompts {
 /// The language in which a conversation is judged and answered.
 pub async fn language_of(
     archive: &dyn Archive,
-    config: &Config,
+    (config, rulebook): (&Config, &Rulebook),
     conversation: &ConversationId,
 ) -> Result<Language, StoreError> {
     let own = config.language.own();
-    Ok(match language_rule(archive, &config.rulebook(), conversation).await? {
+    Ok(match language_rule(archive, rulebook, conversation).await? {
         None => own,
         Some(LanguageRule::Fixed(language)) => language,
         Some(LanguageRule::AsWritten) => {

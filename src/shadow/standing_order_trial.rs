@@ -26,7 +26,7 @@ use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::outgoing::urls::{CodeBlocks, KnownUrls};
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::standing_order::{
     StandingOrder, StandingOrderEffect, StandingOrderScope, StandingOrderText,
 };
@@ -57,6 +57,8 @@ pub struct MomentSource<'a> {
     pub archive: &'a dyn Archive,
     pub store: &'a dyn Store,
     pub config: &'a Config,
+    /// The rules in force.
+    pub rulebook: Arc<Rulebook>,
 }
 
 /// A moment at which a judge was asked, and its prompts with and without the order.
@@ -140,7 +142,8 @@ impl MomentSource<'_> {
             }
             let Some((moment, context)) = self.context(channel, decision).await? else { continue };
             let conversation = &moment.decision.conversation;
-            let language = language_of(self.archive, self.config, conversation).await?;
+            let language =
+                language_of(self.archive, (self.config, &*self.rulebook), conversation).await?;
             let prompts = match self.prompts(language, &mut loaded) {
                 Ok(prompts) => prompts,
                 Err(error) => return Ok(Err(error)),
@@ -160,7 +163,7 @@ impl MomentSource<'_> {
 
     /// How welcome words were in the channel, if that counts anywhere.
     async fn labels(&self, channel: &Channel, now: Timestamp) -> Result<Vec<Label>, StoreError> {
-        if !self.config.rulebook().has_tolerance() {
+        if !self.rulebook.has_tolerance() {
             return Ok(Vec::new());
         }
         let mut labels = welcome_labels(self.archive, &channel.workspace, now).await?;
@@ -190,7 +193,7 @@ impl MomentSource<'_> {
         if let Some((_, prompts)) = loaded.iter().find(|(known, _)| *known == language) {
             return Ok(prompts.clone());
         }
-        let prompts = Arc::new(PastPrompts::new(self.config, language)?);
+        let prompts = Arc::new(PastPrompts::new(self.config, self.rulebook.clone(), language)?);
         loaded.push((language, prompts.clone()));
         Ok(prompts)
     }

@@ -83,8 +83,10 @@ async fn rejudgment(
     let (archive, store) = (&*web.archive, &*web.store);
     let moment = PastMoment::read(archive, store, decision.clone(), window).await?;
     let Some(moment) = moment else { return Ok(Err(Unjudgeable::MessagesGone)) };
-    let language = language_of(archive, &config, &decision.conversation).await?;
-    let prompts = PastPrompts::new(&config, language).map_err(|error| unprepared(&error))?;
+    let rulebook = web.models.rulebook();
+    let language = language_of(archive, (&*config, &*rulebook), &decision.conversation).await?;
+    let prompts = PastPrompts::new(&config, rulebook, language);
+    let prompts = prompts.map_err(|error| unprepared(&error))?;
     let context = moment.context(archive, channel).await?;
     let (mode, rules) = (prompts.mode(&context, decision), prompts.rules(&context));
     let context = prompts::fitted(context, mode, &rules);

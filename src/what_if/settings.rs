@@ -3,14 +3,14 @@
 use crate::config::Config;
 use crate::config::channels::{ChannelConfig, ChannelKey};
 use crate::config::response::JudgeGate;
-use crate::config::values::{Ratio, Seconds, TimingSetting};
+use crate::config::values::{QuietHoursSetting, Ratio, Seconds, TimingSetting};
 use crate::replay::Policy;
 use crate::tune::knobs::Knob;
 use aizuchi_core::chat::{Channel, Visibility};
 use aizuchi_core::decision::tolerance::{self, Label};
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::rules::room::Room;
-use aizuchi_core::rules::{ChannelRules, Mode};
+use aizuchi_core::rules::{Mode, PostTiming, Rulebook, TimingRules};
 
 /// Every gate that a setting may name.
 pub const GATES: [JudgeGate; 6] = [
@@ -42,17 +42,17 @@ pub struct TriedSettings {
 }
 
 impl TriedSettings {
-    /// The settings in force, as if the channel had none of its own. `mode` is that in force: somebody may have ordered it.
-    pub fn new(config: &Config, channel: &Channel, mode: Mode) -> Self {
+    /// The settings in force, as if the channel had none of its own. The rules and the mode are those in force: somebody may
+    /// have ordered them.
+    pub fn new(config: &Config, rulebook: &Rulebook, channel: &Channel, mode: Mode) -> Self {
+        let rules = rulebook.rules_in(&Room::of_channel(channel));
         let mut config = config.clone();
         let section = take_section(&mut config, channel);
         let own = section.as_ref().map(|(_, own)| own.clone()).unwrap_or_default();
-        if let Some(confidence) = own.min_confidence {
-            config.response.min_confidence = confidence;
-        }
-        if let Some(cooldown) = own.cooldown_seconds {
-            config.response.cooldown_seconds = cooldown;
-        }
+        config.response.min_confidence = Ratio(rules.min_confidence);
+        config.response.cooldown_seconds = Seconds(rules.cooldown.as_secs_f64());
+        config.response.tolerance = rules.tolerance.map(Ratio);
+        config.response.max_share = Ratio(rules.max_share);
         let waits = match channel.workspace == workspace_id() {
             true => config.room_wait_settings(),
             false => config.wait_settings(),
@@ -61,19 +61,30 @@ impl TriedSettings {
             config.response.min_wait_seconds = Some(Seconds(waits.min_wait_seconds));
             config.response.timing.get_or_insert(TimingSetting::Plain);
         }
-        let own_waits = [own.min_wait_floor_seconds, own.min_wait_seconds, own.max_wait_seconds];
+        let TimingRules { min_wait_floor_seconds, min_wait_seconds, max_wait_seconds, post_timing } =
+            rules.timing;
+        let own_waits = [min_wait_floor_seconds, min_wait_seconds, max_wait_seconds];
         if own_waits.iter().any(Option::is_some) {
-            let waits = waits.in_channel(&own.apply_to(&ChannelRules::default()).timing);
+            let waits = waits.in_channel(&rules.timing);
             config.response.min_wait_floor_seconds = Seconds(waits.min_wait_floor_seconds);
             config.response.min_wait_seconds = Some(Seconds(waits.min_wait_seconds));
             config.response.max_wait_seconds = Seconds(waits.max_wait_seconds);
         }
-        config.response.timing = own.timing.or(config.response.timing);
+        config.response.timing = match post_timing {
+            Some(PostTiming::HumanLike) => Some(TimingSetting::Human),
+            Some(PostTiming::Immediate) => Some(TimingSetting::Plain),
+            None => config.response.timing,
+        };
+        // What is in force contains them.
+        config.workspaces.clear();
         // What a gate has learned is not part of a replay.
         config.response.learned_gate = None;
         let kept = ChannelConfig {
             mode: Some(mode),
+            quiet_hours: Some(QuietHoursSetting(rules.quiet_hours)),
             min_confidence: None,
+            tolerance: None,
+            max_share: None,
             cooldown_seconds: None,
             min_wait_floor_seconds: None,
             min_wait_seconds: None,
@@ -184,8 +195,13 @@ fn take_section(config: &mut Config, channel: &Channel) -> Option<(ChannelKey, C
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
     use aizuchi_core::chat::{ChannelId, WorkspaceId};
+    use aizuchi_core::rules::ordered::{
+        Confidence, OrderedSetting, RoomSetting, SettingRole, SettingScope,
+    };
 
     fn channel() -> Channel {
         Channel {
@@ -196,9 +212,13 @@ mod tests {
         }
     }
 
+    fn in_force(config: &Config) -> TriedSettings {
+        TriedSettings::new(config, &config.rulebook(), &channel(), Mode::Companion)
+    }
+
     #[test]
     fn a_patch_has_only_what_is_changed() {
-        let mut tried = TriedSettings::new(&Config::default(), &channel(), Mode::Companion);
+        let mut tried = in_force(&Config::default());
         assert_eq!((tried.patch(), tried.is_changed()), (None, false));
         tried.set(Knob::MinConfidence, 0.75).unwrap();
         tried.set(Knob::MinWait, 300.0).unwrap();
@@ -214,7 +234,7 @@ mod tests {
         let mut config = Config::default();
         let own = ChannelConfig { min_confidence: Some(Ratio(0.9)), ..ChannelConfig::default() };
         config.channels.insert(ChannelKey("#tea".to_owned()), own);
-        let mut tried = TriedSettings::new(&config, &channel(), Mode::Companion);
+        let mut tried = in_force(&config);
         assert_eq!(Knob::MinConfidence.value(&tried.present), 0.9);
         tried.set(Knob::MinConfidence, 0.5).unwrap();
         tried.set(Knob::Cooldown, 60.0).unwrap();
@@ -232,11 +252,35 @@ mod tests {
         let mut config = Config::default();
         let own = ChannelConfig { max_wait_seconds: Some(Seconds(60.0)), ..Default::default() };
         config.channels.insert(ChannelKey("#tea".to_owned()), own);
-        let mut tried = TriedSettings::new(&config, &channel(), Mode::Companion);
+        let mut tried = in_force(&config);
         let present = |knob: Knob| knob.value(&tried.present);
         assert_eq!((present(Knob::MinWait), present(Knob::MaxWait)), (60.0, 60.0));
         tried.set(Knob::MinWait, 30.0).unwrap();
         let expected = "channels:\n  \"#tea\":\n    min_wait_seconds: 30\n";
         assert_eq!(tried.patch().as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_people_have_ordered_is_in_force() {
+        let order = |setting| OrderedSetting {
+            scope: SettingScope::Channel(channel().id),
+            setting,
+            role: SettingRole::Admin,
+            by: "olga".into(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let confidence = Confidence::new(0.85).unwrap();
+        let orders = [
+            order(RoomSetting::MinConfidence(confidence)),
+            order(RoomSetting::Timing(PostTiming::HumanLike)),
+        ];
+        let config = Config::default();
+        let book = config.rulebook().with_orders(&channel().workspace, &orders);
+        let mut tried = TriedSettings::new(&config, &book, &channel(), Mode::Companion);
+        assert_eq!(Knob::MinConfidence.value(&tried.present), 0.85);
+        assert_eq!(tried.present.config.response.timing, Some(TimingSetting::Human));
+        assert!(!tried.is_changed());
+        tried.set(Knob::MinConfidence, 0.7).unwrap();
+        assert!(tried.is_changed());
     }
 }

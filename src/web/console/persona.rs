@@ -31,6 +31,7 @@ use crate::web::{ApiProblem, Web, shadow, workspaces};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::decision::Decision;
 use aizuchi_core::persona::Language;
+use aizuchi_core::rules::Rulebook;
 use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::texts;
 
@@ -168,7 +169,8 @@ async fn tried_moments(web: &Web, order: &Order<'_>) -> Result<Vec<TriedMoment>,
         true => vec![order.present.clone(), order.edited.clone()],
         false => vec![order.present.clone()],
     };
-    let mut prompts = PersonaPrompts { config: &config, personas, loaded: Vec::new() };
+    let rulebook = web.models.rulebook();
+    let mut prompts = PersonaPrompts { config: &config, rulebook, personas, loaded: Vec::new() };
     let mut moments = Vec::new();
     for decision in newest_moments(web, order.channel, order.fields.count()).await? {
         moments.extend(tried_moment(web, order.channel, decision, &mut prompts).await?);
@@ -201,6 +203,7 @@ async fn newest_moments(
 /// The prompts of each persona, in the languages that are asked for.
 struct PersonaPrompts<'a> {
     config: &'a Config,
+    rulebook: Arc<Rulebook>,
     personas: Vec<EditedPersona>,
     loaded: Vec<(Language, Vec<Arc<PastPrompts>>)>,
 }
@@ -211,7 +214,8 @@ impl PersonaPrompts<'_> {
             return Ok(prompts.clone());
         }
         let load = |persona: &EditedPersona| {
-            PastPrompts::new(&persona.in_config(self.config), language).map(Arc::new)
+            let config = persona.in_config(self.config);
+            PastPrompts::new(&config, self.rulebook.clone(), language).map(Arc::new)
         };
         let loaded: anyhow::Result<Vec<_>> = self.personas.iter().map(load).collect();
         let prompts = loaded.map_err(|error| self.refusal(&error))?;
@@ -242,6 +246,7 @@ async fn tried_moment(
         return Ok(None);
     };
     let context = moment.context(archive, channel).await?;
-    let language = language_of(archive, config, &moment.decision.conversation).await?;
+    let rules = (config, &*prompts.rulebook);
+    let language = language_of(archive, rules, &moment.decision.conversation).await?;
     Ok(Some(TriedMoment { prompts: prompts.of(language)?, moment, context }))
 }

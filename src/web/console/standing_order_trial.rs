@@ -161,7 +161,8 @@ async fn result(
         return Ok(ResultView::note(texts::standing_order_trial::builtin(language).to_owned()));
     }
     let config = web.models.config();
-    let source = MomentSource { archive: &*web.archive, store: &*web.store, config: &config };
+    let (archive, store, rulebook) = (&*web.archive, &*web.store, web.models.rulebook());
+    let source = MomentSource { archive, store, config: &config, rulebook };
     let moments = source.read(channel, tried, web.clock.now()).await?;
     let moments = moments.map_err(|error| unprepared(&error))?;
     if moments.is_empty() {

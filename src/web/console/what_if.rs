@@ -91,7 +91,8 @@ async fn show(
     let access = &visitor.access;
     let can_read = access.may_read(&workspace, channel.visibility);
     let mode = web.inbox.channel_cache.mode(&workspace, &channel.id);
-    let mut tried = TriedSettings::new(&web.models.config(), &channel, mode);
+    let mut tried =
+        TriedSettings::new(&web.models.config(), &web.models.rulebook(), &channel, mode);
     fields.apply_to(&mut tried)?;
     let (days, knobs, gates) =
         (fields.days(language), form::knobs(&tried, language), form::gates(&tried, language));
