@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
-use crate::rules::ordered::{self, OrderedSetting, SettingKind, SettingRole, SettingScope};
+use crate::rules::ordered::{
+    self, OrderedSetting, RoomSetting, SettingKind, SettingRole, SettingScope,
+};
 use crate::rules::{ChannelRules, Rulebook};
 
 /// A channel's top level or a thread, with what rules are looked up by.
@@ -148,7 +150,9 @@ impl Rulebook {
         let orders = self.ordered.get(room.workspace).map(Vec::as_slice).unwrap_or_default();
         let value = kind.value_in(self.rules_in(room));
         let of_room = |order: &&OrderedSetting| {
-            order.setting.kind() == kind && room.scopes().any(|scope| scope == order.scope)
+            order.setting.kind() == kind
+                && self.allows(order)
+                && room.scopes().any(|scope| scope == order.scope)
         };
         // One that only narrows is none where it changes nothing.
         let decides = |order: &&OrderedSetting| {
@@ -200,16 +204,31 @@ impl Rulebook {
                 threads: self.threads.clone(),
             },
         };
+        let allowed: Vec<&OrderedSetting> =
+            orders.iter().filter(|order| self.allows(order)).collect();
         let scopes: BTreeSet<SettingScope> =
-            orders.iter().map(|order| order.scope.clone()).collect();
+            allowed.iter().map(|order| order.scope.clone()).collect();
         for scope in scopes {
-            let here: Vec<&OrderedSetting> =
-                orders.iter().filter(|other| other.scope.includes(&scope)).collect();
+            let here = allowed.iter().copied().filter(|other| other.scope.includes(&scope));
+            let here: Vec<&OrderedSetting> = here.collect();
             let rules = configured.under(&here);
             self.ordered_rules.insert((workspace.clone(), scope), rules);
         }
         self.ordered.insert(workspace.clone(), orders.to_vec());
         self
+    }
+
+    /// Whether an order holds: the config may not name the model any more that somebody chose.
+    fn allows(&self, order: &OrderedSetting) -> bool {
+        match &order.setting {
+            RoomSetting::Model(name) => self.model_choices.contains(name),
+            RoomSetting::Language(_)
+            | RoomSetting::MinConfidence(_)
+            | RoomSetting::Timing(_)
+            | RoomSetting::Announce(_)
+            | RoomSetting::Tools(_)
+            | RoomSetting::Memory(_) => true,
+        }
     }
 
     /// These rules with the orders that another rulebook has.
@@ -273,7 +292,7 @@ mod tests {
     use super::*;
     use crate::persona::Language;
     use crate::rules::LanguageRule;
-    use crate::rules::ordered::{Confidence, RoomSetting};
+    use crate::rules::ordered::Confidence;
 
     fn rules(min_confidence: f64) -> ChannelRules {
         ChannelRules { min_confidence, ..ChannelRules::default() }
@@ -365,5 +384,31 @@ mod tests {
         // A config that is read again keeps them, and without them nothing is left.
         assert_eq!(book().with_orders_of(&ordered), ordered);
         assert_eq!(ordered.with_orders(&workspace, &[]), book());
+    }
+
+    #[test]
+    fn a_model_that_the_config_does_not_name_any_more_is_not_used() {
+        let workspace = WorkspaceId::new("slack:T1");
+        let garden = ChannelId::new("c9");
+        let order = OrderedSetting {
+            scope: SettingScope::Channel(garden.clone()),
+            setting: RoomSetting::Model("small".into()),
+            role: SettingRole::Admin,
+            by: "olga".into(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let room = Room::new(&workspace, &garden, "garden", Visibility::Public);
+        let named = Rulebook { model_choices: vec!["small".into()], ..book() };
+        let named = named.with_orders(&workspace, &[order]);
+        assert_eq!(named.rules_in(&room).models.response.as_deref(), Some("small"));
+        // Once the config names it again, it is what somebody ordered.
+        let unnamed = book().with_orders_of(&named);
+        assert!(!unnamed.rules_in(&room).models.is_any());
+        let source = unnamed.source_in(&room, SettingKind::Model);
+        assert_eq!(source, SettingSource::Configured(ConfiguredPlace::Everywhere));
+        assert_eq!(
+            Rulebook { model_choices: vec!["small".into()], ..book() }.with_orders_of(&unnamed),
+            named
+        );
     }
 }
