@@ -16,11 +16,11 @@ use crate::web::api::invalid_body;
 use crate::web::refusal::Refusal;
 use crate::web::refusal::body_format::BodyFormat;
 use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
-use aizuchi_core::chat::{MessageId, Role, WorkspaceId};
+use aizuchi_core::chat::{MessageId, WorkspaceId};
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::rules::ordered::{
-    OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingScope,
+    OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingRole, SettingScope,
 };
 use aizuchi_core::rules::room::{ConfiguredPlace, Room, SettingSource};
 use aizuchi_core::store::order::Order;
@@ -178,7 +178,7 @@ pub async fn carry_out(
     }
     let scope = scope(web, &workspace, channel, thread).await?;
     let by = access.signature();
-    let (role, at) = (Role::Admin, web.clock.now());
+    let (role, at) = (SettingRole::Admin, web.clock.now());
     let order = Order::ChangeSetting { workspace, scope, change, role, by: by.clone(), at };
     Ok(web.inbox.apply_order(order.signed(by)).await?)
 }

@@ -20,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of;
-use crate::rules::ordered::SettingKind;
+use crate::rules::ordered::{SettingKind, SettingRole};
 use crate::rules::{Mode, Rulebook};
 use crate::store::order::Order;
 
@@ -176,16 +176,17 @@ impl CommandRequest {
     }
 
     /// The role as which the user changes settings: what two talk about among themselves is for both to set.
-    pub fn setting_role(&self) -> Role {
-        match (self.visibility, self.command) {
+    pub fn setting_role(&self) -> SettingRole {
+        match (self.role, self.visibility, self.command) {
             (
+                Role::Member,
                 Visibility::Direct,
                 Command::ChangeSetting(SettingRequest {
                     target: SettingTarget::Thread | SettingTarget::Channel,
                     ..
                 }),
-            ) => Role::Admin,
-            _ => self.role,
+            ) => SettingRole::Direct,
+            (role, ..) => role.into(),
         }
     }
 
@@ -217,11 +218,12 @@ impl CommandRequest {
             Command::ChangeSetting(SettingRequest { target, kind, is_narrowing }) => match target {
                 SettingTarget::Workspace | SettingTarget::Named => self.role == Role::Admin,
                 SettingTarget::Thread | SettingTarget::Channel => {
-                    let role = match kind {
-                        Some(SettingKind::Model) => self.role,
-                        _ => self.setting_role(),
-                    };
-                    is_narrowing || role == Role::Admin
+                    is_narrowing
+                        || match self.setting_role() {
+                            SettingRole::Admin => true,
+                            SettingRole::Direct => kind != Some(SettingKind::Model),
+                            SettingRole::Keeper | SettingRole::Member => false,
+                        }
                 }
             },
             Command::Why

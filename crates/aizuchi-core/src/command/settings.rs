@@ -1,7 +1,7 @@
 //! Commands about settings of a thread, a channel or the workspace: what they come to, and the answers. Members narrow what
 //! holds; the rest is for admins, within what the config allows.
 
-use crate::chat::{Channel, Role, Visibility};
+use crate::chat::{Channel, Visibility};
 use crate::command::parse::setting::WrittenSetting;
 use crate::command::reply::{CommandReplies, screen_stored};
 use crate::command::{Command, CommandRequest, SettingTarget};
@@ -70,7 +70,7 @@ pub fn to_order(
         |order: &&OrderedSetting| order.role == SettingRole::Member && order.scope != scope;
     let others = orders.iter().filter(is_other).count();
     let is_set = matches!(written.change, SettingChange::Set(_));
-    if is_set && role == Role::Member && others >= MAX_OF_MEMBERS {
+    if is_set && role == SettingRole::Member && others >= MAX_OF_MEMBERS {
         return Err(Unmet::TooMany);
     }
     let order = Order::ChangeSetting {
@@ -147,8 +147,10 @@ impl CommandReplies {
             SettingChange::Clear(_) | SettingChange::ClearAll => {
                 let cleared = texts::settings::cleared(language, &place, word, &holds);
                 match *role {
-                    Role::Admin => cleared,
-                    Role::Member => cleared + texts::settings::admins_stay(language),
+                    SettingRole::Admin => cleared,
+                    SettingRole::Direct | SettingRole::Keeper | SettingRole::Member => {
+                        cleared + texts::settings::admins_stay(language)
+                    }
                 }
             }
         };

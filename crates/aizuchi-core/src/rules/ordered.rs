@@ -68,6 +68,8 @@ pub enum SettingRole {
     Member,
     /// The same, of a keeper who has let the persona speak by itself from some confidence on. Ordering a mode takes it back.
     Keeper,
+    /// It is of the two who talk in private, for the language and for when it speaks; for the rest it only narrows.
+    Direct,
     /// It holds within what the config allows. What an admin changes is of all.
     Admin,
 }
@@ -104,16 +106,18 @@ pub struct OrderedChange {
     pub at: Timestamp,
 }
 
-/// The rules of a room with what people have ordered: admins first, from the widest scope to the narrowest, then those who
-/// only narrow.
+/// The rules of a room with what people have ordered: admins first, from the widest scope to the narrowest, and last those
+/// who only narrow.
 pub fn apply(orders: &[&OrderedSetting], configured: &ChannelRules) -> ChannelRules {
     let mut rules = configured.clone();
-    for role in [SettingRole::Admin, SettingRole::Keeper, SettingRole::Member] {
+    for role in [SettingRole::Admin, SettingRole::Direct, SettingRole::Keeper, SettingRole::Member]
+    {
         let mut given: Vec<_> = orders.iter().filter(|order| order.role == role).collect();
         given.sort_by(|one, other| one.scope.cmp(&other.scope));
         for order in given {
             match role {
                 SettingRole::Admin => order.setting.apply(&mut rules, configured),
+                SettingRole::Direct => order.setting.apply_in_private(&mut rules, configured),
                 SettingRole::Keeper | SettingRole::Member => order.setting.narrow(&mut rules),
             }
         }
@@ -402,6 +406,19 @@ impl RoomSetting {
             RoomSetting::Memory(Switch::On) => rules.memory = configured.memory,
             RoomSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
             RoomSetting::Model(name) => rules.models = ModelRules::all(name),
+        }
+    }
+
+    /// What a member orders where two talk in private. What an admin has said of tools, memory and models stays.
+    fn apply_in_private(&self, rules: &mut ChannelRules, configured: &ChannelRules) {
+        match self {
+            RoomSetting::Tools(_) | RoomSetting::Memory(_) | RoomSetting::Model(_) => {
+                self.narrow(rules);
+            }
+            RoomSetting::Language(_)
+            | RoomSetting::MinConfidence(_)
+            | RoomSetting::Timing(_)
+            | RoomSetting::Announce(_) => self.apply(rules, configured),
         }
     }
 

@@ -50,7 +50,7 @@ pub enum Order {
         workspace: WorkspaceId,
         scope: SettingScope,
         change: SettingChange,
-        role: Role,
+        role: SettingRole,
         /// As in [`GivenOrder::by`](crate::store::order_journal::GivenOrder::by).
         by: Arc<str>,
         /// When it was ordered.
@@ -248,7 +248,7 @@ impl Order {
             Order::ChangeSetting { scope, change, role, by, at, .. } => Some(OrderedChange {
                 scope: scope.clone(),
                 change: change.clone(),
-                role: (*role).into(),
+                role: *role,
                 by: by.clone(),
                 at: *at,
             }),

@@ -24,7 +24,7 @@ use aizuchi_core::event::{
     Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
     OnNewMessage, Outcome, PostedMessage, StepResult,
 };
-use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingScope, Switch};
+use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingRole, SettingScope, Switch};
 use aizuchi_core::rules::{BudgetLimits, Mode};
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::expiry::{ExpiredMessages, Expiry, ExpiryProgress};
@@ -376,7 +376,12 @@ fn order(kind: u8, here: bool, second: i64) -> Order {
                 6 => SettingChange::Set(RoomSetting::Memory(Switch::Off)),
                 _ => SettingChange::ClearAll,
             },
-            role: if second % 2 == 0 { Role::Admin } else { Role::Member },
+            role: match second % 4 {
+                0 => SettingRole::Admin,
+                1 => SettingRole::Direct,
+                2 => SettingRole::Keeper,
+                _ => SettingRole::Member,
+            },
             by: "u-carol 5000".into(),
             at: at(second),
         },

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::chat::{ConversationId, Role};
+use aizuchi_core::chat::ConversationId;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingScope};
+use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingRole, SettingScope};
 use aizuchi_core::rules::room::RoomRules;
 use aizuchi_core::rules::{ChannelRules, PersonaRule, Rulebook, ToolRule};
 use aizuchi_core::store::order::Order;
@@ -67,7 +67,7 @@ async fn a_persona_is_that_of_the_narrowest_place() {
 
 fn without_tools(scope: SettingScope) -> Order {
     let change = SettingChange::Set(RoomSetting::Tools(ToolRule::Only(Vec::new())));
-    let (role, by) = (Role::Admin, "olga".into());
+    let (role, by) = (SettingRole::Admin, "olga".into());
     Order::ChangeSetting { workspace: workspace(), scope, change, role, by, at: at(1) }
 }
 
@@ -100,7 +100,7 @@ async fn a_step_keeps_the_rules_with_which_it_began() {
                 aizuchi_core::rules::ordered::Confidence::new(0.95).unwrap(),
             ));
             let scope = SettingScope::Channel(top_level("garden").channel);
-            let (role, by) = (Role::Admin, "olga".into());
+            let (role, by) = (SettingRole::Admin, "olga".into());
             let order =
                 Order::ChangeSetting { workspace: workspace(), scope, change, role, by, at: at(1) };
             inbox.apply_order(order).await.unwrap();

@@ -23,7 +23,7 @@ use aizuchi_core::store::order_journal::{OrderJournalQuery, OrderKind};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
-use aizuchi_harness::fixtures::{JOIN, at, message, top_level, workspace};
+use aizuchi_harness::fixtures::{JOIN, at, message, new_channel, top_level, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_mind::TestMind;
 use aizuchi_harness::test_store::{on_every_database, on_every_store};
@@ -45,7 +45,7 @@ fn garden() -> SettingScope {
     SettingScope::Channel(top_level("garden").channel)
 }
 
-fn set(scope: SettingScope, setting: RoomSetting, role: Role) -> Order {
+fn set(scope: SettingScope, setting: RoomSetting, role: SettingRole) -> Order {
     let (change, by) = (SettingChange::Set(setting), "olga".into());
     Order::ChangeSetting { workspace: workspace(), scope, change, role, by, at: at(1) }
 }
@@ -199,13 +199,54 @@ async fn members_only_narrow() {
     }
 }
 
+/// Two who talk in private choose how it speaks with them, and lift nothing of what an admin has said of all channels or of theirs.
+#[tokio::test]
+async fn a_direct_message_has_settings_of_its_own() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        let dm = Heard::Channel(new_channel("dm", Visibility::Direct));
+        harness.inbox.hear(dm).await.unwrap();
+        let here = || SettingScope::Channel(top_level("dm").channel);
+        let none = RoomSetting::Tools(ToolRule::Only(Vec::new()));
+        harness.order(set(SettingScope::Workspace, none, SettingRole::Admin)).await;
+        harness.order(set(here(), RoomSetting::Memory(Switch::Off), SettingRole::Admin)).await;
+        let says = async |text: &str| {
+            harness.says_in(top_level("dm"), "alice", text).await;
+            harness.pass(5).await;
+            let found = rules(&harness, "dm");
+            assert_eq!(found.tools, ToolRule::Only(Vec::new()), "{text}");
+            assert_eq!(found.memory, MemoryRule::Off, "{text}");
+            (found.language, found.min_confidence)
+        };
+        let japanese = Some(LanguageRule::Fixed(Language::Ja));
+        for (text, expected) in [
+            ("set language ja", (japanese, 0.7)),
+            ("set tools on", (japanese, 0.7)),
+            ("set memory on", (japanese, 0.7)),
+            ("set tools default", (japanese, 0.7)),
+            ("set memory default", (japanese, 0.7)),
+            ("set confidence 0.5", (japanese, 0.5)),
+            ("set model large", (japanese, 0.5)),
+            ("set language en everywhere", (japanese, 0.5)),
+            ("reset settings", (None, 0.7)),
+        ] {
+            assert_eq!(says(text).await, expected, "{text}");
+        }
+        // An admin's word is the last one here, too.
+        assert_eq!(says("set confidence 0.5").await, (None, 0.5));
+        harness.order(set(here(), confidence(0.9), SettingRole::Admin)).await;
+        assert_eq!(rules(&harness, "dm").min_confidence, 0.9);
+    })
+    .await;
+}
+
 /// The next judgment needs the confidence that was ordered, without a restart.
 #[tokio::test]
 async fn an_ordered_confidence_holds_at_the_next_judgment() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
-        harness.order(set(garden(), confidence(0.95), Role::Member)).await;
+        harness.order(set(garden(), confidence(0.95), SettingRole::Member)).await;
         harness.says("alice", "does anyone know when to prune?").await;
         harness.pass(HOUR).await;
         assert_eq!(harness.platform.posts_in(&top_level("garden")), 0);
@@ -215,7 +256,7 @@ async fn an_ordered_confidence_holds_at_the_next_judgment() {
             whys.any(|why| why.contains("I need 0.95): set for this channel")),
             "{decisions:?}"
         );
-        harness.order(set(garden(), confidence(0.8), Role::Admin)).await;
+        harness.order(set(garden(), confidence(0.8), SettingRole::Admin)).await;
         harness.says("alice", "and when to water? does anyone know?").await;
         harness.pass(HOUR).await;
         assert!(harness.platform.posts_in(&top_level("garden")) > 0);
@@ -230,7 +271,7 @@ async fn tools_are_narrowed_in_the_next_reply() {
         let options = HarnessOptions { tools, ..HarnessOptions::default() };
         let harness = Harness::new(store).await.with_options(options);
         let only = RoomSetting::Tools(ToolRule::Only(vec!["search_messages".to_owned()]));
-        harness.order(set(garden(), only, Role::Member)).await;
+        harness.order(set(garden(), only, SettingRole::Member)).await;
         for (channel, is_narrowed) in [("garden", true), ("kitchen", false)] {
             harness.says_in(top_level(channel), "alice", "@Aizuchi hello").await;
             harness.pass(60).await;
@@ -264,7 +305,7 @@ async fn a_memory_is_switched_off() {
             })
         };
         assert!(mentions_roses().await);
-        harness.order(set(garden(), RoomSetting::Memory(Switch::Off), Role::Admin)).await;
+        harness.order(set(garden(), RoomSetting::Memory(Switch::Off), SettingRole::Admin)).await;
         assert!(!mentions_roses().await);
         let clear = SettingChange::Clear(SettingKind::Memory);
         harness
@@ -272,7 +313,7 @@ async fn a_memory_is_switched_off() {
                 workspace: workspace(),
                 scope: garden(),
                 change: clear,
-                role: Role::Admin,
+                role: SettingRole::Admin,
                 by: "olga".into(),
                 at: at(2),
             })
@@ -286,13 +327,13 @@ async fn a_memory_is_switched_off() {
 async fn settings_outlive_the_process_and_name_nobody_who_was_forgotten() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
-        harness.order(set(garden(), confidence(0.9), Role::Admin)).await;
+        harness.order(set(garden(), confidence(0.9), SettingRole::Admin)).await;
         let off = RoomSetting::Memory(Switch::Off);
         let order = Order::ChangeSetting {
             workspace: workspace(),
             scope: garden(),
             change: SettingChange::Set(off),
-            role: Role::Member,
+            role: SettingRole::Member,
             by: "u-alice 5000".into(),
             at: at(5),
         };
@@ -360,8 +401,12 @@ fn ordered() -> impl Strategy<Value = OrderedSetting> {
         Just(SettingScope::Channel(channel())),
         Just(SettingScope::Thread(channel(), MessageId::new("t1"))),
     ];
-    let role =
-        prop_oneof![Just(SettingRole::Admin), Just(SettingRole::Keeper), Just(SettingRole::Member)];
+    let role = prop_oneof![
+        Just(SettingRole::Admin),
+        Just(SettingRole::Direct),
+        Just(SettingRole::Keeper),
+        Just(SettingRole::Member)
+    ];
     (scope, setting, role).prop_map(|(scope, setting, role)| {
         let (by, at) = ("olga".into(), at(0));
         OrderedSetting { scope, setting, role, by, at }
@@ -399,7 +444,9 @@ proptest! {
         let book = Rulebook { default_rules, channels, ..Rulebook::default() };
         let with_orders = book.clone().with_orders(&workspace(), &orders);
         let (workspace, thread) = (workspace(), MessageId::new("t1"));
-        let has_admin = orders.iter().any(|order| order.role == SettingRole::Admin);
+        let only_narrow = orders
+            .iter()
+            .all(|order| matches!(order.role, SettingRole::Keeper | SettingRole::Member));
         for (channel, thread) in
             [("garden", None), ("garden", Some(&thread)), ("kitchen", None)]
         {
@@ -411,7 +458,7 @@ proptest! {
                 prop_assert!(before.tools.allows(tool) || !after.tools.allows(tool), "{}", tool);
             }
             prop_assert!(before.memory == MemoryRule::On || after.memory == MemoryRule::Off);
-            if !has_admin {
+            if only_narrow {
                 prop_assert!(after.min_confidence >= before.min_confidence);
                 prop_assert!(after.announces == before.announces || after.announces == Some(false));
                 let timing = after.timing.post_timing;
