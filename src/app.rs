@@ -225,6 +225,10 @@ impl App {
         let memory_delay = Some(config.memory_delay());
         let room_inbox = inbox(config.room_wait_settings(), Redaction::Keep, memory_delay);
         room_inbox.load_workspace(&*store, &local::workspace_id()).await?;
+        // Also of those that no platform connects now: what was said there is still remembered, and pages show it.
+        for workspace in store.workspaces().await? {
+            channel_cache.replace_orders(&workspace, &store.orders(&workspace).await?);
+        }
         let orders_inbox = room_inbox.clone();
         let room = Arc::new(LocalRoom::new(
             room_inbox,
