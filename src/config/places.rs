@@ -101,19 +101,31 @@ impl Config {
     pub(super) fn room_rules(&self, defaults: &ChannelRules, mode: Option<Mode>) -> RoomRules {
         let (mut channels, mut threads) = (BTreeMap::new(), BTreeMap::new());
         for (key, channel) in &self.channels {
-            let mode = mode.unwrap_or(self.default_mode_of(channel));
-            let rules = channel.apply_to(&ChannelRules { mode, ..defaults.clone() });
-            let of_threads: BTreeMap<String, ChannelRules> = channel
-                .thread_settings
-                .iter()
-                .map(|(id, thread)| (id.clone(), as_channel(thread).apply_to(&rules)))
-                .collect();
+            let usual = mode.unwrap_or(self.default_mode_of(channel));
+            let rules = channel.apply_to(&ChannelRules { mode: usual, ..defaults.clone() });
+            let has_mode = channel.mode.or(mode).is_some();
+            let of_thread = |(id, thread): (&String, &ThreadConfig)| {
+                let mut rules = as_channel(thread).apply_to(&rules);
+                if !has_mode && self.has_builtin_judge(thread) {
+                    rules.mode = Mode::MentionOnly;
+                }
+                (id.clone(), rules)
+            };
+            let of_threads: BTreeMap<String, ChannelRules> =
+                channel.thread_settings.iter().map(of_thread).collect();
             if !of_threads.is_empty() {
                 threads.insert(key.0.clone(), of_threads);
             }
             channels.insert(key.0.clone(), rules);
         }
         RoomRules { default_rules: defaults.clone(), channels, threads }
+    }
+
+    /// Whether the built-in rules judge a thread: they speak unasked only where a mode says so.
+    fn has_builtin_judge(&self, thread: &ThreadConfig) -> bool {
+        let own = as_channel(thread);
+        let has_judge = own.model.as_ref().is_some_and(|own| own.rules().judgment.is_some());
+        has_judge && self.default_mode_of(&own) == Mode::MentionOnly
     }
 
     /// The rules of each workspace that has settings. Those of a platform hold in all of its workspaces.

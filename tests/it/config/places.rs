@@ -88,3 +88,27 @@ fn a_workspace_says_only_what_it_may() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// The mode that fits a channel's model lets the built-in rules interrupt nobody in a thread.
+#[test]
+fn the_built_in_rules_speak_unasked_in_a_thread_only_if_the_config_says_so() {
+    let models = "models:\n  named:\n    rules: {model_id: builtin}\n    small: {model_id: ollama/small}\n\
+                  agents: {response: {model_id: openai/large, client_args: {api_key: sk-x}}}\n\
+                  slack: {bot_token: xoxb-1, app_token: xapp-1}\n";
+    for (channel, model, expected) in [
+        ("", "rules", Mode::MentionOnly),
+        ("", "{response: rules}", Mode::Companion),
+        ("", "small", Mode::Companion),
+        ("mode: companion, ", "rules", Mode::Companion),
+        ("mode: propose, ", "rules", Mode::Propose),
+    ] {
+        let text = format!(
+            "{models}channels: {{'#garden': {{{channel}thread_settings: {{t1: {{model: {model}}}}}}}}}\n"
+        );
+        let config = Config::read(&text, "config.yaml", &Environment::default()).unwrap().config;
+        let book = config.rulebook();
+        let mode = rules(&book, "slack:T1", "garden", Some("t1")).mode;
+        assert_eq!(mode, expected, "{channel} {model}");
+        assert_ne!(rules(&book, "slack:T1", "garden", None).mode, Mode::MentionOnly);
+    }
+}
