@@ -154,7 +154,7 @@ impl Rulebook {
                 && self.allows(order)
                 && room.scopes().any(|scope| scope == order.scope)
         };
-        // One that only narrows is none where it changes nothing.
+        // One that only narrows is none where it changes nothing, and stands over an admin's where it does.
         let decides = |order: &&OrderedSetting| {
             order.role == SettingRole::Admin || {
                 let others = orders.iter().filter(|other| other != order);
@@ -163,8 +163,10 @@ impl Rulebook {
                 kind.value_in(without.rules_in(room)) != value
             }
         };
-        let narrowest = orders.iter().filter(of_room).filter(decides);
-        if let Some(order) = narrowest.max_by(|one, other| one.scope.cmp(&other.scope)) {
+        let deciding = orders.iter().filter(of_room).filter(decides);
+        let place =
+            |order: &&OrderedSetting| (order.role != SettingRole::Admin, order.scope.clone());
+        if let Some(order) = deciding.max_by_key(place) {
             return SettingSource::Ordered(order);
         }
         let at = |room: &Room<'_>| kind.value_in(self.configured_rules_in(room));
@@ -410,5 +412,33 @@ mod tests {
             Rulebook { model_choices: vec!["small".into()], ..book() }.with_orders_of(&unnamed),
             named
         );
+    }
+
+    /// What holds is what the one said who only narrows.
+    #[test]
+    fn a_narrowing_order_that_decides_is_the_source_of_a_value() {
+        let workspace = WorkspaceId::new("slack:T1");
+        let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
+        let order = |scope, thousandths, role| OrderedSetting {
+            scope,
+            setting: RoomSetting::MinConfidence(Confidence::from_thousandths(thousandths).unwrap()),
+            role,
+            by: "olga".into(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let here = || SettingScope::Channel(garden.clone());
+        let in_thread = SettingScope::Thread(garden.clone(), thread.clone());
+        let orders = [
+            order(here(), 600, SettingRole::Admin),
+            order(here(), 900, SettingRole::Keeper),
+            order(in_thread, 500, SettingRole::Admin),
+        ];
+        let book = book().with_orders(&workspace, &orders);
+        let room = Room::new(&workspace, &garden, "garden", Visibility::Public);
+        for room in [room, Room { thread: Some(&thread), ..room }] {
+            assert_eq!(book.rules_in(&room).min_confidence, 0.9);
+            let source = book.source_in(&room, SettingKind::MinConfidence);
+            assert_eq!(source, SettingSource::Ordered(&orders[1]));
+        }
     }
 }
