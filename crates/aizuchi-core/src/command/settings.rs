@@ -107,6 +107,9 @@ impl CommandReplies {
         let Order::ChangeSetting { scope, role, .. } = &order else {
             return Ok(texts::settings::usage(language, name));
         };
+        let orders = rulebook.ordered.get(&request.conversation.workspace);
+        let orders = orders.map(Vec::as_slice).unwrap_or_default();
+        let is_done = is_in_force(&written.change, orders, (scope, *role));
         let id = scope.channel().unwrap_or(&request.conversation.channel);
         let known = channels.iter().find(|channel| channel.id == *id);
         let (channel_name, visibility) =
@@ -127,11 +130,18 @@ impl CommandReplies {
         let kind = match &written.change {
             SettingChange::Set(setting) => setting.kind(),
             SettingChange::Clear(kind) => *kind,
+            SettingChange::ClearAll if !is_done => {
+                let all = texts::settings::all(language);
+                return Ok(texts::settings::not_done(language, all));
+            }
             SettingChange::ClearAll => {
                 return Ok(texts::settings::all_cleared(language, &place));
             }
         };
         let word = texts::settings::setting(language, kind);
+        if !is_done {
+            return Ok(texts::settings::not_done(language, word));
+        }
         let holds = value_text(language, kind.value_in(rulebook.rules_in(&room)));
         let text = match &written.change {
             SettingChange::Set(setting) => {
@@ -179,6 +189,20 @@ impl CommandReplies {
         let lines: Vec<String> = SettingKind::ALL.into_iter().map(line).collect();
         let text = texts::settings::list(language, &lines.join("\n"), &self.persona.name);
         Ok(screen_stored(&text, language))
+    }
+}
+
+/// Whether a change is carried out and still stands. One that was ordered while the program was away is not carried out.
+fn is_in_force(
+    change: &SettingChange,
+    orders: &[OrderedSetting],
+    (scope, role): (&SettingScope, SettingRole),
+) -> bool {
+    let mut here = orders.iter().filter(|order| order.scope == *scope && order.role == role);
+    match change {
+        SettingChange::Set(setting) => here.any(|order| order.setting == *setting),
+        SettingChange::Clear(kind) => here.all(|order| order.setting.kind() != *kind),
+        SettingChange::ClearAll => here.next().is_none(),
     }
 }
 

@@ -22,6 +22,11 @@ texts! {
     all_cleared(place: &str):
         "Done, {place}: every setting is as the config says, or as an admin has set it for all channels."
         / "元に戻しました（{place}）：設定ファイルのとおり、または管理者が全チャンネルに設定したとおりです。";
+    /// `setting` is what was to be changed.
+    not_done(setting: &str):
+        "I did not change {setting}: I was away when you said so, or somebody has changed it since. Please say it again if you still want it."
+        / "{setting}は変更していません。止まっていた間の指示だったか、そのあとに変更されたためです。必要なら、もう一度指示してください。";
+    all: "the settings" / "設定";
     list(lines: &str, name: &str):
         "These settings hold here:\n{lines}\n`@{name} set language ja` changes one here, `… in this thread`, `… in #garden` or `… everywhere` "
         "elsewhere; `@{name} reset settings` takes all back."

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::{
-    ChannelId, ConversationId, Heard, MessageId, Role, User, UserId, Visibility,
+    Arrival, ChannelId, ConversationId, Heard, MessageId, Role, User, UserId, Visibility,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
@@ -199,7 +199,33 @@ async fn members_only_narrow() {
     }
 }
 
-/// Two who talk in private choose how it speaks with them, and lift nothing of what an admin has said of all channels or of theirs.
+/// It may have been taken back since, so nothing is changed, and nobody is told otherwise.
+#[tokio::test]
+async fn what_was_ordered_while_it_was_away_is_not_said_to_hold() {
+    on_every_store(async |store| {
+        let harness = Harness::new(store).await;
+        harness.platform.set_longest_post(2000);
+        admin_says(&harness, top_level("garden"), "a1", "@Aizuchi set memory off").await;
+        for (id, text, expected) in [
+            ("b1", "@Aizuchi set confidence 0.9", "I did not change the confidence"),
+            ("b2", "@Aizuchi set memory off", "Done, for this channel: the memory is off"),
+            ("b3", "@Aizuchi set memory default", "I did not change the memory"),
+            ("b4", "@Aizuchi reset settings", "I did not change the settings"),
+        ] {
+            let now = harness.clock.now();
+            let message = message(top_level("garden"), id, now, "root", text);
+            harness.inbox.hear(Heard::Message(message, Arrival::Backfilled)).await.unwrap();
+            harness.pass(60).await;
+            let posted = harness.platform.posted_texts();
+            assert!(posted.last().is_some_and(|it| it.starts_with(expected)), "{text}: {posted:?}");
+        }
+        let found = rules(&harness, "garden");
+        assert_eq!((found.min_confidence, found.memory), (0.7, MemoryRule::Off));
+    })
+    .await;
+}
+
+/// Two who talk in private choose how it speaks with them, and lift nothing that an admin has said.
 #[tokio::test]
 async fn a_direct_message_has_settings_of_its_own() {
     on_every_store(async |store| {
