@@ -22,7 +22,7 @@ fn verdict(should_respond: bool, reason: &str) -> String {
 }
 
 /// A room in which it took up a question unasked, and a model that will judge that again without kettles.
-async fn spoken(prices: &str, response: &str) -> (Server, Program) {
+async fn spoken(prices: &str, response: &str) -> (Server, Home, Program) {
     let server = Server::start(ServerLimits::default()).await;
     let home = Home::new(0.1);
     home.replace("  announce: false\n", &format!("  announce: false\n{response}"));
@@ -34,7 +34,7 @@ async fn spoken(prices: &str, response: &str) -> (Server, Program) {
     server.will_say(&[&verdict(true, "nobody answers"), "on the top shelf"]);
     program.says("alice", "where is the kettle?").await;
     program.wait_for(0, |kind, data| kind == "message" && data["persona"] == true).await;
-    (server, program)
+    (server, home, program)
 }
 
 /// The first post that begins so.
@@ -52,7 +52,7 @@ async fn answer(program: &Program, begin: &str) -> String {
 
 #[tokio::test]
 async fn an_order_is_tried_on_the_defaults_if_somebody_asks_for_it() {
-    let (server, program) = spoken(PRICED, "").await;
+    let (server, _home, program) = spoken(PRICED, "").await;
     let asked = server.requests().len();
     program.says("alice", "@Aizuchi in this channel: be brief").await;
     answer(&program, "Noted as order 1").await;
@@ -67,7 +67,7 @@ async fn an_order_is_tried_on_the_defaults_if_somebody_asks_for_it() {
 
 #[tokio::test]
 async fn with_a_model_that_costs_nothing_every_order_is_tried() {
-    let (server, program) = spoken(FREE, "").await;
+    let (server, _home, program) = spoken(FREE, "").await;
     server.will_say(&[&verdict(false, "no kettles"), &verdict(true, "nobody answers")]);
     program.says("alice", "@Aizuchi in this channel: never about kettles").await;
     let told = answer(&program, "Draft 1").await;
@@ -77,7 +77,7 @@ async fn with_a_model_that_costs_nothing_every_order_is_tried() {
 
 #[tokio::test]
 async fn where_nothing_may_be_spent_the_answer_has_the_address_of_the_page() {
-    let (server, program) = spoken(PRICED, "  order_trial_cost: 0\n").await;
+    let (server, _home, program) = spoken(PRICED, "  order_trial_cost: 0\n").await;
     let asked = server.requests().len();
     program.says("alice", "@Aizuchi in this channel: be brief").await;
     answer(&program, "Noted as order 1").await;
@@ -90,7 +90,7 @@ async fn where_nothing_may_be_spent_the_answer_has_the_address_of_the_page() {
     assert_eq!(server.requests().len(), asked);
     program.kill();
 
-    let (server, program) = spoken(FREE, "  order_trial_cost: 0\n").await;
+    let (server, _home, program) = spoken(FREE, "  order_trial_cost: 0\n").await;
     server.will_say(&[&verdict(false, "no kettles"), &verdict(true, "nobody answers")]);
     program.says("alice", "@Aizuchi in this channel: be brief").await;
     answer(&program, "Noted as order 1").await;

@@ -297,8 +297,9 @@ fn the_code_keeps_its_promises() {
             let mut complain =
                 |what: &str| wrong.push(format!("{}:{number}: {what}", path.display()));
             // What is awaited where it is called is no task of its own.
-            let is_awaited =
-                line.contains("spawn_blocking(parse).await") && source.top() == "web_access";
+            let is_awaited = source.top() == "web_access"
+                && (line.contains("spawn_blocking(parse).await")
+                    || line.contains("spawn_blocking(unpack).await"));
             // An operator's MCP server is a process, and no task. So is what reads a PDF.
             let may_spawn = ["app", "replay", "mcp_servers", "pdf_text"].contains(&source.top());
             if line.contains("spawn") && !may_spawn && !is_awaited {

@@ -74,7 +74,7 @@ async fn a_token_that_is_taken_again_is_used_at_once() {
     let said = r#""key":"slack.bot_token","within""#;
     harness.until_log(said).await;
     harness.slack.set_token_status(TokenStatus::Valid);
-    let said = r#""key":"slack.bot_token","message":"a credential is taken again""#;
+    let said = r#"a credential is taken again","platform":"slack","key":"slack.bot_token""#;
     harness.reload_until(&program, said, 1).await;
     let posts = harness.wait_for_posts(1).await;
     assert_eq!(posts[0].text, "Back again.");

@@ -19,7 +19,7 @@ use crate::texts;
 
 /// Why nothing comes of a command about settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmet {
+pub enum SettingRefusal {
     /// The command is about something else.
     NoSetting,
     NotInThread,
@@ -38,31 +38,34 @@ pub fn to_order(
     name: &str,
     rulebook: &Rulebook,
     find: impl Fn(&str) -> Option<Channel>,
-) -> Result<(WrittenSetting, Order), Unmet> {
-    let Command::ChangeSetting(wanted) = request.command else { return Err(Unmet::NoSetting) };
+) -> Result<(WrittenSetting, Order), SettingRefusal> {
+    let Command::ChangeSetting(wanted) = request.command else {
+        return Err(SettingRefusal::NoSetting);
+    };
     // A slash command has no name before it.
     let written = WrittenSetting::parse_message(&request.text, name);
     let written = written.or_else(|| WrittenSetting::parse_message(&request.text, ""));
-    let mut written = written.ok_or(Unmet::NoSetting)?;
+    let mut written = written.ok_or(SettingRefusal::NoSetting)?;
     let here = &request.conversation;
     let scope = match (wanted.target, here.thread.clone()) {
         (SettingTarget::Workspace, _) => SettingScope::Workspace,
         (SettingTarget::Channel, _) => SettingScope::Channel(here.channel.clone()),
         (SettingTarget::Thread, Some(thread)) => SettingScope::Thread(here.channel.clone(), thread),
-        (SettingTarget::Thread, None) => return Err(Unmet::NotInThread),
+        (SettingTarget::Thread, None) => return Err(SettingRefusal::NotInThread),
         (SettingTarget::Named, _) => {
-            let named = written.channel.as_deref().and_then(find).ok_or(Unmet::NoSuchChannel)?;
+            let named =
+                written.channel.as_deref().and_then(find).ok_or(SettingRefusal::NoSuchChannel)?;
             SettingScope::Channel(named.id)
         }
     };
     let is_of_threads = wanted.kind.is_none_or(SettingKind::is_of_threads);
     if matches!(scope, SettingScope::Thread(..)) && !is_of_threads {
-        return Err(Unmet::NotOfThreads);
+        return Err(SettingRefusal::NotOfThreads);
     }
     if let SettingChange::Set(RoomSetting::Model(name)) = &mut written.change {
         let mut known = rulebook.model_choices.iter();
         let found = known.find(|known| known.eq_ignore_ascii_case(name));
-        *name = found.ok_or(Unmet::NoSuchModel)?.clone();
+        *name = found.ok_or(SettingRefusal::NoSuchModel)?.clone();
     }
     let (role, by) = (request.setting_role(), sign(&request.user, request.at));
     let orders = rulebook.ordered.get(&here.workspace).map(Vec::as_slice).unwrap_or_default();
@@ -71,7 +74,7 @@ pub fn to_order(
     let others = orders.iter().filter(is_other).count();
     let is_set = matches!(written.change, SettingChange::Set(_));
     if is_set && role == SettingRole::Member && others >= MAX_OF_MEMBERS {
-        return Err(Unmet::TooMany);
+        return Err(SettingRefusal::TooMany);
     }
     let order = Order::ChangeSetting {
         workspace: here.workspace.clone(),
@@ -252,17 +255,22 @@ fn undo_text(language: Language, kind: SettingKind, written: &WrittenSetting) ->
     }
 }
 
-fn unmet_text(language: Language, unmet: Unmet, name: &str, rulebook: &Rulebook) -> String {
+fn unmet_text(
+    language: Language,
+    unmet: SettingRefusal,
+    name: &str,
+    rulebook: &Rulebook,
+) -> String {
     match unmet {
-        Unmet::NoSetting => texts::settings::usage(language, name),
-        Unmet::NotInThread => texts::settings::needs_thread(language).to_owned(),
-        Unmet::NotOfThreads => texts::settings::not_of_threads(language).to_owned(),
-        Unmet::NoSuchChannel => texts::settings::no_such_channel(language).to_owned(),
-        Unmet::TooMany => texts::settings::too_many(language, MAX_OF_MEMBERS),
-        Unmet::NoSuchModel if rulebook.model_choices.is_empty() => {
+        SettingRefusal::NoSetting => texts::settings::usage(language, name),
+        SettingRefusal::NotInThread => texts::settings::needs_thread(language).to_owned(),
+        SettingRefusal::NotOfThreads => texts::settings::not_of_threads(language).to_owned(),
+        SettingRefusal::NoSuchChannel => texts::settings::no_such_channel(language).to_owned(),
+        SettingRefusal::TooMany => texts::settings::too_many(language, MAX_OF_MEMBERS),
+        SettingRefusal::NoSuchModel if rulebook.model_choices.is_empty() => {
             texts::settings::no_models(language).to_owned()
         }
-        Unmet::NoSuchModel => {
+        SettingRefusal::NoSuchModel => {
             texts::settings::no_such_model(language, &rulebook.model_choices.join(", "))
         }
     }
