@@ -127,7 +127,8 @@ impl TimingScore {
     fn compare(&mut self, posts: &[(f64, f64)], mut delays: Vec<f64>) {
         delays.sort_by(f64::total_cmp);
         let longer = |wait: f64| delays.len() - delays.partition_point(|delay| *delay <= wait);
-        let (mut waits, mut own): (Vec<(f64, f64)>, Vec<(f64, f64)>) = (Vec::new(), Vec::new());
+        let mut waits: Vec<(f64, f64)> = Vec::new();
+        let mut own: Vec<(f64, f64)> = Vec::new();
         for (wait, spoken) in posts.iter().filter(|(wait, _)| longer(*wait) > 0) {
             own.push((*spoken, 1.0));
             waits.push((*wait, 1.0 / longer(*wait) as f64));

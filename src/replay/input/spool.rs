@@ -21,6 +21,9 @@ use crate::replay::input::spool::record::{RecordHeader, RecordKind, RecordNumber
 use crate::replay::rows::IdHash;
 use crate::replay::rows::builder::RowsBuilder;
 
+/// Takes a record as it is on disk, with its place.
+type RecordTaker<'a> = &'a mut dyn FnMut(u64, RecordHeader, &[u8]) -> anyhow::Result<()>;
+
 /// The messages of a channel go to disk in pieces of this size.
 const SEGMENT_BYTES: usize = 64 << 10;
 /// All channels together keep at most this much in memory.
@@ -266,11 +269,7 @@ impl Spool {
     }
 
     /// Passes on the records of a channel in the order of the input, as they are on disk, each with its place.
-    fn each_record(
-        &self,
-        index: usize,
-        take: &mut dyn FnMut(u64, RecordHeader, &[u8]) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
+    fn each_record(&self, index: usize, take: RecordTaker<'_>) -> anyhow::Result<()> {
         let mut bytes = Vec::new();
         for (begin, length) in &self.channels[index].segments {
             bytes.resize(*length, 0);

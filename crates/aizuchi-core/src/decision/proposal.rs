@@ -288,7 +288,7 @@ mod tests {
     fn confidence_is_trusted_from_where_nearly_all_was_approved() {
         let decided = Timestamp::UNIX_EPOCH;
         let label = |confidence, is_approved| ProposalLabel { confidence, is_approved, decided };
-        let trusted = |hundredths, share| {
+        let trusted = |hundredths: i64, share| {
             let least = Confidence::from_thousandths(hundredths * 10).unwrap();
             Some(TrustedConfidence { least, share })
         };

@@ -345,7 +345,7 @@ fn web_call(decision: u8) -> WebCall {
     WebCall {
         workspace: workspace(),
         decision: Some(DecisionId(i64::from(decision) + 1)),
-        person: (decision % 3 > 0).then(|| UserId::new(format!("u-{}", decision % 3))),
+        person: (!decision.is_multiple_of(3)).then(|| UserId::new(format!("u-{}", decision % 3))),
         began: at(0),
         limits: WebLimits { per_answer: Some(2), per_person_per_day: Some(3), per_day: Some(6) },
     }

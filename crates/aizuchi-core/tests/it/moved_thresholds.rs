@@ -107,7 +107,7 @@ async fn what_is_learned_anew_begins_where_it_is_configured() {
         assert_eq!(threshold(&learner).await, 80);
         harness.pass(1).await;
         let anew = Order::ForgetMoments { workspace: workspace() };
-        harness.order(anew.signed("olga".into())).await;
+        harness.order(anew.signed(Arc::from("olga"))).await;
         assert_eq!(threshold(&learner).await, 70);
         harness.pass(30 * DAY).await;
         assert_eq!(threshold(&learner).await, 70, "what was before does not come back");

@@ -173,7 +173,8 @@ fn look_at_every_message(state: &VolatileState, query: &RecallQuery) -> Vec<Reca
         let is_own = query.visible_from.as_ref().is_none_or(|from| from == channel);
         let is_open = state.is_public(&conversation.workspace, channel);
         for record in record.messages.iter().filter(|record| record.is_visible()) {
-            if !is_own && !(is_open && record.visibility == Visibility::Public) {
+            let is_readable = is_own || (is_open && record.visibility == Visibility::Public);
+            if !is_readable {
                 continue;
             }
             let terms = extract_terms(&record.message.searched_text());
