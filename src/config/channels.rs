@@ -20,7 +20,8 @@ use crate::config::weekly_note::WeeklyNoteSetting;
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::rules::{ChannelRules, MemoryRule, Mode, TimingRules};
 
-/// The settings of one channel. What is omitted is as in `response`, `facilitator` and `budget`.
+/// The settings of one channel. What is omitted is as in its workspace, or else in `response`, `facilitator` and
+/// `budget`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChannelConfig {
@@ -57,8 +58,8 @@ pub struct ChannelConfig {
     /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
     pub persona: Option<ChannelPersona>,
     /// The model that thinks there, by its name in `models.named`; or a section with one for `response`, `judgment`, `memory` or
-    /// `state`. If omitted: as everywhere. Threads have that of their channel. What is said in public there may be recalled
-    /// in other channels, whose models read it then, unless `memory` is `off`.
+    /// `state`. If omitted: as everywhere. Threads without one have that of their channel. What is said in public there may
+    /// be recalled in other channels, whose models read it then, unless `memory` is `off`.
     pub model: Option<OwnModels>,
     /// Whether replies may use tools there, or a list of those that they may use.
     pub tools: Option<ChannelTools>,
