@@ -52,7 +52,8 @@ pub struct GateArgs {
     /// With --try: the largest share of yes verdicts that the gate may miss.
     #[arg(long, value_name = "SHARE", default_value_t = DEFAULT_MISS, value_parser = parse_share, requires = "try")]
     miss: f64,
-    /// Forget what was learned, and start learning again from later verdicts. Stop Aizuchi first.
+    /// Forget what was learned of verdicts and of how welcome words were, and start learning again from later ones. Stop
+    /// Aizuchi first.
     #[arg(long, conflicts_with = "try")]
     reset: bool,
     /// Print JSON.
