@@ -77,7 +77,10 @@ impl TimingScore {
         let human = saved.human.into_iter();
         let human = human.map(|(delay, weight)| (f64::from_bits(delay), f64::from_bits(weight)));
         self.human_delays.add_sorted(human);
-        self.own_delays.add_sorted(saved.own.into_iter().map(|own| (f64::from_bits(own), 1.0)));
+        let mut own: Vec<f64> = saved.own.into_iter().map(f64::from_bits).collect();
+        // Earlier builds of this version kept them in the order of the posts.
+        own.sort_by(f64::total_cmp);
+        self.own_delays.add_sorted(own.into_iter().map(|own| (own, 1.0)));
         self
     }
 
@@ -237,6 +240,19 @@ mod tests {
         // Each post has the same weight, however few delays are longer than its wait.
         let mixed = timing(&[(0.0, 1.0), (3.0, 4.0)], &[1.0, 1.0, 1.0, 4.0]).unwrap();
         assert!((mixed - 0.125).abs() < 1e-9, "{mixed}");
+    }
+
+    #[test]
+    fn delays_of_a_checkpoint_are_compared_in_whatever_order_they_stand() {
+        let bits = |delays: &[f64]| delays.iter().map(|delay| delay.to_bits()).collect::<Vec<_>>();
+        let human = || bits(&[1.0, 2.0, 3.0]).into_iter().map(|delay| (delay, 1.0_f64.to_bits()));
+        let resumed = |own: &[f64]| {
+            let saved = SavedDelays { own: bits(own), human: human().collect() };
+            let timing = TimingScore::default().with_delays(saved);
+            (timing.distance(), timing.medians())
+        };
+        assert_eq!(resumed(&[1.0, 2.0, 3.0]), (Some(0.0), Some((2.0, 2.0))));
+        assert_eq!(resumed(&[3.0, 1.0, 2.0]), resumed(&[1.0, 2.0, 3.0]));
     }
 
     #[test]
