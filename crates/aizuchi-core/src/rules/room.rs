@@ -2,6 +2,7 @@
 //! and of everywhere. What people have ordered stands over all that the config says, and there, too, the narrower place
 //! comes first.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
@@ -148,25 +149,29 @@ impl Rulebook {
     /// Where the value of a setting in a room comes from.
     pub fn source_in(&self, room: &Room<'_>, kind: SettingKind) -> SettingSource<'_> {
         let orders = self.ordered.get(room.workspace).map(Vec::as_slice).unwrap_or_default();
-        let value = kind.value_in(self.rules_in(room));
         let of_room = |order: &&OrderedSetting| {
             order.setting.kind() == kind
                 && self.allows(order)
                 && room.scopes().any(|scope| scope == order.scope)
         };
-        // One that only narrows is none where it changes nothing, and stands over an admin's where it does.
-        let decides = |order: &&OrderedSetting| {
-            order.role == SettingRole::Admin || {
-                let others = orders.iter().filter(|other| other != order);
-                let others: Vec<OrderedSetting> = others.cloned().collect();
-                let without = self.clone().with_orders(room.workspace, &others);
-                kind.value_in(without.rules_in(room)) != value
-            }
+        let (mut applied, mut narrowing): (Vec<&OrderedSetting>, Vec<&OrderedSetting>) =
+            orders.iter().filter(of_room).partition(|order| order.role == SettingRole::Admin);
+        let mut source = applied.iter().copied().max_by(|one, other| one.scope.cmp(&other.scope));
+        // As they are applied. One that changes nothing decides nothing.
+        narrowing.sort_by_key(|order| (Reverse(order.role), order.scope.clone()));
+        let value_under = |orders: &[&OrderedSetting]| {
+            let orders: Vec<OrderedSetting> = orders.iter().copied().cloned().collect();
+            let book = self.clone().with_orders(room.workspace, &orders);
+            kind.value_in(book.rules_in(room))
         };
-        let deciding = orders.iter().filter(of_room).filter(decides);
-        let place =
-            |order: &&OrderedSetting| (order.role != SettingRole::Admin, order.scope.clone());
-        if let Some(order) = deciding.max_by_key(place) {
+        for order in narrowing {
+            let before = value_under(&applied);
+            applied.push(order);
+            if value_under(&applied) != before {
+                source = Some(order);
+            }
+        }
+        if let Some(order) = source {
             return SettingSource::Ordered(order);
         }
         let at = |room: &Room<'_>| kind.value_in(self.configured_rules_in(room));
@@ -412,6 +417,34 @@ mod tests {
             Rulebook { model_choices: vec!["small".into()], ..book() }.with_orders_of(&unnamed),
             named
         );
+    }
+
+    /// Two who demand the same are no reason to name neither.
+    #[test]
+    fn one_of_two_orders_that_demand_the_same_is_the_source() {
+        let workspace = WorkspaceId::new("slack:T1");
+        let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
+        let order = |scope, role| OrderedSetting {
+            scope,
+            setting: RoomSetting::MinConfidence(Confidence::from_thousandths(900).unwrap()),
+            role,
+            by: "olga".into(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let here = || SettingScope::Channel(garden.clone());
+        let in_thread = || SettingScope::Thread(garden.clone(), thread.clone());
+        let room = Room::new(&workspace, &garden, "garden", Visibility::Public);
+        let room = Room { thread: Some(&thread), ..room };
+        for (orders, expected) in [
+            ([order(here(), SettingRole::Member), order(here(), SettingRole::Keeper)], 1),
+            ([order(in_thread(), SettingRole::Member), order(here(), SettingRole::Member)], 1),
+            ([order(in_thread(), SettingRole::Member), order(here(), SettingRole::Admin)], 1),
+        ] {
+            let book = book().with_orders(&workspace, &orders);
+            assert_eq!(book.rules_in(&room).min_confidence, 0.9);
+            let source = book.source_in(&room, SettingKind::MinConfidence);
+            assert_eq!(source, SettingSource::Ordered(&orders[expected]), "{orders:?}");
+        }
     }
 
     /// What holds is what the one said who only narrows.
