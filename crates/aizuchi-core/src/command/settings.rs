@@ -69,11 +69,16 @@ pub fn to_order(
     }
     let (role, by) = (request.setting_role(), sign(&request.user, request.at));
     let orders = rulebook.ordered.get(&here.workspace).map(Vec::as_slice).unwrap_or_default();
-    let is_other =
-        |order: &&OrderedSetting| order.role == SettingRole::Member && order.scope != scope;
-    let others = orders.iter().filter(is_other).count();
+    let is_other = |order: &&OrderedSetting| {
+        let is_counted = match role {
+            SettingRole::Direct => order.scope.channel() == scope.channel(),
+            SettingRole::Member => true,
+            SettingRole::Keeper | SettingRole::Admin => false,
+        };
+        is_counted && order.role == role && order.scope != scope
+    };
     let is_set = matches!(written.change, SettingChange::Set(_));
-    if is_set && role == SettingRole::Member && others >= MAX_OF_MEMBERS {
+    if is_set && orders.iter().filter(is_other).count() >= MAX_OF_MEMBERS {
         return Err(SettingRefusal::TooMany);
     }
     let order = Order::ChangeSetting {
@@ -273,5 +278,76 @@ fn unmet_text(
         SettingRefusal::NoSuchModel => {
             texts::settings::no_such_model(language, &rulebook.model_choices.join(", "))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::{ChannelId, ConversationId, MessageId, Role, UserId, WorkspaceId};
+    use crate::rules::ordered::Confidence;
+    use jiff::Timestamp;
+
+    fn order(channel: &str, thread: usize, role: SettingRole) -> OrderedSetting {
+        OrderedSetting {
+            scope: SettingScope::Thread(
+                ChannelId::new(channel),
+                MessageId::new(format!("t{thread}")),
+            ),
+            setting: RoomSetting::MinConfidence(Confidence::from_thousandths(900).unwrap()),
+            role,
+            by: "alice".into(),
+            at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    /// What becomes of a member's order in a thread, where these are in force.
+    fn ordered(
+        orders: &[OrderedSetting],
+        (channel, thread): (&str, usize),
+        visibility: Visibility,
+    ) -> Result<(), SettingRefusal> {
+        let workspace = WorkspaceId::new("slack:T1");
+        let text = "@Aizuchi set confidence 0.9 in this thread";
+        let written = WrittenSetting::parse_message(text, "Aizuchi").expect("it is a change");
+        let thread = MessageId::new(format!("t{thread}"));
+        let request = CommandRequest {
+            command: written.command(),
+            conversation: ConversationId {
+                workspace: workspace.clone(),
+                channel: ChannelId::new(channel),
+                thread: Some(thread),
+            },
+            visibility,
+            user: UserId::new("alice"),
+            role: Role::Member,
+            at: Timestamp::UNIX_EPOCH,
+            text: text.into(),
+            reply_to: None,
+        };
+        // Not by `with_orders`, which has rules ready for each thread.
+        let ordered = [(workspace, orders.to_vec())].into_iter().collect();
+        let rulebook = Rulebook { ordered, ..Rulebook::default() };
+        to_order(&request, "Aizuchi", &rulebook, |_| None).map(|_| ())
+    }
+
+    #[test]
+    fn members_fill_neither_a_workspace_nor_a_direct_message_with_settings() {
+        let full = |channel: &'static str, role| -> Vec<OrderedSetting> {
+            (0..MAX_OF_MEMBERS).map(|thread| order(channel, thread, role)).collect()
+        };
+        let too_many: Result<(), _> = Err(SettingRefusal::TooMany);
+        let (new, known) = (MAX_OF_MEMBERS, 0);
+        let of_members = full("garden", SettingRole::Member);
+        assert_eq!(ordered(&of_members, ("kitchen", new), Visibility::Public), too_many);
+        assert_eq!(ordered(&of_members, ("garden", known), Visibility::Public), Ok(()));
+        assert_eq!(ordered(&of_members, ("dm", new), Visibility::Direct), Ok(()));
+        let in_private = full("dm", SettingRole::Direct);
+        assert_eq!(ordered(&in_private, ("dm", new), Visibility::Direct), too_many);
+        assert_eq!(ordered(&in_private, ("dm", known), Visibility::Direct), Ok(()));
+        assert_eq!(ordered(&in_private, ("dm2", new), Visibility::Direct), Ok(()));
+        assert_eq!(ordered(&in_private, ("garden", new), Visibility::Public), Ok(()));
+        let of_admins = full("garden", SettingRole::Admin);
+        assert_eq!(ordered(&of_admins, ("kitchen", new), Visibility::Public), Ok(()));
     }
 }

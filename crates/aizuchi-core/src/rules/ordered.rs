@@ -341,7 +341,8 @@ fn parse_tools(value: &str) -> Option<ToolRule> {
 /// How many tools an order names at most, and how long a name may be.
 const MAX_TOOLS: usize = 40;
 const MAX_TOOL_NAME: usize = 100;
-/// How many settings of members stand in a workspace at most. Anybody can open threads.
+/// How many settings of members stand in a workspace at most, and besides these in each direct message. Anybody can open
+/// threads.
 pub const MAX_OF_MEMBERS: usize = 200;
 
 impl Switch {
