@@ -221,6 +221,8 @@ async fn another_active_program_on_a_database_server_is_no_problem() {
     let expected = format!("another Aizuchi is active on {address}; this one would stand by");
     assert!(lines.iter().any(|line| line.contains(&expected)), "{lines:?}");
     let free = address.to_string();
+    // It is dropped with the last of these.
+    let _database = store.database.clone();
     store.stop().await;
     let (_, lines) = check(&home, "").await;
     assert!(lines.iter().any(|line| line.ends_with(&free)), "{lines:?}");
