@@ -180,7 +180,7 @@ impl History {
     /// Reads JSON Lines into memory.
     pub fn read(mut input: impl BufRead) -> anyhow::Result<Self> {
         let mut channels: Vec<(String, Vec<RecordedMessage>)> = Vec::new();
-        let mut bad_lines = Vec::new();
+        let (mut bad_lines, mut is_annotated) = (Vec::new(), false);
         let mut channel_indexes: HashMap<String, usize> = HashMap::new();
         let mut seen_ids: HashSet<(usize, String)> = HashSet::new();
         read_lines(&mut input, &mut |number, line| {
@@ -195,6 +195,7 @@ impl History {
                     return Ok(());
                 }
             };
+            is_annotated |= message.opener;
             let index = *channel_indexes.entry(message.room.clone()).or_insert_with(|| {
                 channels.push((message.room.clone(), Vec::new()));
                 channels.len() - 1
@@ -207,8 +208,6 @@ impl History {
             }
             Ok(())
         })?;
-        let mut messages = channels.iter().flat_map(|(_, messages)| messages);
-        let is_annotated = messages.any(|message| message.opener);
         let channels = channels.into_iter().map(|(name, messages)| RecordedChannel {
             is_annotated,
             ..RecordedChannel::of(name, messages)

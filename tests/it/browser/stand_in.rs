@@ -4,10 +4,17 @@ use fantoccini::key::Key;
 use serde_json::json;
 
 use crate::browser::Browser;
+use crate::browser::tab::Tab;
 use crate::demo_command::DemoProgram;
 
 const TEXTS: &str = "return [...document.querySelectorAll('[data-testid=message-text]')].map((text) => text.textContent)";
 const NEWEST: &str = "[...document.querySelectorAll('[data-testid=message-text]')].at(-1)";
+
+/// So that it does not become the newest message later.
+async fn expect_introduction(tab: &Tab) {
+    let is_introduced = format!("return {NEWEST}?.textContent.includes('Aizuchi help') ?? false");
+    tab.expect_result(&is_introduced, json!(true)).await;
+}
 
 #[tokio::test]
 async fn a_stand_in_is_written_on_like_a_chat() {
@@ -29,10 +36,7 @@ async fn a_stand_in_is_written_on_like_a_chat() {
         tab.open_page(&demo.page).await;
         let banner = "return document.getElementById('banner').textContent.endsWith('Nothing leaves this machine.')";
         tab.expect_result(banner, json!(true)).await;
-        // Its introduction must not become the newest message later.
-        let is_introduced =
-            format!("return {NEWEST}?.textContent.includes('Aizuchi help') ?? false");
-        tab.expect_result(&is_introduced, json!(true)).await;
+        expect_introduction(&tab).await;
         // Enter sends, and Shift+Enter begins a line. The newest message is the last, and in sight.
         tab.type_in("text", written).await;
         tab.press_with(Key::Shift, Key::Enter).await;
@@ -112,6 +116,7 @@ async fn replies_stand_in_their_thread() {
     let browser = Browser::start().await;
     let tab = browser.blank().await;
     tab.open_page(&demo.page).await;
+    expect_introduction(&tab).await;
     tab.type_in("text", "who has the ladder").await;
     tab.press(Key::Enter).await;
     let newest = format!("return {NEWEST}?.textContent");

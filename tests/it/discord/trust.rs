@@ -47,7 +47,8 @@ async fn a_keeper_is_asked_once_whether_it_may_speak_by_itself() {
         };
         harness.until(is_settled).await;
         let ordered = format!(
-            "SELECT count(*) FROM modes WHERE channel = '{tea}' AND mode = 'companion' AND min_confidence = 90"
+            "SELECT count(*) FROM modes JOIN room_settings USING (workspace, channel) WHERE channel = '{tea}'
+                AND mode = 'companion' AND setting = 'min_confidence' AND role = 'keeper' AND value = '0.9'"
         );
         assert_eq!(harness.count(&ordered).await, 1);
         assert_eq!(program.stop(), Some(0));

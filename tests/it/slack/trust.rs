@@ -43,7 +43,8 @@ async fn a_keeper_is_asked_once_whether_it_may_speak_by_itself() {
             .wait_until(|slack| slack.texts(&direct).unwrap().contains(&settled.to_owned()))
             .await;
         let ordered = format!(
-            "SELECT count(*) FROM modes WHERE channel = '{}' AND mode = 'companion' AND min_confidence = 90",
+            "SELECT count(*) FROM modes JOIN room_settings USING (workspace, channel) WHERE channel = '{}'
+                AND mode = 'companion' AND setting = 'min_confidence' AND role = 'keeper' AND value = '0.9'",
             harness.tea
         );
         assert_eq!(harness.count(&ordered).await, 1);
