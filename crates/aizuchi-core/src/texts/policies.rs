@@ -82,8 +82,8 @@ texts! {
 
     // What a policy has without a limit or a rule that the defaults have.
     no_limits(policy: &str, parts: &str):
-        "{policy} has no limit on {parts}. The defaults have one: if you take this policy, leave these lines of it out."
-        / "{policy} では、{parts}に上限がありません。既定の設定には上限があります。この方針を選ぶときも、上限を外す行は写さないことをおすすめします。";
+        "{policy} has no limit on {parts}. The defaults have one: to keep it, leave these lines out, and replay that first."
+        / "{policy} では、{parts}に上限がありません。既定の設定には上限があります。上限を残すには、これらの行を除いたうえで、先に再生してみてください。";
     no_gates(policy: &str):
         "{policy} has none of the rules (gates) that keep it from asking its judge, so it asks whenever the talk rests: with a model that costs more."
         / "{policy} には、判断役に尋ねずに黙るルール（ゲート）がありません。会話が止まるたびに尋ねるので、モデルを使うと費用が増えます。";

@@ -164,7 +164,7 @@ texts! {
         "The share of interruptions is higher than chance explains at {hours}; in the rest of the day it is {rest}. An hour begins at the time given."
         / "邪魔になりそうな割合が、偶然とはいえないほど高いのは {hours} からの 1 時間です。それ以外の時間帯では {rest} です。";
     no_worse_hour:
-        "No hour of the day stands out by its share of interruptions: chance explains the differences."
+        "No single hour has a higher share of interruptions than chance explains."
         / "邪魔になりそうな割合が特に高い時間帯はありません。差は偶然の範囲です。";
     /// Where it would have interrupted most often, with its numbers.
     worst_channel(channel: &str, wrong: &str, spoke: &str):
@@ -366,9 +366,9 @@ texts! {
         "let it only listen for a week: nothing is posted, and you see what it would do in your channels."
         / "どの設定にするか迷うときは、この再生の設定（方針を指定していなければ既定の設定）のまま、まず一週間、聞くだけにしてみてください。投稿はせず、皆さんのチャンネルでどんな判断をするかがわかります。";
     next_begin_policies:
-        "Which settings should you use? Put the lines of the policy that you like best into your config, without those that turn off limits, and let it "
-        "only listen for a week before it speaks."
-        / "どの設定にするか：最もよいと思う方針の内容を、上限を外す行を除いて設定ファイルに書き、話す前にまず一週間、聞くだけにしてみてください。";
+        "Which settings should you use? Put the lines of the policy that you like best into your config, and let it only listen for a week before it "
+        "speaks. A mixture, such as one policy’s wait with the limits of the defaults, is another policy than those of this page: write it into a file, and replay it first."
+        / "どの設定にするか：最もよいと思う方針の内容を設定ファイルに書き、話す前にまず一週間、聞くだけにしてみてください。ある方針の待ち時間に既定の上限を組み合わせるなど、混ぜたものはこのページのどの方針とも違うので、ファイルに書いて先に再生してください。";
     next_begin_ledger:
         "Which settings should you use? If it would have spoken where you would have liked it to, keep the settings that you have."
         / "どの設定にするか：話してほしいところで「話す」と判断していれば、今の設定のままで構いません。";
