@@ -248,7 +248,10 @@ fn a_policy_can_be_copied_from_the_page() {
     let policies = &json["report"]["policies"];
     assert_eq!(changed(&policies[0]), changed(&policies[1]), "{lines}");
     let text = seen(&page);
-    assert!(text.contains("To use adaptive, put nothing into your config"), "{text}");
+    assert!(
+        text.contains("adaptive is the default settings, so your config needs no lines for it"),
+        "{text}"
+    );
     assert!(text.contains("aizuchi replay INPUT --judge model --max-cost 1 --report"), "{text}");
     // Where a model was asked, or nobody is compared, there is less to say.
     let (page, _) = page_and_json(&history, &[]);
