@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "models")]
 
 from program import Home, check, until
-from stand_in import StandIn, calls, reads_result
+from stand_in import StandIn, calls, reads_result, says
 
 NODE = os.environ["NODE"]
 SERVERS = Path(os.environ["PEERS_NPM"]) / "@modelcontextprotocol"
@@ -161,10 +161,11 @@ def _():
         assert not kept.exists() or "squeaks" not in kept.read_text(), "it was called before anybody allowed it"
         [call] = running.get("/api/calls")["calls"]
         assert call["tool"].endswith("create_entities"), call
-        stand_in.script = [reads_result("squeaks", "The pump is noted.")]
-        posts = talk.said
+        posts = len(running.posts())
+        stand_in.script = [says("The pump is noted.")]
         running.post(f"/api/calls/{call['id']}", {"choice": "allow_once"})
-        assert running.wait_for_posts(posts + 1)[-1], "nobody was told of the call"
+        assert running.wait_for_posts(posts + 1)[-1] == "The pump is noted."
+        assert "squeaks" in json.dumps(stand_in.verify()[-1].body), "the model was not told what the tool answered"
         until(lambda: kept.exists() and "squeaks" in kept.read_text(), "what was allowed")
 
 
