@@ -58,26 +58,45 @@ pub struct WorkspaceConfig {
 }
 
 impl WorkspaceConfig {
-    /// The same as settings of a channel.
+    /// The same as settings of a channel. Each field is named, so that a new one cannot be left behind.
     pub fn as_channel(&self) -> ChannelConfig {
+        let Self {
+            mode,
+            quiet_hours,
+            min_confidence,
+            tolerance,
+            max_share,
+            reactions,
+            cooldown_seconds,
+            language,
+            persona,
+            model,
+            tools,
+            memory,
+            timing,
+            min_wait_floor_seconds,
+            min_wait_seconds,
+            max_wait_seconds,
+            announce,
+        } = self.clone();
         ChannelConfig {
-            mode: self.mode,
-            quiet_hours: self.quiet_hours,
-            min_confidence: self.min_confidence,
-            tolerance: self.tolerance,
-            max_share: self.max_share,
-            reactions: self.reactions.clone(),
-            cooldown_seconds: self.cooldown_seconds,
-            language: self.language,
-            persona: self.persona.clone(),
-            model: self.model.clone(),
-            tools: self.tools.clone(),
-            memory: self.memory,
-            timing: self.timing,
-            min_wait_floor_seconds: self.min_wait_floor_seconds,
-            min_wait_seconds: self.min_wait_seconds,
-            max_wait_seconds: self.max_wait_seconds,
-            announce: self.announce,
+            mode,
+            quiet_hours,
+            min_confidence,
+            tolerance,
+            max_share,
+            reactions,
+            cooldown_seconds,
+            language,
+            persona,
+            model,
+            tools,
+            memory,
+            timing,
+            min_wait_floor_seconds,
+            min_wait_seconds,
+            max_wait_seconds,
+            announce,
             ..ChannelConfig::default()
         }
     }
@@ -85,13 +104,14 @@ impl WorkspaceConfig {
 
 /// The settings of a thread as settings of a channel.
 fn as_channel(thread: &ThreadConfig) -> ChannelConfig {
+    let ThreadConfig { min_confidence, language, persona, model, tools, timing } = thread.clone();
     ChannelConfig {
-        min_confidence: thread.min_confidence,
-        language: thread.language,
-        persona: thread.persona.clone(),
-        model: thread.model.clone(),
-        tools: thread.tools.clone(),
-        timing: thread.timing,
+        min_confidence,
+        language,
+        persona,
+        model,
+        tools,
+        timing,
         ..ChannelConfig::default()
     }
 }
