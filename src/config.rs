@@ -21,6 +21,7 @@ pub mod facilitator;
 pub mod budget;
 pub mod platforms;
 pub mod channel_overrides;
+pub mod overrides;
 pub mod threads;
 pub mod channels;
 pub mod places;
@@ -290,6 +291,9 @@ impl Config {
         let mut notices = notices::take_ignored_keys(&mut tree);
         if origin == ConfigOrigin::Myao2 {
             notices.extend(notices::take_unusable_tools(&mut tree));
+        }
+        if let Some(problem) = threads::find_misplaced(&tree) {
+            return Err(problem);
         }
         let mut config: Self = deserialize::deserialize(&tree)?;
         config.folder = folder.to_owned();

@@ -1,4 +1,5 @@
-//! Settings of single channels that can be written in more than one way: the persona's prompt, and the tools.
+//! Settings of workspaces, channels and threads: the persona's prompt and the tools, which can be written in more than one
+//! way, and the memory.
 
 use std::fmt;
 
@@ -8,7 +9,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserializer, MapAccess, SeqAccess};
 
 use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::rules::{PersonaRule, ToolRule};
+use aizuchi_core::rules::{MemoryRule, PersonaRule, ToolRule};
 
 /// What is added to the persona's prompt in a channel, or a section with what takes its place.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
@@ -40,6 +41,17 @@ pub enum ChannelTools {
 #[schemars(inline, extend("minLength" = 1))]
 pub struct ToolName(pub String);
 
+/// Whether a workspace, a channel or a thread is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum MemorySetting {
+    /// Kept, and shown.
+    On,
+    /// Neither kept nor shown.
+    Off,
+}
+
 impl ChannelPersona {
     pub fn rule(&self) -> PersonaRule {
         match self {
@@ -67,6 +79,15 @@ impl ChannelTools {
             ChannelTools::Only(names) => {
                 ToolRule::Only(names.iter().map(|name| name.0.clone()).collect())
             }
+        }
+    }
+}
+
+impl MemorySetting {
+    pub fn rule(self) -> MemoryRule {
+        match self {
+            MemorySetting::On => MemoryRule::On,
+            MemorySetting::Off => MemoryRule::Off,
         }
     }
 }

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::budget::ChannelBudget;
-use crate::config::channel_overrides::{ChannelPersona, ChannelTools};
+use crate::config::channel_overrides::{ChannelPersona, ChannelTools, MemorySetting};
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::language::LanguageSetting;
+use crate::config::overrides::RoomOverrides;
 use crate::config::own_models::OwnModels;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
@@ -17,8 +18,7 @@ use crate::config::values::{
     ConfiguredUserId, EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting, user_ids,
 };
 use crate::config::weekly_note::WeeklyNoteSetting;
-use aizuchi_core::clock::duration_from_seconds;
-use aizuchi_core::rules::{ChannelRules, MemoryRule, Mode, TimingRules};
+use aizuchi_core::rules::{ChannelRules, Mode};
 
 /// The settings of one channel. What is omitted is as in its workspace, or else in `response`, `facilitator` and
 /// `budget`.
@@ -79,26 +79,6 @@ pub struct ChannelConfig {
     pub companions: Option<Vec<ConfiguredUserId>>,
 }
 
-/// Whether a channel is remembered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum MemorySetting {
-    /// Kept, and shown.
-    On,
-    /// Neither kept nor shown.
-    Off,
-}
-
-impl MemorySetting {
-    fn rule(self) -> MemoryRule {
-        match self {
-            MemorySetting::On => MemoryRule::On,
-            MemorySetting::Off => MemoryRule::Off,
-        }
-    }
-}
-
 /// A channel's id, or `#` and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
@@ -107,67 +87,75 @@ pub struct ChannelKey(pub String);
 impl ChannelConfig {
     /// The rules of the channel: these settings on top of the defaults.
     pub fn apply_to(&self, defaults: &ChannelRules) -> ChannelRules {
-        let cooldown = |wait: Seconds| duration_from_seconds(wait.0);
+        let ChannelRules { facilitation, budget_limits, keeper, weekly_note, companions, .. } =
+            defaults;
         ChannelRules {
-            mode: self.mode.unwrap_or(defaults.mode),
-            quiet_hours: self.quiet_hours.map_or(defaults.quiet_hours, |hours| hours.0),
-            min_confidence: self.min_confidence.map_or(defaults.min_confidence, |ratio| ratio.0),
-            tolerance: self.tolerance.map(|share| share.0).or(defaults.tolerance),
-            reactions: self
-                .reactions
-                .as_deref()
-                .map_or_else(|| defaults.reactions.clone(), emoji_names),
-            facilitation: self.facilitator.apply_to(&defaults.facilitation),
-            cooldown: self.cooldown_seconds.map_or(defaults.cooldown, cooldown),
-            language: self.language.map_or(defaults.language, |language| Some(language.rule())),
-            keeper: self
-                .keeper
-                .as_ref()
-                .map_or_else(|| defaults.keeper.clone(), |keeper| Some(keeper.user())),
-            weekly_note: self.weekly_note.map_or(defaults.weekly_note, |setting| setting.0),
-            max_share: self.max_share.map_or(defaults.max_share, |ratio| ratio.0),
-            budget_limits: self
-                .budget
-                .as_ref()
-                .map_or(defaults.budget_limits, |budget| budget.limits(&defaults.budget_limits)),
-            persona: self
-                .persona
-                .as_ref()
-                .map_or_else(|| defaults.persona.clone(), |persona| Some(persona.rule())),
-            tools: self.tools.as_ref().map_or_else(|| defaults.tools.clone(), ChannelTools::rule),
-            memory: self.memory.map_or(defaults.memory, MemorySetting::rule),
-            timing: self.timing_rules(&defaults.timing),
-            announces: self.announce.or(defaults.announces),
-            companions: self
-                .companions
-                .as_deref()
-                .map(user_ids)
-                .or_else(|| defaults.companions.clone()),
-            companion_window: defaults.companion_window,
-            models: self
-                .model
-                .as_ref()
-                .map(OwnModels::rules)
-                .unwrap_or_default()
-                .or(&defaults.models),
-        }
-    }
-
-    fn timing_rules(&self, defaults: &TimingRules) -> TimingRules {
-        let own = |wait: Option<Seconds>| wait.map(|wait| wait.0);
-        TimingRules {
-            min_wait_floor_seconds: own(self.min_wait_floor_seconds)
-                .or(defaults.min_wait_floor_seconds),
-            min_wait_seconds: own(self.min_wait_seconds).or(defaults.min_wait_seconds),
-            max_wait_seconds: own(self.max_wait_seconds).or(defaults.max_wait_seconds),
-            post_timing: self.timing.map(TimingSetting::rule).or(defaults.post_timing),
+            facilitation: self.facilitator.apply_to(facilitation),
+            keeper: self.keeper.as_ref().map(ConfiguredUserId::user).or_else(|| keeper.clone()),
+            weekly_note: self.weekly_note.map_or(*weekly_note, |setting| setting.0),
+            budget_limits: match &self.budget {
+                Some(budget) => budget.limits(budget_limits),
+                None => *budget_limits,
+            },
+            companions: match &self.companions {
+                Some(own) => Some(user_ids(own)),
+                None => companions.clone(),
+            },
+            ..RoomOverrides::from(self).apply_to(defaults)
         }
     }
 }
 
-/// The emoji names as plain strings.
-pub fn emoji_names(reactions: &[EmojiName]) -> Vec<String> {
-    reactions.iter().map(|reaction| reaction.0.clone()).collect()
+/// Each field is named, so that a new one is not left behind.
+impl From<&ChannelConfig> for RoomOverrides {
+    fn from(channel: &ChannelConfig) -> Self {
+        let ChannelConfig {
+            mode,
+            quiet_hours,
+            min_confidence,
+            tolerance,
+            max_share,
+            reactions,
+            cooldown_seconds,
+            language,
+            persona,
+            model,
+            tools,
+            memory,
+            timing,
+            min_wait_floor_seconds,
+            min_wait_seconds,
+            max_wait_seconds,
+            announce,
+            // Only channels have these.
+            facilitator: _,
+            threads: _,
+            thread_settings: _,
+            keeper: _,
+            weekly_note: _,
+            budget: _,
+            companions: _,
+        } = channel.clone();
+        Self {
+            mode,
+            quiet_hours,
+            min_confidence,
+            tolerance,
+            max_share,
+            reactions,
+            cooldown_seconds,
+            language,
+            persona,
+            model,
+            tools,
+            memory,
+            timing,
+            min_wait_floor_seconds,
+            min_wait_seconds,
+            max_wait_seconds,
+            announce,
+        }
+    }
 }
 
 impl TryFrom<String> for ChannelKey {

@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 
 use crate::config::Config;
 use crate::config::channel_overrides::{ChannelTools, ToolName};
+use crate::config::overrides::OverridingSection;
 use crate::config::own_models::OwnModels;
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::displayable;
@@ -26,28 +27,23 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
                         how long the talk rests before it is judged";
         return Err(ConfigProblem::for_file(Some(location), sentence));
     }
-    for (key, channel) in &config.channels {
-        let (min, max) = (channel.min_wait_seconds, channel.max_wait_seconds);
+    let sections = config.overriding_sections();
+    for OverridingSection { kind, path, overrides } in &sections {
+        let (min, max) = (overrides.min_wait_seconds, overrides.max_wait_seconds);
         if min.zip(max).is_some_and(|(min, max)| max.0 < min.0) {
-            let path = ["channels", &key.0, "max_wait_seconds"];
-            let sentence = "max_wait_seconds of a channel must be at least its min_wait_seconds, for how long the talk \
-                            rests before it is judged";
+            let sentence = format!(
+                "max_wait_seconds of a {} must be at least its min_wait_seconds, for how long the talk rests before it is \
+                 judged",
+                kind.name()
+            );
+            let path = [&path[..], &["max_wait_seconds"]].concat();
             return Err(ConfigProblem::for_file(tree.location_of(&path), sentence));
         }
     }
-    for (id, workspace) in &config.workspaces {
-        let (min, max) = (workspace.min_wait_seconds, workspace.max_wait_seconds);
-        if min.zip(max).is_some_and(|(min, max)| max.0 < min.0) {
-            let path = ["workspaces", id.as_str(), "max_wait_seconds"];
-            let sentence = "max_wait_seconds of a workspace must be at least its min_wait_seconds, for how long the talk \
-                            rests before it is judged";
-            return Err(ConfigProblem::for_file(tree.location_of(&path), sentence));
-        }
-    }
-    check_own_models(config, tree)?;
+    check_own_models(config, &sections, tree)?;
     check_builtin_judges(config, tree)?;
     check_http(config, tree)?;
-    check_mcp(config, tree)?;
+    check_mcp(config, &sections, tree)?;
     check_slack(config, tree)?;
     check_discord(config, tree)?;
     let book = config.rulebook();
@@ -59,23 +55,18 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
 }
 
 /// Checks that there is a model of each name.
-fn check_own_models(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
-    let channels = config.channels.iter().filter_map(|(key, channel)| {
-        Some((vec!["channels", &*key.0, "model"], channel.model.as_ref()?))
+fn check_own_models(
+    config: &Config,
+    sections: &[OverridingSection<'_>],
+    tree: &ConfigNode,
+) -> Result<(), ConfigProblem> {
+    let places = sections.iter().filter_map(|section| {
+        let path = [&section.path[..], &["model"]].concat();
+        Some((path, section.overrides.model.as_ref()?))
     });
     let workspaces = config.models.workspaces.iter();
     let workspaces = workspaces.map(|(id, own)| (vec!["models", "workspaces", &**id], own));
-    let places = config.workspaces.iter().filter_map(|(id, workspace)| {
-        Some((vec!["workspaces", &**id, "model"], workspace.model.as_ref()?))
-    });
-    let threads = config.channels.iter().flat_map(|(key, channel)| {
-        let own = channel.thread_settings.iter();
-        own.filter_map(move |(id, thread)| {
-            let path = vec!["channels", &*key.0, "thread_settings", &**id, "model"];
-            Some((path, thread.model.as_ref()?))
-        })
-    });
-    for (path, own) in channels.chain(workspaces).chain(places).chain(threads) {
+    for (path, own) in places.chain(workspaces) {
         for (agent, name) in own.names() {
             if !config.models.named.contains_key(name) {
                 let path: Vec<&str> = path.iter().copied().chain(agent).collect();
@@ -158,7 +149,11 @@ fn check_http(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     Ok(())
 }
 
-fn check_mcp(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
+fn check_mcp(
+    config: &Config,
+    sections: &[OverridingSection<'_>],
+    tree: &ConfigNode,
+) -> Result<(), ConfigProblem> {
     for (name, server) in &config.tools.mcp.servers {
         let Some((key, problem)) = server.problem() else { continue };
         let path = ["tools", "mcp", "servers", &name.0, key];
@@ -167,28 +162,16 @@ fn check_mcp(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         let sentence = format!("tools.mcp.servers.{}{problem}", name.0);
         return Err(ConfigProblem::for_file(location, sentence));
     }
-    let of_channels = config.channels.iter().flat_map(|(key, channel)| {
-        let threads = channel.thread_settings.iter().map(move |(id, thread)| {
-            (vec!["channels", &*key.0, "thread_settings", &**id, "tools"], &thread.tools)
-        });
-        threads.chain([(vec!["channels", &*key.0, "tools"], &channel.tools)])
-    });
-    let of_workspaces = config.workspaces.iter();
-    let of_workspaces =
-        of_workspaces.map(|(id, workspace)| (vec!["workspaces", &**id, "tools"], &workspace.tools));
-    for (path, tools) in of_channels.chain(of_workspaces) {
-        let names = tools.iter().flat_map(ChannelTools::names);
+    for OverridingSection { kind, path, overrides } in sections {
+        let names = overrides.tools.iter().flat_map(ChannelTools::names);
         let mut servers = names.filter_map(ToolName::server);
         let is_there = |name: &str| config.tools.mcp.servers.keys().any(|known| known.0 == name);
         if servers.any(|name| !is_there(name)) {
-            let sentence = match path.first() {
-                Some(&"channels") => {
-                    "tools of a channel names a tool of an MCP server that is not in tools.mcp.servers"
-                }
-                _ => {
-                    "tools of a workspace names a tool of an MCP server that is not in tools.mcp.servers"
-                }
-            };
+            let sentence = format!(
+                "tools of a {} names a tool of an MCP server that is not in tools.mcp.servers",
+                kind.name()
+            );
+            let path = [&path[..], &["tools"]].concat();
             return Err(ConfigProblem::for_file(tree.location_of(&path), sentence));
         }
     }

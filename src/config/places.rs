@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::Config;
-use crate::config::channel_overrides::{ChannelPersona, ChannelTools};
-use crate::config::channels::{ChannelConfig, MemorySetting};
+use crate::config::channel_overrides::{ChannelPersona, ChannelTools, MemorySetting};
 use crate::config::language::LanguageSetting;
+use crate::config::overrides::{OverridingSection, RoomOverrides, SectionKind};
 use crate::config::own_models::OwnModels;
 use crate::config::schema;
 use crate::config::threads::ThreadConfig;
@@ -57,10 +57,10 @@ pub struct WorkspaceConfig {
     pub announce: Option<bool>,
 }
 
-impl WorkspaceConfig {
-    /// The same as settings of a channel. Each field is named, so that a new one cannot be left behind.
-    pub fn as_channel(&self) -> ChannelConfig {
-        let Self {
+/// Each field is named, so that a new one is not left behind.
+impl From<&WorkspaceConfig> for RoomOverrides {
+    fn from(workspace: &WorkspaceConfig) -> Self {
+        let WorkspaceConfig {
             mode,
             quiet_hours,
             min_confidence,
@@ -78,8 +78,8 @@ impl WorkspaceConfig {
             min_wait_seconds,
             max_wait_seconds,
             announce,
-        } = self.clone();
-        ChannelConfig {
+        } = workspace.clone();
+        Self {
             mode,
             quiet_hours,
             min_confidence,
@@ -97,22 +97,7 @@ impl WorkspaceConfig {
             min_wait_seconds,
             max_wait_seconds,
             announce,
-            ..ChannelConfig::default()
         }
-    }
-}
-
-/// The settings of a thread as settings of a channel.
-fn as_channel(thread: &ThreadConfig) -> ChannelConfig {
-    let ThreadConfig { min_confidence, language, persona, model, tools, timing } = thread.clone();
-    ChannelConfig {
-        min_confidence,
-        language,
-        persona,
-        model,
-        tools,
-        timing,
-        ..ChannelConfig::default()
     }
 }
 
@@ -121,11 +106,11 @@ impl Config {
     pub(super) fn room_rules(&self, defaults: &ChannelRules, mode: Option<Mode>) -> RoomRules {
         let (mut channels, mut threads) = (BTreeMap::new(), BTreeMap::new());
         for (key, channel) in &self.channels {
-            let usual = mode.unwrap_or(self.default_mode_of(channel));
+            let usual = mode.unwrap_or(self.default_mode_of(channel.model.as_ref()));
             let rules = channel.apply_to(&ChannelRules { mode: usual, ..defaults.clone() });
             let has_mode = channel.mode.or(mode).is_some();
             let of_thread = |(id, thread): (&String, &ThreadConfig)| {
-                let mut rules = as_channel(thread).apply_to(&rules);
+                let mut rules = RoomOverrides::from(thread).apply_to(&rules);
                 if !has_mode && self.has_builtin_judge(thread) {
                     rules.mode = Mode::MentionOnly;
                 }
@@ -143,21 +128,45 @@ impl Config {
 
     /// Whether the built-in rules judge a thread: they speak unasked only where a mode says so.
     fn has_builtin_judge(&self, thread: &ThreadConfig) -> bool {
-        let own = as_channel(thread);
-        let has_judge = own.model.as_ref().is_some_and(|own| own.rules().judgment.is_some());
-        has_judge && self.default_mode_of(&own) == Mode::MentionOnly
+        let own = thread.model.as_ref();
+        let has_judge = own.is_some_and(|own| own.rules().judgment.is_some());
+        has_judge && self.default_mode_of(own) == Mode::MentionOnly
     }
 
     /// The rules of each workspace that has settings. Those of a platform hold in all of its workspaces.
     pub(super) fn workspace_rules(&self, defaults: &ChannelRules) -> BTreeMap<String, RoomRules> {
         let rules = |(id, workspace): (&String, &WorkspaceConfig)| {
             let platform = id.split_once(':').and_then(|(name, _)| self.workspaces.get(name));
-            let around = platform.map(|platform| platform.as_channel().apply_to(defaults));
-            let own = workspace.as_channel().apply_to(around.as_ref().unwrap_or(defaults));
+            let around = platform.map(|it| RoomOverrides::from(it).apply_to(defaults));
+            let own = RoomOverrides::from(workspace).apply_to(around.as_ref().unwrap_or(defaults));
             let of_platform = platform.and_then(|platform| platform.mode);
             let mode = workspace.mode.or(of_platform).or(self.response.mode);
             (id.clone(), self.room_rules(&own, mode))
         };
         self.workspaces.iter().map(rules).collect()
+    }
+
+    /// The sections of channels and their threads, then those of workspaces.
+    pub(super) fn overriding_sections(&self) -> Vec<OverridingSection<'_>> {
+        let of_channels = self.channels.iter().flat_map(|(key, channel)| {
+            let own = OverridingSection {
+                kind: SectionKind::Channel,
+                path: vec!["channels", key.0.as_str()],
+                overrides: channel.into(),
+            };
+            let threads = channel.thread_settings.iter();
+            let of_threads = threads.map(move |(id, thread)| OverridingSection {
+                kind: SectionKind::Thread,
+                path: vec!["channels", key.0.as_str(), "thread_settings", id.as_str()],
+                overrides: thread.into(),
+            });
+            [own].into_iter().chain(of_threads)
+        });
+        let of_workspaces = self.workspaces.iter().map(|(id, workspace)| OverridingSection {
+            kind: SectionKind::Workspace,
+            path: vec!["workspaces", id.as_str()],
+            overrides: workspace.into(),
+        });
+        of_channels.chain(of_workspaces).collect()
     }
 }

@@ -3,11 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::channels::emoji_names;
 use crate::config::schema;
 use crate::config::values::{
     BoundedInteger, ConfiguredUserId, EmojiName, HostName, IntervalSeconds, Money,
-    QuietHoursSetting, Ratio, Seconds, TimingSetting, user_ids,
+    QuietHoursSetting, Ratio, Seconds, TimingSetting, emoji_names, user_ids,
 };
 use crate::config::weekly_note::WeeklyNoteSetting;
 use aizuchi_core::agent::{self, StateCall};

@@ -3,9 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::channel_overrides::{ChannelPersona, ChannelTools};
+use crate::config::channel_overrides::{ChannelPersona, ChannelTools, MemorySetting};
 use crate::config::language::LanguageSetting;
+use crate::config::overrides::RoomOverrides;
 use crate::config::own_models::OwnModels;
+use crate::config::problem::ConfigProblem;
+use crate::config::secret::displayable;
+use crate::config::tree::ConfigNode;
 use crate::config::values::{Ratio, TimingSetting};
 
 /// The settings of a thread. What is omitted is as in its channel.
@@ -18,11 +22,44 @@ pub struct ThreadConfig {
     pub language: Option<LanguageSetting>,
     /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
     pub persona: Option<ChannelPersona>,
-    /// The model that judges and replies there: a name in `models.named`, or a section with one for `response`,
-    /// `judgment` or `state`.
+    /// The model that thinks there: a name in `models.named`, or a section with one for `response`, `judgment`, `memory` or
+    /// `state`. What is said there becomes part of the channel's memory, too, which the channel's own model makes, unless
+    /// `memory` is `off`.
     pub model: Option<OwnModels>,
     /// Whether replies may use tools there, or a list of those that they may use.
     pub tools: Option<ChannelTools>,
+    /// Whether what is said there is remembered: in a memory of the thread, and in that of its channel. With `off`, nothing that
+    /// is remembered is in prompts there either. The thread's first message is said in the channel.
+    pub memory: Option<MemorySetting>,
     /// When it posts unasked, if the judge names no moment.
     pub timing: Option<TimingSetting>,
+}
+
+/// A setting that only a channel can have, in the settings of one of its threads.
+pub fn find_misplaced(tree: &ConfigNode) -> Option<ConfigProblem> {
+    let channels = tree.find(&["channels"])?.node.entries().iter();
+    let mut threads = channels.flat_map(|channel| {
+        let threads = channel.node.find(&["thread_settings"]);
+        let threads = threads.map_or(&[][..], |threads| threads.node.entries());
+        threads.iter().map(move |thread| (&channel.key, thread))
+    });
+    let (channel, thread, misplaced) = threads.find_map(|(channel, thread)| {
+        Some((channel, &thread.key, thread.node.find(&["announce"])?))
+    })?;
+    let [channel, thread] = [channel, thread].map(|key| displayable(key).unwrap_or("…".to_owned()));
+    let sentence = format!(
+        "channels.{channel}.thread_settings.{thread}.announce means nothing: Aizuchi says once that it joins a channel, and \
+         nothing joins a thread; channels.{channel}.announce is the setting of the whole channel"
+    );
+    Some(ConfigProblem::for_file(Some(misplaced.key_location), sentence))
+}
+
+/// Each field is named, so that a new one is not left behind.
+impl From<&ThreadConfig> for RoomOverrides {
+    fn from(thread: &ThreadConfig) -> Self {
+        let ThreadConfig { min_confidence, language, persona, model, tools, memory, timing } =
+            thread.clone();
+        // The rest is as in its channel.
+        Self { min_confidence, language, persona, model, tools, memory, timing, ..Self::default() }
+    }
 }

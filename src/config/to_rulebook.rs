@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use crate::config::Config;
 use crate::config::budget::ModelCosts;
-use crate::config::channels::ChannelConfig;
+use crate::config::own_models::OwnModels;
 use crate::config::values::ConfiguredUserId;
 use aizuchi_core::chat::UserId;
 use aizuchi_core::llm::model::ModelId;
@@ -19,9 +19,9 @@ impl Config {
         self.default_mode_with(&self.minds.judgment.model.id)
     }
 
-    /// The same for a channel that may have a judge of its own.
-    pub(super) fn default_mode_of(&self, channel: &ChannelConfig) -> Mode {
-        let own = channel.model.as_ref().and_then(|own| own.rules().judgment);
+    /// The same for a channel or thread that may have models of its own.
+    pub(super) fn default_mode_of(&self, own: Option<&OwnModels>) -> Mode {
+        let own = own.and_then(|own| own.rules().judgment);
         let own = own.and_then(|name| self.minds.named.get(&*name));
         own.map_or(self.default_mode(), |mind| self.default_mode_with(&mind.model.id))
     }

@@ -223,6 +223,11 @@ impl ConfiguredUserId {
     }
 }
 
+/// The emoji names as plain strings.
+pub fn emoji_names(reactions: &[EmojiName]) -> Vec<String> {
+    reactions.iter().map(|reaction| reaction.0.clone()).collect()
+}
+
 /// The ids of several users.
 pub fn user_ids(configured: &[ConfiguredUserId]) -> Vec<UserId> {
     configured.iter().map(ConfiguredUserId::user).collect()

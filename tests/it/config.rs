@@ -12,6 +12,7 @@ mod places;
 mod requirements;
 mod rules;
 mod slack;
+mod thread_settings;
 mod transcription;
 mod value_files;
 

@@ -100,7 +100,7 @@ async fn the_api_tells_and_changes_settings_with_where_they_come_from() {
         json!({ "channel": "general", "setting": "min_confidence", "value": "1.5" }),
         json!({ "chanel": "general", "setting": "memory", "value": "off" }),
         json!({ "channel": "general", "setting": "model", "value": "gpt" }),
-        json!({ "channel": "general", "thread": parent, "setting": "memory", "value": "off" }),
+        json!({ "channel": "general", "thread": parent, "setting": "announce", "value": "off" }),
         json!({ "thread": parent, "setting": "language", "value": "ja" }),
     ] {
         let (status, answer) = program.send("POST", "/api/settings", Some(&body)).await;

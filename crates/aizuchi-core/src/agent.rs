@@ -435,6 +435,11 @@ impl Agent {
                 (channel.long_term_memory, channel.short_term_memory) = (None, None);
             }
         }
+        let name = context.conversation_history.channel_name.clone();
+        let in_thread = Room::new(&here.workspace, &here.channel, &name, visibility);
+        context.thread_memories.retain(|memory| {
+            rulebook.remembers(&Room { thread: Some(&memory.thread), ..in_thread })
+        });
         let left_out = self.channels_without_memory(&context.conversation.workspace).await?;
         for memos in [&mut context.important_memos, &mut context.recent_memos] {
             memos.retain(|memo| !left_out.contains(&memo.channel));

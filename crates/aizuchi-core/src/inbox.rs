@@ -29,7 +29,7 @@ use crate::inbox::in_flight::InFlight;
 use crate::memory::asker;
 use crate::metrics::Metrics;
 use crate::rhythm::{WaitBounds, WaitStrategy};
-use crate::rules::{MemoryRule, TimingRules};
+use crate::rules::TimingRules;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
 use crate::store::{HearReceipt, InboxEntry, Store, StoreError};
@@ -459,11 +459,9 @@ impl Inbox {
         }
     }
 
-    /// Whether what was heard belongs to a channel that is remembered.
+    /// Whether what was heard belongs to a conversation that is remembered.
     fn is_remembered(&self, heard: &Heard) -> bool {
-        conversation_of(heard).is_none_or(|ConversationId { workspace, channel, .. }| {
-            self.channel_cache.memory(workspace, channel) == MemoryRule::On
-        })
+        conversation_of(heard).is_none_or(|here| self.channel_cache.remembers(here))
     }
 
     fn redact(&self, heard: Heard, disposition: Disposition) -> Heard {

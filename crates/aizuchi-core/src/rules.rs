@@ -202,7 +202,7 @@ pub enum ToolRule {
     Only(Vec<String>),
 }
 
-/// Whether a channel is remembered.
+/// Whether a channel or a thread is remembered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryRule {
     #[default]
@@ -440,7 +440,7 @@ impl Rulebook {
         self.all_rules().any(|rules| rules.memory == MemoryRule::Off)
     }
 
-    /// Whether what is said in a channel is remembered.
+    /// Whether what is said in a channel or a thread is remembered.
     pub fn remembers(&self, room: &Room<'_>) -> bool {
         self.rules_in(room).memory == MemoryRule::On
     }

@@ -70,7 +70,10 @@ fn a_workspace_says_only_what_it_may() {
     let named = "models: {named: {rules: {model_id: builtin}}}\n";
     for (text, expected) in [
         ("workspaces: {slack: {keeper: U1}}".to_owned(), "keeper"),
-        ("channels: {C1: {thread_settings: {x: {memory: \"off\"}}}}".to_owned(), "memory"),
+        (
+            "channels: {C1: {thread_settings: {x: {mode: observe}}}}".to_owned(),
+            "config.yaml:1:39: unknown key \"mode\"",
+        ),
         ("workspaces: {slack: {model: gpt}}".to_owned(), "workspaces.slack.model is \"gpt\""),
         (
             format!(

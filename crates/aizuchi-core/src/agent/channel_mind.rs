@@ -23,8 +23,8 @@ impl Agent {
         self.own_model(&self.minds.state, self.models_for(context).state)
     }
 
-    /// The memories of a channel and its threads are folded by its own model. A memory of several channels is folded by that
-    /// of their workspace.
+    /// The memories of a channel are folded by its own model, and those of a thread by the thread's. A memory of several
+    /// channels is folded by that of their workspace.
     pub(super) fn memory_mind(&self, key: &MemoryKey, rules: &ChannelRules) -> Mind {
         let models = self.rulebook().models_in(&key.workspace, Some(&rules.models));
         self.own_model(&self.minds.memory, models.memory)

@@ -16,7 +16,7 @@ use crate::agent::remember::gather::GatheredSources;
 use crate::agent::remember::parse::EntryParser;
 use crate::agent::reserve::Calls;
 use crate::agent::{Agent, Attempts, StepError, capped_retry_after};
-use crate::chat::ConversationId;
+use crate::chat::{ConversationId, Visibility};
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::decision::AttemptResult;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome, MemoryJobResult, RetryTiming};
@@ -300,21 +300,30 @@ impl Agent {
     }
 }
 
-/// The rules of the channel that a memory is of, or of its workspace.
+/// The rules of the channel or thread that a memory is of, or of its workspace.
 fn memory_rules<'a>(
     rulebook: &'a Rulebook,
     key: &MemoryKey,
     gathered: &GatheredSources,
 ) -> &'a ChannelRules {
-    match key.channel() {
-        Some(channel) => rulebook.rules_in(&Room::new(
-            &key.workspace,
-            channel,
-            &gathered.channel_name,
-            gathered.visibility,
-        )),
+    match room_of_memory(key, &gathered.channel_name, gathered.visibility) {
+        Some(room) => rulebook.rules_in(&room),
         None => rulebook.workspace_rules(&key.workspace),
     }
+}
+
+/// The channel or thread that a memory is of. `None`: it is the whole workspace's.
+fn room_of_memory<'a>(
+    key: &'a MemoryKey,
+    name: &'a str,
+    visibility: Visibility,
+) -> Option<Room<'a>> {
+    let (channel, thread) = match &key.scope {
+        MemoryScope::Workspace => return None,
+        MemoryScope::Channel(channel) => (channel, None),
+        MemoryScope::Thread(channel, thread) => (channel, Some(thread)),
+    };
+    Some(Room { thread, ..Room::new(&key.workspace, channel, name, visibility) })
 }
 
 /// The entries that the memory holds already.
@@ -359,7 +368,6 @@ fn source_tokens(source: &MemorySource) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::Visibility;
 
     #[test]
     fn sources_are_split_in_order_into_parts_of_limited_size() {

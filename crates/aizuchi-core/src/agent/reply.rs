@@ -417,11 +417,9 @@ impl Agent {
         };
         let rulebook = self.rulebook();
         found.retain(|RecalledMessage { message, channel_name, .. }| {
-            let channel = &message.conversation.channel;
-            let (workspace, visibility) =
-                (&context.conversation.workspace, context.visibility_of(channel));
-            let is_remembered =
-                rulebook.remembers(&Room::new(workspace, channel, channel_name, visibility));
+            let visibility = context.visibility_of(&message.conversation.channel);
+            let room = Room::of_conversation(&message.conversation, channel_name, visibility);
+            let is_remembered = rulebook.remembers(&room);
             is_remembered && !context.has_message(message)
         });
         found.truncate(limit);

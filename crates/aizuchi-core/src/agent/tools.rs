@@ -409,8 +409,8 @@ impl Toolbox {
                 true => self.visibility,
                 false => Visibility::Public,
             };
-            let (workspace, name) = (&self.conversation.workspace, &*found.channel_name);
-            self.rulebook.remembers(&Room::new(workspace, channel, name, visibility))
+            let (place, name) = (&found.message.conversation, &*found.channel_name);
+            self.rulebook.remembers(&Room::of_conversation(place, name, visibility))
         });
         let has_found = !found.is_empty();
         found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));

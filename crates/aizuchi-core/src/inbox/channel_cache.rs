@@ -9,7 +9,8 @@ use parking_lot::RwLock;
 use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::chat::{
-    Arrival, AuthorKind, Channel, ChannelId, Message, Role, User, UserId, Visibility, WorkspaceId,
+    Arrival, AuthorKind, Channel, ChannelId, ConversationId, Message, Role, User, UserId,
+    Visibility, WorkspaceId,
 };
 use crate::context::readings::Readings;
 use crate::current::Current;
@@ -20,9 +21,7 @@ use crate::persona::Language;
 use crate::rules::ordered::{self, OrderedSetting};
 use crate::rules::room::Room;
 use crate::rules::weekly_time::WeeklyTime;
-use crate::rules::{
-    ChannelRules, FacilitationRules, LanguageRule, MemoryRule, Mode, Rulebook, TimingRules,
-};
+use crate::rules::{ChannelRules, FacilitationRules, LanguageRule, Mode, Rulebook, TimingRules};
 use crate::store::FORGOTTEN_USER_ID;
 use crate::store::order::{Order, OrdersInForce};
 use aizuchi_structure::names::leading_name;
@@ -254,8 +253,14 @@ impl ChannelCache {
         self.with_rules(workspace, channel, |rules| rules.timing)
     }
 
-    pub fn memory(&self, workspace: &WorkspaceId, channel: &ChannelId) -> MemoryRule {
-        self.with_rules(workspace, channel, |rules| rules.memory)
+    /// Whether what is said in a conversation is remembered.
+    pub fn remembers(&self, conversation: &ConversationId) -> bool {
+        let key = (conversation.workspace.clone(), conversation.channel.clone());
+        self.read(|state| {
+            let (name, visibility) = (state.name(&key), state.visibility(&key));
+            let room = Room::of_conversation(conversation, name, visibility);
+            self.rulebook.read().remembers(&room)
+        })
     }
 
     /// Whether the persona says in a channel that it has joined, if that is not as everywhere.

@@ -259,9 +259,17 @@ impl SettingKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether a thread may have it. What is said in a thread is remembered with its channel, and joining is of channels.
+    /// Whether a thread may have it. It joins a channel, and says so there once; nothing joins a thread.
     pub fn is_of_threads(self) -> bool {
-        !matches!(self, SettingKind::Memory | SettingKind::Announce)
+        match self {
+            SettingKind::Announce => false,
+            SettingKind::Language
+            | SettingKind::MinConfidence
+            | SettingKind::Timing
+            | SettingKind::Tools
+            | SettingKind::Memory
+            | SettingKind::Model => true,
+        }
     }
 
     /// The value as the config would have it.

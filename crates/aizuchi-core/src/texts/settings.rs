@@ -51,8 +51,8 @@ texts! {
         "Please set that in the thread that you mean."
         / "スレッドの設定は、そのスレッドの中で変えてください。";
     not_of_threads:
-        "A thread has no setting of its own for that: what is said in it is remembered with its channel. Please set it for the channel."
-        / "スレッドだけの設定にはできません。チャンネルの設定を変えてください。";
+        "A thread has no greeting of its own: I greet a channel once, when I join it, and nobody joins a thread. Please set that for the channel."
+        / "あいさつはスレッドごとには設定できません。チャンネルに参加したときに一度だけするもので、スレッドには参加がないためです。チャンネルの設定を変えてください。";
     no_such_channel:
         "I know no public channel of that name. Please set it in the channel that you mean."
         / "その名前の公開チャンネルはありません。変えたいチャンネルの中で設定してください。";
@@ -76,7 +76,7 @@ texts! {
     title: "Settings" / "設定";
     explained:
         "They stand over the config’s from now on, without a restart, and widen nothing that the config allows here. Words for the persona are a standing order."
-        / "再起動なしですぐに効き、設定ファイルより優先されます。設定ファイルで許された範囲を広げることはありません。人物像の言葉は「指示」で加えてください。";
+        / "再起動なしですぐに効き、設定ファイルより優先されます。設定ファイルで許された範囲を広げることはありません。ペルソナの言葉は「指示」で加えてください。";
     place: "Where" / "対象";
     set: "Set" / "設定する";
     clear: "Take back" / "元に戻す";

@@ -57,6 +57,7 @@ mod model_failures;
 mod model_problems;
 mod orders;
 mod own_models;
+mod thread_memory;
 mod outgoing;
 mod pdfs;
 mod postgres;

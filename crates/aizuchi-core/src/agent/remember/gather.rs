@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::agent::remember::room_of_memory;
 use crate::agent::{Agent, StepError};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId};
 use crate::context::message_window::MessageWindow;
@@ -53,17 +54,23 @@ impl GatheredSources {
 }
 
 impl Agent {
-    /// Nothing, if the channel is not remembered.
+    /// Nothing, if the channel or thread is not remembered. A channel's memory takes in nothing of threads that are not.
     pub(super) async fn gather(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
-        let gathered = self.gather_all(key).await?;
-        let (rulebook, name) = (self.rulebook(), &gathered.channel_name);
-        let is_remembered = |channel: &ChannelId| {
-            rulebook.remembers(&Room::new(&key.workspace, channel, name, gathered.visibility))
+        let mut gathered = self.gather_all(key).await?;
+        let (rulebook, name) = (self.rulebook(), gathered.channel_name.clone());
+        let visibility = gathered.visibility;
+        let room = room_of_memory(key, &name, visibility);
+        let is_remembered = room.is_none_or(|room| rulebook.remembers(&room));
+        let is_kept = |source: &MemorySource| match source {
+            MemorySource::Messages(block) => {
+                let room = Room::of_conversation(&block.conversation, &name, visibility);
+                is_remembered && rulebook.remembers(&room)
+            }
+            MemorySource::Entry(_) => is_remembered,
         };
-        Ok(match key.channel().is_none_or(is_remembered) {
-            true => gathered,
-            false => GatheredSources { shared: Vec::new(), unshared: Vec::new(), ..gathered },
-        })
+        gathered.shared.retain(is_kept);
+        gathered.unshared.retain(is_kept);
+        Ok(gathered)
     }
 
     async fn gather_all(&self, key: &MemoryKey) -> Result<GatheredSources, StepError> {
