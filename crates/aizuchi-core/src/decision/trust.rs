@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::proposal::{ProposalId, ProposalLabel, TrustedConfidence};
+use crate::rules::Mode;
 use crate::rules::ordered::Confidence;
 
 /// The newest clicks in a channel that count.
@@ -52,7 +53,7 @@ pub enum TrustState {
     Accepted,
     /// Not yet.
     Declined,
-    /// Clicks since then say otherwise.
+    /// Clicks since then say otherwise, or somebody has chosen another mode.
     Withdrawn,
 }
 
@@ -122,6 +123,18 @@ impl TrustOffer {
         }
     }
 
+    /// What becomes of a channel's newest offer where somebody orders a mode: choosing another one is an answer, too. Both
+    /// modes are ordered ones; `None`: as configured.
+    pub fn after_mode(
+        last: Option<Self>,
+        (before, ordered): (Option<Mode>, Option<Mode>),
+        now: Timestamp,
+    ) -> Option<Self> {
+        let open = last.filter(|offer| offer.state == TrustState::Open)?;
+        let is_other = ordered != before && ordered != Some(Mode::Propose);
+        is_other.then(|| open.answered(TrustState::Withdrawn, "".into(), now))
+    }
+
     /// Whether it is open, and the offer of this number and confidence.
     pub fn is_open_as(&self, id: TrustOfferId, least: Confidence) -> bool {
         self.state == TrustState::Open && self.id == id && self.trusted.least == least
@@ -186,6 +199,32 @@ mod tests {
         assert_eq!((withdrawn.id, withdrawn.state), (offer.id, TrustState::Withdrawn));
         assert_eq!(after(Some(&withdrawn), &clicks(63, 63, true), 63), None);
         assert!(after(Some(&withdrawn), &clicks(64, 64, true), 64).is_some());
+    }
+
+    #[test]
+    fn another_mode_withdraws_an_open_offer() {
+        let offer = after(None, &clicks(30, 30, true), 30).unwrap();
+        let after_mode = |last: &TrustOffer, before, ordered| {
+            TrustOffer::after_mode(Some(last.clone()), (before, ordered), at(40))
+        };
+        for (before, ordered, is_withdrawn) in [
+            (None, Some(Mode::Observe), true),
+            (None, Some(Mode::Companion), true),
+            (Some(Mode::Propose), None, true),
+            (Some(Mode::Propose), Some(Mode::Off), true),
+            (None, None, false),
+            (None, Some(Mode::Propose), false),
+            (Some(Mode::Propose), Some(Mode::Propose), false),
+        ] {
+            let changed = after_mode(&offer, before, ordered);
+            assert_eq!(changed.is_some(), is_withdrawn, "{before:?} {ordered:?}");
+        }
+        let withdrawn = after_mode(&offer, None, Some(Mode::Observe)).unwrap();
+        assert_eq!(withdrawn.state, TrustState::Withdrawn);
+        assert_eq!(after_mode(&withdrawn, None, Some(Mode::Off)), None, "it is not open any more");
+        // It is made again after as many further clicks.
+        assert_eq!(after(Some(&withdrawn), &clicks(69, 69, true), 69), None);
+        assert!(after(Some(&withdrawn), &clicks(70, 70, true), 70).is_some());
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub enum Order {
         channel: Option<ChannelId>,
         by: Role,
     },
-    /// Take part in a channel in this mode; `None`: as configured. What a keeper agreed to with the mode before ends.
+    /// Take part in a channel in this mode; `None`: as configured. What a keeper agreed to with the mode before ends, and a
+    /// mode other than before withdraws the offer to speak by itself.
     Mode {
         workspace: WorkspaceId,
         channel: ChannelId,

@@ -256,6 +256,31 @@ async fn an_offer_holds_where_words_are_proposed() {
     .await;
 }
 
+/// Back in the old mode, nobody is asked the same again until as many clicks have followed.
+#[tokio::test]
+async fn a_mode_that_was_chosen_and_left_again_repeats_no_offer() {
+    on_every_store(async |store| {
+        let story = Story::new(store, Language::En).await;
+        story.clicks_often(30, KeeperButton::Say).await;
+        assert_eq!(story.offers().await.len(), 1);
+        let order = |mode| Order::Mode { workspace: workspace(), channel: garden(), mode };
+        // It is in this mode already.
+        story.harness.order(order(None)).await;
+        assert_eq!(story.stored().await.state, TrustState::Open);
+        for mode in [Some(Mode::Observe), None, Some(Mode::MentionOnly), Some(Mode::Propose)] {
+            story.harness.order(order(mode)).await;
+            assert_eq!(story.offers().await.len(), 1, "{mode:?}");
+            assert_eq!(story.stored().await.state, TrustState::Withdrawn);
+        }
+        assert_eq!(story.mode(), Mode::Propose);
+        story.clicks_often(29, KeeperButton::Say).await;
+        assert_eq!(story.offers().await.len(), 1);
+        story.clicks(30, KeeperButton::Say).await;
+        assert_eq!(story.offers().await.len(), 2);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn the_first_answer_counts_and_names_nobody_who_is_forgotten() {
     on_every_store(async |store| {

@@ -150,6 +150,9 @@ async fn carry_out(
     if let Order::Reset { conversation, until } = order {
         reset_conversation(connection, counters, conversation, *until, now).await?;
     }
+    if let Order::Mode { workspace, channel, mode } = order {
+        trust::after_mode(connection, (workspace, channel), *mode, now).await?;
+    }
     if let Some(change) = order.setting_change(now) {
         room_settings::change(connection, order.workspace(), &change).await?;
     }

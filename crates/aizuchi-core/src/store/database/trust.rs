@@ -59,6 +59,25 @@ pub async fn answer(
     put(connection, &offer.answered(choice.state(), by.into(), now)).await
 }
 
+/// Withdraws a channel's open offer if another mode is ordered there than before.
+pub async fn after_mode(
+    connection: &mut Connection,
+    (workspace, channel): (&WorkspaceId, &ChannelId),
+    ordered: Option<Mode>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mode = query(sql::orders::ORDERED_MODE).bind(workspace.as_str()).bind(channel.as_str());
+    let before: Option<Mode> = match mode.fetch_optional(&mut *connection).await? {
+        Some(row) => Some(rows::parse_name(&rows::column::<String>(&row, "mode")?)?),
+        None => None,
+    };
+    let last = find(connection, workspace, channel).await?;
+    match TrustOffer::after_mode(last, (before, ordered), now) {
+        Some(offer) => put(connection, &offer).await,
+        None => Ok(()),
+    }
+}
+
 /// The newest offer of each channel.
 pub async fn read(
     readers: &Readers,

@@ -376,6 +376,9 @@ impl VolatileState {
         if let Order::Reset { conversation, until } = &order {
             self.reset_conversation(conversation, *until, now);
         }
+        if let Order::Mode { workspace, channel, mode } = &order {
+            self.withdraw_trust((workspace, channel), *mode, truncate_to_milliseconds(now));
+        }
         if let Some(change) = setting {
             self.change_setting(order.workspace().clone(), change);
         }

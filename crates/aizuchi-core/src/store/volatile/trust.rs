@@ -58,6 +58,22 @@ impl VolatileState {
         Ok(())
     }
 
+    /// Withdraws a channel's open offer if another mode is ordered there than before.
+    pub(super) fn withdraw_trust(
+        &mut self,
+        (workspace, channel): (&WorkspaceId, &ChannelId),
+        ordered: Option<Mode>,
+        now: Timestamp,
+    ) {
+        let orders = self.orders.get(workspace);
+        let mut modes = orders.iter().flat_map(|orders| &orders.modes);
+        let before = modes.find(|(known, _)| known == channel).map(|(_, mode)| *mode);
+        let key = (workspace.clone(), channel.clone());
+        let last = self.trust_offers.get(&key).cloned();
+        let changed = TrustOffer::after_mode(last, (before, ordered), now);
+        self.trust_offers.extend(changed.map(|offer| (key, offer)));
+    }
+
     pub(super) fn trust_offers_of(&self, workspace: &WorkspaceId) -> Vec<TrustOffer> {
         let offers = self.trust_offers.values();
         offers.filter(|offer| offer.workspace == *workspace).cloned().collect()

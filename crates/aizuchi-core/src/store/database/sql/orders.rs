@@ -27,6 +27,7 @@ statements! {
         SELECT workspace, channel, thread, setting, role, value, ordered_by, ordered_ms
         FROM room_settings";
     DROP_ALL_SETTINGS = "DELETE FROM room_settings";
+    ORDERED_MODE = "SELECT mode FROM modes WHERE workspace = ?1 AND channel = ?2";
     DROP_MODE = "DELETE FROM modes WHERE workspace = ?1 AND channel = ?2";
     NOTE_PRIVATE_READ = "
         INSERT INTO private_reads (workspace, channel, reader, what, hour_ms, last_ms, reads)
