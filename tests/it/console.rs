@@ -8,6 +8,7 @@ mod named_places;
 mod dead_letters;
 mod long_lists;
 mod timeline;
+mod thread_settings;
 mod channels;
 mod decisions;
 mod figures;

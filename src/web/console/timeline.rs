@@ -2,6 +2,7 @@
 
 mod filter;
 mod rows;
+mod settings;
 
 use std::sync::Arc;
 
@@ -10,7 +11,6 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::config::http::AccessRole;
 use crate::web::access::{Access, Visitor};
 use crate::web::console::layout::{
     Layout, Section, TimeView, channel_address, memory_address, render,
@@ -19,6 +19,9 @@ use crate::web::console::layout::{
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Filter, FilterOption, FilterQuery, Source};
 use crate::web::console::timeline::rows::{Rest, Rows, TimelineRow};
+use crate::web::console::timeline::settings::{
+    ChannelSettingRow, SettingsOfThreads, SettingsTeller,
+};
 use crate::web::console::trust_card::TrustCard;
 use crate::web::language::PageLanguage;
 use crate::web::order_journal::user_names;
@@ -26,12 +29,9 @@ use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, ShownStandingOrder};
 use crate::web::{ApiProblem, Web, trust, workspaces};
 use aizuchi_core::chat::{Channel, User, UserId, WorkspaceId};
-use aizuchi_core::command::settings::{source_text, value_text};
 use aizuchi_core::decision::trust::TrustOffer;
 use aizuchi_core::memory::asker::signer;
 use aizuchi_core::persona::Language;
-use aizuchi_core::rules::ordered::SettingKind;
-use aizuchi_core::rules::room::{Room, SettingSource};
 use aizuchi_core::standing_order::StandingOrderScope;
 use aizuchi_core::texts;
 
@@ -63,7 +63,8 @@ struct TimelinePage<'a> {
     /// Of those who may give orders.
     standing_orders: Vec<StandingOrderRow>,
     /// The same.
-    settings: Vec<SettingRow>,
+    settings: Vec<ChannelSettingRow>,
+    thread_settings: SettingsOfThreads,
     /// Whether the visitor reads what was said here.
     can_read: bool,
     withheld: &'static str,
@@ -102,20 +103,6 @@ struct StandingOrderRow {
     is_draft: bool,
 }
 
-/// A setting as it holds in the channel.
-struct SettingRow {
-    name: &'static str,
-    word: &'static str,
-    value: String,
-    /// Where it comes from.
-    source: String,
-    /// Who ordered it, if somebody has.
-    by: Option<String>,
-    /// What can be chosen; anything that fits if empty.
-    choices: Vec<String>,
-    may_change: bool,
-}
-
 /// One of several people of one name.
 struct NamesakeView {
     name: String,
@@ -151,9 +138,12 @@ pub async fn page(
         true => standing_order_rows(&web, access, &channel, language).await?,
         false => Vec::new(),
     };
-    let settings = match access.may_order() {
-        true => setting_rows(&web, access, &channel, language).await?,
-        false => Vec::new(),
+    let rulebook = web.room.rulebook();
+    let teller =
+        SettingsTeller { web: &web, access, channel: &channel, language, rulebook: &rulebook };
+    let (settings, thread_settings) = match access.may_order() {
+        true => (teller.rows().await?, teller.of_threads().await?),
+        false => (Vec::new(), SettingsOfThreads::default()),
     };
     let channels = channel_choices(&web, access, &workspace).await?;
     let name = match access.may_name(channel.visibility) {
@@ -187,6 +177,7 @@ pub async fn page(
             .map(|[judge, speaker]| texts::console::own_models(language, &judge, &speaker)),
         standing_orders,
         settings,
+        thread_settings,
         can_read,
         withheld: match access {
             Access::ThisMachine => texts::console::withheld_here(language),
@@ -271,60 +262,6 @@ async fn standing_order_rows(
         is_draft: order.is_draft,
     };
     Ok(shown.into_iter().map(row).collect())
-}
-
-async fn setting_rows(
-    web: &Web,
-    access: &Access,
-    channel: &Channel,
-    language: Language,
-) -> Result<Vec<SettingRow>, ApiProblem> {
-    let (rulebook, room) = (web.room.rulebook(), Room::of_channel(channel));
-    let rules = rulebook.rules_in(&room);
-    let sources = SettingKind::ALL.map(|kind| (kind, rulebook.source_in(&room, kind)));
-    let orderers = sources.iter().filter_map(|(_, source)| match source {
-        SettingSource::Ordered(order) => signer(&order.by).map(UserId::new),
-        SettingSource::Configured(_) => None,
-    });
-    let names = user_names(web, access, &channel.workspace, &orderers.collect()).await?;
-    let by = |by: &str| match signer(by) {
-        Some(id) => names.get(&UserId::new(id)).map_or(id.to_owned(), ToString::to_string),
-        None if by.is_empty() => texts::console::this_machine(language).to_owned(),
-        None => by.to_owned(),
-    };
-    let row = |(kind, source): (SettingKind, SettingSource<'_>)| SettingRow {
-        name: kind.name(),
-        word: texts::settings::command_word(language, kind),
-        value: value_text(language, kind.value_in(rules)),
-        source: source_text(language, source),
-        by: match source {
-            SettingSource::Ordered(order) => {
-                Some(texts::settings::set_by(language, &by(&order.by)))
-            }
-            SettingSource::Configured(_) => None,
-        },
-        choices: match kind {
-            SettingKind::Language => ["en", "ja", "auto"].map(str::to_owned).to_vec(),
-            SettingKind::Timing => ["human", "plain"].map(str::to_owned).to_vec(),
-            SettingKind::Announce | SettingKind::Memory => {
-                ["on", "off"].map(str::to_owned).to_vec()
-            }
-            SettingKind::Model => rulebook.model_choices.iter().map(ToString::to_string).collect(),
-            SettingKind::MinConfidence | SettingKind::Tools => Vec::new(),
-        },
-        may_change: match kind {
-            SettingKind::Model => {
-                access.role() != Some(AccessRole::Operator) && !rulebook.model_choices.is_empty()
-            }
-            SettingKind::Language
-            | SettingKind::MinConfidence
-            | SettingKind::Timing
-            | SettingKind::Announce
-            | SettingKind::Tools
-            | SettingKind::Memory => true,
-        },
-    };
-    Ok(sources.map(row).into_iter().collect())
 }
 
 fn namesake(user: &User, query: &FilterQuery, address: &str) -> NamesakeView {

@@ -273,6 +273,14 @@ impl Rulebook {
             .for_each(change);
     }
 
+    /// The threads of a channel that the config has settings for.
+    pub fn configured_threads(&self, channel: &Room<'_>) -> Vec<MessageId> {
+        let layer = self.configured_in(channel.workspace);
+        let threads = layer.map_or(&self.threads, |layer| &layer.threads);
+        let of_channel = channel.keys().filter_map(|key| threads.get(&key));
+        of_channel.flat_map(BTreeMap::keys).map(|id| MessageId::new(id.as_str())).collect()
+    }
+
     /// The layer of the narrowest place around a room where anybody has ordered anything.
     fn ordered_in(&self, room: &Room<'_>) -> Option<&RoomRules> {
         // Nobody has, mostly.

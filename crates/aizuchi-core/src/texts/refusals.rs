@@ -164,8 +164,8 @@ texts! {
         r#"{"channel": "…", "text": "…"}, with "thread" if it is for one; without a channel: for all; or {"number": 2, "text": "…"} to change one; "draft": true for a draft"#
         / r#"{"channel": "…", "text": "…"}。スレッドへの指示には "thread" も。チャンネルがなければ全チャンネル。変えるときは {"number": 2, "text": "…"}。下書きにするには "draft": true も"#;
     format_of_setting:
-        r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}, with "thread" if it is for one; without a channel: for all; null as the value takes it back. The settings are language (en, ja, auto), min_confidence (0 to 1), timing (human, plain), announce and memory (on, off; not of threads), tools (on, off, or names) and model (a name in models.named)"#
-        / r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}。スレッドの設定には "thread" も。チャンネルがなければ全チャンネル。value が null なら元に戻す。setting は language（en、ja、auto）、min_confidence（0～1）、timing（human、plain）、announce と memory（on、off。スレッドにはない）、tools（on、off、名前）、model（models.named の名前）のどれか"#;
+        r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}, with "thread" if it is for one; without a channel: for all; null as the value takes it back. The settings are language (en, ja, auto), min_confidence (0 to 1), timing (human, plain), announce (on, off; not of threads, which nothing joins), memory (on, off), tools (on, off, or names) and model (a name in models.named)"#
+        / r#"{"channel": "…", "setting": "min_confidence", "value": "0.8"}。スレッドの設定には "thread" も。チャンネルがなければ全チャンネル。value が null なら元に戻す。setting は language（en、ja、auto）、min_confidence（0～1）、timing（human、plain）、announce（on、off。スレッドには参加がないので指定できない）、memory（on、off）、tools（on、off、名前）、model（models.named の名前）のどれか"#;
     format_of_memory_order:
         r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}; the orders are edit (with "text"), pin, unpin, remove, restore, revert (with "to") and regenerate"#
         / r#"{"scope": "channel", "channel": "…", "term": "long_term", "version": 7, "order": "remove", "entry": "…"}。order は edit（"text" も）、pin、unpin、remove、restore、revert（"to" も）、regenerate のどれか"#;

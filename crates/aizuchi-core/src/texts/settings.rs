@@ -78,6 +78,10 @@ texts! {
         "They stand over the config’s from now on, without a restart, and widen nothing that the config allows here. Words for the persona are a standing order."
         / "再起動なしですぐに効き、設定ファイルより優先されます。設定ファイルで許された範囲を広げることはありません。ペルソナの言葉は「指示」で加えてください。";
     place: "Where" / "対象";
+    of_threads: "Threads with settings of their own" / "個別に設定したスレッド";
+    no_threads: "No thread here has any." / "個別に設定したスレッドはありません。";
+    thread: "Thread" / "スレッド";
+    value: "Value" / "値";
     set: "Set" / "設定する";
     clear: "Take back" / "元に戻す";
     set_by(by: &str): "by {by}" / "{by} による";

@@ -1,0 +1,110 @@
+//! The settings of threads on the page of their channel: set, listed and taken back; and what the page shows of settings that
+//! nobody has set.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::console::harness::{client, encode, get, get_in};
+use crate::program::{Home, Program};
+
+const PAGE: &str = "/console/channels/local/general";
+
+/// A message, and one in the thread under it. Returns the thread.
+async fn thread(program: &Program) -> String {
+    let parent = program.says("alice", "where is the <spade>?").await;
+    let body =
+        json!({ "channel": "general", "thread": parent, "user": "bob", "text": "in the shed" });
+    let (status, answer) = program.post(&body).await;
+    assert_eq!(status, 201, "{answer}");
+    parent
+}
+
+async fn submit(program: &Program, fields: &[(&str, &str)]) -> StatusCode {
+    let fields = fields.iter().map(|(name, value)| format!("{name}={}", encode(value)));
+    let form = client().post(format!("{}/console/orders", program.address));
+    let form = form.header("content-type", "application/x-www-form-urlencoded");
+    let place = ["workspace=local".to_owned(), "channel=general".to_owned()];
+    let body: Vec<String> = place.into_iter().chain(fields).collect();
+    form.body(body.join("&")).send().await.unwrap().status()
+}
+
+async fn memory_in(program: &Program, thread: &str) -> Value {
+    let answer = program.get(&format!("/api/settings?channel=general&thread={thread}")).await;
+    let settings = answer["settings"].as_array().unwrap().iter();
+    settings.clone().find(|setting| setting["setting"] == "memory").unwrap()["value"].clone()
+}
+
+#[tokio::test]
+async fn a_thread_is_set_and_taken_back_on_the_page_of_its_channel() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    let parent = thread(&program).await;
+    let page = async || get(&program, None, PAGE).await.text().await.unwrap();
+    let before = page().await;
+    assert!(before.contains("data-testid=\"no-thread-settings\""), "{before}");
+    // It is chosen by its first words, which are no markup.
+    let choice = format!("<option value=\"{parent}\">where is the &#60;spade&#62;?</option>");
+    assert!(before.contains(&choice), "{before}");
+    assert!(before.contains("value=\"set memory\""), "{before}");
+    for (order, value) in [("set memory", "off"), ("set min_confidence", "0.9")] {
+        let fields = [("thread", &*parent), ("order", order), ("value", value)];
+        assert_eq!(submit(&program, &fields).await, StatusCode::SEE_OTHER, "{order}");
+    }
+    let set = page().await;
+    assert_eq!(set.matches("data-testid=\"thread-setting\"").count(), 2, "{set}");
+    assert_eq!(set.matches("data-testid=\"clear-thread-setting\"").count(), 2, "{set}");
+    assert!(set.contains("set for this thread"), "{set}");
+    assert_eq!(memory_in(&program, &parent).await, "off");
+    let japanese = get_in(&program, None, PAGE, "ja").await.text().await.unwrap();
+    assert!(japanese.contains("個別に設定したスレッド"), "{japanese}");
+    let fields = [("thread", &*parent), ("order", "clear memory")];
+    assert_eq!(submit(&program, &fields).await, StatusCode::SEE_OTHER);
+    assert_eq!(memory_in(&program, &parent).await, "on");
+    assert_eq!(page().await.matches("data-testid=\"thread-setting\"").count(), 1);
+    // Nothing joins a thread, and an unknown thread has no settings.
+    for (thread, order) in [(&*parent, "set announce"), ("nowhere", "set memory")] {
+        let fields = [("thread", thread), ("order", order), ("value", "off")];
+        assert!(submit(&program, &fields).await.is_client_error(), "{order}");
+    }
+    assert_eq!(program.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn what_the_config_says_of_a_thread_is_listed_and_stays() {
+    let home = Home::new(1000.0);
+    home.add("channels:\n  '#general': {thread_settings: {t7: {memory: \"off\", language: ja}}}\n");
+    let program = home.start();
+    let shown = get(&program, None, PAGE).await.text().await.unwrap();
+    assert_eq!(shown.matches("data-testid=\"thread-setting\"").count(), 2, "{shown}");
+    assert!(shown.contains("the config, for this thread"), "{shown}");
+    assert!(!shown.contains("data-testid=\"clear-thread-setting\""), "{shown}");
+    assert_eq!(program.stop(), Some(0));
+}
+
+/// What nobody has set cannot be taken back, and no language is chosen where it is as everywhere.
+#[tokio::test]
+async fn the_page_takes_back_only_what_is_set_and_chooses_nothing_by_itself() {
+    let home = Home::new(1000.0);
+    let program = home.start();
+    program.says("alice", "hello").await;
+    let page = async || get(&program, None, PAGE).await.text().await.unwrap();
+    let before = page().await;
+    assert!(!before.contains("data-testid=\"clear-setting\""), "{before}");
+    assert!(before.contains("<option value=\"\" selected>as everywhere</option>"), "{before}");
+    for (channel, place) in [("general", "for this channel"), ("", "for all channels")] {
+        let body = match channel {
+            "" => json!({ "setting": "language", "value": "ja" }),
+            channel => json!({ "channel": channel, "setting": "language", "value": "ja" }),
+        };
+        let (status, answer) = program.send("POST", "/api/settings", Some(&body)).await;
+        assert_eq!(status, 204, "{answer}");
+        let set = get_in(&program, None, PAGE, "en").await.text().await.unwrap();
+        assert!(set.contains(&format!("Take back ({place})")), "{set}");
+        assert!(set.contains("<option value=\"ja\" selected>ja</option>"), "{set}");
+    }
+    assert_eq!(
+        submit(&program, &[("order", "set language"), ("value", "")]).await.as_u16() / 100,
+        4
+    );
+    assert_eq!(program.stop(), Some(0));
+}
