@@ -146,6 +146,18 @@ impl TriedSettings {
         self.policy.config.response.gates.contains(&gate)
     }
 
+    /// The confidence that is tried, if the config could not set it in a channel: what people have ordered there decides.
+    pub fn overridden_confidence(&self, rulebook: &Rulebook, channel: &Channel) -> Option<f64> {
+        let is_changed = self.changed().contains(&Knob::MinConfidence);
+        let tried = Knob::MinConfidence.value(&self.policy);
+        let mut patched = rulebook.clone();
+        patched.change_all(|rules| rules.min_confidence = tried);
+        let patched = patched.with_orders_of(rulebook);
+        let holds = patched.rules_in(&Room::of_channel(channel)).min_confidence;
+        // Orders are in thousandths.
+        (is_changed && (holds - tried).abs() > 1e-6).then_some(tried)
+    }
+
     pub fn is_changed(&self) -> bool {
         !self.changed().is_empty()
     }
@@ -282,5 +294,34 @@ mod tests {
         assert!(!tried.is_changed());
         tried.set(Knob::MinConfidence, 0.7).unwrap();
         assert!(tried.is_changed());
+        assert_eq!(tried.overridden_confidence(&book, &channel()), Some(0.7));
+    }
+
+    /// Who only narrows does not keep the config from demanding more.
+    #[test]
+    fn a_patch_is_overridden_by_orders_that_decide() {
+        for (role, tried_value, expected) in [
+            (None, 0.9, None),
+            (Some(SettingRole::Admin), 0.9, Some(0.9)),
+            (Some(SettingRole::Admin), 0.6, Some(0.6)),
+            (Some(SettingRole::Member), 0.9, None),
+            (Some(SettingRole::Keeper), 0.6, Some(0.6)),
+            (Some(SettingRole::Admin), 0.8, None),
+        ] {
+            let order = |role| OrderedSetting {
+                scope: SettingScope::Workspace,
+                setting: RoomSetting::MinConfidence(Confidence::new(0.8).unwrap()),
+                role,
+                by: "olga".into(),
+                at: Timestamp::UNIX_EPOCH,
+            };
+            let orders: Vec<OrderedSetting> = role.map(order).into_iter().collect();
+            let config = Config::default();
+            let book = config.rulebook().with_orders(&channel().workspace, &orders);
+            let mut tried = TriedSettings::new(&config, &book, &channel(), Mode::Companion);
+            tried.set(Knob::MinConfidence, tried_value).unwrap();
+            let found = tried.overridden_confidence(&book, &channel());
+            assert_eq!(found, expected, "{role:?} {tried_value}");
+        }
     }
 }

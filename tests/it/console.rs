@@ -20,3 +20,4 @@ mod report;
 mod shadow;
 pub mod walk;
 pub mod what_if;
+mod what_if_orders;

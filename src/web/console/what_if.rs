@@ -27,10 +27,13 @@ use crate::what_if::material::Material;
 use crate::what_if::settings::TriedSettings;
 use crate::what_if::{ShadowModel, WhatIf, WhatIfResult};
 use aizuchi_core::chat::Channel;
+use aizuchi_core::command::settings::source_text;
 use aizuchi_core::decision::tolerance::{Label, MIN_LABELS};
 use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::learner::welcome_labels;
 use aizuchi_core::persona::Language;
+use aizuchi_core::rules::ordered::SettingKind;
+use aizuchi_core::rules::room::{Room, SettingSource};
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -132,6 +135,7 @@ async fn result(
     let material = Arc::new(Material::read(&*web.archive, channel, since).await?);
     let model = shadow::model(web, web.models.shadow_judge(channel), cap)?;
     let patch = tried.patch();
+    let patch_note = overriding_order(web, channel, &tried, language);
     let labels = labels(web, channel, &tried).await?;
     let tolerance = tried.thresholds(channel, &labels).map(|[present, tried]| {
         let [present, tried] = [present, tried].map(|least| format!("{least:.2}"));
@@ -166,6 +170,7 @@ async fn result(
     )
     .await?;
     view.patch = patch;
+    view.patch_note = patch_note;
     view.tolerance = tolerance;
     let money = CostText { language, currency: &web.currency };
     let asking = Asking { money, model: &model };
@@ -179,6 +184,27 @@ async fn result(
     view.cap_explained = texts::shadow::cap_explained(language, MOST_CALLS);
     view.fields = fields.sent();
     Ok(view)
+}
+
+/// Why the patch of a config would not hold: somebody has ordered otherwise.
+fn overriding_order(
+    web: &Web,
+    channel: &Channel,
+    tried: &TriedSettings,
+    language: Language,
+) -> Option<String> {
+    let rulebook = web.models.rulebook();
+    let value = tried.overridden_confidence(&rulebook, channel)?;
+    let source = rulebook.source_in(&Room::of_channel(channel), SettingKind::MinConfidence);
+    match source {
+        SettingSource::Ordered(_) => {
+            let place = source_text(language, source);
+            let config = web.models.config();
+            let (name, value) = (&*config.persona.name.0, value.to_string());
+            Some(texts::what_if::ordered_over(language, &place, name, &value))
+        }
+        SettingSource::Configured(_) => None,
+    }
 }
 
 /// How welcome words were in the channel, if that counts there.

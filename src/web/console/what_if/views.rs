@@ -35,6 +35,8 @@ pub struct ResultView {
     pub asked: Option<String>,
     pub cap_explained: String,
     pub patch: Option<String>,
+    /// What keeps it from holding.
+    pub patch_note: Option<String>,
     /// What the form had, to be sent again.
     pub fields: Vec<(String, String)>,
 }
@@ -116,6 +118,7 @@ impl ViewBuilder<'_> {
             asked: None,
             cap_explained: String::new(),
             patch: None,
+            patch_note: None,
             fields: Vec::new(),
         }
     }
