@@ -32,8 +32,8 @@ use aizuchi_core::texts::counted;
 
 /// Export everything, what is known about one person, or marked decisions.
 ///
-/// Messages with their reactions, channels, people, memories, memos, opt-outs, mutes, modes, decisions and marks are written as JSON
-/// Lines, which `replay` and `import` read. What is known about a person is a text that can be given
+/// Messages with their reactions, channels, people, memories, memos, opt-outs, mutes, modes, settings and standing orders in
+/// force, decisions and marks are written as JSON Lines, which `replay` and `import` read. What is known about a person is a text that can be given
 /// to them. Marked decisions become cases for `eval`. Aizuchi can keep running.
 #[derive(Debug, Args)]
 pub struct ExportArgs {

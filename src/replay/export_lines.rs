@@ -18,6 +18,8 @@ use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::rules::Mode;
+use aizuchi_core::rules::ordered::{OrderedSetting, SettingRole};
+use aizuchi_core::standing_order::StandingOrder;
 use aizuchi_core::store::stored_message::StoredMessage;
 
 /// A message.
@@ -113,6 +115,29 @@ pub enum OtherLine {
         workspace: WorkspaceId,
         room: ChannelId,
         mode: Mode,
+    },
+    /// A setting that somebody has ordered.
+    Setting {
+        workspace: WorkspaceId,
+        /// `None`: of the whole workspace.
+        room: Option<ChannelId>,
+        thread: Option<MessageId>,
+        setting: String,
+        /// As the config would have it.
+        value: String,
+        role: SettingRole,
+        by: Arc<str>,
+        at: Timestamp,
+    },
+    /// A standing order that is in force, as it reads now.
+    StandingOrder {
+        workspace: WorkspaceId,
+        /// `None`: of the whole workspace.
+        room: Option<ChannelId>,
+        thread: Option<MessageId>,
+        text: String,
+        by: Arc<str>,
+        given: Timestamp,
     },
     Decision {
         workspace: WorkspaceId,
@@ -214,6 +239,32 @@ impl OtherLine {
         }
     }
 
+    pub fn from_setting(workspace: &WorkspaceId, ordered: &OrderedSetting) -> Self {
+        let (room, thread) = place(ordered.scope.columns());
+        Self::Setting {
+            workspace: workspace.clone(),
+            room,
+            thread,
+            setting: ordered.setting.kind().name().to_owned(),
+            value: ordered.setting.to_string(),
+            role: ordered.role,
+            by: ordered.by.clone(),
+            at: ordered.at,
+        }
+    }
+
+    pub fn from_standing_order(workspace: &WorkspaceId, order: &StandingOrder) -> Self {
+        let (room, thread) = place(order.scope.columns());
+        Self::StandingOrder {
+            workspace: workspace.clone(),
+            room,
+            thread,
+            text: order.text.as_str().to_owned(),
+            by: order.by.clone(),
+            given: order.given,
+        }
+    }
+
     pub fn from_decision(decision: &Decision) -> Self {
         let conversation = &decision.conversation;
         let judgment = decision.judgment.as_ref();
@@ -248,6 +299,21 @@ impl OtherLine {
             at: mark.at,
         }
     }
+}
+
+/// The columns of a scope as an export has them.
+fn place((channel, thread): (&str, &str)) -> (Option<ChannelId>, Option<MessageId>) {
+    let room = (!channel.is_empty()).then(|| ChannelId::new(channel));
+    (room, (!thread.is_empty()).then(|| MessageId::new(thread)))
+}
+
+/// The columns of a scope. A thread without a room is none.
+pub fn scope_columns<'a>(
+    room: Option<&'a ChannelId>,
+    thread: Option<&'a MessageId>,
+) -> Option<(&'a str, &'a str)> {
+    let columns = (room.map_or("", ChannelId::as_str), thread.map_or("", MessageId::as_str));
+    (room.is_some() || thread.is_none()).then_some(columns)
 }
 
 /// Whose memory it is. A thread without a room is nobody's.

@@ -9,10 +9,13 @@ use std::io::BufRead;
 use anyhow::Context as _;
 use serde_json::Value;
 
-use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key};
+use crate::replay::export_lines::{LineKind, MessageLine, OtherLine, memory_key, scope_columns};
 use crate::replay::history::RecordedMessage;
 use crate::replay::json_lines::{holds, read_lines};
 use aizuchi_core::chat::{Channel, ChannelId, User, UserId, WorkspaceId};
+use aizuchi_core::memory::asker::signer;
+use aizuchi_core::rules::ordered::{SettingChange, SettingKind, SettingScope};
+use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_core::store::order::Order;
 use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};
 use aizuchi_import::{ImportData, ImportedMemory, SkippedItems, name_lines};
@@ -156,14 +159,23 @@ impl RecordedData {
             | OtherLine::Memo { workspace, .. }
             | OtherLine::OptOut { workspace, .. }
             | OtherLine::Mute { workspace, .. }
-            | OtherLine::Mode { workspace, .. } => workspace.clone(),
+            | OtherLine::Mode { workspace, .. }
+            | OtherLine::Setting { workspace, .. }
+            | OtherLine::StandingOrder { workspace, .. } => workspace.clone(),
         };
+        if let Some(kind) = unusable_order(&other) {
+            *self.left_out.entry(kind).or_default() += 1;
+            return;
+        }
         let exported = self.exported.entry(workspace).or_default();
         match &other {
             OtherLine::User { id, .. } => {
                 exported.users.insert(id.clone());
             }
             OtherLine::Memo { memo, .. } => exported.users.extend(memo.said_by.clone()),
+            OtherLine::Setting { by, .. } | OtherLine::StandingOrder { by, .. } => {
+                exported.users.extend(signer(by).map(UserId::new));
+            }
             OtherLine::Channel { .. }
             | OtherLine::Memory { .. }
             | OtherLine::OptOut { .. }
@@ -173,6 +185,36 @@ impl RecordedData {
             | OtherLine::Mark { .. } => {}
         }
         exported.others.push(other);
+    }
+}
+
+/// The change that a line of a setting stands for.
+fn setting_change(setting: &str, value: &str) -> Option<SettingChange> {
+    SettingKind::from_name(setting)?.parse(value).map(SettingChange::Set)
+}
+
+/// What a line with an order is called that says nothing that this version knows.
+fn unusable_order(other: &OtherLine) -> Option<&'static str> {
+    match other {
+        OtherLine::Setting { room, thread, setting, value, .. } => {
+            let is_place = scope_columns(room.as_ref(), thread.as_ref()).is_some();
+            let is_known = is_place && setting_change(setting, value).is_some();
+            (!is_known).then_some("settings")
+        }
+        OtherLine::StandingOrder { room, thread, text, .. } => {
+            let is_place = scope_columns(room.as_ref(), thread.as_ref()).is_some();
+            let is_known = is_place && StandingOrderText::parse(text).is_ok();
+            (!is_known).then_some("standing orders")
+        }
+        OtherLine::Channel { .. }
+        | OtherLine::User { .. }
+        | OtherLine::Memory { .. }
+        | OtherLine::Memo { .. }
+        | OtherLine::OptOut { .. }
+        | OtherLine::Mute { .. }
+        | OtherLine::Mode { .. }
+        | OtherLine::Decision { .. }
+        | OtherLine::Mark { .. } => None,
     }
 }
 
@@ -186,6 +228,8 @@ fn skipped(bad_lines: &BadLines, left_out: &BTreeMap<&'static str, usize>) -> Ve
                 "they are in no prompt: commands, and what was said by those who opted out"
             }
             "lines of another kind" => "this version does not know it",
+            "settings" => "this version knows no such setting, value or place",
+            "standing orders" => "their text or place cannot be one",
             _ => "Aizuchi makes its own",
         };
         SkippedItems { kind, count: *count, reason: reason.into() }
@@ -267,6 +311,23 @@ fn take_other(
         }
         OtherLine::Mode { room: channel, mode, .. } => {
             data.orders.push(Order::Mode { workspace, channel, mode: Some(mode) });
+        }
+        OtherLine::Setting { room, thread, setting, value, role, by, at, .. } => {
+            let columns = scope_columns(room.as_ref(), thread.as_ref());
+            if let Some(((channel, thread), change)) = columns.zip(setting_change(&setting, &value))
+            {
+                let scope = SettingScope::from_columns(channel, thread);
+                data.orders.push(Order::ChangeSetting { workspace, scope, change, role, by, at });
+            }
+        }
+        OtherLine::StandingOrder { room, thread, text, by, .. } => {
+            let columns = scope_columns(room.as_ref(), thread.as_ref());
+            if let Some(((channel, thread), text)) =
+                columns.zip(StandingOrderText::parse(&text).ok())
+            {
+                let scope = StandingOrderScope::from_columns(channel, thread);
+                data.orders.push(Order::GiveStandingOrder { workspace, scope, text, by });
+            }
         }
         OtherLine::Decision { .. } | OtherLine::Mark { .. } => {}
     }

@@ -26,6 +26,7 @@ mod eval;
 mod eval_shipped;
 mod expiry;
 mod export;
+mod export_orders;
 mod fakes;
 mod forget;
 mod found_config;

@@ -31,6 +31,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey};
+use aizuchi_core::rules::ordered::{OrderedSetting, SettingChange};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::order::{Mute, Order, OrdersInForce};
 use aizuchi_core::store::{Cursors, StoreError};
@@ -58,7 +59,7 @@ pub struct ImportData {
     /// The conversations of all messages, if threads among them may be private, which are channels of their own. The
     /// channels are then made from these.
     pub unsorted_conversations: BTreeSet<ConversationId>,
-    /// Opt-outs, mutes and modes.
+    /// Opt-outs, mutes, modes, settings and standing orders.
     pub orders: Vec<Order>,
     pub skipped: Vec<SkippedItems>,
 }
@@ -271,13 +272,23 @@ pub async fn import_stream_within(
         report.memos.count(apply_order(inbox, Order::ImportMemo { workspace, memo }).await?);
     }
     let standing = inbox.store.orders(&workspace).await?;
+    let mut refused = 0;
     for order in orders {
-        let is_new = !is_in_force(&order, &standing);
-        report.orders.count(is_new);
-        if is_new {
-            inbox.apply_order(order).await?;
+        if is_in_force(&order, &standing) {
+            report.orders.count(false);
+            continue;
+        }
+        match inbox.apply_order(order).await {
+            Ok(()) => report.orders.count(true),
+            Err(StoreError::Refused(_)) => refused += 1,
+            Err(error) => return Err(error.into()),
         }
     }
+    report.skipped.extend(SkippedItems::new_if_any(
+        "standing orders",
+        refused,
+        "there are as many in their place as there may be",
+    ));
     Ok(report)
 }
 
@@ -363,6 +374,16 @@ fn is_in_force(order: &Order, standing: &OrdersInForce) -> bool {
         }
         // What was ordered here counts.
         Order::Mode { channel, .. } => standing.modes.iter().any(|(known, _)| known == channel),
+        Order::ChangeSetting { scope, change: SettingChange::Set(setting), role, .. } => {
+            let is_same = |known: &OrderedSetting| {
+                let is_there = known.scope == *scope && known.role == *role;
+                is_there && known.setting.kind() == setting.kind()
+            };
+            standing.settings.iter().any(is_same)
+        }
+        Order::GiveStandingOrder { scope, text, .. } => {
+            standing.standing.iter().any(|known| known.scope == *scope && known.text == *text)
+        }
         _ => false,
     }
 }

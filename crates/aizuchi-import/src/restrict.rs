@@ -1,4 +1,4 @@
-//! Restricts memories and memos to those who may read their channel both here and where the data comes from.
+//! Restricts memories, memos and standing orders to those who may read their channel both here and where the data comes from.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,6 +7,7 @@ use aizuchi_core::chat::{ChannelId, Visibility};
 use aizuchi_core::memo::{Memo, MemoScope};
 use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
+use aizuchi_core::store::order::Order;
 
 const REASON: &str = "the channel is known as public, so everybody would see them";
 
@@ -58,10 +59,24 @@ pub async fn restrict(
         }
     }
 
-    (data.memos, data.memories) = (memos, memories);
+    let mut orders = Vec::new();
+    let mut private_orders = 0;
+    for order in std::mem::take(&mut data.orders) {
+        let is_private = match &order {
+            Order::GiveStandingOrder { scope, .. } => scope.channel().is_some_and(is_opened),
+            _ => false,
+        };
+        match is_private {
+            true => private_orders += 1,
+            false => orders.push(order),
+        }
+    }
+
+    (data.memos, data.memories, data.orders) = (memos, memories, orders);
     let skipped = [
         SkippedItems::new_if_any("memos of private channels", private_memos, REASON),
         SkippedItems::new_if_any("memories of private channels", private_memories, REASON),
+        SkippedItems::new_if_any("standing orders of private channels", private_orders, REASON),
     ];
     data.skipped.extend(skipped.into_iter().flatten());
     Ok(())

@@ -1,5 +1,6 @@
 //! Writes everything that an installation knows as the lines of an export.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use crate::cli::export::pages::{DecisionPages, MessagePages};
 use crate::replay::export_lines::{MessageLine, OtherLine};
 use aizuchi_core::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
 use aizuchi_core::memory::MessageRef;
+use aizuchi_core::rules::ordered::{OrderedSetting, SettingRole};
+use aizuchi_core::standing_order::StandingOrder;
 use aizuchi_core::store::Store as _;
 use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
@@ -56,7 +59,7 @@ impl Export<'_> {
         }
         self.write_messages(workspace, &channels).await?;
         self.write_memories(workspace, &channels).await?;
-        self.write_orders(workspace).await?;
+        self.write_orders(workspace, &channels).await?;
         self.write_decisions(workspace).await
     }
 
@@ -115,14 +118,18 @@ impl Export<'_> {
         Ok(())
     }
 
-    async fn write_orders(&mut self, workspace: &WorkspaceId) -> anyhow::Result<()> {
+    async fn write_orders(
+        &mut self,
+        workspace: &WorkspaceId,
+        channels: &[Channel],
+    ) -> anyhow::Result<()> {
         let orders = self.store.orders(workspace).await?;
         // A mode that takes more confidence rests on decisions about proposals, which are not exported. Without them the
         // channel is as it is configured there.
         let is_whole = |channel: &ChannelId| orders.trusted_confidence(channel).is_none();
         let modes: Vec<_> =
             orders.modes.iter().filter(|(channel, _)| is_whole(channel)).cloned().collect();
-        let OrdersInForce { mutes, opted_out, .. } = orders;
+        let OrdersInForce { mutes, opted_out, settings, standing, .. } = orders;
         let now = Timestamp::now();
         for (room, Mute { until, by }) in mutes.into_iter().filter(|(_, mute)| now < mute.until) {
             let is_wanted = match &room {
@@ -139,11 +146,55 @@ impl Export<'_> {
                 self.write(&OtherLine::Mode { workspace: workspace.clone(), room, mode })?;
             }
         }
+        self.write_settings(workspace, settings)?;
+        self.write_standing_orders(workspace, standing, channels)?;
         let opted_out = if self.only.is_none() { opted_out } else { Vec::new() };
         for user in opted_out {
             self.write(&OtherLine::OptOut { workspace: workspace.clone(), user })?;
         }
         Ok(())
+    }
+
+    /// A keeper's yes rests on decisions about proposals, which are not exported.
+    fn write_settings(
+        &mut self,
+        workspace: &WorkspaceId,
+        mut settings: Vec<OrderedSetting>,
+    ) -> anyhow::Result<()> {
+        settings.retain(|ordered| ordered.role != SettingRole::Keeper);
+        // An admin's setting takes the place of the others' when it is ordered again, so it comes first.
+        settings.sort_by_key(|ordered| Reverse(ordered.role));
+        for ordered in settings {
+            if self.is_in_export(workspace, ordered.scope.channel()) {
+                self.write(&OtherLine::from_setting(workspace, &ordered))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One that was given while a channel was private stays there if everybody reads the channel now.
+    fn write_standing_orders(
+        &mut self,
+        workspace: &WorkspaceId,
+        standing: Vec<StandingOrder>,
+        channels: &[Channel],
+    ) -> anyhow::Result<()> {
+        for order in standing {
+            let channel = channels.iter().find(|it| Some(&it.id) == order.scope.channel());
+            let is_public = channel.is_some_and(|it| it.visibility == Visibility::Public);
+            let is_hidden = is_public && order.visibility != Visibility::Public;
+            if !is_hidden && self.is_in_export(workspace, order.scope.channel()) {
+                self.write(&OtherLine::from_standing_order(workspace, &order))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_in_export(&self, workspace: &WorkspaceId, channel: Option<&ChannelId>) -> bool {
+        match channel {
+            Some(channel) => self.is_wanted(workspace, channel),
+            None => self.only.is_none(),
+        }
     }
 
     async fn write_decisions(&mut self, workspace: &WorkspaceId) -> anyhow::Result<()> {

@@ -16,6 +16,8 @@ use aizuchi_core::chat::{
     ReactionChange, Role, User, UserId, Visibility, WorkspaceId,
 };
 use aizuchi_core::memory::MessageRef;
+use aizuchi_core::memory::asker::signer;
+use aizuchi_core::store::FORGOTTEN_USER_ID;
 use aizuchi_import::ImportData;
 use aizuchi_import::record_sorter::{KeyedRecord, RecordSorter, SortedRecords, SorterLimits};
 use aizuchi_import::streamed::{StreamedMessage, StreamedPeople};
@@ -195,6 +197,7 @@ impl Passing {
         let mut channels = newest(self.channels);
         let mut users = newest(self.users);
         for other in exported.others {
+            let Some(other) = destination.without_forgotten(other) else { continue };
             take_other(&mut data, other, &destination.workspace, (&mut channels, &mut users));
         }
         data.channels = channels.into_values().collect();
@@ -217,6 +220,24 @@ fn newest<K: Ord, V>(known: BTreeMap<K, (Timestamp, V)>) -> BTreeMap<K, V> {
 impl Destination {
     fn is_forgotten(&self, user: &UserId, at: Timestamp) -> bool {
         self.forgotten.get(user).is_some_and(|forgotten_at| at <= *forgotten_at)
+    }
+
+    /// What people ordered of whom the database has forgotten it: their words are left out, and a setting loses its name.
+    fn without_forgotten(&self, mut other: OtherLine) -> Option<OtherLine> {
+        let is_forgotten = |by: &str, at: Timestamp| {
+            signer(by).is_some_and(|user| self.is_forgotten(&UserId::new(user), at))
+        };
+        if let OtherLine::StandingOrder { by, given, .. } = &other
+            && is_forgotten(by, *given)
+        {
+            return None;
+        }
+        if let OtherLine::Setting { by, at, .. } = &mut other
+            && is_forgotten(by, *at)
+        {
+            *by = FORGOTTEN_USER_ID.into();
+        }
+        Some(other)
     }
 
     /// The message of a line, if it goes here.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChannelId, MessageId, Role};
 use crate::persona::Language;
@@ -60,7 +60,9 @@ pub enum Switch {
 pub struct Confidence(u16);
 
 /// As whom somebody orders a setting. Each stands beside those of the other roles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, strum::IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum SettingRole {

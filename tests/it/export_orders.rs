@@ -1,0 +1,126 @@
+//! Settings and standing orders leave with an export and come back with an import, on both databases.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::command::aizuchi;
+use aizuchi_harness::postgres;
+
+const EXPORT: &str = r##"
+{"kind":"channel","workspace":"T1","room":"C1","room_name":"garden","visibility":"public"}
+{"kind":"channel","workspace":"T1","room":"C2","room_name":"shed","visibility":"private"}
+{"kind":"user","workspace":"T1","id":"U1","name":"mika","is":"human","role":"member"}
+{"kind":"setting","workspace":"T1","room":null,"thread":null,"setting":"language","value":"ja","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
+{"kind":"setting","workspace":"T1","room":"C1","thread":null,"setting":"min_confidence","value":"0.85","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
+{"kind":"setting","workspace":"T1","room":"C1","thread":null,"setting":"min_confidence","value":"0.9","role":"member","by":"U1 1767603600000","at":"2026-01-05T09:00:00Z"}
+{"kind":"setting","workspace":"T1","room":"C1","thread":"2","setting":"memory","value":"off","role":"member","by":"U1 1767603601000","at":"2026-01-05T09:00:01Z"}
+{"kind":"standing_order","workspace":"T1","room":"C1","thread":null,"text":"answer in Japanese","by":"olga"}
+{"kind":"standing_order","workspace":"T1","room":"C2","thread":null,"text":"never about salaries","by":"U1 1767603602000"}
+"##;
+
+/// What cannot be an order.
+const BAD: &str = r#"
+{"kind":"setting","workspace":"T1","room":"C1","thread":null,"setting":"mood","value":"gay","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
+{"kind":"setting","workspace":"T1","room":"C1","thread":null,"setting":"memory","value":"maybe","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
+{"kind":"setting","workspace":"T1","room":null,"thread":"2","setting":"memory","value":"off","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
+{"kind":"standing_order","workspace":"T1","room":"C1","thread":null,"text":"  ","by":"olga","given":"2026-01-05T09:00:00Z"}
+"#;
+
+struct Installation {
+    folder: TempDir,
+}
+
+impl Installation {
+    fn on(url: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!("persona: {{name: Mio}}\nstorage: {{url: '{url}'}}\n");
+        std::fs::write(folder.path().join("config.yaml"), text).unwrap();
+        Self { folder }
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.folder.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        let mut command = aizuchi();
+        let run = command.arg("--config").arg(self.folder.path().join("config.yaml"));
+        let run = run.args(arguments).assert().code(0);
+        String::from_utf8(run.get_output().stdout.clone()).unwrap()
+    }
+
+    fn import(&self, file: &Path) -> String {
+        self.run(&["import", file.to_str().unwrap()])
+    }
+
+    /// The lines of an export without the time at which a standing order was given again.
+    fn export(&self, arguments: &[&str]) -> Vec<Value> {
+        sorted(&self.run(&[&["export"], arguments].concat()))
+    }
+}
+
+fn sorted(lines: &str) -> Vec<Value> {
+    let lines = lines.lines().filter(|line| !line.is_empty());
+    let mut lines: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &mut lines {
+        line.as_object_mut().unwrap().remove("given");
+    }
+    lines.sort_by_key(Value::to_string);
+    lines
+}
+
+/// With the time that an export has.
+fn dated(export: &str) -> String {
+    export.replace(r#""by":"olga"}"#, r#""by":"olga","given":"2026-01-05T09:00:00Z"}"#).replace(
+        r#""by":"U1 1767603602000"}"#,
+        r#""by":"U1 1767603602000","given":"2026-01-05T09:00:02Z"}"#,
+    )
+}
+
+#[tokio::test]
+async fn settings_and_standing_orders_are_there_after_an_import() {
+    for url in ["sqlite://aizuchi.db".to_owned(), postgres::database()] {
+        let installation = Installation::on(&url);
+        let file = installation.file("export.jsonl", &format!("{}{BAD}", dated(EXPORT)));
+        let report = installation.import(&file);
+        for expected in [
+            "orders    6 imported, 0 known already",
+            "left out  settings: 3; this version knows no such setting, value or place",
+            "left out  standing orders: 1; their text or place cannot be one",
+        ] {
+            assert!(report.contains(expected), "{report}");
+        }
+        let expected = sorted(EXPORT);
+        assert_eq!(installation.export(&[]), expected, "{url}");
+        // Once more changes nothing, and what is of no chosen channel stays.
+        let again = installation.import(&file);
+        assert!(again.contains("orders    0 imported, 6 known already"), "{again}");
+        let garden = installation.export(&["--channel", "garden"]);
+        let is_order =
+            |line: &&Value| line["kind"] == "setting" || line["kind"] == "standing_order";
+        let rooms: Vec<&Value> = garden.iter().filter(is_order).map(|line| &line["room"]).collect();
+        assert_eq!(rooms, ["C1"; 4], "{garden:?}");
+        // Into an empty database it gives the same.
+        let third = installation.file("third.jsonl", &installation.run(&["export"]));
+        let other = Installation::on("sqlite://aizuchi.db");
+        other.import(&third);
+        assert_eq!(other.export(&[]), expected);
+    }
+}
+
+/// What was ordered in private is shown to nobody else where the channel is public.
+#[test]
+fn a_standing_order_of_a_private_channel_is_left_out_where_the_channel_is_public() {
+    let installation = Installation::on("sqlite://aizuchi.db");
+    let public = r#"{"kind":"channel","workspace":"T1","room":"C2","room_name":"shed","visibility":"public"}"#;
+    installation.import(&installation.file("public.jsonl", public));
+    let report = installation.import(&installation.file("export.jsonl", &dated(EXPORT)));
+    let expected =
+        "left out  standing orders of private channels: 1; the channel is known as public";
+    assert!(report.contains(expected), "{report}");
+    assert!(!installation.run(&["export"]).contains("salaries"));
+}
