@@ -19,6 +19,7 @@ mod console_figures;
 mod dead_letters;
 mod context_windows;
 mod cost;
+mod counted_forgotten;
 mod crash;
 mod consents;
 mod consent_crash;
