@@ -94,6 +94,7 @@ mod simulation;
 mod store_faults;
 mod stories;
 mod withdrawn;
+mod withheld_reasons;
 mod posting;
 mod timing;
 mod tool_calls;
