@@ -79,6 +79,7 @@ mod reactions;
 mod recall;
 mod redaction;
 mod reset;
+mod restored_numbers;
 mod rooms;
 mod room_settings;
 mod places;
