@@ -86,6 +86,7 @@ impl BudgetedModel {
             // Somebody waits for it.
             is_unsolicited: false,
             sole_author: None,
+            began: self.clock.now(),
             limits: self.limits,
         };
         PlannedCall { owner, calls_made: 0, spent: CallCost::default(), estimate, until }

@@ -24,6 +24,8 @@ const PAGE: usize = 1000;
 pub struct ChannelLedger {
     pub messages: Vec<StoredMessage>,
     pub decisions: Vec<Decision>,
+    /// Private messages from before that time which are decided about: an edit may owe an answer to an older one.
+    pub private_before: HashSet<MessageId>,
 }
 
 impl ChannelLedger {
@@ -39,14 +41,18 @@ impl ChannelLedger {
             since,
         };
         let decisions = archive.decisions(query).await?;
-        Ok(Self { messages: load_messages(archive, workspace, channel, since).await?, decisions })
+        let messages = load_messages(archive, workspace, channel, since).await?;
+        let place = (workspace, channel);
+        let private_before = find_private(archive, place, &messages, &decisions).await?;
+        Ok(Self { messages, decisions, private_before })
     }
 
     /// Without what was said in private, and what was decided about it.
     pub fn public(mut self) -> Self {
         let is_public = |stored: &StoredMessage| stored.visibility == Visibility::Public;
         let private = self.messages.iter().filter(|stored| !is_public(stored));
-        let private: HashSet<MessageId> = private.map(|it| it.message.id.clone()).collect();
+        let private = private.map(|it| it.message.id.clone());
+        let private: HashSet<MessageId> = private.chain(self.private_before.drain()).collect();
         self.messages.retain(is_public);
         self.decisions.retain(|decision| {
             let mut about = decision.messages.iter().chain(&decision.posted_messages);
@@ -57,7 +63,7 @@ impl ChannelLedger {
 
     /// Adds it to a report. Says how many decisions there were.
     pub fn add_to(&self, builder: &mut ReportBuilder, channel: &Channel) -> anyhow::Result<usize> {
-        let Self { messages: stored, decisions } = self;
+        let Self { messages: stored, decisions, private_before: _ } = self;
         let attempts = || decisions.iter().flat_map(|decision| &decision.attempts);
         let micros = attempts().filter_map(|attempt| attempt.price).map(|price| price.micros).sum();
         let messages = recorded_messages(channel, stored);
@@ -88,6 +94,28 @@ pub async fn has_messages(
 ) -> Result<bool, StoreError> {
     let query = query(workspace, channel, MessageRange::AfterTime(since), 1);
     Ok(!archive.messages(query).await?.is_empty())
+}
+
+/// Of the messages that decisions are about, those that are private and were not read.
+async fn find_private(
+    archive: &dyn Archive,
+    (workspace, channel): (&WorkspaceId, &Channel),
+    read: &[StoredMessage],
+    decisions: &[Decision],
+) -> Result<HashSet<MessageId>, StoreError> {
+    let read: HashSet<&MessageId> = read.iter().map(|stored| &stored.message.id).collect();
+    let about = decisions
+        .iter()
+        .flat_map(|decision| decision.messages.iter().chain(&decision.posted_messages));
+    let unread: HashSet<&MessageId> = about.filter(|message| !read.contains(message)).collect();
+    let mut private = HashSet::new();
+    for message in unread {
+        let found = archive.message(workspace, &channel.id, message).await?;
+        if found.is_some_and(|stored| stored.visibility != Visibility::Public) {
+            private.insert(message.clone());
+        }
+    }
+    Ok(private)
 }
 
 async fn load_messages(

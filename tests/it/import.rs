@@ -3,6 +3,7 @@
 mod batches;
 mod forgotten;
 mod kotonoha;
+mod one_moment;
 mod streaming;
 
 use std::path::{Path, PathBuf};

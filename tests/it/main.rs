@@ -72,6 +72,7 @@ mod replay_tolerance;
 mod report;
 mod report_examples;
 mod report_moments;
+mod report_opened;
 mod report_policies;
 mod run_options;
 mod search;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tracing::info;
@@ -17,10 +17,12 @@ use crate::from_discord::message::QUESTION_PREFIX;
 use crate::identity::guild_workspace;
 use crate::json::{id_str, non_empty_str};
 use crate::post::{discord_channel, history_error, nonce, post_error};
+use crate::snowflake::id_timestamp;
 use crate::text::write::{MentionLookup, to_discord_markdown};
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
+use aizuchi_core::platform::keeper::looked_through::{LookedThrough, MAX_LOOKED_THROUGH};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
 };
@@ -34,8 +36,6 @@ const SECONDARY: u8 = 2;
 const PARAGRAPH: u8 = 2;
 /// The most that Discord lets a field hold.
 pub(super) const MAX_FORM_LENGTH: usize = 4_000;
-/// How many of the newest messages of a direct message are looked through for one.
-const MAX_LOOKED_THROUGH: usize = 100;
 /// In the `custom_id` of a form, behind [`QUESTION_PREFIX`].
 const FORM: &str = "words";
 /// The `custom_id` of its field.
@@ -72,11 +72,12 @@ impl KeeperChat for DiscordPlatform {
         keeper: &UserId,
         workspace: &WorkspaceId,
         subject: QuestionSubject,
+        since: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError> {
-        let (channel, messages) = self.read_direct(keeper).await?;
+        let (channel, messages, looked) = self.read_direct(keeper).await?;
         let Some(found) = messages.iter().find(|message| is_asked(message, workspace, subject))
         else {
-            return Ok(None);
+            return looked.expect_absent(since).map(|()| None);
         };
         let message = self.answered_id(&history_request(&channel), &found["id"])?;
         let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
@@ -104,10 +105,18 @@ impl KeeperChat for DiscordPlatform {
         Ok(())
     }
 
-    async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError> {
-        let (_, messages) = self.read_direct(keeper).await?;
+    async fn is_told(
+        &self,
+        keeper: &UserId,
+        key: &str,
+        since: Timestamp,
+    ) -> Result<bool, PlatformError> {
+        let (_, messages, looked) = self.read_direct(keeper).await?;
         let id = note_id(key);
-        Ok(messages.iter().any(|message| button_ids(message).any(|known| known == id)))
+        match messages.iter().any(|message| button_ids(message).any(|known| known == id)) {
+            true => Ok(true),
+            false => looked.expect_absent(since).map(|()| false),
+        }
     }
 
     fn tell_settles_after(&self) -> SignedDuration {
@@ -133,8 +142,11 @@ impl DiscordPlatform {
         self.answered_id(&opening, &opened["id"])
     }
 
-    /// The direct message with a user, and what the bot wrote there last.
-    async fn read_direct(&self, user: &UserId) -> Result<(String, Vec<Value>), PlatformError> {
+    /// The direct message with a user, and what the bot wrote among its newest messages.
+    async fn read_direct(
+        &self,
+        user: &UserId,
+    ) -> Result<(String, Vec<Value>, LookedThrough), PlatformError> {
         let channel = self.open_direct(user).await?;
         let call = history_request(&channel);
         let found = self.call(&call).await.map_err(history_error)?;
@@ -144,7 +156,10 @@ impl DiscordPlatform {
         };
         let own = self.identity.user.to_string();
         let is_own = |message: &&Value| message["author"]["id"] == own.as_str();
-        Ok((channel, messages.iter().filter(is_own).cloned().collect()))
+        // Newest first.
+        let oldest = messages.last().and_then(|message| id_timestamp(id_str(&message["id"])?));
+        let looked = LookedThrough { has_more: messages.len() >= MAX_LOOKED_THROUGH, oldest };
+        Ok((channel, messages.iter().filter(is_own).cloned().collect(), looked))
     }
 
     fn answered_id(&self, call: &ApiRequest, id: &Value) -> Result<String, PlatformError> {

@@ -1,12 +1,12 @@
 //! Asks keepers in their direct message with the bot, with buttons below, and takes what they click and write.
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use tracing::info;
 
 use crate::SlackPlatform;
-use crate::from_slack::{QUESTION_BLOCK, non_empty_str, parse_id};
+use crate::from_slack::{QUESTION_BLOCK, non_empty_str, parse_id, parse_ts};
 use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post::post_error;
@@ -15,6 +15,7 @@ use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, Workspace
 use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
+use aizuchi_core::platform::keeper::looked_through::{LookedThrough, MAX_LOOKED_THROUGH};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
 };
@@ -28,8 +29,6 @@ const EDIT_FORM: &str = "aizuchi_words";
 const WORDS_BLOCK: &str = "words";
 const WORDS_FIELD: &str = "text";
 const HISTORY: &str = "conversations.history";
-/// How many of the newest messages of a direct message are looked through for one.
-const MAX_LOOKED_THROUGH: usize = 100;
 /// The most that Slack lets a field hold.
 pub(super) const MAX_FORM_LENGTH: usize = 3_000;
 
@@ -58,11 +57,12 @@ impl KeeperChat for SlackPlatform {
         keeper: &UserId,
         _workspace: &WorkspaceId,
         subject: QuestionSubject,
+        since: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError> {
-        let (channel, messages) = self.read_direct(keeper).await?;
+        let (channel, page, looked) = self.read_direct(keeper).await?;
         let key = question_key(subject);
-        let Some(found) = messages.iter().find(|message| has_key(message, &key)) else {
-            return Ok(None);
+        let Some(found) = page.iter().find(|message| self.has_own_key(message, &key)) else {
+            return looked.expect_absent(since).map(|()| None);
         };
         let message = self.answered_id(HISTORY, &found["ts"])?;
         let (channel, message) = (ChannelId::new(channel), MessageId::new(message));
@@ -84,9 +84,17 @@ impl KeeperChat for SlackPlatform {
         Ok(())
     }
 
-    async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError> {
-        let (_, messages) = self.read_direct(keeper).await?;
-        Ok(messages.iter().any(|message| has_key(message, key)))
+    async fn is_told(
+        &self,
+        keeper: &UserId,
+        key: &str,
+        since: Timestamp,
+    ) -> Result<bool, PlatformError> {
+        let (_, page, looked) = self.read_direct(keeper).await?;
+        match page.iter().any(|message| self.has_own_key(message, key)) {
+            true => Ok(true),
+            false => looked.expect_absent(since).map(|()| false),
+        }
     }
 
     fn tell_settles_after(&self) -> SignedDuration {
@@ -110,8 +118,11 @@ impl SlackPlatform {
         self.answered_id("conversations.open", &opened["channel"]["id"])
     }
 
-    /// The direct message with a user, and what the bot wrote there last.
-    async fn read_direct(&self, user: &UserId) -> Result<(String, Vec<Value>), PlatformError> {
+    /// The direct message with a user, and its newest messages.
+    async fn read_direct(
+        &self,
+        user: &UserId,
+    ) -> Result<(String, Vec<Value>, LookedThrough), PlatformError> {
         let channel = self.open_direct(user).await?;
         let arguments = [("channel", channel.clone()), ("limit", MAX_LOOKED_THROUGH.to_string())];
         let page = self.call(HISTORY, &arguments).await.map_err(read_error)?;
@@ -119,8 +130,15 @@ impl SlackPlatform {
             self.incidents.record_malformed(MalformedInput::Response, HISTORY);
             return Err(PlatformError::OutcomeUnknown("the history has no lines".to_owned()));
         };
-        let is_own = |message: &&Value| message["user"] == self.identity.user.as_str();
-        Ok((channel, messages.iter().filter(is_own).cloned().collect()))
+        // Newest first.
+        let oldest = messages.last().and_then(|message| parse_ts(&message["ts"]));
+        let looked = LookedThrough { has_more: page["has_more"] == true, oldest };
+        Ok((channel, messages.clone(), looked))
+    }
+
+    /// Whether the bot has written a message with this key.
+    fn has_own_key(&self, message: &Value, key: &str) -> bool {
+        message["user"] == self.identity.user.as_str() && has_key(message, key)
     }
 
     fn answered_id(&self, method: &str, id: &Value) -> Result<String, PlatformError> {

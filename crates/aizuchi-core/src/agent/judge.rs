@@ -45,6 +45,7 @@ impl Agent {
         superseded: &CancellationToken,
         trace: &mut StepTrace<'_>,
     ) -> Result<StepResult, StepError> {
+        let began = self.now();
         let (context, mut options) = self.load_judge_context(conversation).await?;
         trace.seen_revision = Some(context.revision);
         let rulebook = self.rulebook();
@@ -80,7 +81,7 @@ impl Agent {
             }
         }
         let owner = self.call_owner(claim, &context);
-        let owner = CallOwner { sole_author: sole_author(&context), ..owner };
+        let owner = CallOwner { sole_author: sole_author(&context), began, ..owner };
         let mut calls = Calls::new(owner, superseded, trace.attempts);
         if self.settings.state == StateCall::Separate {
             let state = self.classify_state(&context, &mut calls).await?;

@@ -157,6 +157,7 @@ impl Agent {
             decision: None,
             is_unsolicited: true,
             sole_author: None,
+            began: self.now(),
             limits: self.call_limits(rules),
         }
     }

@@ -52,6 +52,7 @@ impl Agent {
             decision: Some(claim.decision),
             is_unsolicited,
             sole_author: None,
+            began: self.now(),
             limits: CallLimits {
                 share: if is_unsolicited { rulebook.soft_share } else { 1.0 },
                 ..self.call_limits(Some(self.gate_input(context, &rulebook).rules))

@@ -29,6 +29,8 @@ pub struct CallOwner {
     pub is_unsolicited: bool,
     /// The author of all that a judge is asked about, if there is only one.
     pub sole_author: Option<UserId>,
+    /// When it was read what the calls are about. An author who is forgotten after that is not counted.
+    pub began: Timestamp,
     pub limits: CallLimits,
 }
 

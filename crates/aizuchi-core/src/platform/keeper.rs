@@ -5,6 +5,7 @@
 
 mod answer;
 pub mod edit;
+pub mod looked_through;
 mod record;
 mod matter;
 mod questions;
@@ -15,8 +16,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
@@ -47,12 +48,14 @@ pub trait KeeperChat: Send + Sync {
         question: &KeeperQuestion,
     ) -> Result<QuestionPlace, PlatformError>;
 
-    /// Where a question stands that the keeper was asked and that is not settled, if it does.
+    /// Where a question stands that the keeper was asked since then and that is not settled, if it does. Refused if that
+    /// cannot be told.
     async fn find_question(
         &self,
         keeper: &UserId,
         workspace: &WorkspaceId,
         subject: QuestionSubject,
+        since: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError>;
 
     /// Replaces a question, and its buttons, by a text. Doing it again changes nothing.
@@ -61,8 +64,14 @@ pub trait KeeperChat: Send + Sync {
     /// Tells a keeper something, in Markdown. The key travels with the message, of which nothing is kept.
     async fn tell(&self, keeper: &UserId, key: &str, text: &str) -> Result<(), PlatformError>;
 
-    /// Whether a message with this key stands in the keeper's private chat.
-    async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError>;
+    /// Whether a message with this key, sent since then, stands in the keeper's private chat. Refused if that cannot be
+    /// told.
+    async fn is_told(
+        &self,
+        keeper: &UserId,
+        key: &str,
+        since: Timestamp,
+    ) -> Result<bool, PlatformError>;
 
     /// How long after it was sent a question or a message cannot appear any more.
     fn tell_settles_after(&self) -> SignedDuration;

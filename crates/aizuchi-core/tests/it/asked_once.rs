@@ -19,8 +19,8 @@ use aizuchi_core::store::query::ProposalQuery;
 use aizuchi_core::store::weekly_notes::{NoteChange, NoteKey, StoredNote, WeeklyNotes};
 use aizuchi_core::store::{Cursors, StoreError};
 use async_trait::async_trait;
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 
 use aizuchi_harness::fixtures::{JOIN, new_channel, top_level, workspace};
@@ -132,6 +132,7 @@ impl KeeperChat for TestChat {
         keeper: &UserId,
         asked_in: &WorkspaceId,
         subject: QuestionSubject,
+        _: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError> {
         self.points.pass().await;
         assert_eq!((keeper, asked_in), (&UserId::new("ren"), &workspace()));
@@ -155,7 +156,7 @@ impl KeeperChat for TestChat {
         panic!("no keeper wants to be told of the week")
     }
 
-    async fn is_told(&self, _: &UserId, _: &str) -> Result<bool, PlatformError> {
+    async fn is_told(&self, _: &UserId, _: &str, _: Timestamp) -> Result<bool, PlatformError> {
         panic!("no keeper wants to be told of the week")
     }
 

@@ -322,6 +322,7 @@ fn planned_call(claim: &Claim, tokens: u8, author: Option<u8>, second: i64) -> P
         decision: (tokens % 5 > 0).then_some(claim.decision),
         is_unsolicited: !claim.is_owed,
         sole_author: author.map(|author| UserId::new(format!("u-{author}"))),
+        began: at(second - 5),
         limits: CallLimits {
             workspace: limits(600),
             channel: limits(400),

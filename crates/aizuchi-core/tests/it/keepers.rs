@@ -17,8 +17,8 @@ use aizuchi_core::rules::{ChannelRules, Mode, Rulebook};
 use aizuchi_core::store::order::Order;
 use aizuchi_core::store::query::ProposalQuery;
 use async_trait::async_trait;
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_harness::fixtures::{JOIN, at, workspace};
 use aizuchi_harness::harness::{Harness, HarnessOptions};
@@ -54,6 +54,7 @@ impl KeeperChat for TestChat {
         _keeper: &UserId,
         _workspace: &WorkspaceId,
         _subject: QuestionSubject,
+        _since: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError> {
         panic!("every question is known to be asked")
     }
@@ -68,7 +69,12 @@ impl KeeperChat for TestChat {
         panic!("no keeper wants to be told of the week")
     }
 
-    async fn is_told(&self, _keeper: &UserId, _key: &str) -> Result<bool, PlatformError> {
+    async fn is_told(
+        &self,
+        _keeper: &UserId,
+        _key: &str,
+        _since: Timestamp,
+    ) -> Result<bool, PlatformError> {
         Ok(false)
     }
 

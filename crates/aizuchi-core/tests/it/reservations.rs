@@ -21,6 +21,7 @@ fn planned(token: i64, until: i64) -> PlannedCall {
         decision: None,
         is_unsolicited: false,
         sole_author: None,
+        began: at(0),
         limits: CallLimits {
             workspace: limits,
             channel: BudgetLimits::default(),

@@ -79,6 +79,7 @@ impl KeeperChat for TestChat {
         _: &UserId,
         _: &WorkspaceId,
         _: QuestionSubject,
+        _: Timestamp,
     ) -> Result<Option<QuestionPlace>, PlatformError> {
         panic!("nothing is proposed")
     }
@@ -106,7 +107,12 @@ impl KeeperChat for TestChat {
         }
     }
 
-    async fn is_told(&self, keeper: &UserId, key: &str) -> Result<bool, PlatformError> {
+    async fn is_told(
+        &self,
+        keeper: &UserId,
+        key: &str,
+        _: Timestamp,
+    ) -> Result<bool, PlatformError> {
         self.point().await;
         let told = self.told.lock().unwrap();
         Ok(told.iter().any(|(user, known, _)| user == keeper && known == key))

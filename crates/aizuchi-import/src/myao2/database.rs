@@ -88,9 +88,12 @@ pub struct Myao2Memo {
 }
 
 impl Myao2Database {
-    /// Opens a database. `None` if the file is not a database of myao2.
+    /// Opens a database. `None` if the file is not a database of myao2. All that is read of it is of one moment, so a
+    /// myao2 that goes on adds no channel between two reads.
     pub async fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        Ok(myao2::open(path).await?.map(|connection| Self { connection }))
+        let Some(mut connection) = myao2::open(path).await? else { return Ok(None) };
+        query(sql::BEGIN).execute(&mut connection).await?;
+        Ok(Some(Self { connection }))
     }
 
     pub async fn channels(&mut self) -> Result<Vec<Myao2Channel>, StoreError> {

@@ -1,5 +1,7 @@
 //! SQL statements on the tables of myao2.
 
+/// It ends with the connection.
+pub const BEGIN: &str = "BEGIN";
 pub const HAS_TABLE: &str =
     "SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table' AND name = ?1";
 pub const CHANNELS: &str = "

@@ -106,7 +106,8 @@ impl Keepers {
         if self.inbox.clock.now() < *since + chat.tell_settles_after() {
             return SentQuestion::Unknown;
         }
-        let found = chat.find_question(keeper, workspace, kind.subject(asked.id)).await;
+        let subject = kind.subject(asked.id);
+        let found = chat.find_question(keeper, workspace, subject, *since).await;
         let channel = &asked.about;
         match found {
             Ok(Some(place)) => {

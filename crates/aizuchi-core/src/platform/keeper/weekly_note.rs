@@ -311,7 +311,7 @@ impl Keepers {
         let NoteKey { workspace, channel, week } = &note.key;
         let platform = workspace.platform();
         let key = format!("aizuchi-week-{workspace}-{channel}-{week}");
-        let sent = match chat.is_told(&note.keeper, &key).await {
+        let sent = match chat.is_told(&note.keeper, &key, note.week.until).await {
             Ok(true) => Ok(()),
             Ok(false) => chat.tell(&note.keeper, &key, text).await,
             Err(error) => Err(error),

@@ -188,7 +188,6 @@ async fn withhold(
         let message = MessageRef(channel, MessageId::new(rows::column::<String>(row, "id")?));
         messages.push((message, rows::to_timestamp(rows::column(row, "at_ms")?)?));
     }
-    memory::forget_messages(connection, counters, workspace, &messages, now).await?;
     // Whoever pages through revisions sees the oldest one first.
     messages.sort_by(|(one, one_at), (other, other_at)| (one_at, one).cmp(&(other_at, other)));
     let revised = messages.iter().map(|(MessageRef(channel, id), _)| {
@@ -196,6 +195,8 @@ async fn withhold(
         json!([channel, id, counters.revision])
     });
     let revised = revised.collect::<Value>().to_string();
+    // Only now: reasons that rested on a memory go with a revision that nobody was told yet.
+    memory::forget_messages(connection, counters, workspace, &messages, now).await?;
     let withhold = query(sql::WITHHOLD_MESSAGES).bind(workspace.as_str()).bind(revised);
     withhold.execute(connection).await?;
     Ok(())

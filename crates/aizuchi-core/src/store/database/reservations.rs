@@ -9,6 +9,7 @@ use crate::event::planned_call::{
 };
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
+use crate::store::database::forget::user_hash::is_forgotten_since;
 use crate::store::database::spending::Expense;
 use crate::store::database::{rows, sql};
 use crate::store::figures::CallKind;
@@ -81,7 +82,7 @@ async fn book_lapsed(
     Ok(())
 }
 
-/// Counts a judge call about one user.
+/// Counts a judge call about one user, unless they were forgotten after it was read what they wrote.
 async fn put_judge_call(
     connection: &mut Connection,
     call: &PlannedCall,
@@ -90,6 +91,10 @@ async fn put_judge_call(
 ) -> Result<(), StoreError> {
     let old = (now - JUDGE_CALL_WINDOW).as_millisecond();
     query(sql::spending::DROP_OLD_JUDGE_CALLS).bind(old).execute(&mut *connection).await?;
+    let owner = &call.owner;
+    if is_forgotten_since(connection, &owner.workspace, author, owner.began).await? {
+        return Ok(());
+    }
     let put = query(sql::spending::PUT_JUDGE_CALL)
         .bind(call.owner.workspace.as_str())
         .bind(author.as_str())

@@ -108,6 +108,11 @@ statements! {
     NOTE_RESTORED = "
         UPDATE counters SET restored_ms = ?1,
             copied_ms = coalesce(CASE WHEN restored_ms IS NULL THEN copied_ms END, (SELECT max(at_ms) FROM messages WHERE at_ms <= ?1), 0)";
+    /// No number that was given out in the time that is missing comes again: a question with buttons may still stand in a
+    /// chat and name one. More than a thousand a second are not given out for long.
+    SKIP_LOST_NUMBERS = "
+        UPDATE counters SET last_number = last_number + 1000000
+            + CASE WHEN copied_ms > 0 AND copied_ms < restored_ms THEN restored_ms - copied_ms ELSE 0 END";
     WEEKLY_NOTE = "
         SELECT state, begun_ms FROM weekly_notes WHERE workspace = ?1 AND channel = ?2 AND week = ?3";
     /// ?6 is when the row was last begun, for whoever begins it again.

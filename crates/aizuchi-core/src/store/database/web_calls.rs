@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use crate::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
+use crate::store::database::forget::user_hash::is_forgotten_since;
 use crate::store::database::rows;
 use crate::store::database::sql::web_calls as sql;
 
@@ -19,14 +20,24 @@ pub async fn count(
         return Ok(limit);
     }
     drop_old(connection, now).await?;
+    let person = counted_person(connection, call).await?;
     let put = query(sql::PUT_WEB_CALL)
         .bind(decision_number(call))
         .bind(now.as_millisecond())
         .bind(call.workspace.as_str())
-        .bind(call.person_name())
-        .bind(call.began.as_millisecond());
+        .bind(person);
     put.execute(connection).await?;
     Ok(None)
+}
+
+/// Whom a call counts for: nobody if they were forgotten while an answer to them was in the making.
+async fn counted_person<'a>(
+    connection: &mut Connection,
+    call: &'a WebCall,
+) -> Result<&'a str, StoreError> {
+    let Some(person) = &call.person else { return Ok("") };
+    let is_forgotten = is_forgotten_since(connection, &call.workspace, person, call.began).await?;
+    Ok(if is_forgotten { "" } else { person.as_str() })
 }
 
 async fn read_usage(

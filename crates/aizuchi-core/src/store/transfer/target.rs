@@ -235,6 +235,7 @@ impl TransferTarget {
     /// then.
     pub async fn note_restored(&mut self, at: Timestamp) -> Result<(), StoreError> {
         query(sql::NOTE_RESTORED).bind(at.as_millisecond()).execute(&mut self.connection).await?;
+        query(sql::SKIP_LOST_NUMBERS).execute(&mut self.connection).await?;
         query(sql::steps::LOOK_FOR_POSTS).execute(&mut self.connection).await?;
         // What somebody could still approve then was perhaps posted since, and its moment has passed.
         for statement in [sql::proposals::ERASE_LAPSED_ITEMS, sql::proposals::LAPSE_PROPOSALS] {

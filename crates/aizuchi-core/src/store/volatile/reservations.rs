@@ -20,7 +20,11 @@ impl VolatileState {
             return admission;
         }
         self.reservations.insert(call.owner.token, call.clone());
-        if let Some(author) = call.counted_author() {
+        let owner = &call.owner;
+        let author = call.counted_author();
+        let author =
+            author.filter(|user| !self.is_forgotten_since(&owner.workspace, user, owner.began));
+        if let Some(author) = author {
             let key = (call.owner.workspace.clone(), author.clone());
             let calls = self.judge_calls.entry(key).or_default();
             calls.retain(|at| *at > now - JUDGE_CALL_WINDOW);

@@ -22,11 +22,9 @@ impl VolatileState {
         let limit = call.reached_limit(&self.web_call_usage(call, now));
         if limit.is_none() {
             self.drop_old_web_calls(now);
-            let is_forgotten = |user: &&UserId| {
-                let at = self.forgotten_at.get(&(call.workspace.clone(), (*user).clone()));
-                at.is_some_and(|at| at.as_millisecond() >= call.began.as_millisecond())
-            };
-            let person = call.person.as_ref().filter(|user| !is_forgotten(user)).cloned();
+            let person = call.person.clone();
+            let person =
+                person.filter(|user| !self.is_forgotten_since(&call.workspace, user, call.began));
             self.web_calls.push(CountedWebCall {
                 at: truncate_to_milliseconds(now),
                 workspace: call.workspace.clone(),
@@ -35,6 +33,17 @@ impl VolatileState {
             });
         }
         limit
+    }
+
+    /// Whether a user was forgotten since then: what was read of them before that may still be in use.
+    pub(super) fn is_forgotten_since(
+        &self,
+        workspace: &WorkspaceId,
+        user: &UserId,
+        since: Timestamp,
+    ) -> bool {
+        let at = self.forgotten_at.get(&(workspace.clone(), user.clone()));
+        at.is_some_and(|at| at.as_millisecond() >= since.as_millisecond())
     }
 
     fn web_call_usage(&self, call: &WebCall, now: Timestamp) -> WebCallUsage {

@@ -1,9 +1,13 @@
 //! What is kept of a forgotten user, so that a backup that was made before does not bring them back: a slow hash with a
 //! salt. Whoever reads it learns who was forgotten only by trying every id that they may have had.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::chat::{UserId, WorkspaceId};
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Row, query};
 use crate::store::database::sql::forget as sql;
@@ -46,6 +50,30 @@ pub async fn salt(connection: &mut Connection) -> Result<String, StoreError> {
         Some(row) => rows::column(&row, "salt"),
         None => Ok(Uuid::now_v7().simple().to_string()),
     }
+}
+
+/// Whether a user was forgotten since then: what was read of them before that may still be in use. The row of a
+/// forgetting may be gone by now, the hash is kept.
+pub async fn is_forgotten_since(
+    connection: &mut Connection,
+    workspace: &WorkspaceId,
+    user: &UserId,
+    since: Timestamp,
+) -> Result<bool, StoreError> {
+    let noted = query(sql::FORGOTTEN_SINCE).bind(workspace.as_str()).bind(since.as_millisecond());
+    let noted = noted.fetch_all(connection).await?;
+    // Each hash is slow, and there is seldom more than one salt.
+    let mut hashes: BTreeMap<String, String> = BTreeMap::new();
+    for row in &noted {
+        let salt: String = rows::column(row, "salt")?;
+        let hash = hashes
+            .entry(salt)
+            .or_insert_with_key(|salt| hash_user(salt, workspace.as_str(), user.as_str()));
+        if *hash == rows::column::<String>(row, "user_hash")? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Gives a salt to the hashes that an older version stored, or that a restore took from its database.

@@ -204,6 +204,10 @@ statements! {
     /// The same, of a database of a version before the salt.
     FORGOTTEN_USERS_WITHOUT_SALT = "
         SELECT workspace, user_hash, '' AS salt, at_ms FROM forgotten_users ORDER BY workspace, user_hash";
+    /// Those of the workspace ?1 who were forgotten since ?2.
+    FORGOTTEN_SINCE = "
+        SELECT user_hash, salt FROM forgotten_users WHERE workspace = ?1 AND at_ms >= ?2
+        ORDER BY salt, user_hash";
     NEWEST_SALT = "
         SELECT salt FROM forgotten_users WHERE salt <> '' ORDER BY at_ms DESC, user_hash LIMIT 1";
     PLAIN_HASHES = "SELECT workspace, user_hash, at_ms FROM forgotten_users WHERE salt = ''";

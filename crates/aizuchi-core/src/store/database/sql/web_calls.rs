@@ -8,11 +8,8 @@ statements! {
             (SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM web_calls
                 WHERE at_ms > ?2 AND workspace = ?3 AND person = ?4) AS by_person,
             (SELECT CAST(coalesce(sum(calls), 0) AS BIGINT) FROM web_calls WHERE at_ms > ?2) AS in_day";
-    /// For the person ?4, unless they are forgotten since ?5: an answer to them may be in the making.
     PUT_WEB_CALL = "
-        INSERT INTO web_calls (decision, at_ms, workspace, person, calls)
-        VALUES (?1, ?2, ?3, CASE WHEN EXISTS (
-            SELECT 1 FROM forgettings WHERE workspace = ?3 AND user_id = ?4 AND begun_ms >= ?5) THEN '' ELSE ?4 END, 1)
+        INSERT INTO web_calls (decision, at_ms, workspace, person, calls) VALUES (?1, ?2, ?3, ?4, 1)
         ON CONFLICT (decision, at_ms) DO UPDATE SET calls = web_calls.calls + 1";
     DROP_OLD_WEB_CALLS = "DELETE FROM web_calls WHERE at_ms <= ?1";
     /// How many they were still counts for the day.

@@ -1,0 +1,56 @@
+//! How far back a private chat is looked through for what may have been sent there.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::platform::PlatformError;
+
+/// How many of the newest messages are looked through.
+pub const MAX_LOOKED_THROUGH: usize = 100;
+
+/// How far our clock and that of a platform may differ.
+const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
+
+/// The newest messages of a private chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LookedThrough {
+    /// Whether the chat has older ones.
+    pub has_more: bool,
+    /// When the oldest of them was sent, if that can be told.
+    pub oldest: Option<Timestamp>,
+}
+
+impl LookedThrough {
+    /// Succeeds if what is not among them was not sent since then either. So much may have come there since that nobody
+    /// can tell.
+    pub fn expect_absent(&self, since: Timestamp) -> Result<(), PlatformError> {
+        let since = since.checked_sub(CLOCK_SKEW).unwrap_or(Timestamp::MIN);
+        let reaches_back = self.oldest.is_some_and(|oldest| oldest < since);
+        if !self.has_more || reaches_back {
+            return Ok(());
+        }
+        let why = "more has come in the private chat since than is looked through";
+        Err(PlatformError::Refused(why.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_older_than_the_page_is_not_known_to_be_absent() {
+        let at = |minute: i64| Timestamp::from_second(1_800_000_000 + minute * 60).unwrap();
+        for (has_more, oldest, is_absent) in [
+            (false, None, true),
+            (false, Some(at(30)), true),
+            (true, Some(at(-16)), true),
+            // The clocks may differ.
+            (true, Some(at(-14)), false),
+            (true, Some(at(30)), false),
+            (true, None, false),
+        ] {
+            let looked = LookedThrough { has_more, oldest };
+            assert_eq!(looked.expect_absent(at(0)).is_ok(), is_absent, "{looked:?}");
+        }
+    }
+}
