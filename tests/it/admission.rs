@@ -8,6 +8,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::command::refusal;
+use crate::console::harness::client;
 use crate::program::{Home, Program};
 use aizuchi_harness::net::{free_port, http};
 
@@ -21,10 +22,9 @@ struct Visit {
 
 impl Visit {
     fn new(program: &Program) -> Self {
-        http();
         let port = program.address.rsplit_once(':').unwrap().1;
-        let client = Client::builder().redirect(reqwest::redirect::Policy::none());
-        Self { client: client.build().unwrap(), address: format!("http://127.0.0.1:{port}") }
+        let client = client();
+        Self { client, address: format!("http://127.0.0.1:{port}") }
     }
 
     fn get(&self, path: &str) -> RequestBuilder {
@@ -104,8 +104,7 @@ async fn the_token_grants_access() {
     let program = home.start();
     let port = program.address.rsplit_once(':').unwrap().1;
     let address = format!("http://127.0.0.1:{port}");
-    http();
-    let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let client = client();
     let get = |path: &str| client.get(format!("{address}{path}")).header(HOST, "aizuchi.example");
 
     // Without the token, a browser is redirected and a program gets an error.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::program::Home;
+use aizuchi_harness::net::http;
 use aizuchi_harness::providers::{ProviderResponse, Server, ServerLimits};
 
 #[tokio::test]
@@ -77,7 +78,7 @@ async fn a_reader_gets_the_format_that_it_asks_for() {
     let program = home.start();
     program.says("alice", "the pump key hangs behind the green door").await;
     let url = format!("{}/metrics", program.address);
-    let client = reqwest::Client::new();
+    let client = http();
     let text = client.get(&url).header("accept", "text/plain;version=0.0.4").send().await.unwrap();
     assert_eq!(text.headers()["content-type"], "text/plain; version=0.0.4; charset=utf-8");
     let text = text.text().await.unwrap();

@@ -13,7 +13,7 @@ use crate::console::walk::PageForm;
 use crate::console::what_if::judged;
 use crate::program::Program;
 use crate::slack::harness::SlackHarness;
-use aizuchi_harness::net::http;
+use aizuchi_harness::net::http_builder;
 
 const GATES: &str =
     "gate=directed&gate=spoke_last&gate=unchanged&gate=nothing_open&gate=cooldown&gate=share";
@@ -199,9 +199,8 @@ async fn the_keyboard_alone_tries_a_threshold() {
 
 /// The bytes that come before a page is painted: itself, its styles and its scripts, as they come over the line.
 pub async fn first_paint(program: &Program, page: &str) -> usize {
-    http();
     // A client that unpacks what it gets would count more.
-    let client = reqwest::Client::builder().no_gzip().build().unwrap();
+    let client = http_builder().no_gzip().build().unwrap();
     let mut total = 0;
     let (mut waiting, mut seen) = (vec![page.to_owned()], Vec::new());
     while let Some(path) = waiting.pop() {

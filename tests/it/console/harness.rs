@@ -4,7 +4,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
 use crate::program::{Home, Program};
-use aizuchi_harness::net::http;
+use aizuchi_harness::net::http_builder;
 
 pub const ADMIN: &str = "open-sesame-0123456789";
 pub const OPERATOR: &str = "kite-lantern-5502981743";
@@ -28,8 +28,7 @@ pub async fn slack_workspace(program: &Program, token: Option<&str>) -> String {
 }
 
 pub fn client() -> Client {
-    http();
-    Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap()
+    http_builder().redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
 pub async fn get(program: &Program, token: Option<&str>, path: &str) -> Response {

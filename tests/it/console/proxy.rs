@@ -1,6 +1,7 @@
 //! The console behind a proxy that signs people in.
 
 use crate::command::aizuchi;
+use crate::console::harness::client;
 use crate::program::Home;
 
 #[tokio::test]
@@ -30,8 +31,7 @@ async fn only_whom_the_proxy_names_gets_in() {
     let proxy = "\nhttp:\n  trusted_proxies: [127.0.0.1]\n  proxy_sign_in: {header: X-Forwarded-Email, admins: [mia], viewers: [ken]}\n";
     std::fs::write(home.config(), config.replacen("\nhttp:\n", proxy, 1)).unwrap();
     let program = home.start();
-    let client =
-        reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let client = client();
     for (name, page, status) in [
         (None, "/console", 403),
         (Some("nobody"), "/console", 403),
