@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 use crate::fixtures::at;
 use crate::postgres::OwnedDatabase;
 use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::database::connection::{Connection, query};
 use aizuchi_core::store::database::forget::ForgetReport;
 use aizuchi_core::store::database::forget::job::{ForgetProgress, ForgettingJob};
@@ -24,10 +23,14 @@ use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
 use aizuchi_core::store::database::redaction::RedactionProgress;
 use aizuchi_core::store::database::schema::migrate;
 use aizuchi_core::store::database::writer::DatabaseWriter;
+use aizuchi_core::store::database::{DatabaseStore, MAX_READERS};
 use aizuchi_core::store::uploads::Uploads;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{Cursors, Store, sqlite};
 
+/// The connections that read at once. A story does one thing at a time, but the driver returns a connection a moment after
+/// its use, so that each story would open as many as it may; and each plans all statements anew.
+const READERS: u32 = 1;
 /// How long a spawned process may take to `exec`.
 const EXEC_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -76,6 +79,8 @@ pub struct TestDatabase {
     pub address: DatabaseLocation,
     /// What is deleted with the last clone, unless the database was there before.
     owned: Option<Arc<OwnedPlace>>,
+    /// How many connections read at once.
+    readers: u32,
     stop: CancellationToken,
     writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
 }
@@ -196,27 +201,28 @@ impl TestStore {
             File::options().create_new(true).write(true).mode(0o600).open(&path).unwrap();
         file.write_all(migrated_file().await).unwrap();
         let owned = Arc::new(OwnedPlace::Folder(folder));
-        Self::open(DatabaseLocation::Sqlite(path), Some(owned)).await
+        Self::open(DatabaseLocation::Sqlite(path), Some(owned), READERS).await
     }
 
     pub async fn postgres() -> Self {
         let owned = OwnedDatabase::with_tables();
         let server = PostgresUrl::parse(&owned.url).unwrap();
         let owned = Arc::new(OwnedPlace::Server(owned));
-        Self::open(DatabaseLocation::Postgres(server), Some(owned)).await
+        Self::open(DatabaseLocation::Postgres(server), Some(owned), READERS).await
     }
 
     /// A database that is there already. It is not removed.
     pub async fn reopen(address: &DatabaseLocation) -> Self {
-        Self::open(address.clone(), None).await
+        Self::open(address.clone(), None, READERS).await
     }
 
-    async fn open(address: DatabaseLocation, owned: Option<Arc<OwnedPlace>>) -> Self {
-        let (store, writer) = Self::opened(&address).await;
+    async fn open(address: DatabaseLocation, owned: Option<Arc<OwnedPlace>>, readers: u32) -> Self {
+        let (store, writer) = Self::opened(&address, readers).await;
         let stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(stop.clone()));
         let store = Arc::new(store);
-        let database = TestDatabase { address, owned, stop, writer: Mutex::new(Some(writer)) };
+        let writer = Mutex::new(Some(writer));
+        let database = TestDatabase { address, owned, readers, stop, writer };
         Self {
             store: store.clone(),
             archive: store.clone(),
@@ -229,10 +235,10 @@ impl TestStore {
 
     /// Opens a database, and retries while it is locked: a process that another test spawns inherits our open files
     /// and with them our lock, until it calls `exec`.
-    async fn opened(address: &DatabaseLocation) -> (DatabaseStore, DatabaseWriter) {
+    async fn opened(address: &DatabaseLocation, readers: u32) -> (DatabaseStore, DatabaseWriter) {
         let started = Instant::now();
         loop {
-            match address.open().await {
+            match address.open_with_readers(readers).await {
                 Ok(opened) => return opened,
                 Err(error) => {
                     let is_locked = error.to_string().contains("another Aizuchi is");
@@ -262,6 +268,16 @@ impl TestStore {
 
     /// Stops the store and opens it again, as a restarted process does. A volatile store stays as it is.
     pub async fn restart(self) -> Self {
+        let readers = self.database.as_ref().map_or(READERS, |database| database.readers);
+        self.reopened(readers).await
+    }
+
+    /// Stops the store and opens it again with as many connections as the program has.
+    pub async fn with_all_readers(self) -> Self {
+        self.reopened(MAX_READERS).await
+    }
+
+    async fn reopened(self, readers: u32) -> Self {
         let Some(database) = self.database.clone() else {
             return self;
         };
@@ -271,7 +287,7 @@ impl TestStore {
         if let Some(writer) = writer {
             writer.await.unwrap().unwrap();
         }
-        Self::open(database.address.clone(), database.owned.clone()).await
+        Self::open(database.address.clone(), database.owned.clone(), readers).await
     }
 }
 

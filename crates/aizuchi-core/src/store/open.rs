@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::store::database::MAX_READERS;
 use crate::store::database::location::{DatabaseLocation, DatabaseStatus, OpenedDatabase};
 use crate::store::{StoreError, postgres, sqlite};
 
@@ -11,19 +12,30 @@ const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 impl DatabaseLocation {
     /// Opens the database for this process alone. Fails if another process owns it.
     pub async fn open(&self) -> Result<OpenedDatabase, StoreError> {
+        self.open_with_readers(MAX_READERS).await
+    }
+
+    /// The same with at most this many connections that read at once. Each costs a server a process.
+    pub async fn open_with_readers(&self, readers: u32) -> Result<OpenedDatabase, StoreError> {
         let in_use = || {
             StoreError::Broken(format!(
                 "another Aizuchi is active on {self}; stop it, or give this one a database of its own"
             ))
         };
-        self.open_if_free().await?.ok_or_else(in_use)
+        self.open_unless_owned(readers).await?.ok_or_else(in_use)
     }
 
     /// `None` if another process owns it and this one may stand by. Only a server allows that; a file is an error.
     pub async fn open_if_free(&self) -> Result<Option<OpenedDatabase>, StoreError> {
+        self.open_unless_owned(MAX_READERS).await
+    }
+
+    async fn open_unless_owned(&self, readers: u32) -> Result<Option<OpenedDatabase>, StoreError> {
         match self {
-            DatabaseLocation::Sqlite(path) => sqlite::open(path).await.map(Some),
-            DatabaseLocation::Postgres(server) => postgres::open(server).await,
+            DatabaseLocation::Sqlite(path) => {
+                sqlite::open_with_readers(path, readers).await.map(Some)
+            }
+            DatabaseLocation::Postgres(server) => postgres::open(server, readers).await,
         }
     }
 

@@ -20,7 +20,7 @@ use crate::store::database::schema::{
     SchemaMigration, migrate, newer_schema_error, newest_migration,
 };
 use crate::store::database::writer::{Ownership, SessionHeartbeat};
-use crate::store::database::{DatabaseStore, MAX_READERS, driver_error, rows};
+use crate::store::database::{DatabaseStore, driver_error, rows};
 
 /// All schema migrations, oldest first.
 pub const MIGRATIONS: &[SchemaMigration] = &[
@@ -77,14 +77,17 @@ const STATEMENT_CACHE_CAPACITY: usize = 256;
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Takes the database over if no other process is active, migrates it, and releases the leases of the process that
-/// was active before. Nothing is written unless the returned writer runs.
-pub async fn open(server: &PostgresUrl) -> Result<Option<OpenedDatabase>, StoreError> {
+/// was active before. At most `readers` sessions read at once. Nothing is written unless the returned writer runs.
+pub async fn open(
+    server: &PostgresUrl,
+    readers: u32,
+) -> Result<Option<OpenedDatabase>, StoreError> {
     let redacted_url = server.to_string();
     let options = connect_options(server)?;
     let Some(mut connection) = take_over(server).await? else { return Ok(None) };
     migrate(&redacted_url, MIGRATIONS, &mut connection).await?;
     let readers = PgPoolOptions::new()
-        .max_connections(MAX_READERS)
+        .max_connections(readers)
         .acquire_timeout(RESPONSE_TIMEOUT)
         .connect_with(reader_options(options))
         .await

@@ -87,6 +87,11 @@ const FOLDER_MODE: u32 = 0o700;
 /// Opens or creates the database, migrates it, and releases the leases of the process that owned it before. Nothing
 /// is written unless the returned writer runs.
 pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
+    open_with_readers(path, MAX_READERS).await
+}
+
+/// The same with at most this many connections that read at once.
+pub async fn open_with_readers(path: &Path, readers: u32) -> Result<OpenedDatabase, StoreError> {
     let path_text = path.display().to_string();
     let (mut connection, lock) = connect(path).await?;
     let to_broken = |error| driver_error::from_sqlite(error).into_broken(&path_text);
@@ -94,7 +99,7 @@ pub async fn open(path: &Path) -> Result<OpenedDatabase, StoreError> {
     earlier_version::keep_copy(path, &mut connection).await;
     migrate(&path_text, MIGRATIONS, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
-        .max_connections(MAX_READERS)
+        .max_connections(readers)
         // A file does not disconnect; the test would cost a round trip to the connection's thread.
         .test_before_acquire(false)
         // Where the file has been moved away, a reader must not put an empty one in its place.

@@ -133,7 +133,7 @@ impl RunningHarness {
 async fn a_running_runner_keeps_up_with_many_channels_on_few_readers() {
     const MANY: usize = 200;
     on_every_store(async |store| {
-        let live = RunningHarness::start(store).await;
+        let live = RunningHarness::start(store.with_all_readers().await).await;
         let heard =
             (0..MANY).map(|number| live.harness.inbox.hear(live.mention(&format!("c{number}"))));
         let heard = futures_util::future::join_all(heard).await;
