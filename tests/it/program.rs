@@ -21,6 +21,12 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two polls, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// Waits for as long as is well spent before looking again at what there is nothing to subscribe to. Without a pause, the
+/// test and the program would keep a processor each busy.
+pub async fn next_poll() {
+    tokio::time::sleep(POLL_INTERVAL).await;
+}
+
 pub struct Program {
     child: Child,
     pub address: String,

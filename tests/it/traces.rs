@@ -16,7 +16,7 @@ use prost::Message as _;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::program::{Home, Program};
+use crate::program::{Home, Program, next_poll};
 use aizuchi_harness::net::free_port;
 
 #[derive(Clone, Default)]
@@ -174,7 +174,7 @@ async fn work_after_a_kill_joins_the_trace_of_before() {
     let remark = program.says("carol", "my marrow won a prize").await;
     let heard = || collector.traces().into_iter().find(|(_, names)| names.contains("hear"));
     while heard().is_none() {
-        tokio::task::yield_now().await;
+        next_poll().await;
     }
     program.signal("KILL");
     drop(program);

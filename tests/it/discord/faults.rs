@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::discord::harness::{DiscordHarness, IDENTIFY, RESUME, Setting};
+use crate::program::next_poll;
 use aizuchi_harness::net::{free_port, http};
 
 const STORED_MESSAGES: &str = "SELECT count(*) FROM messages WHERE text LIKE 'line %'";
@@ -218,7 +219,7 @@ async fn the_program_is_not_ready_while_disconnected() {
     // The port repeats for a moment what it has found.
     let healthy = async {
         while health().await != (200, json!("healthy"), json!("connected")) {
-            tokio::task::yield_now().await;
+            next_poll().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(60), healthy).await.unwrap();

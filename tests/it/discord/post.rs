@@ -495,7 +495,7 @@ async fn a_reaction_can_use_a_custom_emoji() {
     let react = async {
         // The custom emoji is unknown until Discord has described the server.
         while harness.discord.post(&reaction).await.is_err() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
         harness.discord.find_posted(&PostHarness::sending(&reaction)).await.unwrap().is_some()
     };
@@ -588,7 +588,7 @@ async fn no_response_to_a_post_makes_it_posted_twice() {
             if let Ok(found) = harness.discord.find_posted(&PostHarness::sending(&item)).await {
                 break found;
             }
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         };
         let made = harness.fake.posts().pop().filter(|post| *post.text == *item.text);
         let made = made.map(|post| MessageId::new(post.id.to_string()));

@@ -7,6 +7,7 @@ use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::wire::LONE_SURROGATE;
 
 use crate::discord::harness::DiscordHarness;
+use crate::program::next_poll;
 
 /// How many channels there are, one of which cannot be read.
 const CHANNELS: usize = 20;
@@ -60,7 +61,7 @@ async fn answer_in_other_channels(wrong: Wrong) {
         harness.until_log("the backfill of a channel failed").await;
         let behind = async || program.get("/ready").await["catching_up"][0]["behind"].clone();
         while behind().await["count"] != 1 {
-            tokio::task::yield_now().await;
+            next_poll().await;
         }
         assert_eq!(behind().await["channels"][0], harness.tea.to_string());
         harness.discord.clear_faults();

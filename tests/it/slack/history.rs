@@ -9,6 +9,7 @@ use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::program::next_poll;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
 impl SlackHarness {
@@ -141,7 +142,7 @@ async fn a_channel_with_unknown_membership_does_not_block_the_backfill() {
             if status["read"] == 1 && status["channels"] == 1 {
                 return;
             }
-            tokio::task::yield_now().await;
+            next_poll().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(30), all_is_read).await.unwrap();

@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::program::next_poll;
 use crate::slack::harness::SlackHarness;
 use crate::slack::timeouts::AdapterHarness;
 
@@ -108,7 +109,7 @@ async fn wait_for_guests(adapter: &AdapterHarness, count: usize) {
             if guests.count() == count {
                 return;
             }
-            tokio::task::yield_now().await;
+            next_poll().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(60), known).await.unwrap();

@@ -50,7 +50,7 @@ async fn nothing_is_lost_and_nothing_answered_twice_after_a_restore() {
             send(1);
             next += PACE;
         }
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     };
     assert!(ended.success());
     // More than a prompt shows of a channel.

@@ -25,6 +25,7 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::program::next_poll;
 use crate::slack::harness::{SlackHarness, SlackOptions};
 use aizuchi_harness::harness::build_parts;
 use aizuchi_harness::test_mind::TestMind;
@@ -157,7 +158,7 @@ impl AdapterHarness {
                 if cursors.iter().any(|it| &*it.stream == stream && matches(&it.value)) {
                     return;
                 }
-                tokio::task::yield_now().await;
+                next_poll().await;
             }
         };
         tokio::time::timeout(Duration::from_secs(60), stored).await.unwrap();
@@ -258,7 +259,7 @@ async fn a_young_message_that_was_deleted_in_a_gap_is_forgotten() {
             if stored.unwrap().is_deleted {
                 return;
             }
-            tokio::task::yield_now().await;
+            next_poll().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(60), forgotten).await.unwrap();

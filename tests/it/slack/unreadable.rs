@@ -6,6 +6,7 @@ use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::wire::LONE_SURROGATE;
 
+use crate::program::next_poll;
 use crate::slack::harness::SlackHarness;
 
 /// How many channels there are, one of which cannot be read.
@@ -63,7 +64,7 @@ async fn answer_in_other_channels(wrong: Wrong) {
         harness.until_log("the backfill of a channel failed").await;
         let behind = async || program.get("/ready").await["catching_up"][0]["behind"].clone();
         while behind().await["count"] != 1 {
-            tokio::task::yield_now().await;
+            next_poll().await;
         }
         assert_eq!(behind().await["channels"][0], harness.tea.as_str());
         harness.slack.clear_faults();
