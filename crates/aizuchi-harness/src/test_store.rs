@@ -197,9 +197,7 @@ impl TestStore {
     pub async fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("aizuchi.db");
-        let mut file =
-            File::options().create_new(true).write(true).mode(0o600).open(&path).unwrap();
-        file.write_all(migrated_file().await).unwrap();
+        write_migrated_file(&path).await;
         let owned = Arc::new(OwnedPlace::Folder(folder));
         Self::open(DatabaseLocation::Sqlite(path), Some(owned), READERS).await
     }
@@ -289,6 +287,27 @@ impl TestStore {
         }
         Self::open(database.address.clone(), database.owned.clone(), readers).await
     }
+}
+
+/// Puts a new SQLite database with all tables there, unless there is a file already. The first start of a program then
+/// migrates nothing, which takes longer than all that it does otherwise.
+pub async fn put_database(path: &Path) {
+    use sqlx::{ConnectOptions as _, Connection as _};
+    if path.exists() {
+        return;
+    }
+    write_migrated_file(path).await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut connection = options.connect().await.unwrap();
+    // Each database is an installation of its own, as if it were migrated from nothing.
+    let renew = sqlx::query("UPDATE counters SET installation = lower(hex(randomblob(8)))");
+    renew.execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+async fn write_migrated_file(path: &Path) {
+    let mut file = File::options().create_new(true).write(true).mode(0o600).open(path).unwrap();
+    file.write_all(migrated_file().await).unwrap();
 }
 
 /// A new SQLite database with all tables: a copy of one that was migrated once.
