@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aizuchi_core::store::database::exchange_text::unpack;
-use sqlx::{ConnectOptions, Row};
+use sqlx::{ConnectOptions, Row, SqliteConnection};
 use tokio::sync::watch;
 
 use crate::program::{Home, Program};
@@ -17,7 +17,9 @@ impl Home {
     /// Waits until a statement returns `count` in the program's database.
     pub async fn until_kept(&self, statement: &str, count: i64) {
         let waiting = async {
-            while self.count(statement).await != count {
+            let mut connection = None;
+            // One session for all looks: the first look of each reads the whole schema.
+            while self.count_on(&mut connection, statement).await != count {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
@@ -88,11 +90,24 @@ impl Home {
 
     /// The result of a count in the program's database, or -1 if it cannot be read.
     pub async fn count(&self, statement: &str) -> i64 {
-        let options = sqlx::sqlite::SqliteConnectOptions::new();
-        let options = options.filename(self.database()).read_only(true);
-        let Ok(mut connection) = options.connect().await else { return -1 };
+        self.count_on(&mut None, statement).await
+    }
+
+    /// The same on a connection that is opened if there is none, and given up if it cannot read.
+    async fn count_on(&self, open: &mut Option<SqliteConnection>, statement: &str) -> i64 {
+        let mut connection = match open.take() {
+            Some(connection) => connection,
+            None => {
+                let options = sqlx::sqlite::SqliteConnectOptions::new();
+                let options = options.filename(self.database()).read_only(true);
+                let Ok(connection) = options.connect().await else { return -1 };
+                connection
+            }
+        };
         let count = sqlx::query(sqlx::AssertSqlSafe(statement.to_owned()));
-        count.fetch_one(&mut connection).await.map_or(-1, |row| row.get(0))
+        let Ok(row) = count.fetch_one(&mut connection).await else { return -1 };
+        *open = Some(connection);
+        row.get(0)
     }
 
     /// The rows of a statement whose columns are texts.
