@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::command::refusal;
 use crate::console::harness::client;
-use crate::program::{Home, Program};
+use crate::program::{Home, Program, next_poll};
 use aizuchi_harness::net::{free_port, http};
 
 const TOKEN: &str = "open-sesame-0123456789";
@@ -319,6 +319,10 @@ async fn only_this_machine_and_the_token_learn_why_it_is_not_ready() {
     home.add(&format!("health_check:\n  port: {port}\n"));
     let program = home.start();
     let visit = Visit::new(&program);
+    // What a program writes as it starts is not to meet the lock.
+    while visit.get("/ready").bearer_auth(TOKEN).send().await.unwrap().status() != 200 {
+        next_poll().await;
+    }
     let lock = home.lock_database().await;
     let refused = json!({ "channel": "general", "user": "alice", "text": "hello" });
     let post = visit.client.post(format!("{}/api/messages", visit.address)).bearer_auth(TOKEN);

@@ -12,6 +12,7 @@ const EXPORT: &str = r##"
 {"kind":"channel","workspace":"T1","room":"C1","room_name":"garden","visibility":"public"}
 {"kind":"channel","workspace":"T1","room":"C2","room_name":"shed","visibility":"private"}
 {"kind":"user","workspace":"T1","id":"U1","name":"mika","is":"human","role":"member"}
+{"workspace":"T1","room":"C1","room_name":"garden","visibility":"public","said_in":"private","thread":null,"id":"1","ts":1767603500.0,"author":"U1","name":"mika","bot":false,"text":"the roses are ill"}
 {"kind":"setting","workspace":"T1","room":null,"thread":null,"setting":"language","value":"ja","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
 {"kind":"setting","workspace":"T1","room":"C1","thread":null,"setting":"min_confidence","value":"0.85","role":"admin","by":"olga","at":"2026-01-05T09:00:00Z"}
 {"kind":"setting","workspace":"T1","room":"C1","thread":null,"setting":"min_confidence","value":"0.9","role":"member","by":"U1 1767603600000","at":"2026-01-05T09:00:00Z"}
@@ -48,7 +49,7 @@ impl Installation {
 
     fn run(&self, arguments: &[&str]) -> String {
         let mut command = aizuchi();
-        let run = command.arg("--config").arg(self.folder.path().join("config.yaml"));
+        let run = command.current_dir(self.folder.path()).args(["--config", "config.yaml"]);
         let run = run.args(arguments).assert().code(0);
         String::from_utf8(run.get_output().stdout.clone()).unwrap()
     }
