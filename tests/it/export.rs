@@ -44,27 +44,28 @@ const MORE: &str = r#"
 {"workspace":"T1","room":"C1"}
 "#;
 
-struct Installation {
+/// A config that names a database of its own.
+pub struct Installation {
     folder: TempDir,
 }
 
 impl Installation {
-    fn on(url: &str) -> Self {
+    pub fn on(url: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = format!("persona: {{name: Mio}}\nstorage: {{url: '{url}'}}\n");
         std::fs::write(folder.path().join("config.yaml"), text).unwrap();
         Self { folder }
     }
 
-    fn on_file() -> Self {
+    pub fn on_file() -> Self {
         Self::on("sqlite://aizuchi.db")
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn run(&self, arguments: &[&str], code: i32) -> String {
+    pub fn run(&self, arguments: &[&str], code: i32) -> String {
         let mut command = aizuchi();
         let run = command.arg("--config").arg(self.file("config.yaml")).args(arguments);
         let run = run.assert().code(code);
@@ -73,7 +74,7 @@ impl Installation {
         String::from_utf8(bytes.clone()).unwrap()
     }
 
-    fn import(&self, file: &Path, more: &[&str], code: i32) -> String {
+    pub fn import(&self, file: &Path, more: &[&str], code: i32) -> String {
         self.run(&[&["import", file.to_str().unwrap()], more].concat(), code)
     }
 
@@ -82,7 +83,7 @@ impl Installation {
     }
 }
 
-fn sorted(lines: &str) -> Vec<Value> {
+pub fn sorted(lines: &str) -> Vec<Value> {
     let lines = lines.lines().filter(|line| !line.is_empty());
     let mut lines: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
     lines.sort_by_key(Value::to_string);

@@ -1,11 +1,10 @@
 //! Settings and standing orders leave with an export and come back with an import, on both databases.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::command::aizuchi;
+use crate::export::{Installation, sorted};
 use aizuchi_harness::postgres;
 
 const EXPORT: &str = r##"
@@ -29,44 +28,20 @@ const BAD: &str = r#"
 {"kind":"standing_order","workspace":"T1","room":"C1","thread":null,"text":"  ","by":"olga","given":"2026-01-05T09:00:00Z"}
 "#;
 
-struct Installation {
-    folder: TempDir,
+/// A file beside an installation's config.
+fn written(installation: &Installation, name: &str, text: &str) -> PathBuf {
+    let file = installation.file(name);
+    std::fs::write(&file, text).unwrap();
+    file
 }
 
-impl Installation {
-    fn on(url: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let text = format!("persona: {{name: Mio}}\nstorage: {{url: '{url}'}}\n");
-        std::fs::write(folder.path().join("config.yaml"), text).unwrap();
-        Self { folder }
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let file = self.folder.path().join(name);
-        std::fs::write(&file, text).unwrap();
-        file
-    }
-
-    fn run(&self, arguments: &[&str]) -> String {
-        let mut command = aizuchi();
-        let run = command.current_dir(self.folder.path()).args(["--config", "config.yaml"]);
-        let run = run.args(arguments).assert().code(0);
-        String::from_utf8(run.get_output().stdout.clone()).unwrap()
-    }
-
-    fn import(&self, file: &Path) -> String {
-        self.run(&["import", file.to_str().unwrap()])
-    }
-
-    /// The lines of an export without the time at which a standing order was given again.
-    fn export(&self, arguments: &[&str]) -> Vec<Value> {
-        sorted(&self.run(&[&["export"], arguments].concat()))
-    }
+fn exported(installation: &Installation, arguments: &[&str]) -> Vec<Value> {
+    undated(&installation.run(&[&["export"], arguments].concat(), 0))
 }
 
-fn sorted(lines: &str) -> Vec<Value> {
-    let lines = lines.lines().filter(|line| !line.is_empty());
-    let mut lines: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+/// The lines of an export without the time at which a standing order was given again.
+fn undated(lines: &str) -> Vec<Value> {
+    let mut lines = sorted(lines);
     for line in &mut lines {
         line.as_object_mut().unwrap().remove("given");
     }
@@ -86,8 +61,8 @@ fn dated(export: &str) -> String {
 async fn settings_and_standing_orders_are_there_after_an_import() {
     for url in ["sqlite://aizuchi.db".to_owned(), postgres::database()] {
         let installation = Installation::on(&url);
-        let file = installation.file("export.jsonl", &format!("{}{BAD}", dated(EXPORT)));
-        let report = installation.import(&file);
+        let file = written(&installation, "export.jsonl", &format!("{}{BAD}", dated(EXPORT)));
+        let report = installation.import(&file, &[], 0);
         for expected in [
             "orders    6 imported, 0 known already",
             "left out  settings: 3; this version knows no such setting, value or place",
@@ -95,33 +70,34 @@ async fn settings_and_standing_orders_are_there_after_an_import() {
         ] {
             assert!(report.contains(expected), "{report}");
         }
-        let expected = sorted(EXPORT);
-        assert_eq!(installation.export(&[]), expected, "{url}");
+        let expected = undated(EXPORT);
+        assert_eq!(exported(&installation, &[]), expected, "{url}");
         // Once more changes nothing, and what is of no chosen channel stays.
-        let again = installation.import(&file);
+        let again = installation.import(&file, &[], 0);
         assert!(again.contains("orders    0 imported, 6 known already"), "{again}");
-        let garden = installation.export(&["--channel", "garden"]);
+        let garden = exported(&installation, &["--channel", "garden"]);
         let is_order =
             |line: &&Value| line["kind"] == "setting" || line["kind"] == "standing_order";
         let rooms: Vec<&Value> = garden.iter().filter(is_order).map(|line| &line["room"]).collect();
         assert_eq!(rooms, ["C1"; 4], "{garden:?}");
         // Into an empty database it gives the same.
-        let third = installation.file("third.jsonl", &installation.run(&["export"]));
-        let other = Installation::on("sqlite://aizuchi.db");
-        other.import(&third);
-        assert_eq!(other.export(&[]), expected);
+        let third = written(&installation, "third.jsonl", &installation.run(&["export"], 0));
+        let other = Installation::on_file();
+        other.import(&third, &[], 0);
+        assert_eq!(exported(&other, &[]), expected);
     }
 }
 
 /// What was ordered in private is shown to nobody else where the channel is public.
 #[test]
 fn a_standing_order_of_a_private_channel_is_left_out_where_the_channel_is_public() {
-    let installation = Installation::on("sqlite://aizuchi.db");
+    let installation = Installation::on_file();
     let public = r#"{"kind":"channel","workspace":"T1","room":"C2","room_name":"shed","visibility":"public"}"#;
-    installation.import(&installation.file("public.jsonl", public));
-    let report = installation.import(&installation.file("export.jsonl", &dated(EXPORT)));
+    installation.import(&written(&installation, "public.jsonl", public), &[], 0);
+    let report =
+        installation.import(&written(&installation, "export.jsonl", &dated(EXPORT)), &[], 0);
     let expected =
         "left out  standing orders of private channels: 1; the channel is known as public";
     assert!(report.contains(expected), "{report}");
-    assert!(!installation.run(&["export"]).contains("salaries"));
+    assert!(!installation.run(&["export"], 0).contains("salaries"));
 }
