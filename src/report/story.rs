@@ -36,6 +36,12 @@ impl Story {
     pub fn helps(&self) -> bool {
         self.posted_without_model == Some(true)
     }
+
+    /// How many messages stand between the one that it is about and the moment.
+    pub fn between(&self) -> usize {
+        let about = self.before.iter().position(|message| message.is_about);
+        about.map_or(0, |about| self.before[about].left_out_after + self.before.len() - about - 1)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -70,6 +76,8 @@ pub struct StoryMessage {
     pub is_about: bool,
     /// Messages that are left out after this one.
     pub left_out_after: usize,
+    /// The first of these, for who wants to read them.
+    pub left_out: Vec<StoryMessage>,
 }
 
 /// An author: the id tells them apart where names are replaced.

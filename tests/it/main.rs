@@ -72,6 +72,7 @@ mod report;
 mod report_examples;
 mod report_moments;
 mod report_policies;
+mod report_posts;
 mod run_options;
 mod search;
 mod slack;
