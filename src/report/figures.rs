@@ -115,7 +115,7 @@ pub struct PolicyFigures {
     pub asker_went_on: Option<usize>,
     /// Posts of the built-in mind that only say that it does not know, or ask everyone again. `None` for other minds.
     pub only_asked_again: Option<usize>,
-    /// What of the figures is really posted where no model judges. `None` for other minds than the built-in one.
+    /// What of the figures is posted where no model judges. `None` for other minds than the built-in one.
     pub posted_without_model: Option<PostedFigures>,
     /// Posts unasked that stand in a thread. The others stand in the channel itself.
     pub in_threads: Option<usize>,
@@ -138,7 +138,7 @@ pub struct PolicyFigures {
     pub posts: Option<PostList>,
 }
 
-/// What is really posted without a model: in a replay the built-in mind stands in for one, and where it has nothing to say
+/// What is posted without a model: in a replay the built-in mind stands in for one, and where it has nothing to say
 /// that helps, it posts nothing live. Each is a part of the figure of a policy with the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PostedFigures {

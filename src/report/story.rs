@@ -22,7 +22,7 @@ pub struct Story {
     pub after: Vec<StoryMessage>,
     pub reason: Option<Reason>,
     pub note: Note,
-    /// Whether this is really posted without a model. `None` if it is not known, or if it stayed silent.
+    /// Whether this is posted without a model. `None` if it is not known, or if it stayed silent.
     pub posted_without_model: Option<bool>,
     /// The message that this is about, and the thread that it stands in.
     #[serde(skip)]

@@ -43,7 +43,7 @@ impl<'a> ChannelAnalysis<'a> {
         Example::new(pending.kind, &pending.note, helps)
     }
 
-    /// Whether this is really posted without a model, where the built-in mind stands in for one.
+    /// Whether this is posted without a model, where the built-in mind stands in for one.
     fn posted_without_model(&self, pending: &Pending<'a>) -> Option<bool> {
         let moment = pending.moment.filter(|moment| is_unasked(moment))?;
         (self.source == ReportSource::Builtin).then(|| is_posted(moment))
