@@ -119,6 +119,7 @@ impl ReplayArgs {
             self.companions.is_none() || !policies.iter().any(Policy::learns),
             "--companions cannot be used with response.learned_gate: each companion would learn a gate of its own"
         );
+        self.report.add_default_limits(&mut policies);
         let labels = self.welcome_labels(source, &policies)?;
         let mut judge = self.judge.prepare(source, selection)?;
         anyhow::ensure!(

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
 
-use crate::cli::write_private;
+use crate::cli::{strip_control_characters, write_private};
 use crate::config::Config;
 use crate::config::language::LanguageSetting;
 use crate::replay::{Policy, ReplayJudge};
 use crate::report::anonymous::{Anonymity, anonymize};
 use crate::report::builder::{BuiltReport, ReportBuilder, ReportOptions};
 use crate::report::cost::PricedModel;
+use crate::report::default_limits::add_default_limits;
 use crate::report::figures::{LeftOut, Report, ReportSource};
 use crate::report::page::page;
 use crate::report::summary::summary;
@@ -64,7 +65,8 @@ impl PageArgs {
 /// What `aizuchi replay` tells of its result, and to whom.
 #[derive(Clone, Debug, Args)]
 pub struct ReplayReportArgs {
-    /// Write the report as one self-contained HTML file.
+    /// Write the report as one self-contained HTML file. A policy that turns off gates or limits of the defaults is then
+    /// replayed with them, too.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -84,6 +86,16 @@ impl ReplayReportArgs {
             None => {}
         }
         policy
+    }
+
+    /// Adds to the policies of a page those that have the limits of the defaults again. The page offers only these, so they
+    /// are measured.
+    pub fn add_default_limits(&self, policies: &mut Vec<Policy>) {
+        let Some(first) = policies.first().filter(|_| self.report.is_some()) else { return };
+        let language = self.page.language(&first.config);
+        for name in add_default_limits(policies, language) {
+            eprintln!("the report also measures: {}", strip_control_characters(&name));
+        }
     }
 
     pub fn shows_internals(&self) -> bool {

@@ -8,6 +8,7 @@ use regex::Regex;
 use crate::replay::moments::Reason;
 use crate::report::builder::BuiltReport;
 use crate::report::figures::Report;
+use crate::report::posts::ListedPost;
 use crate::report::story::{Story, StoryAct, StoryAuthor, StoryMessage};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
@@ -124,6 +125,8 @@ pub fn anonymize(built: BuiltReport, anonymity: Anonymity, language: Language) -
     for policy in &mut report.policies {
         policy.by_channel.iter_mut().for_each(|channel| replacements.channel(&mut channel.name));
         policy.stories.iter_mut().for_each(|story| replacements.story(story));
+        let posts = policy.posts.iter_mut().flat_map(|posts| &mut posts.listed);
+        posts.for_each(|post| replacements.post(post));
     }
     for difference in report.differences.iter_mut().flat_map(|found| &mut found.shown) {
         replacements.story(&mut difference.story);
@@ -200,9 +203,16 @@ impl Replacements {
         story.note.author_mut().into_iter().for_each(|author| self.author(author));
     }
 
+    fn post(&self, post: &mut ListedPost) {
+        self.channel(&mut post.channel);
+        self.message(&mut post.asked);
+        post.said.iter_mut().for_each(|text| *text = self.text(text));
+    }
+
     fn message(&self, message: &mut StoryMessage) {
         self.author(&mut message.author);
         message.text = self.text(&message.text);
+        message.left_out.iter_mut().for_each(|left_out| self.message(left_out));
     }
 
     fn author(&self, author: &mut StoryAuthor) {

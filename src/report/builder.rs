@@ -18,9 +18,10 @@ use crate::report::delays::{Delays, Timing};
 use crate::report::differences::{self, Decided};
 use crate::report::figures::{
     CallFigures, ChannelFigures, FirstAnswers, HourFigures, LeftOut, MomentCounts, Period,
-    PolicyFigures, PostedFigures, Report, ReportSource, Spent, Unanswered,
+    PlacePosts, PolicyFigures, PostedFigures, Report, ReportSource, Spent, Unanswered,
 };
 use crate::report::interruptions::per_100;
+use crate::report::posts::PostList;
 use crate::report::settings::{PolicySetting, settings_of};
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::llm::model::ModelId;
@@ -78,6 +79,7 @@ pub struct ReportBuilder {
 /// The sums of one policy over its channels.
 struct PolicySums {
     name: String,
+    with_default_limits_of: Option<String>,
     settings: Option<Vec<PolicySetting>>,
     observed: usize,
     only_asked_again: usize,
@@ -90,6 +92,9 @@ struct PolicySums {
     verdicts: Verdicts,
     hours: [HourFigures; 24],
     days: BTreeMap<Date, usize>,
+    posted_days: BTreeMap<Date, usize>,
+    posts: PostList,
+    messages_in_threads: usize,
     it_first: Delays,
     it_first_undisturbed: usize,
     person_first: Delays,
@@ -137,7 +142,11 @@ impl ReportBuilder {
     /// What follows belongs to this policy of a replay.
     pub fn begin_replay(&mut self, policy: &Policy) {
         let settings = Some(settings_of(policy));
-        self.policies.push(PolicySums { settings, ..PolicySums::new(&policy.name) });
+        self.policies.push(PolicySums {
+            settings,
+            with_default_limits_of: policy.with_default_limits_of.clone(),
+            ..PolicySums::new(&policy.name)
+        });
     }
 
     /// Adds a channel to the policy that began last.
@@ -204,6 +213,7 @@ impl ReportBuilder {
             let messages = policy.channels.iter().map(|channel| channel.messages).sum();
             (policy.channels.len(), messages)
         });
+        let messages_in_threads = sums.first().map_or(0, |policy| policy.messages_in_threads);
         let options = self.options;
         let figures = |policy: &PolicySums| policy.figures(&options, days);
         let policies: Vec<PolicyFigures> = sums.iter().map(figures).collect();
@@ -217,6 +227,7 @@ impl ReportBuilder {
             channels,
             people: self.authors.len(),
             messages,
+            messages_in_threads,
             policies,
             differences: differences::find(&decided, &self.apart),
             comparison,
@@ -255,6 +266,7 @@ impl PolicySums {
     fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            with_default_limits_of: None,
             settings: None,
             observed: 0,
             only_asked_again: 0,
@@ -265,8 +277,15 @@ impl PolicySums {
             reacted: 0,
             channels: Vec::new(),
             verdicts: Verdicts::default(),
-            hours: [HourFigures::default(); 24],
+            // A channel of which it is not known makes the sum unknown.
+            hours: [HourFigures {
+                posted_without_model: Some(PlacePosts::default()),
+                ..HourFigures::default()
+            }; 24],
             days: BTreeMap::new(),
+            posted_days: BTreeMap::new(),
+            posts: PostList::default(),
+            messages_in_threads: 0,
             it_first: Delays::default(),
             it_first_undisturbed: 0,
             person_first: Delays::default(),
@@ -304,10 +323,17 @@ impl PolicySums {
             own.messages += added.messages;
             own.spoke += added.spoke;
             own.wrong += added.wrong;
+            own.posted_without_model =
+                PlacePosts::sum(own.posted_without_model, added.posted_without_model);
         }
         for (day, spoke) in channel.days {
             *self.days.entry(day).or_default() += spoke;
         }
+        for (day, posted) in channel.posted_days {
+            *self.posted_days.entry(day).or_default() += posted;
+        }
+        self.posts.merge(channel.posts);
+        self.messages_in_threads += channel.messages_in_threads;
         self.it_first.merge(&channel.first.it_first);
         self.it_first_undisturbed += channel.first.it_first_undisturbed;
         self.person_first.merge(&channel.first.person_first);
@@ -342,14 +368,19 @@ impl PolicySums {
         let is_builtin = options.source == ReportSource::Builtin && is_known;
         let with_rate = |hour: &HourFigures| HourFigures {
             wrong_per_100: per_100(hour.wrong, hour.spoke),
+            posted_without_model: hour.posted_without_model.filter(|_| is_builtin),
             ..*hour
         };
-        let busiest = self.days.iter().map(|(date, count)| (*date, *count));
-        let busiest = busiest
-            .max_by_key(|(date, count)| (*count, std::cmp::Reverse(*date)))
-            .filter(|_| is_known && days >= 1.0);
+        let with_posts = |channel: &ChannelFigures| ChannelFigures {
+            posted_without_model: channel.posted_without_model.filter(|_| is_builtin),
+            ..channel.clone()
+        };
+        let is_long = is_known && days >= 1.0;
+        let [busiest, busiest_posted] =
+            [&self.days, &self.posted_days].map(|days| busiest(days).filter(|_| is_long));
         PolicyFigures {
             name: self.name.clone(),
+            with_default_limits_of: self.with_default_limits_of.clone(),
             settings: self.settings.clone(),
             spoke: is_known.then_some(spoke),
             unknown_verdicts: self.verdicts.unknown,
@@ -361,13 +392,15 @@ impl PolicySums {
             only_asked_again: is_builtin.then_some(self.only_asked_again),
             posted_without_model: is_builtin.then(|| PostedFigures {
                 per_month: per_day(self.posted.spoke as f64).map(|daily| daily * DAYS_OF_MONTH),
+                busiest_day: busiest_posted.map(|(_, most)| most),
+                busiest_date: busiest_posted.map(|(date, _)| date),
                 ..self.posted
             }),
             in_threads: is_known.then_some(self.in_threads),
             asker_went_on: is_known.then_some(self.asker_went_on),
             answered_mentions: self.answered_mentions,
             reacted: self.reacted,
-            by_channel: self.channels.clone(),
+            by_channel: self.channels.iter().map(with_posts).collect(),
             by_hour: self.hours.iter().map(with_rate).collect(),
             first_answers: FirstAnswers {
                 taken_up: it_first as usize + person_first as usize + self.nobody_else,
@@ -397,6 +430,7 @@ impl PolicySums {
             }),
             moments: self.moments,
             stories: choose(&told),
+            posts: Some(&self.posts).filter(|_| is_known && !options.source.is_scripted()).cloned(),
         }
     }
 
@@ -409,4 +443,10 @@ impl PolicySums {
     fn is_silent_because_scripted(&self, candidate: &Candidate) -> bool {
         candidate.story.reason.is_none()
     }
+}
+
+/// The day with the most, the first of several, and how many there were.
+fn busiest(days: &BTreeMap<Date, usize>) -> Option<(Date, usize)> {
+    let days = days.iter().map(|(date, count)| (*date, *count));
+    days.max_by_key(|(date, count)| (*count, std::cmp::Reverse(*date)))
 }

@@ -9,22 +9,30 @@ use aizuchi_core::texts::policies as texts;
 
 /// A sentence for each policy that turns off what the defaults limit, and one for each that asks its judge about everything.
 pub fn cautions(report: &Report, language: Language) -> Vec<String> {
-    report.policies.iter().flat_map(|policy| of_policy(policy, language)).collect()
+    report.policies.iter().flat_map(|policy| of_policy(report, policy, language)).collect()
 }
 
-fn of_policy(policy: &PolicyFigures, language: Language) -> Vec<String> {
+fn of_policy(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
+    let (l, name) = (language, &policy.name);
+    let limited = report.with_default_limits(policy).map(|limited| &limited.name);
     let settings = policy.settings.as_deref().unwrap_or_default();
     let unlimited = settings.iter().filter(|setting| is_turned_off(setting));
     let unlimited = unlimited.filter_map(|setting| limit_name(setting.key, language));
     let unlimited: Vec<&str> = unlimited.collect();
     let limits = (!unlimited.is_empty()).then(|| {
-        texts::no_limits(language, &policy.name, &unlimited.join(list_separator(language)))
+        let parts = unlimited.join(list_separator(l));
+        match limited {
+            Some(limited) => texts::no_limits_but(l, name, &parts, limited),
+            None => texts::no_limits(l, name, &parts),
+        }
     });
+    let offered = limited.filter(|_| unlimited.is_empty());
+    let offered = offered.map(|limited| texts::offered_with_limits(l, name, limited));
     let gates = settings.iter().any(|setting| {
         setting.key == SettingKey::Gates && has_no_gates(setting) && !setting.is_default()
     });
     let gates = gates.then(|| texts::no_gates(language, &policy.name));
-    limits.into_iter().chain(gates).collect()
+    limits.into_iter().chain(gates).chain(offered).collect()
 }
 
 /// Whether the defaults have a limit there, and the policy has none.

@@ -1,6 +1,7 @@
 //! One channel under one policy: how often it would have spoken, whether that would have disturbed, and which moments
 //! may be told.
 
+mod listed;
 mod post;
 mod silence;
 mod transcript;
@@ -14,14 +15,15 @@ use jiff::{SignedDuration, Timestamp};
 use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::replay::rows::{IdHash, MessageRow};
-use crate::report::channel::post::{about_id, is_unasked};
+use crate::report::channel::post::{about_id, is_posted, is_unasked};
 use crate::report::channel::silence::{is_silent, question_of, says_answered};
 use crate::report::channel_index::ChannelIndex;
 use crate::report::choice::Candidate;
 use crate::report::delays::Delays;
 use crate::report::figures::{
-    ChannelFigures, HourFigures, MomentCounts, PostedFigures, ReportSource, Unanswered,
+    ChannelFigures, HourFigures, MomentCounts, PlacePosts, PostedFigures, ReportSource, Unanswered,
 };
+use crate::report::posts::PostList;
 use crate::report::story::{Note, StoryKind};
 use aizuchi_core::chat::MessageId;
 
@@ -46,6 +48,11 @@ pub struct ChannelReport {
     pub hours: [HourFigures; 24],
     /// Its posts unasked by day.
     pub days: BTreeMap<Date, usize>,
+    /// What of them the built-in mind posts where it stands in for no model.
+    pub posted_days: BTreeMap<Date, usize>,
+    pub posts: PostList,
+    /// How many messages of people stand in threads.
+    pub messages_in_threads: usize,
     pub first: FirstAnswerDelays,
     pub unanswered: Unanswered,
     pub own_delays: Delays,
@@ -168,6 +175,7 @@ impl<'a> ChannelAnalysis<'a> {
                 spoke: 0,
                 wrong: 0,
                 wrong_per_100: None,
+                posted_without_model: self.no_posts(),
             },
             observed: 0,
             only_asked_again: 0,
@@ -177,8 +185,12 @@ impl<'a> ChannelAnalysis<'a> {
             answered_mentions: 0,
             reacted: 0,
             verdicts: Verdicts::default(),
-            hours: [HourFigures::default(); 24],
+            hours: [HourFigures { posted_without_model: self.no_posts(), ..HourFigures::default() };
+                24],
             days: BTreeMap::new(),
+            posted_days: BTreeMap::new(),
+            posts: self.list_posts()?,
+            messages_in_threads: self.messages_in_threads(),
             first: FirstAnswerDelays {
                 is_annotated: self.index.is_annotated,
                 has_replies: self.index.has_replies(),
@@ -212,11 +224,22 @@ impl<'a> ChannelAnalysis<'a> {
                     report.answered_mentions += 1;
                 }
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken => {
-                    *report.days.entry(zone.to_datetime(moment.at).date()).or_default() += 1;
+                    let date = zone.to_datetime(moment.at).date();
                     let spoken = self.spoken(moment);
+                    let (is_wrong, is_posted) = (spoken.disturbance.is_some(), is_posted(moment));
+                    *report.days.entry(date).or_default() += 1;
+                    if is_posted {
+                        *report.posted_days.entry(date).or_default() += 1;
+                    }
                     let hour = &mut report.hours[hour(moment.at)];
                     hour.spoke += 1;
-                    hour.wrong += usize::from(spoken.disturbance.is_some());
+                    hour.wrong += usize::from(is_wrong);
+                    let posts = Some(PlacePosts::of_one(is_posted, is_wrong));
+                    for known in
+                        [&mut hour.posted_without_model, &mut report.figures.posted_without_model]
+                    {
+                        *known = PlacePosts::sum(*known, posts);
+                    }
                     self.add_spoken(&spoken, &mut report);
                     pending.extend(self.tellable(spoken));
                 }
@@ -230,6 +253,17 @@ impl<'a> ChannelAnalysis<'a> {
         pending.extend(self.add_answered(&unanswered, &mut report));
         report.candidates = self.tell_best(pending)?;
         Ok(report)
+    }
+
+    /// Known only of the built-in mind.
+    fn no_posts(&self) -> Option<PlacePosts> {
+        (self.source == ReportSource::Builtin).then(PlacePosts::default)
+    }
+
+    fn messages_in_threads(&self) -> usize {
+        let rows = &self.channel.rows;
+        let is_thread = |thread: &u32| rows.thread_id(*thread) != place(None);
+        rows.threads().filter(is_thread).map(|thread| rows.people_in(thread).len()).sum()
     }
 
     /// Stories of those posts that are about one of these messages. The posts may be those of another policy. Fails if a

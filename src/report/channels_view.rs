@@ -1,6 +1,6 @@
 //! The channels as the page shows them: how often it would have spoken in each, and how often that would have interrupted.
 
-use crate::report::figures::{ChannelFigures, PolicyFigures, Report};
+use crate::report::figures::{ChannelFigures, PlacePosts, PolicyFigures, Report};
 use crate::report::interruptions::per_100;
 use crate::report::words;
 use aizuchi_core::persona::Language;
@@ -17,6 +17,8 @@ pub struct ChannelFiguresRow {
     pub wrong: String,
     /// The share of interruptions.
     pub wrong_rate: String,
+    /// What is posted without a model, where the built-in mind stands in for one.
+    pub posted: Option<String>,
     pub messages: String,
     /// The lengths of its bar, in hundredths.
     pub fine_width: f64,
@@ -77,6 +79,7 @@ impl Table {
             rate: per_day.unwrap_or_else(|| words::UNKNOWN.to_owned()),
             wrong: shown(channel.wrong),
             wrong_rate: words::percent_of_100(per_100(channel.wrong, channel.spoke)),
+            posted: channel.posted_without_model.map(|posts| words::posts(posts, l)),
             messages: words::count(channel.messages),
             fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),
             wrong_width: width(channel.wrong),
@@ -99,5 +102,10 @@ fn sum_up(channels: &[&ChannelFigures]) -> ChannelFigures {
         spoke: sum(|one| one.spoke),
         wrong: sum(|one| one.wrong),
         wrong_per_100: None,
+        posted_without_model: channels
+            .iter()
+            .map(|one| one.posted_without_model)
+            .reduce(PlacePosts::sum)
+            .flatten(),
     }
 }

@@ -8,7 +8,12 @@ use crate::report::noise;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     pub measures: Vec<MeasureComparison>,
-    /// `None` if it is not known how often each of them would have spoken.
+    /// The policies that a reader can take. Among these the advice chooses.
+    pub offered: Vec<usize>,
+    /// What is compared among these alone. Places are those in `offered`.
+    #[serde(skip)]
+    pub offered_measures: Vec<MeasureComparison>,
+    /// `None` if it is not known how often each of them would have spoken, or if one alone is offered.
     pub advice: Option<Advice>,
 }
 
@@ -60,6 +65,22 @@ pub enum Advice {
     Take { policies: Vec<usize> },
     /// Some interrupt less, and others are ahead in this.
     Choose { quiet: Vec<usize>, other: Vec<usize>, ahead_in: Measure },
+}
+
+impl Advice {
+    /// The same with the places among all policies, of which these were offered.
+    pub fn among_all(self, offered: &[usize]) -> Self {
+        let among_all = |places: Vec<usize>| {
+            places.into_iter().filter_map(|place| offered.get(place).copied()).collect()
+        };
+        match self {
+            Advice::Alike | Advice::Unclear => self,
+            Advice::Take { policies } => Advice::Take { policies: among_all(policies) },
+            Advice::Choose { quiet, other, ahead_in } => {
+                Advice::Choose { quiet: among_all(quiet), other: among_all(other), ahead_in }
+            }
+        }
+    }
 }
 
 impl MeasureComparison {

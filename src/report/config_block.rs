@@ -11,9 +11,24 @@ use aizuchi_core::texts::next_steps as texts;
 /// The settings that are not the default, as YAML. Empty if all are. What cannot be written down, since it may name channels
 /// or people, is a comment.
 pub fn config_block(settings: &[PolicySetting], language: Language) -> String {
+    block_of(settings, language, |setting| is_told(setting, settings))
+}
+
+/// The same with the mode, which is another one by default where no model judges.
+pub fn block_with_mode(settings: &[PolicySetting], language: Language) -> String {
+    block_of(settings, language, |setting| {
+        setting.key == SettingKey::Mode || is_told(setting, settings)
+    })
+}
+
+fn block_of(
+    settings: &[PolicySetting],
+    language: Language,
+    is_told: impl Fn(&PolicySetting) -> bool,
+) -> String {
     let mut block = String::new();
     let mut section = "";
-    for setting in settings.iter().filter(|setting| is_told(setting, settings)) {
+    for setting in settings.iter().filter(|setting| is_told(setting)) {
         let Some(value) = &setting.value else { continue };
         let path = setting.key.path().split_once('.');
         // Writing to a string does not fail.
@@ -120,6 +135,8 @@ mod tests {
             }
         }
         assert_eq!(config_block(&settings(""), Language::En), "");
+        let block = block_with_mode(&settings("response: {cooldown_seconds: 900}"), Language::En);
+        assert_eq!(block, "response:\n  mode: companion\n  cooldown_seconds: 900\n");
     }
 
     #[test]

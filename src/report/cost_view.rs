@@ -122,6 +122,10 @@ impl Costs<'_> {
             &each(reply_tokens, calls.reply_calls),
             date,
         );
+        let basis = [Some(basis), self.replies(), Some(texts::cost_judge(l).to_owned())];
+        let basis = basis.into_iter().flatten();
+        let basis = basis.reduce(|one, other| texts::two_sentences(l, &one, &other));
+        let basis = basis.unwrap_or_default();
         match all {
             0 => basis,
             _ => {
@@ -129,6 +133,16 @@ impl Costs<'_> {
                 texts::two_sentences(l, &texts::cost_of_deciding(l, &share), &basis)
             }
         }
+    }
+
+    /// What the replies are for, where that adds up.
+    fn replies(&self) -> Option<String> {
+        let (policy, l) = (self.policy, self.language);
+        let (unasked, called) = (policy.spoke?, policy.answered_mentions);
+        let all = policy.calls.reply_calls as usize;
+        let more = all.checked_sub(unasked + called).filter(|_| all > 0)?;
+        let [unasked, called, more] = [unasked, called, more].map(words::count);
+        Some(texts::cost_replies(l, &unasked, &called, &more))
     }
 
     fn real(&self) -> Option<String> {

@@ -9,7 +9,7 @@ use crate::replay::rows::IdHash;
 use crate::report::choice::{Candidate, spread};
 use crate::report::comparison::{Comparison, Measure, MeasureComparison, advise};
 use crate::report::figures::{
-    Difference, DifferenceSide, Differences, PolicyFigures, PolicyOnMessage,
+    Difference, DifferenceSide, Differences, PolicyFigures, PolicyOnMessage, on_offer,
 };
 use crate::report::story::{Note, Story, StoryKind};
 use aizuchi_core::chat::MessageId;
@@ -224,25 +224,46 @@ fn stories_of(
     found.into_iter().map(|one| one.story.clone()).collect()
 }
 
-/// Which policy is ahead in what. Of the questions that nobody answered it is known which ones each reaches, so those that
-/// both reach say nothing. Nothing is compared while a verdict is not known: a policy that nobody judged would look quiet.
+/// Which policy is ahead in what, and which of those on offer to take. Nothing is compared while a verdict is not known: a
+/// policy that nobody judged would look quiet.
 pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Comparison> {
     if policies.len() < 2 {
         return None;
     }
+    let offered = on_offer(policies);
     if policies.iter().any(|policy| policy.unknown_verdicts > 0) {
-        return Some(Comparison { measures: Vec::new(), advice: None });
+        let (measures, offered_measures) = (Vec::new(), Vec::new());
+        return Some(Comparison { measures, offered, offered_measures, advice: None });
     }
+    let all: Vec<usize> = (0..policies.len()).collect();
+    let measures = measures_of(decided, policies, &all);
+    let offered_measures = measures_of(decided, policies, &offered);
+    let advice = if offered.len() < 2 { None } else { advise(&offered_measures) };
+    let advice = advice.map(|advice| advice.among_all(&offered));
+    Some(Comparison { measures, offered, offered_measures, advice })
+}
+
+/// What is compared among the policies at these places. Of the questions that nobody answered it is known which ones each
+/// reaches, so those that both reach say nothing.
+fn measures_of(
+    decided: &[Decided],
+    policies: &[PolicyFigures],
+    places: &[usize],
+) -> Vec<MeasureComparison> {
     let counts = |measure: Measure, count: &dyn Fn(&PolicyFigures) -> Option<usize>| {
-        let values: Option<Vec<usize>> = policies.iter().map(count).collect();
+        let values: Option<Vec<usize>> =
+            places.iter().map(|place| count(&policies[*place])).collect();
         Some(MeasureComparison::of_counts(measure, values?))
     };
-    let only = |one: usize, other: usize| match decided.get(one).zip(decided.get(other)) {
-        Some((one, other)) => one.picked_up.difference(&other.picked_up).count(),
-        None => 0,
+    let only = |one: usize, other: usize| {
+        let [one, other] = [one, other].map(|place| decided.get(*places.get(place)?));
+        match one.zip(other) {
+            Some((one, other)) => one.picked_up.difference(&other.picked_up).count(),
+            None => 0,
+        }
     };
     let picked_up: Option<Vec<usize>> =
-        policies.iter().map(|policy| Some(policy.unanswered?.picked_up)).collect();
+        places.iter().map(|place| Some(policies[*place].unanswered?.picked_up)).collect();
     let picked_up = picked_up.map(|values| {
         let apart = |one, other| (only(one, other), only(other, one));
         MeasureComparison::new(Measure::PickedUp, values, apart)
@@ -258,9 +279,7 @@ pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Compar
         picked_up,
         counts(Measure::ItFirst, &first),
     ];
-    let measures: Vec<MeasureComparison> = measures.into_iter().flatten().collect();
-    let advice = advise(&measures);
-    Some(Comparison { measures, advice })
+    measures.into_iter().flatten().collect()
 }
 
 /// First what would have helped, then what would have disturbed, then what nobody else answered.
@@ -308,6 +327,7 @@ mod tests {
                 text: "who has a ladder?".to_owned(),
                 is_about: true,
                 left_out_after: 0,
+                left_out: Vec::new(),
             }],
             act: StoryAct::WouldSay(None),
             after: Vec::new(),

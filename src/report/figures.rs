@@ -8,6 +8,7 @@ use crate::replay::moments::Reason;
 use crate::report::comparison::Comparison;
 use crate::report::delays::Timing;
 use crate::report::interruptions::worst_place;
+use crate::report::posts::PostList;
 use crate::report::settings::PolicySetting;
 use crate::report::story::Story;
 
@@ -22,6 +23,8 @@ pub struct Report {
     pub people: usize,
     /// Messages by people.
     pub messages: usize,
+    /// How many of these stand in threads. With none, nothing could be posted in one either.
+    pub messages_in_threads: usize,
     pub policies: Vec<PolicyFigures>,
     pub differences: Option<Differences>,
     /// Which policy is ahead in what. `None` unless policies are compared.
@@ -89,6 +92,8 @@ pub struct Period {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyFigures {
     pub name: String,
+    /// The policy that turns off limits of the defaults, which this one has again.
+    pub with_default_limits_of: Option<String>,
     /// What the policy is. `None` for the ledger, whose settings may have changed meanwhile.
     pub settings: Option<Vec<PolicySetting>>,
     /// Posts unasked. `None` if the judge of the replay never says yes, or never said anything.
@@ -110,7 +115,7 @@ pub struct PolicyFigures {
     pub asker_went_on: Option<usize>,
     /// Posts of the built-in mind that only say that it does not know, or ask everyone again. `None` for other minds.
     pub only_asked_again: Option<usize>,
-    /// What of the figures is really posted where no model judges. `None` for other minds than the built-in one.
+    /// What of the figures is posted where no model judges. `None` for other minds than the built-in one.
     pub posted_without_model: Option<PostedFigures>,
     /// Posts unasked that stand in a thread. The others stand in the channel itself.
     pub in_threads: Option<usize>,
@@ -129,22 +134,36 @@ pub struct PolicyFigures {
     pub spent: Option<Spent>,
     pub moments: MomentCounts,
     pub stories: Vec<Story>,
+    /// What it posted or would post unasked, one by one. `None` if that is not known, or if the judge always says the same.
+    pub posts: Option<PostList>,
 }
 
-/// What is really posted without a model: in a replay the built-in mind stands in for one, and where it has nothing to say
+/// What is posted without a model: in a replay the built-in mind stands in for one, and where it has nothing to say
 /// that helps, it posts nothing live. Each is a part of the figure of a policy with the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PostedFigures {
     pub spoke: usize,
     /// In a month of 30.4 days at the same pace. `None` if the period is shorter than a day.
     pub per_month: Option<f64>,
+    /// How many there were on the day with the most, and which day that was. `None` if the period is shorter than a day.
+    pub busiest_day: Option<usize>,
+    pub busiest_date: Option<Date>,
     pub wrong: usize,
+    pub asker_went_on: usize,
+    pub in_threads: usize,
     /// Questions that nobody answered.
     pub picked_up: usize,
     pub it_first: usize,
     pub it_first_undisturbed: usize,
     pub person_first: usize,
     pub nobody_else: usize,
+}
+
+/// What of the figures of a channel or an hour is posted where no model judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PlacePosts {
+    pub spoke: usize,
+    pub wrong: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -155,6 +174,8 @@ pub struct ChannelFigures {
     pub wrong: usize,
     /// Interruptions in a hundred posts. `None` where there are too few posts to tell.
     pub wrong_per_100: Option<f64>,
+    /// `None` for other minds than the built-in one.
+    pub posted_without_model: Option<PlacePosts>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -164,6 +185,8 @@ pub struct HourFigures {
     pub wrong: usize,
     /// Interruptions in a hundred posts. `None` where there are too few posts to tell.
     pub wrong_per_100: Option<f64>,
+    /// `None` for other minds than the built-in one.
+    pub posted_without_model: Option<PlacePosts>,
 }
 
 /// Who answered first what it took up. Medians are in seconds.
@@ -303,6 +326,8 @@ impl PostedFigures {
     pub fn add(&mut self, other: Self) {
         self.spoke += other.spoke;
         self.wrong += other.wrong;
+        self.asker_went_on += other.asker_went_on;
+        self.in_threads += other.in_threads;
         self.picked_up += other.picked_up;
         self.it_first += other.it_first;
         self.it_first_undisturbed += other.it_first_undisturbed;
@@ -320,11 +345,49 @@ impl PostedFigures {
     }
 }
 
+impl PlacePosts {
+    /// What one post adds, if it is one.
+    pub fn of_one(is_posted: bool, is_wrong: bool) -> Self {
+        Self { spoke: usize::from(is_posted), wrong: usize::from(is_posted && is_wrong) }
+    }
+
+    /// The sum, where both are known.
+    pub fn sum(own: Option<Self>, other: Option<Self>) -> Option<Self> {
+        let (own, other) = own.zip(other)?;
+        Some(Self { spoke: own.spoke + other.spoke, wrong: own.wrong + other.wrong })
+    }
+}
+
 impl Report {
+    /// The policies that a reader can take, by place: those that turn off limits of the defaults are measured with them,
+    /// too, and that is what is on offer.
+    pub fn on_offer(&self) -> Vec<usize> {
+        on_offer(&self.policies)
+    }
+
+    /// The policy that has the limits which this one turns off.
+    pub fn with_default_limits(&self, policy: &PolicyFigures) -> Option<&PolicyFigures> {
+        with_default_limits(&self.policies, policy)
+    }
+
     /// Whether the policies have moments at which a model would decide, and the built-in rules stand in for it.
     pub fn has_stand_in(&self) -> bool {
         self.source == ReportSource::Builtin
     }
+}
+
+/// The policies that a reader can take, by place.
+pub fn on_offer(policies: &[PolicyFigures]) -> Vec<usize> {
+    let is_offered = |place: &usize| with_default_limits(policies, &policies[*place]).is_none();
+    (0..policies.len()).filter(is_offered).collect()
+}
+
+fn with_default_limits<'a>(
+    policies: &'a [PolicyFigures],
+    policy: &PolicyFigures,
+) -> Option<&'a PolicyFigures> {
+    let is_it = |one: &&PolicyFigures| one.with_default_limits_of.as_ref() == Some(&policy.name);
+    policies.iter().find(is_it)
 }
 
 impl PolicyFigures {

@@ -1,4 +1,4 @@
-//! Whether a person would have answered anyway, as the page shows it.
+//! Whether another person wrote, as the page shows it.
 
 use crate::report::figures::{PolicyFigures, Report};
 use crate::report::words;
@@ -20,7 +20,7 @@ pub struct FirstPart {
     pub width: f64,
     pub class: &'static str,
     pub text: String,
-    /// How many of these are really posted without a model.
+    /// How many of these are posted without a model.
     pub posted: Option<String>,
 }
 
@@ -66,12 +66,16 @@ fn parts(policy: &PolicyFigures, language: Language) -> Vec<FirstPart> {
         true => moment_texts::answered_by_nobody(l),
         false => moment_texts::answered_by_nobody_in_hour(l),
     };
+    let later = match first.is_annotated {
+        true => moment_texts::answered_later_annotated,
+        false => moment_texts::answered_later,
+    };
     let posted = policy.posted_without_model;
     let posted = posted.map_or([None; 3], |posted| {
         [posted.it_first, posted.nobody_else, posted.person_first].map(Some)
     });
     let parts = [
-        (first.it_first, "own", moment_texts::answered_later(l, &leads[0])),
+        (first.it_first, "own", later(l, &leads[0])),
         (first.nobody_else, "nobody", nobody.to_owned()),
         (first.person_first, "people", moment_texts::answered_before(l, &leads[1])),
     ];

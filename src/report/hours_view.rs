@@ -3,12 +3,16 @@
 
 use crate::report::charts::{Chart, HourBar};
 use crate::report::figures::{HourFigures, PolicyFigures, Report};
-use crate::report::interruptions::{MIN_POSTS, worse_places};
+use crate::report::interruptions::{MIN_POSTS, per_100, worse_places};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
+
+/// A part of the day.
+const HOURS_OF_QUARTER: usize = 6;
+const MAX_MOST_HOURS: usize = 2;
 
 pub struct HoursView {
     pub charts: Vec<Chart>,
@@ -29,6 +33,8 @@ pub struct HourRow {
     pub spoke: String,
     pub wrong: String,
     pub rate: String,
+    /// What is posted without a model, where the built-in mind stands in for one.
+    pub posted: Option<String>,
 }
 
 impl HoursView {
@@ -82,6 +88,7 @@ fn rows(hours: &[HourFigures], language: Language) -> Vec<HourRow> {
         spoke: words::count(figures.spoke),
         wrong: words::count(figures.wrong),
         rate: words::percent_of_100(figures.wrong_per_100),
+        posted: figures.posted_without_model.map(|posts| words::posts(posts, language)),
     };
     hours.iter().enumerate().filter(|(_, figures)| figures.spoke > 0).map(row).collect()
 }
@@ -110,7 +117,55 @@ fn worst(policy: &PolicyFigures, language: Language) -> Vec<String> {
         let (wrong, spoke) = (words::count(one.wrong), words::count(one.spoke));
         texts::worst_hour(language, &clock(hour), &wrong, &spoke)
     });
-    channel.into_iter().chain(hour).chain(worse_hours(policy, language)).collect()
+    let most = if hour.is_none() { most_hours(policy, language) } else { None };
+    channel
+        .into_iter()
+        .chain(hour)
+        .chain(quarters(policy, language))
+        .chain(worse_hours(policy, language))
+        .chain(most)
+        .collect()
+}
+
+/// The hours with the most interruptions in number.
+fn most_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
+    let l = language;
+    let hours = policy.by_hour.iter().enumerate().filter(|(_, one)| one.wrong > 1);
+    let mut hours: Vec<(usize, usize)> = hours.map(|(hour, one)| (hour, one.wrong)).collect();
+    hours.sort_by_key(|(hour, wrong)| (std::cmp::Reverse(*wrong), *hour));
+    let told = hours.iter().take(MAX_MOST_HOURS);
+    let told = told.map(|(hour, wrong)| texts::with_share(l, &clock(*hour), &words::count(*wrong)));
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| texts::most_hours(l, &told.join(list_separator(l))))
+}
+
+/// The shares of interruptions in the four parts of the day, which are laid down before anybody looks at them.
+fn quarters(policy: &PolicyFigures, language: Language) -> Option<String> {
+    let l = language;
+    policy.wrong.filter(|wrong| *wrong > 0)?;
+    let hours_of_quarter = policy.by_hour.chunks(HOURS_OF_QUARTER);
+    let counts = hours_of_quarter.map(|hours| {
+        hours.iter().fold((0, 0), |(spoke, wrong), one| (spoke + one.spoke, wrong + one.wrong))
+    });
+    let counts: Vec<(usize, usize)> = counts.collect();
+    let worse = worse_places(&counts)?;
+    let told = |place: usize| {
+        let (spoke, wrong) = counts[place];
+        let from = place * HOURS_OF_QUARTER;
+        per_100(wrong, spoke).map(|rate| {
+            let share = words::percent(rate / 100.0);
+            texts::quarter(l, from, from + HOURS_OF_QUARTER, &share)
+        })
+    };
+    let join = |places: &mut dyn Iterator<Item = usize>| {
+        places.filter_map(told).collect::<Vec<_>>().join(list_separator(l))
+    };
+    let shares = texts::quarters(l, &join(&mut (0..counts.len())));
+    let finding = match worse.is_empty() {
+        true => texts::quarters_alike(l).to_owned(),
+        false => texts::quarters_worse(l, &join(&mut worse.into_iter())),
+    };
+    Some(texts::two_sentences(l, &shares, &finding))
 }
 
 /// The hours with a larger share of interruptions than the rest of the day, as far as chance does not explain it.
@@ -143,7 +198,6 @@ fn clock(hour: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::interruptions::per_100;
 
     #[test]
     fn the_hours_in_which_it_speaks_have_their_rate() {
@@ -152,6 +206,7 @@ mod tests {
             spoke,
             wrong,
             wrong_per_100: per_100(wrong, spoke),
+            posted_without_model: None,
         };
         let hours = [hour(1667, 1200, 300), hour(5, 0, 0), hour(9, 3, 1)];
         let told = rows(&hours, Language::En);
@@ -161,6 +216,7 @@ mod tests {
             spoke: spoke.to_owned(),
             wrong: wrong.to_owned(),
             rate: rate.to_owned(),
+            posted: None,
         };
         assert_eq!(
             told,
@@ -170,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_would_have_interrupted_is_the_lower_part_of_a_bar() {
-        let figures = HourFigures { messages: 9, spoke: 4, wrong: 1, wrong_per_100: None };
+        let figures = HourFigures { messages: 9, spoke: 4, wrong: 1, ..HourFigures::default() };
         let bars = [own_bar(0, &figures, Language::En)];
         let chart = Chart::of_hours("spoken", Language::En, &bars);
         let drawn: Vec<_> =

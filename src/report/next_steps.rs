@@ -1,7 +1,7 @@
 //! What a reader can do after the report: settings and commands, with their names.
 
 use crate::report::code::{TextPart, parts};
-use crate::report::config_block::config_block;
+use crate::report::config_block::{block_with_mode, config_block};
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::words;
 use aizuchi_core::persona::Language;
@@ -16,7 +16,7 @@ pub struct NextSteps {
 
 /// The lines of a config that make a policy.
 pub struct PolicyBlock {
-    pub begin: String,
+    pub begin: Vec<TextPart>,
     /// Empty if it is the default settings.
     pub lines: String,
 }
@@ -54,20 +54,32 @@ impl NextSteps {
     }
 }
 
-/// A block for each policy of which the settings are known. The only one has none if it is the default settings.
+/// A block for each policy on offer of which the settings are known. Without a model, each needs its mode; with one, the only
+/// policy has no block if it is the default settings.
 fn blocks(report: &Report, language: Language) -> Vec<PolicyBlock> {
     let is_compared = report.policies.len() > 1;
     let block = |policy: &PolicyFigures| {
-        let lines = config_block(policy.settings.as_deref()?, language);
+        let settings = policy.settings.as_deref()?;
+        let lines = match report.has_stand_in() {
+            true => block_with_mode(settings, language),
+            false => config_block(settings, language),
+        };
+        let needs_mode = report.has_stand_in() && lines.contains("  mode: companion\n");
         let begin = match (is_compared, lines.is_empty()) {
             (false, true) => return None,
+            (false, false) if needs_mode => {
+                step_texts::block_alone_without_model(language).to_owned()
+            }
             (false, false) => step_texts::block(language).to_owned(),
             (true, true) => step_texts::block_of_default(language, &policy.name),
+            (true, false) if needs_mode => step_texts::block_without_model(language, &policy.name),
             (true, false) => step_texts::block_of(language, &policy.name),
         };
-        Some(PolicyBlock { begin, lines })
+        Some(PolicyBlock { begin: parts(&begin), lines })
     };
-    report.policies.iter().filter_map(block).collect()
+    let offered = report.on_offer();
+    let offered = offered.iter().filter_map(|place| report.policies.get(*place));
+    offered.filter_map(block).collect()
 }
 
 /// How to ask a model, where none was asked, and what that costs at most with the first model whose cost is known.
@@ -82,16 +94,32 @@ fn ask_model(report: &Report, language: Language) -> Option<String> {
             .policies
             .iter()
             .map(|policy| policy.costs.iter().find(|cost| cost.model == model)?.total);
-        Some((model, costs.sum::<Option<f64>>()?))
+        let costs: Vec<f64> = costs.collect::<Option<Vec<f64>>>()?;
+        Some((model, costs))
     });
     Some(match total {
-        Some((model, total)) => {
+        Some((model, costs)) => {
+            let total = costs.iter().sum::<f64>();
             let most = format!("{:.0}", total.max(1.0).ceil());
-            let money = words::money(total, &report.currency, language);
-            step_texts::ask_model(language, &most, model, &money)
+            step_texts::ask_model(language, &most, model, &estimate(report, &costs, language))
         }
         None => step_texts::ask_model_unpriced(language).to_owned(),
     })
+}
+
+/// What the replay would cost, with the costs of all policies of the page.
+fn estimate(report: &Report, costs: &[f64], language: Language) -> String {
+    let l = language;
+    let period = words::period(report.period.days, l);
+    let money = |amount: f64| words::money(amount, &report.currency, l);
+    let total = money(costs.iter().sum());
+    match (costs, report.policies.first()) {
+        ([alone, _, ..], Some(first)) => {
+            let alone = money(*alone);
+            step_texts::estimate_of_all(l, costs.len(), &period, &total, &first.name, &alone)
+        }
+        _ => step_texts::estimate_alone(l, &period, &total),
+    }
 }
 
 fn after_ledger(

@@ -7,6 +7,7 @@ use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::ledger::list_separator;
+use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 
 pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
@@ -37,6 +38,7 @@ pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
         .chain(plain)
         .chain(went_on)
         .chain(ahead)
+        .chain([moment_texts::rounded(l).to_owned()])
         .chain(latency)
         .chain(shadow)
         .chain(anonymous)

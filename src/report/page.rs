@@ -14,6 +14,7 @@ use crate::report::hours_view::HoursView;
 use crate::report::next_steps::NextSteps;
 use crate::report::notes::notes;
 use crate::report::policies_view::PoliciesView;
+use crate::report::posts_view::PostsView;
 use crate::report::sentences;
 use crate::report::setting_words;
 use crate::report::story::Story;
@@ -40,8 +41,8 @@ struct ReportPage<'a> {
     /// That the figures may be too low.
     unknown: Option<String>,
     cost_sentence: String,
-    /// At how many moments something is posted without a model.
-    posted: Option<String>,
+    /// How many moments there are for a model, where the built-in mind stands in for one.
+    for_model: Option<String>,
     /// What the moments are, where the built-in mind stands in for a model.
     stand_in: Option<Vec<TextPart>>,
     intro: String,
@@ -52,13 +53,19 @@ struct ReportPage<'a> {
     tiles: Vec<Tile>,
     shown_policy: Option<String>,
     spoken_label: &'static str,
+    /// Whether it is known what is posted without a model.
+    has_posts: bool,
+    posts: Option<PostsView>,
+    posted_label: &'static str,
     channels: Vec<ChannelFiguresRow>,
     hours: HoursView,
     asides: Vec<String>,
     moments_rule: String,
     groups: Vec<StoryGroup>,
     first: FirstView,
+    unanswered_title: &'static str,
     unanswered: Option<String>,
+    unanswered_bridge: Option<&'static str>,
     unanswered_rule: &'static str,
     persona: &'a str,
     timing: Option<TimingView>,
@@ -146,7 +153,7 @@ impl<'a> View<'a> {
             headline: sentences::headline(report, policy, l),
             unknown: sentences::verdicts_unknown(policy, l),
             cost_sentence: sentences::cost_sentence(report, policy, l),
-            posted: sentences::really_posted(policy, l),
+            for_model: sentences::moments_for_model(policy, l),
             stand_in: sentences::stand_in(report, policy, l).map(|told| parts(&told)),
             intro: self.intro(),
             names: match report.is_anonymous {
@@ -159,6 +166,12 @@ impl<'a> View<'a> {
             tiles: tiles(report, policy, l),
             shown_policy: sentences::shown_policy(report, policy, l),
             spoken_label: sentences::spoken_label(report.source, l),
+            has_posts: policy.posted_without_model.is_some(),
+            posts: PostsView::new(report, self.zone, l),
+            posted_label: match self.is_ledger() {
+                true => moment_texts::posted_text(l),
+                false => moment_texts::would_quote(l),
+            },
             channels: channels_view::rows(report, policy, l),
             hours: HoursView::new(report, policy, l),
             asides: self.asides(),
@@ -171,6 +184,12 @@ impl<'a> View<'a> {
             ),
             groups: self.groups(),
             first: FirstView::new(report, policy, l),
+            unanswered_title: match policy.unanswered {
+                Some(found) if !found.is_annotated => texts::unanswered_for_hour(l),
+                Some(_) | None => texts::unanswered(l),
+            },
+            unanswered_bridge: (policy.first_answers.nobody_else > 0 && unanswered.is_some())
+                .then(|| texts::unanswered_bridge(l)),
             unanswered_rule: match policy.unanswered {
                 Some(found) if found.is_annotated => texts::unanswered_annotated(l),
                 Some(_) => texts::unanswered_silence(l),

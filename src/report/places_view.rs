@@ -1,11 +1,11 @@
-//! The channels and the hours of several policies side by side: how often each would take the word there, and interrupt.
+//! The channels and the hours of several policies side by side: how often each would speak there, and interrupt.
 
 use std::collections::BTreeMap;
 
-use crate::report::figures::PolicyFigures;
+use crate::report::figures::{PlacePosts, PolicyFigures};
 use crate::report::words;
 use aizuchi_core::persona::Language;
-use aizuchi_core::texts::policies as policy_texts;
+use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 
 /// More channels than these are in the JSON only.
@@ -17,7 +17,7 @@ pub struct PlaceRow {
     pub values: Vec<String>,
 }
 
-/// The channels in which any of them would take the word, those with the most interruptions first. One channel alone has the
+/// The channels in which any of them would speak, those with the most interruptions first. One channel alone has the
 /// figures of the whole.
 pub fn channels(policies: &[PolicyFigures], language: Language) -> Vec<PlaceRow> {
     let mut most: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
@@ -33,7 +33,9 @@ pub fn channels(policies: &[PolicyFigures], language: Language) -> Vec<PlaceRow>
     names.sort_by_key(|(name, counts)| (std::cmp::Reverse(*counts), *name));
     let cell = |policy: &PolicyFigures, name: &str| {
         let found = policy.by_channel.iter().find(|channel| channel.name == name);
-        found.map_or(words::UNKNOWN.to_owned(), |one| told(one.spoke, one.wrong, language))
+        found.map_or(words::UNKNOWN.to_owned(), |one| {
+            told((one.spoke, one.wrong), one.posted_without_model, language)
+        })
     };
     let row = |(name, _): (&str, (usize, usize))| PlaceRow {
         name: words::channel(name),
@@ -42,19 +44,21 @@ pub fn channels(policies: &[PolicyFigures], language: Language) -> Vec<PlaceRow>
     names.into_iter().take(MAX_CHANNELS).map(row).collect()
 }
 
-/// The hours of the day in which any of them would take the word.
+/// The hours of the day in which any of them would speak.
 pub fn hours(policies: &[PolicyFigures], language: Language) -> Vec<PlaceRow> {
     if !are_known(policies) {
         return Vec::new();
     }
     let counts = |hour: usize| {
         let figures = policies.iter().map(move |policy| policy.by_hour.get(hour));
-        figures.map(|one| one.map_or((0, 0), |one| (one.spoke, one.wrong)))
+        figures.map(|one| one.copied().unwrap_or_default())
     };
-    let spoken = (0..24).filter(|hour| counts(*hour).any(|(spoke, _)| spoke > 0));
+    let spoken = (0..24).filter(|hour| counts(*hour).any(|one| one.spoke > 0));
     let row = |hour: usize| PlaceRow {
         name: texts::hour_of(language, hour),
-        values: counts(hour).map(|(spoke, wrong)| told(spoke, wrong, language)).collect(),
+        values: counts(hour)
+            .map(|one| told((one.spoke, one.wrong), one.posted_without_model, language))
+            .collect(),
     };
     spoken.map(row).collect()
 }
@@ -63,6 +67,13 @@ fn are_known(policies: &[PolicyFigures]) -> bool {
     policies.iter().all(|one| one.spoke.is_some())
 }
 
-fn told(spoke: usize, wrong: usize, language: Language) -> String {
-    policy_texts::with_wrong(language, &words::count(spoke), &words::count(wrong))
+/// What is posted without a model, if that is known, and how often it would speak, each with the probable interruptions.
+fn told(counts: (usize, usize), posted: Option<PlacePosts>, language: Language) -> String {
+    let l = language;
+    let (spoke, wrong) = counts;
+    let moments = words::with_wrong(spoke, wrong, l);
+    match posted {
+        Some(posts) => moment_texts::posts_of_moments(l, &words::posts(posts, l), &moments),
+        None => moments,
+    }
 }

@@ -3,9 +3,9 @@
 use jiff::tz::TimeZone;
 
 use crate::report::cautions::cautions;
-use crate::report::comparison::Measure;
+use crate::report::comparison::{Measure, MeasureComparison};
 use crate::report::figures::{Difference, DifferenceSide, PolicyFigures, PostedFigures, Report};
-use crate::report::interruptions::per_100;
+use crate::report::interruptions::{MIN_POSTS, per_100};
 use crate::report::places_view::{self, PlaceRow};
 use crate::report::policy_sentences;
 use crate::report::sentences;
@@ -33,6 +33,12 @@ pub struct PoliciesView {
     pub hours: Vec<PlaceRow>,
     pub gives_up: Vec<String>,
     pub advice: Option<String>,
+    /// Which policies are on offer, if not all.
+    pub offered: Option<String>,
+    /// What each posts without a model.
+    pub posts: Vec<String>,
+    pub by_channel: &'static str,
+    pub by_hour: &'static str,
     /// What policies have without a limit.
     pub cautions: Vec<String>,
     pub differences: String,
@@ -65,11 +71,21 @@ impl PoliciesView {
             settings: rows(policies, l),
             defaults: defaults(policies, l),
             rows: figure_rows(report, l),
-            has_verdicts: report.comparison.iter().any(|one| !one.measures.is_empty()),
+            has_verdicts: Rows { report, language }.has_verdicts(),
             channels: places_view::channels(policies, l),
             hours: places_view::hours(policies, l),
             gives_up: policy_sentences::gives_up(report, l),
             advice: policy_sentences::advice(report, l),
+            offered: policy_sentences::offered(report, l),
+            posts: policy_sentences::posts(report, l),
+            by_channel: match report.has_stand_in() {
+                true => policy_texts::by_channel_posts(l),
+                false => policy_texts::by_channel(l),
+            },
+            by_hour: match report.has_stand_in() {
+                true => policy_texts::by_hour_posts(l),
+                false => policy_texts::by_hour(l),
+            },
             cautions: cautions(report, l),
             differences: match found.messages {
                 0 => texts::differences_none(l).to_owned(),
@@ -115,22 +131,44 @@ impl Rows<'_> {
         }
     }
 
-    /// What of the row above is really posted without a model.
-    fn posted(&self, value: fn(PostedFigures) -> usize) -> Option<FigureRow> {
+    /// What of the row above is posted without a model.
+    fn posted(&self, measure: Measure, value: fn(PostedFigures) -> usize) -> Option<FigureRow> {
         let name = moment_texts::row_posted(self.language);
-        let count = |one: &PolicyFigures| one.posted_without_model.map(value).map(words::count);
-        self.report.has_stand_in().then(|| self.row(name, None, count))
+        let value = |one: &PolicyFigures| one.posted_without_model.map(value);
+        let offered = self.report.on_offer().into_iter();
+        let values = offered.map(|place| value(self.report.policies.get(place)?));
+        let verdict = match values.collect::<Option<Vec<usize>>>() {
+            Some(values) if self.has_verdicts() => {
+                self.told(&MeasureComparison::of_counts(measure, values))
+            }
+            Some(_) | None => "",
+        };
+        let row = self.row(name, None, |one| value(one).map(words::count));
+        self.report.has_stand_in().then_some(FigureRow { verdict, ..row })
     }
 
+    fn has_verdicts(&self) -> bool {
+        self.report.comparison.iter().any(|one| one.offered.len() > 1 && !one.measures.is_empty())
+    }
+
+    /// The difference between the policies on offer.
     fn verdict(&self, measure: Measure) -> &'static str {
-        let mut measures = self.report.comparison.iter().flat_map(|one| &one.measures);
-        match measures.find(|one| one.measure == measure) {
-            None => "",
-            Some(one) if one.is_clear => policy_texts::verdict_clear(self.language),
-            Some(one) if one.values.windows(2).all(|pair| pair[0] == pair[1]) => {
-                policy_texts::verdict_none(self.language)
+        let comparison = self.report.comparison.iter().filter(|_| self.has_verdicts());
+        let mut measures = comparison.flat_map(|one| &one.offered_measures);
+        let found = measures.find(|one| one.measure == measure);
+        found.map_or("", |found| self.told(found))
+    }
+
+    fn told(&self, compared: &MeasureComparison) -> &'static str {
+        let l = self.language;
+        let is_equal = compared.values.windows(2).all(|pair| pair[0] == pair[1]);
+        match compared.is_clear {
+            true => policy_texts::verdict_clear(l),
+            false if is_equal => policy_texts::verdict_none(l),
+            false if compared.values.iter().all(|value| *value < MIN_POSTS) => {
+                policy_texts::verdict_too_few(l)
             }
-            Some(_) => policy_texts::verdict_unclear(self.language),
+            false => policy_texts::verdict_unclear(l),
         }
     }
 
@@ -184,7 +222,12 @@ fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
             None => count,
         })
     });
-    let picked_up = texts::policy_picked_up(l, done);
+    let is_annotated =
+        report.policies.iter().any(|one| one.unanswered.is_some_and(|found| found.is_annotated));
+    let picked_up = match is_annotated {
+        true => texts::policy_picked_up(l, done),
+        false => texts::policy_picked_up_in_hour(l, done),
+    };
     let picked_up = rows.row(&picked_up, Some(Measure::PickedUp), |one| {
         let found = one.unanswered?;
         let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
@@ -195,12 +238,12 @@ fn figure_rows(report: &Report, language: Language) -> Vec<FigureRow> {
     });
     [
         Some(spoke),
-        rows.posted(|posted| posted.spoke),
+        rows.posted(Measure::Spoke, |posted| posted.spoke),
         Some(rate),
         Some(wrong),
-        rows.posted(|posted| posted.wrong),
+        rows.posted(Measure::Wrong, |posted| posted.wrong),
         Some(picked_up),
-        rows.posted(|posted| posted.picked_up),
+        rows.posted(Measure::PickedUp, |posted| posted.picked_up),
         Some(rows.first()),
         Some(rows.delay()),
         Some(calls),

@@ -3,8 +3,10 @@
 
 use crate::report::comparison::{Advice, Comparison, Measure, MeasureComparison};
 use crate::report::figures::{PolicyFigures, Report};
+use crate::report::sentences;
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
 use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as texts;
@@ -96,14 +98,15 @@ fn one_of(names: &[&str], language: Language) -> String {
     joined(names, language, texts::one_of_two, texts::one_of_many)
 }
 
-/// What a reader gives up with each policy.
+/// What a reader gives up with each policy on offer.
 pub fn gives_up(report: &Report, language: Language) -> Vec<String> {
     let Some(comparison) = known(report) else { return Vec::new() };
-    let sentence = |(place, policy): (usize, &PolicyFigures)| {
-        let given_up = given_up_with(report, comparison, place, language);
-        given_up.unwrap_or_else(|| texts::gives_up_nothing(language, &policy.name))
+    let sentence = |place: &usize| {
+        let policy = report.policies.get(*place)?;
+        let given_up = given_up_with(report, comparison, *place, language);
+        Some(given_up.unwrap_or_else(|| texts::gives_up_nothing(language, &policy.name)))
     };
-    report.policies.iter().enumerate().map(sentence).collect()
+    comparison.offered.iter().filter_map(sentence).collect()
 }
 
 /// What a reader gives up with this policy, if it is anything.
@@ -114,7 +117,9 @@ fn given_up_with(
     language: Language,
 ) -> Option<String> {
     let policy = report.policies.get(place)?;
-    let parts = parts_given_up(report, comparison, place, language);
+    let place = comparison.offered.iter().position(|one| *one == place)?;
+    let offered = Offered { report, comparison, place, language };
+    let parts = offered.parts_given_up();
     let told = parts.join(texts::part_separator(language));
     (!parts.is_empty()).then(|| texts::gives_up(language, &policy.name, &told))
 }
@@ -124,58 +129,68 @@ fn known(report: &Report) -> Option<&Comparison> {
     report.comparison.as_ref().filter(|comparison| comparison.advice.is_some())
 }
 
-fn parts_given_up(
-    report: &Report,
-    comparison: &Comparison,
+/// A policy on offer beside the others on offer.
+struct Offered<'a> {
+    report: &'a Report,
+    comparison: &'a Comparison,
+    /// Its place among those on offer.
     place: usize,
     language: Language,
-) -> Vec<String> {
-    let l = language;
-    let behind = comparison.measures.iter().filter_map(|measure| {
-        let own = measure.values.get(place).filter(|_| !measure.is_ahead(place))?;
-        let (own, best) = (words::count(*own), words::count(measure.best()?));
-        match measure.measure {
-            // To speak more is no loss by itself.
-            Measure::Spoke => None,
-            Measure::Wrong => Some(texts::part_wrong(l, &own, &best)),
-            Measure::PickedUp => Some(texts::part_picked_up(l, &own, &best)),
-            Measure::ItFirst if report.has_stand_in() => {
-                Some(moment_texts::part_first(l, &own, &best))
+}
+
+impl Offered<'_> {
+    fn policies(&self) -> impl Iterator<Item = &PolicyFigures> {
+        self.comparison.offered.iter().filter_map(move |place| self.report.policies.get(*place))
+    }
+
+    fn parts_given_up(&self) -> Vec<String> {
+        let (l, place) = (self.language, self.place);
+        let behind = self.comparison.offered_measures.iter().filter_map(|measure| {
+            let own = measure.values.get(place).filter(|_| !measure.is_ahead(place))?;
+            let (own, best) = (words::count(*own), words::count(measure.best()?));
+            match measure.measure {
+                // To speak more is no loss by itself.
+                Measure::Spoke => None,
+                Measure::Wrong => Some(texts::part_wrong(l, &own, &best)),
+                Measure::PickedUp => Some(texts::part_picked_up(l, &own, &best)),
+                Measure::ItFirst if self.report.has_stand_in() => {
+                    Some(moment_texts::part_first(l, &own, &best))
+                }
+                Measure::ItFirst => Some(texts::part_first(l, &own, &best)),
             }
-            Measure::ItFirst => Some(texts::part_first(l, &own, &best)),
-        }
-    });
-    let delays = report.policies.iter().map(|one| one.timing.map(|timing| timing.own_median));
-    let delay = notably_more(&delays.collect::<Vec<_>>(), place).map(|(own, best)| {
-        let told = words::rough_durations(&[Some(own), Some(best)], l);
-        texts::part_delay(l, &told[0], &told[1])
-    });
-    behind.chain(delay).chain(cost_given_up(report, place, l)).collect()
-}
+        });
+        let delays = self.policies().map(|one| one.timing.map(|timing| timing.own_median));
+        let delay = notably_more(&delays.collect::<Vec<_>>(), place).map(|(own, best)| {
+            let told = words::rough_durations(&[Some(own), Some(best)], l);
+            texts::part_delay(l, &told[0], &told[1])
+        });
+        behind.chain(delay).chain(self.cost_given_up()).collect()
+    }
 
-/// A cost that is notably higher than the lowest, and why.
-fn cost_given_up(report: &Report, place: usize, language: Language) -> Option<String> {
-    let l = language;
-    let (own, best) = notably_more(&month_costs(report), place)?;
-    let money = |amount: f64| words::money(amount, &report.currency, l);
-    let calls = report.policies.iter().map(|one| one.calls.judge_calls_per_day);
-    Some(match notably_more(&calls.collect::<Vec<_>>(), place) {
-        Some((calls, fewer)) => {
-            let [calls, fewer] = [calls, fewer].map(words::one_decimal);
-            texts::part_cost_of_calls(l, &money(own), &money(best), &calls, &fewer)
-        }
-        None => texts::part_cost(l, &money(own), &money(best)),
-    })
-}
+    /// A cost that is notably higher than the lowest, and why.
+    fn cost_given_up(&self) -> Option<String> {
+        let (l, place) = (self.language, self.place);
+        let (own, best) = notably_more(&self.month_costs(), place)?;
+        let money = |amount: f64| words::money(amount, &self.report.currency, l);
+        let calls = self.policies().map(|one| one.calls.judge_calls_per_day);
+        Some(match notably_more(&calls.collect::<Vec<_>>(), place) {
+            Some((calls, fewer)) => {
+                let [calls, fewer] = [calls, fewer].map(words::one_decimal);
+                texts::part_cost_of_calls(l, &money(own), &money(best), &calls, &fewer)
+            }
+            None => texts::part_cost(l, &money(own), &money(best)),
+        })
+    }
 
-/// What a month costs with each policy, with the first model whose cost is known.
-fn month_costs(report: &Report) -> Vec<Option<f64>> {
-    let model = report.policies.first().and_then(PolicyFigures::known_cost);
-    let of_model = |policy: &PolicyFigures| {
-        let (model, _) = model?;
-        policy.costs.iter().find(|cost| cost.model == model)?.per_month
-    };
-    report.policies.iter().map(of_model).collect()
+    /// What a month costs with each policy, with the first model whose cost is known.
+    fn month_costs(&self) -> Vec<Option<f64>> {
+        let model = self.report.policies.first().and_then(PolicyFigures::known_cost);
+        let of_model = |policy: &PolicyFigures| {
+            let (model, _) = model?;
+            policy.costs.iter().find(|cost| cost.model == model)?.per_month
+        };
+        self.policies().map(of_model).collect()
+    }
 }
 
 /// A policy's value and the smallest, if it is notably more than that.
@@ -183,6 +198,32 @@ fn notably_more(values: &[Option<f64>], place: usize) -> Option<(f64, f64)> {
     let own = values.get(place).copied().flatten()?;
     let best = values.iter().flatten().copied().min_by(f64::total_cmp)?;
     (own > best * NOTABLE_FACTOR).then_some((own, best))
+}
+
+/// Which policies are on offer, where others stand on the page for comparison.
+pub fn offered(report: &Report, language: Language) -> Option<String> {
+    let offered = report.on_offer();
+    let is_part = offered.len() < report.policies.len();
+    is_part.then(|| texts::offered(language, &all_of(&names(report, &offered), language)))
+}
+
+/// What each policy on offer posts without a model, where the built-in mind stands in for one.
+pub fn posts(report: &Report, language: Language) -> Vec<String> {
+    let l = language;
+    let sentence = |place: usize| {
+        let policy = report.policies.get(place)?;
+        let posted = policy.posted_without_model?;
+        let posts = words::number_of(counted::posts, posted.spoke, l);
+        let month = sentences::per_month(posted, l);
+        let [reached, early] = [posted.picked_up, posted.it_first_undisturbed].map(words::count);
+        let wrong = words::part(posted.wrong, posted.spoke, l);
+        Some(moment_texts::policy_posts(l, &policy.name, &posts, &month, &wrong, &reached, &early))
+    };
+    let told: Vec<String> = report.on_offer().into_iter().filter_map(sentence).collect();
+    if told.is_empty() {
+        return told;
+    }
+    [moment_texts::advice_of_moments(l).to_owned()].into_iter().chain(told).collect()
 }
 
 /// Which policy to take, as far as the history can tell.
@@ -225,6 +266,7 @@ mod tests {
         let (own, people) = ([0.0; 8], [0.0; 8]);
         PolicyFigures {
             name: name.to_owned(),
+            with_default_limits_of: None,
             settings: None,
             spoke: Some(0),
             unknown_verdicts: 0,
@@ -249,6 +291,7 @@ mod tests {
             spent: None,
             moments: MomentCounts::default(),
             stories: Vec::new(),
+            posts: None,
         }
     }
 
@@ -267,9 +310,15 @@ mod tests {
             channels: 1,
             people: 3,
             messages: 900,
+            messages_in_threads: 0,
             policies: policies.iter().map(|(name, delay)| policy(name, *delay)).collect(),
             differences: None,
-            comparison: Some(Comparison { measures, advice }),
+            comparison: Some(Comparison {
+                offered: (0..policies.len()).collect(),
+                offered_measures: measures.clone(),
+                measures,
+                advice,
+            }),
             left_out: LeftOut {
                 bad_records: 0,
                 private_channels: None,

@@ -1,19 +1,19 @@
 //! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
 
-use crate::replay::moments::Reason;
 use crate::report::choice::Example;
 use crate::report::figures::{
     PolicyFigures, PolicyOnMessage, PostedFigures, Report, ReportSource, Unanswered,
 };
+use crate::report::reasons;
 use crate::report::story::Note;
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::Name;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
-use aizuchi_core::texts::{self as all_texts, Name};
 
 /// In how long a time it would have spoken how often, and for how much.
 pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> String {
@@ -21,9 +21,7 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     let period = words::period(days, language);
     let channels = words::number_of(counted::channels, report.channels, language);
     let name = &*report.persona;
-    let rate = policy.per_day.filter(|per_day| *per_day > 0.0);
-    let rate = rate.map(|per_day| texts::rate_clause(language, &words::rate(per_day, language)));
-    let rate = rate.unwrap_or_default();
+    let rate = rate_clause(policy, language);
     let spoke = policy.spoke.unwrap_or(0);
     let times = words::times(spoke, language);
     if policy.spoke.is_none() && report.source != ReportSource::AlwaysSilent {
@@ -44,8 +42,8 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
             texts::headline_never(language, &period, &channels, name)
         }
         ReportSource::Builtin => {
-            let moments = words::number_of(counted::moments, spoke, language);
-            moment_texts::headline(language, &period, &channels, name, &moments, &rate)
+            let posted = policy.posted_without_model.unwrap_or_default();
+            posts_headline(name, posted, &period, &channels, language)
         }
         ReportSource::Model => {
             texts::headline_replay(language, &period, &channels, name, &times, &rate)
@@ -61,16 +59,41 @@ pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<St
     })
 }
 
-/// At how many of its moments something is posted without a model, where the built-in mind stands in for one.
-pub fn really_posted(policy: &PolicyFigures, language: Language) -> Option<String> {
-    let posted = policy.posted_without_model?;
+/// What is posted without a model, and how much of that would have interrupted.
+fn posts_headline(
+    name: &str,
+    posted: PostedFigures,
+    period: &str,
+    channels: &str,
+    language: Language,
+) -> String {
+    let l = language;
+    if posted.spoke == 0 {
+        return moment_texts::headline_no_post(l, period, channels, name);
+    }
+    let (times, month) = (words::times(posted.spoke, l), per_month(posted, l));
+    let posts = moment_texts::headline(l, period, channels, name, &times, &month);
+    let wrong = match posted.wrong {
+        0 => moment_texts::headline_no_wrong(l).to_owned(),
+        wrong => moment_texts::headline_wrong(l, &words::part(wrong, posted.spoke, l)),
+    };
+    texts::two_sentences(l, &posts, &wrong)
+}
+
+/// How many moments there are for a model, where the built-in mind stands in for one.
+pub fn moments_for_model(policy: &PolicyFigures, language: Language) -> Option<String> {
+    let l = language;
+    policy.posted_without_model?;
     let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;
-    let month = per_month(posted, language);
-    Some(match posted.spoke {
-        0 => moment_texts::posted_at_none(language).to_owned(),
-        all if all == spoke => moment_texts::posted_at_all(language, &month),
-        some => moment_texts::posted_at_some(language, &words::count(some), &month),
-    })
+    let moments = words::number_of(counted::moments, spoke, l);
+    Some(moment_texts::up_to_moments(l, &moments, &rate_clause(policy, l)))
+}
+
+/// How often it would speak, behind the number. Empty if it is not known, or never.
+pub fn rate_clause(policy: &PolicyFigures, language: Language) -> String {
+    let rate = policy.per_day.filter(|per_day| *per_day > 0.0);
+    let rate = rate.map(|per_day| texts::rate_clause(language, &words::rate(per_day, language)));
+    rate.unwrap_or_default()
 }
 
 /// How many posts that makes a month, behind their number. Empty if it is not known, or if there are none.
@@ -108,6 +131,9 @@ pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language)
 /// Where its posts stand: in the channel itself, or in threads.
 pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;
+    if report.messages_in_threads == 0 {
+        return Some(moment_texts::no_threads(language).to_owned());
+    }
     let in_threads = policy.in_threads?;
     let [channel, threads] =
         [spoke.saturating_sub(in_threads), in_threads].map(|count| words::times(count, language));
@@ -133,7 +159,7 @@ pub fn example(example: Example, language: Language) -> &'static str {
     }
 }
 
-/// What the moments at which it would take the word are called, as the head of a column.
+/// What the moments at which it would speak are called, as the head of a column.
 pub fn spoken_label(source: ReportSource, language: Language) -> &'static str {
     match source {
         ReportSource::Builtin => moment_texts::to_speak(language),
@@ -293,14 +319,6 @@ pub fn note(note: &Note, report: &Report, language: Language) -> String {
     }
 }
 
-/// Why it did what it did, in the words of `aizuchi why`.
-pub fn reason(reason: &Reason, language: Language) -> String {
-    match reason {
-        Reason::Gate(gate) => all_texts::judging::gate_reason(language, *gate).to_owned(),
-        Reason::Written(text) => text.clone(),
-    }
-}
-
 /// What one policy did with a message.
 pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
     let policy = &*on.policy;
@@ -309,7 +327,7 @@ pub fn policy_on_message(on: &PolicyOnMessage, language: Language) -> String {
             texts::policy_spoke(language, policy, &words::duration(seconds, language))
         }
         (None, Some(silent)) => {
-            let reason = reason(silent, language);
+            let reason = reasons::reason(silent, language);
             match on.looked_after {
                 Some(after) => {
                     let after = words::duration(after, language);

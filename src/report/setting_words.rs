@@ -66,6 +66,11 @@ fn told(settings: &[PolicySetting], key: SettingKey, language: Language) -> Stri
     };
     let Some(value) = &setting.value else { return words::UNKNOWN.to_owned() };
     let text = value_text(key, value, language);
+    let is_adaptive = settings.iter().any(|one| {
+        one.key == SettingKey::Wait && one.value == Some(SettingValue::Wait(WaitStrategy::Adaptive))
+    });
+    let is_longest = key == SettingKey::MinWait && is_adaptive;
+    let text = if is_longest { texts::at_most(language, &text) } else { text };
     if *value == setting.default { texts::with_default(language, &text) } else { text }
 }
 

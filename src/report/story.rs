@@ -22,7 +22,7 @@ pub struct Story {
     pub after: Vec<StoryMessage>,
     pub reason: Option<Reason>,
     pub note: Note,
-    /// Whether this is really posted without a model. `None` if it is not known, or if it stayed silent.
+    /// Whether this is posted without a model. `None` if it is not known, or if it stayed silent.
     pub posted_without_model: Option<bool>,
     /// The message that this is about, and the thread that it stands in.
     #[serde(skip)]
@@ -35,6 +35,12 @@ impl Story {
     /// Whether it is known to say something that helps.
     pub fn helps(&self) -> bool {
         self.posted_without_model == Some(true)
+    }
+
+    /// How many messages stand between the one that it is about and the moment.
+    pub fn between(&self) -> usize {
+        let about = self.before.iter().position(|message| message.is_about);
+        about.map_or(0, |about| self.before[about].left_out_after + self.before.len() - about - 1)
     }
 }
 
@@ -70,6 +76,8 @@ pub struct StoryMessage {
     pub is_about: bool,
     /// Messages that are left out after this one.
     pub left_out_after: usize,
+    /// The first of these, for who wants to read them.
+    pub left_out: Vec<StoryMessage>,
 }
 
 /// An author: the id tells them apart where names are replaced.

@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use crate::report::code::TextPart;
 use crate::report::figures::Report;
 use crate::report::markup::chat_parts;
+use crate::report::reasons;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryAct, StoryKind, StoryMessage};
 use crate::report::words;
@@ -18,7 +19,7 @@ const COLORS: u32 = 6;
 
 pub struct StoryView {
     pub class: &'static str,
-    pub badge: &'static str,
+    pub badges: Vec<Badge>,
     pub channel: String,
     pub when: String,
     pub before: Vec<StoryMessageView>,
@@ -37,6 +38,12 @@ pub struct StoryView {
     pub is_open: bool,
 }
 
+/// A tag of a story.
+pub struct Badge {
+    pub class: &'static str,
+    pub text: &'static str,
+}
+
 pub struct StoryMessageView {
     pub name: String,
     pub initial: String,
@@ -45,7 +52,9 @@ pub struct StoryMessageView {
     pub text: Vec<TextPart>,
     pub is_about: bool,
     pub is_bot: bool,
+    /// How many messages are left out after it, and the first of them.
     pub left_out: Option<String>,
+    pub between: Vec<StoryMessageView>,
 }
 
 impl StoryView {
@@ -64,21 +73,15 @@ impl StoryView {
             StoryAct::Silent => (texts::silent_here(l), None, true),
             StoryAct::NeverLooked => (texts::never_looked(l), None, true),
         };
-        let (class, badge) = match (story.kind, &story.act) {
-            (StoryKind::Wrong, _) => ("wrong", texts::badge_wrong(l)),
-            (StoryKind::Spoke, StoryAct::Said(_)) => ("spoke", texts::badge_said(l)),
-            (StoryKind::Spoke, _) => match story.posted_without_model {
-                Some(true) => ("spoke", moment_texts::badge_posted(l)),
-                Some(false) => ("spoke", moment_texts::badge_moment(l)),
-                None => ("spoke", texts::badge_spoke(l)),
-            },
-            (StoryKind::Silent, _) => ("silent", texts::badge_silent(l)),
-        };
         let message =
             |message: &StoryMessage| StoryMessageView::new(message, report.is_anonymous, zone, l);
         Self {
-            class,
-            badge,
+            class: match story.kind {
+                StoryKind::Wrong => "wrong",
+                StoryKind::Spoke => "spoke",
+                StoryKind::Silent => "silent",
+            },
+            badges: badges(story, l),
             channel: words::channel(&story.channel),
             when: words::date_and_time(story.at, zone, l),
             before: story.before.iter().map(message).collect(),
@@ -88,12 +91,30 @@ impl StoryView {
             is_silent,
             persona: report.persona.clone(),
             after: story.after.iter().map(message).collect(),
-            reason: story.reason.as_ref().map(|reason| sentences::reason(reason, l)),
+            reason: reasons::of_story(story, l),
             note: sentences::note(&story.note, report, l),
             policies: Vec::new(),
             is_open: false,
         }
     }
+}
+
+/// Whether it would be posted, and whether that would interrupt. A silence is neither.
+fn badges(story: &Story, language: Language) -> Vec<Badge> {
+    let l = language;
+    let calm = Badge { class: "calm", text: moment_texts::no_sign(l) };
+    let disturbance = match story.kind {
+        StoryKind::Silent => return vec![Badge { class: "calm", text: texts::badge_silent(l) }],
+        StoryKind::Wrong => Badge { class: "interrupts", text: texts::badge_wrong(l) },
+        StoryKind::Spoke => calm,
+    };
+    let act = match (&story.act, story.posted_without_model) {
+        (StoryAct::Said(_), _) => Badge { class: "posts", text: texts::badge_said(l) },
+        (_, Some(true)) => Badge { class: "posts", text: moment_texts::badge_posted(l) },
+        (_, Some(false)) => Badge { class: "calm", text: moment_texts::badge_moment(l) },
+        (_, None) => Badge { class: "posts", text: texts::badge_spoke(l) },
+    };
+    vec![act, disturbance]
 }
 
 /// These stories, of which the first is open.
@@ -102,7 +123,7 @@ pub fn folded(stories: impl Iterator<Item = StoryView>) -> Vec<StoryView> {
 }
 
 impl StoryMessageView {
-    fn new(
+    pub fn new(
         message: &StoryMessage,
         is_anonymous: bool,
         zone: &TimeZone,
@@ -132,6 +153,11 @@ impl StoryMessageView {
                     words::number_of(counted::messages, message.left_out_after, language);
                 texts::lines_left_out(language, &messages)
             }),
+            between: message
+                .left_out
+                .iter()
+                .map(|left_out| Self::new(left_out, is_anonymous, zone, language))
+                .collect(),
         }
     }
 }
@@ -157,6 +183,7 @@ mod tests {
                 text: String::new(),
                 is_about: false,
                 left_out_after: 0,
+                left_out: Vec::new(),
             };
             let view = StoryMessageView::new(&message, is_anonymous, &TimeZone::UTC, Language::En);
             assert_eq!(view.initial, initial, "{name}");

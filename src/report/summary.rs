@@ -49,6 +49,7 @@ fn add_comparison(text: &mut String, report: &Report, language: Language) {
     sentences.extend(policy_sentences::findings(report, language));
     sentences.extend(policy_sentences::advice(report, language));
     if report.policies.len() > 1 {
+        sentences.extend(policy_sentences::posts(report, language));
         sentences.extend(cautions(report, language));
     }
     if sentences.is_empty() {
@@ -72,8 +73,8 @@ fn add_policy(
     if let Some(unknown) = sentences::verdicts_unknown(policy, language) {
         let _ = writeln!(text, "{unknown}");
     }
-    if let Some(posted) = sentences::really_posted(policy, language) {
-        let _ = writeln!(text, "{posted}");
+    if let Some(moments) = sentences::moments_for_model(policy, language) {
+        let _ = writeln!(text, "{moments}");
     }
     let _ = writeln!(text, "{}", sentences::cost_sentence(report, policy, language));
     let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };

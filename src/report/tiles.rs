@@ -2,12 +2,14 @@
 
 use jiff::civil::Date;
 
+use crate::report::cost::DAYS_OF_MONTH;
 use crate::report::cost_view::why_unknown;
 use crate::report::figures::{PolicyFigures, PostedFigures, Report, ReportSource};
 use crate::report::interruptions::per_100;
 use crate::report::sentences;
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
 
@@ -15,8 +17,8 @@ pub struct Tile {
     pub value: String,
     pub label: String,
     pub note: String,
-    /// What of it is really posted without a model.
-    pub posted: Option<String>,
+    /// What else belongs to it, each in a line.
+    pub more: Vec<String>,
     pub is_warning: bool,
 }
 
@@ -33,27 +35,55 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// What is really posted, unless nothing could be.
+    /// What is posted without a model, unless nothing could be.
     fn posted(&self) -> Option<PostedFigures> {
         self.policy.posted_without_model.filter(|_| self.policy.spoke.is_some_and(|all| all > 0))
     }
 
+    fn moments(&self) -> String {
+        words::number_of(counted::moments, self.policy.spoke.unwrap_or(0), self.language)
+    }
+
     fn spoke(&self) -> Tile {
         let (policy, l) = (self.policy, self.language);
-        let rate = policy.per_day.map(|per_day| self.with_busiest(words::rate(per_day, l)));
+        if let Some(posted) = self.posted() {
+            return self.posts(posted);
+        }
+        let rate = policy.per_day.map(|per_day| {
+            let most = policy.busiest_day.zip(policy.busiest_date);
+            with_busiest(words::rate(per_day, l), most, l)
+        });
         let unknown_rate = match policy.spoke {
             None => sentences::because_unknown(self.report, l),
             Some(_) => texts::for_days(l),
         };
-        let posted = self.posted().map(|posted| {
-            let month = sentences::per_month(posted, l);
-            moment_texts::posted(l, &words::count(posted.spoke), &month)
-        });
         Tile {
             value: policy.spoke.map_or(words::UNKNOWN.to_owned(), words::count),
             label: self.spoke_label(),
             note: rate.unwrap_or_else(|| unknown_rate.to_owned()),
-            posted,
+            more: Vec::new(),
+            is_warning: false,
+        }
+    }
+
+    fn posts(&self, posted: PostedFigures) -> Tile {
+        let l = self.language;
+        let rate = posted.per_month.filter(|_| posted.spoke > 0).map(|month| {
+            let most = posted.busiest_day.zip(posted.busiest_date);
+            with_busiest(words::rate(month / DAYS_OF_MONTH, l), most, l)
+        });
+        let moments = sentences::rate_clause(self.policy, l);
+        Tile {
+            value: words::count(posted.spoke),
+            label: match posted.spoke {
+                1 => moment_texts::one_post(l).to_owned(),
+                _ => moment_texts::many_posts(l).to_owned(),
+            },
+            note: match rate {
+                Some(rate) => moment_texts::needs_mode(l, &rate),
+                None => moment_texts::only_with_mode(l).to_owned(),
+            },
+            more: vec![moment_texts::tile_moments(l, &self.moments(), &moments)],
             is_warning: false,
         }
     }
@@ -62,30 +92,32 @@ impl Figures<'_> {
         let (is_one, l) = (self.policy.spoke == Some(1), self.language);
         let times = if is_one { texts::time(l) } else { texts::times(l) };
         match self.report.source {
-            ReportSource::Builtin if is_one => moment_texts::one_to_speak(l).to_owned(),
-            ReportSource::Builtin => moment_texts::many_to_speak(l).to_owned(),
             ReportSource::Ledger => texts::figure_spoke_ledger(l, times),
             ReportSource::AlwaysSpeak => texts::figure_spoke_at_most(l, times),
-            ReportSource::AlwaysSilent | ReportSource::Model => texts::figure_spoke(l, times),
-        }
-    }
-
-    fn with_busiest(&self, rate: String) -> String {
-        let l = self.language;
-        let most = self.policy.busiest_day.filter(|most| *most > 1);
-        match most.zip(self.policy.busiest_date) {
-            Some((most, date)) => {
-                moment_texts::busiest_day(l, &rate, &words::count(most), &told_date(date, l))
+            ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::Model => {
+                texts::figure_spoke(l, times)
             }
-            None => rate,
         }
     }
 
     fn wrong(&self) -> Tile {
         let (policy, l) = (self.policy, self.language);
-        let judged = policy.wrong.zip(policy.spoke).filter(|(_, spoke)| *spoke > 0);
+        let moments = policy.wrong.zip(policy.spoke);
+        let (counts, went_on) = match self.posted() {
+            Some(posted) => (Some((posted.wrong, posted.spoke)), Some(posted.asker_went_on)),
+            None => (moments, policy.asker_went_on),
+        };
+        let judged = counts.filter(|(_, spoke)| *spoke > 0);
+        let asker = went_on.filter(|went_on| *went_on > 0).zip(judged);
+        let asker = asker.map(|(went_on, (wrong, spoke))| {
+            moment_texts::with_asker(l, &words::part(wrong + went_on, spoke, l))
+        });
+        let of_moments = moments.filter(|_| self.posted().is_some()).map(|(wrong, spoke)| {
+            let wrong = words::part(wrong, spoke, l);
+            moment_texts::tile_wrong_moments(l, &wrong, &self.moments())
+        });
         Tile {
-            value: policy.wrong.map_or(words::UNKNOWN.to_owned(), words::count),
+            value: counts.map_or(words::UNKNOWN.to_owned(), |(wrong, _)| words::count(wrong)),
             label: texts::figure_wrong(l).to_owned(),
             note: match judged.map(|(wrong, spoke)| per_100(wrong, spoke)) {
                 None => String::new(),
@@ -95,34 +127,41 @@ impl Figures<'_> {
                     texts::two_notes(l, &share, texts::figure_wrong_rule(l))
                 }
             },
-            posted: self
-                .posted()
-                .map(|posted| moment_texts::of_these_posted(l, &words::count(posted.wrong))),
-            is_warning: policy.wrong.is_some_and(|wrong| wrong > 0),
+            more: asker.into_iter().chain(of_moments).collect(),
+            is_warning: counts.is_some_and(|(wrong, _)| wrong > 0),
         }
     }
 
     fn picked_up(&self) -> Tile {
         let (policy, l) = (self.policy, self.language);
         let done = sentences::at_open_question(self.report.source, l);
+        let posted = self.posted().filter(|_| policy.unanswered.is_some());
         Tile {
             value: policy.unanswered.map_or(words::UNKNOWN.to_owned(), |found| {
-                let (part, whole) = (words::count(found.picked_up), words::count(found.questions));
+                let reached = posted.map_or(found.picked_up, |posted| posted.picked_up);
+                let (part, whole) = (words::count(reached), words::count(found.questions));
                 texts::of_total(l, &part, &whole)
             }),
-            label: match policy.unanswered {
-                Some(found) if !found.is_annotated => texts::figure_picked_up_in_hour(l, done),
-                Some(_) | None => texts::figure_picked_up(l, done),
+            label: match (policy.unanswered, posted) {
+                (Some(found), Some(_)) if found.is_annotated => {
+                    moment_texts::posted_to_unanswered(l).to_owned()
+                }
+                (Some(_), Some(_)) => moment_texts::posted_to_open(l).to_owned(),
+                (Some(found), None) if !found.is_annotated => {
+                    texts::figure_picked_up_in_hour(l, done)
+                }
+                (Some(_) | None, _) => texts::figure_picked_up(l, done),
             },
             note: match (policy.unanswered, policy.spoke) {
                 (Some(_), _) => String::new(),
                 (None, None) => sentences::because_unknown(self.report, l).to_owned(),
                 (None, Some(_)) => texts::unanswered_unknown(l).to_owned(),
             },
-            posted: self
-                .posted()
-                .filter(|_| policy.unanswered.is_some())
-                .map(|posted| moment_texts::of_these_posted(l, &words::count(posted.picked_up))),
+            more: posted
+                .and(policy.unanswered)
+                .map(|found| moment_texts::tile_open_moments(l, &words::count(found.picked_up)))
+                .into_iter()
+                .collect(),
             is_warning: false,
         }
     }
@@ -135,7 +174,7 @@ impl Figures<'_> {
             value,
             label: texts::figure_cost(l).to_owned(),
             note,
-            posted: None,
+            more: Vec::new(),
             is_warning: false,
         };
         // What a judge spent in a replay leaves out the replies.
@@ -153,6 +192,17 @@ impl Figures<'_> {
                 tile(words::UNKNOWN.to_owned(), why.to_owned())
             }
         }
+    }
+}
+
+/// How often, and how many there were on the day with the most.
+fn with_busiest(rate: String, most: Option<(usize, Date)>, language: Language) -> String {
+    let l = language;
+    match most.filter(|(most, _)| *most > 1) {
+        Some((most, date)) => {
+            moment_texts::busiest_day(l, &rate, &words::count(most), &told_date(date, l))
+        }
+        None => rate,
     }
 }
 

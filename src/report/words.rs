@@ -4,9 +4,12 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger;
+use crate::report::figures::PlacePosts;
+use crate::report::interruptions::per_100;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::ledger as units;
+use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 
 /// Stands for what is not known.
@@ -43,6 +46,24 @@ pub fn percent(share: f64) -> String {
 /// A share that is given in hundredths, if it is known.
 pub fn percent_of_100(rate: Option<f64>) -> String {
     rate.map_or(UNKNOWN.to_owned(), |rate| percent(rate / 100.0))
+}
+
+/// A part of a whole, with its share where the whole is large enough for one.
+pub fn part(part: usize, whole: usize, language: Language) -> String {
+    match per_100(part, whole) {
+        Some(rate) => texts::with_share(language, &count(part), &percent(rate / 100.0)),
+        None => count(part),
+    }
+}
+
+/// Posts, and in brackets the probable interruptions among them.
+pub fn posts(posts: PlacePosts, language: Language) -> String {
+    with_wrong(posts.spoke, posts.wrong, language)
+}
+
+/// The same of any number.
+pub fn with_wrong(spoke: usize, wrong: usize, language: Language) -> String {
+    policy_texts::with_wrong(language, &count(spoke), &count(wrong))
 }
 
 /// A number with one decimal place, from a thousand on without.

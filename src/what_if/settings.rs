@@ -93,7 +93,8 @@ impl TriedSettings {
             ..own
         };
         config.channels.insert(ChannelKey(channel.id.to_string()), kept);
-        let mut present = Policy { name: "present".to_owned(), config };
+        let mut present =
+            Policy { name: "present".to_owned(), config, with_default_limits_of: None };
         present.add_judgment_prompt();
         let policy = Policy { name: "tried".to_owned(), ..present.clone() };
         let by_id = || ChannelKey(channel.id.to_string());

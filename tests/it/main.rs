@@ -74,6 +74,7 @@ mod report_examples;
 mod report_moments;
 mod report_opened;
 mod report_policies;
+mod report_posts;
 mod run_options;
 mod search;
 mod slack;

@@ -121,8 +121,9 @@ fn the_same_history_gives_the_same_bytes() {
     let (one, _) = page_and_json(&history, &policies);
     let (again, json) = page_and_json(&history, &policies);
     assert_eq!(one, again);
-    // Two policies stand side by side, with what the one takes up and the other does not.
-    assert_eq!(json["report"]["policies"].as_array().unwrap().len(), 2);
+    // Two policies stand side by side, with what the one takes up and the other does not, and the one without limits also with
+    // them.
+    assert_eq!(json["report"]["policies"].as_array().unwrap().len(), 3);
     assert!(seen(&one).contains("Where they differ"), "{}", seen(&one));
     assert!(json["report"]["differences"]["messages"].as_u64().unwrap() > 0, "{json:#}");
 }

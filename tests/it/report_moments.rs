@@ -35,17 +35,17 @@ fn moments_are_told_from_what_is_really_posted() {
     assert!(count(&posted["wrong"]) <= count(&policy["wrong"]));
     let text = seen(&page);
     for part in [
-        format!("Aizuchi found {spoke} moments to speak"),
-        format!("Without a model it would really post at {really} of them, about "),
-        format!("really posted without a model: {really}, about "),
-        "Read these counts as moments, not as posts.".to_owned(),
+        format!("With a model: up to {spoke} moments to speak"),
+        "Without a model, and with response.mode: companion, Aizuchi would have posted ".to_owned(),
+        format!("{really} post"),
+        "Read moments as moments, not as posts.".to_owned(),
     ] {
         assert!(text.contains(&part), "{part}: {text}");
     }
     assert!(!text.contains("would have spoken unasked"), "{text}");
     let (page, _) = page_and_json(&history, &["--language", "ja"]);
     let text = seen(&page);
-    assert!(text.contains("モデルなしで実際に投稿するのは、そのうち "), "{text}");
+    assert!(text.contains("モデルなしで response.mode: companion を設定していたら"), "{text}");
 }
 
 /// With another judge nobody stands in for a model.

@@ -20,7 +20,7 @@ pub(super) struct Spoken<'a> {
 
 impl<'a> ChannelAnalysis<'a> {
     /// The message that a moment is about.
-    fn about(&self, moment: &Moment) -> Option<&'a MessageRow> {
+    pub(super) fn about(&self, moment: &Moment) -> Option<&'a MessageRow> {
         self.index.message(about_id(moment)?.as_str())
     }
 
@@ -46,6 +46,7 @@ impl<'a> ChannelAnalysis<'a> {
         report.only_asked_again += usize::from(asks_again(moment));
         report.posted.spoke += usize::from(is_posted);
         report.posted.wrong += usize::from(is_wrong && is_posted);
+        report.posted.in_threads += usize::from(is_posted && moment.thread.is_some());
         match is_wrong {
             true => report.moments.wrong += 1,
             false => report.moments.spoke += 1,
@@ -59,6 +60,7 @@ impl<'a> ChannelAnalysis<'a> {
             let thread = moment.thread.as_ref().map(MessageId::as_str);
             let goes_on = self.index.asker_goes_on(thread, about, moment.at);
             report.asker_went_on += usize::from(goes_on && !is_wrong);
+            report.posted.asker_went_on += usize::from(goes_on && !is_wrong && is_posted);
             let taken_up = (id.clone(), moment.at);
             if is_posted {
                 report.posted_about.push(taken_up.clone());

@@ -16,6 +16,8 @@ use aizuchi_core::chat::MessageId;
 const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 const MESSAGES_BEFORE: usize = 4;
 const MESSAGES_AFTER: usize = 3;
+/// How many of the messages between these and what a moment is about are kept.
+const MESSAGES_BETWEEN: usize = 12;
 /// How many moments of each kind a channel offers.
 const MAX_CANDIDATES: usize = 10;
 
@@ -41,7 +43,7 @@ impl<'a> ChannelAnalysis<'a> {
         Example::new(pending.kind, &pending.note, helps)
     }
 
-    /// Whether this is really posted without a model, where the built-in mind stands in for one.
+    /// Whether this is posted without a model, where the built-in mind stands in for one.
     fn posted_without_model(&self, pending: &Pending<'a>) -> Option<bool> {
         let moment = pending.moment.filter(|moment| is_unasked(moment))?;
         (self.source == ReportSource::Builtin).then(|| is_posted(moment))
@@ -98,7 +100,12 @@ impl<'a> ChannelAnalysis<'a> {
         if let Some(position) = position.filter(|position| *position < from) {
             let left_out_after = from - position - 1;
             let shown = self.story_message(before[position], about, reader)?;
-            messages.push(StoryMessage { left_out_after, ..shown });
+            let between = &before[position + 1..from];
+            let between = between.iter().take(MESSAGES_BETWEEN);
+            let left_out = between
+                .map(|row| self.story_message(row, about, reader))
+                .collect::<anyhow::Result<Vec<_>>>()?;
+            messages.push(StoryMessage { left_out_after, left_out, ..shown });
         }
         for row in before[from..].iter().filter(is_close) {
             messages.push(self.story_message(row, about, reader)?);
@@ -123,6 +130,7 @@ impl<'a> ChannelAnalysis<'a> {
             },
             is_about,
             left_out_after: 0,
+            left_out: Vec::new(),
         })
     }
 
@@ -131,7 +139,7 @@ impl<'a> ChannelAnalysis<'a> {
         StoryAuthor { name: self.names.get(&id).unwrap_or(&id).clone(), id }
     }
 
-    fn shown(&self, text: &str) -> String {
+    pub(super) fn shown(&self, text: &str) -> String {
         shown_text(text, |id| self.names.get(id).cloned())
     }
 

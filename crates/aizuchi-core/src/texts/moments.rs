@@ -1,105 +1,136 @@
 //! The part of a report that is about moments: what the built-in rules find where they stand in for a model, what is really
 //! posted without one, and which moments are shown as examples.
 
+use crate::texts::Name;
+
 texts! {
     // The beginning of a replay with the built-in rules.
-    headline(period: &str, channels: &str, name: &str, moments: &str, rate: &str):
-        "Over {period} in {channels}, {name} found {moments} to speak{rate}."
-        / "{period}、{channels}の会話で、{name} が「話す場面」と判断したのは {moments}です{rate}。";
-    /// How many of these moments lead to a post where no model judges.
-    posted_at_none: "Without a model it would post at none of them." / "モデルなしでは、そのどれにも投稿しません。";
-    posted_at_all(month: &str):
-        "Without a model it would post at all of them{month}." / "モデルなしでも、そのすべてで投稿します{month}。";
-    posted_at_some(count: &str, month: &str):
-        "Without a model it would really post at {count} of them{month}."
-        / "モデルなしで実際に投稿するのは、そのうち {count} 回です{month}。";
+    headline(period: &str, channels: &str, name: &str, times: &str, month: &str):
+        "Without a model, and with response.mode: companion, {name} would have posted {times} over {period} in {channels}{month}."
+        / "モデルなしで response.mode: companion を設定していたら、{name} は{period}、{channels}の会話に自分から {times}投稿していたはずです{month}。";
+    headline_no_post(period: &str, channels: &str, name: &str):
+        "Without a model, {name} would have posted nothing unasked over {period} in {channels}."
+        / "モデルなしなら、{name} は{period}、{channels}の会話に自分からは何も投稿していませんでした。";
+    /// Of its posts. Stands behind the headline.
+    headline_wrong(wrong: &str): "{wrong} of these would probably have interrupted." / "そのうち、邪魔になりそうなのは {wrong} 回です。";
+    headline_no_wrong: "None of these shows a sign of interrupting." / "そのうち、邪魔になる様子のあるものはありません。";
+    /// What a model would be asked about.
+    up_to_moments(moments: &str, rate: &str):
+        "With a model: up to {moments} to speak{rate}. How many of them would become posts is not known."
+        / "モデルを使う場合：「話す場面」は最大 {moments}です{rate}。そのうち何回投稿するかはわかりません。";
     month_clause(count: &str): ", about {count} a month" / "（月に約 {count} 回）";
     rare_clause: ", less than one a month" / "（月に 1 回未満）";
     cost(money: &str, model: &str):
-        "That is free. A model, which decides itself what to do at these moments, would cost about {money} a month ({model})."
-        / "これは無料です。これらの場面でモデルに判断させると、月に約 {money} です（{model}）。";
+        "Without a model that is free. A model, which decides itself at each of these moments, would cost about {money} a month ({model})."
+        / "モデルなしなら無料です。これらの場面でモデルに判断させると、月に約 {money} です（{model}）。";
     /// Stands beside the headline. What stands in backquotes is shown as code.
     stand_in(empty: &str, moments: &str):
-        "Read these counts as moments, not as posts. The built-in rules chose them, standing in for a model; no model was asked. At {empty} of {moments} "
-        "they had only “I don’t know” or “does anyone know?” to offer, and there nothing is posted without a model. (Where it posts, `response.mode: companion` is set: without a model, the default in a real workspace is "
-        "`mention_only`, with which it says nothing unasked.) A model decides itself at each "
+        "Read moments as moments, not as posts. The built-in rules chose them, standing in for a model; no model was asked. At {empty} of {moments} "
+        "they had only “I don’t know” or “does anyone know?” to offer, and there nothing is posted without a model. All posts on this page are those with "
+        "`response.mode: companion`: without a model, the default in a real workspace is `mention_only`, with which Aizuchi says nothing unasked. A model decides itself at each "
         "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
-        / "以下の回数は投稿の数ではなく、場面の数です。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。"
-          "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。（投稿するのは `response.mode: companion` を設定した場合です。モデルがないときの実際のワークスペースでの既定は `mention_only` で、自分からは話しません。）"
+        / "「話す場面」の数は、投稿の数ではありません。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。"
+          "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。このページの投稿はすべて "
+          "`response.mode: companion` を設定した場合のものです。モデルがないときの実際のワークスペースでの既定は `mention_only` で、自分からは話しません。"
           "モデルを使えば、それぞれの場面で答えるか黙るかをモデルが決めます。そのうち何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
     stand_in_helps:
-        "Read these counts as moments. The built-in rules chose them, standing in for a model; no model was asked. A model decides itself at each "
+        "Read moments as moments, not as posts. The built-in rules chose them, standing in for a model; no model was asked. All posts on this page are those with "
+        "`response.mode: companion`: without a model, the default in a real workspace is `mention_only`, with which Aizuchi says nothing unasked. A model decides itself at each "
         "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
-        / "以下の回数は場面の数です。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。"
+        / "「話す場面」の数は、投稿の数ではありません。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。このページの投稿はすべて "
+          "`response.mode: companion` を設定した場合のものです。モデルがないときの実際のワークスペースでの既定は `mention_only` で、自分からは話しません。"
           "モデルを使えば、それぞれの場面で答えるか黙るかをモデルが決めます。そのうち何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
 
     // The figures.
-    one_to_speak: "moment to speak" / "話す場面";
-    many_to_speak: "moments to speak" / "話す場面";
+    one_post: "post unasked without a model" / "モデルなしで自分から投稿する回数";
+    many_posts: "posts unasked without a model" / "モデルなしで自分から投稿する回数";
+    needs_mode(rate: &str): "{rate}; only with response.mode: companion" / "{rate}。response.mode: companion の場合のみ";
+    only_with_mode: "only with response.mode: companion" / "response.mode: companion の場合のみ";
+    tile_moments(moments: &str, rate: &str):
+        "with a model: up to {moments}{rate}; the number of posts is not known" / "モデルを使う場合：「話す場面」が最大 {moments}{rate}。投稿の数は不明";
+    tile_wrong_moments(wrong: &str, moments: &str): "of {moments} to speak: {wrong}" / "話す場面 {moments}のうち：{wrong}";
+    /// With its share: how many it is if the one who asked and writes again is counted, too.
+    with_asker(count: &str):
+        "at least: {count} if the next message of the one who asked counts, too" / "少なくともこの回数。尋ねた本人がすぐ続けた場面も数えると {count}";
+    posted_to_open: "questions left open for an hour, to which it would post without a model" / "1 時間誰も応じなかった質問のうち、モデルなしで投稿する件数";
+    posted_to_unanswered: "questions that nobody answered, to which it would post without a model" / "誰も答えなかった質問のうち、モデルなしで投稿する件数";
+    tile_open_moments(count: &str): "at so many it found a moment to speak: {count}" / "話す場面と判断していた件数：{count}";
     to_speak: "Moments to speak" / "話す場面";
     hours:
         "Moments to speak, and those that would probably interrupt: how many in each hour of the day"
         / "話す場面と、そのうち邪魔になりそうなもの：1 時間ごとの回数";
     /// What it would have done at a question that nobody answered.
     found_one: "found a moment to speak" / "話す場面と判断していた";
-    posted(count: &str, month: &str):
-        "really posted without a model: {count}{month}" / "モデルなしで実際に投稿：{count} 回{month}";
     of_these_posted(count: &str):
-        "of these really posted without a model: {count}" / "うち、モデルなしで実際に投稿：{count}";
-    row_posted: "– of these really posted without a model" / "– うち、モデルなしで実際に投稿";
+        "of these posted without a model: {count}" / "うち、モデルなしで投稿：{count}";
+    row_posted: "– of these posted without a model" / "– うち、モデルなしで投稿";
+    /// The head of a column: posts, and in brackets the probable interruptions among them.
+    posts_column: "Posts without a model (interruptions)" / "モデルなしの投稿（邪魔になりそう）";
+    /// Posts and moments of a place, each with its probable interruptions.
+    posts_of_moments(posts: &str, moments: &str): "{posts} of {moments}" / "{moments}、うち投稿 {posts}";
     busiest_day(rate: &str, most: &str, date: &str):
         "{rate}, {most} on the busiest day ({date})" / "{rate}、最も多い日は {most} 回（{date}）";
 
     // Whether a person would have answered anyway.
-    answered: "Would a person have answered anyway?" / "人が答えていたか";
+    answered: "Did another person write?" / "ほかの人は発言したか";
     first_of(moments: &str): "Of {moments} to speak:" / "話す場面 {moments}のうち：";
     /// Where it is not known about which message each of them is.
     first_of_known(moments: &str, known: &str):
         "Of {moments} to speak, {known} are about a message of this history:"
         / "話す場面 {moments}のうち、この履歴の発言についてのものは {known} 回です。その内訳：";
     answered_later(lead: &str):
-        "yes, later: another person wrote after it; in half of these cases more than {lead} later"
-        / "答えていた（ボットより後）。半数は約 {lead}以上後";
+        "yes, after it: another person wrote within the hour after the message, or in its thread; in half of these cases more than {lead} after Aizuchi’s moment"
+        / "後から発言があった（その発言から 1 時間以内か、そのスレッドで）。半数は約 {lead}以上後";
+    answered_later_annotated(lead: &str):
+        "yes, after it: another person answered; in half of these cases more than {lead} later"
+        / "後から返事があった。半数は約 {lead}以上後";
     answered_before(lead: &str):
-        "yes, already: another person had written before it; in half of these cases more than {lead} earlier"
-        / "すでに答えていた（ボットより前）。半数は約 {lead}以上前";
-    answered_by_nobody: "no: no other person ever answered" / "答えていなかった（ほかの人は誰も答えなかった）";
-    answered_by_nobody_in_hour:
-        "no: no other person wrote within an hour" / "答えていなかった（その後 1 時間、ほかの人の発言はなかった）";
+        "yes, before it: another person had written already; in half of these cases more than {lead} earlier"
+        / "先に発言があった。半数は約 {lead}以上前";
+    answered_by_nobody: "nobody ever answered" / "誰も答えなかった";
+    answered_by_nobody_in_hour: "nobody, within an hour" / "その後 1 時間、ほかの人の発言はなかった";
+    rounded: "Shares are rounded, so they may add up to 99 % or 101 %." / "割合は四捨五入しているので、合計が 99 % や 101 % になることがあります。";
 
     // Policies.
     row_first:
-        "Really posted without a model before another person wrote, without interrupting"
-        / "モデルなしで実際に、邪魔せず、ほかの人より先に投稿";
-    measure_first: "Really posted ahead of people without interrupting" / "邪魔せずに人より先に実際に投稿する回数";
+        "Posted without a model before another person wrote, without interrupting"
+        / "モデルなしで、邪魔せず、ほかの人より先に投稿";
+    measure_first: "Posted without a model ahead of people, without interrupting" / "モデルなしで、邪魔せずに人より先に投稿する回数";
     finding_spoke(policies: &str, values: &str):
         "With {policies} there are clearly fewer moments to speak: {values}." / "話す場面が明らかに少ないのは {policies} です（{values}）。";
     finding_first(policies: &str, values: &str):
-        "{policies} would clearly more often really post ahead of people without interrupting: {values}."
-        / "邪魔せずに人より先に実際に投稿する回数が明らかに多いのは {policies} です（{values}）。";
+        "{policies} would clearly more often post ahead of people without interrupting, without a model: {values}."
+        / "モデルなしで、邪魔せずに人より先に投稿する回数が明らかに多いのは {policies} です（{values}）。";
     part_first(own: &str, best: &str):
-        "being early ({own} real posts ahead of people without interrupting instead of {best})"
-        / "邪魔せずに人より先に実際に投稿する回数が {best} 回から {own} 回に減る";
+        "being early ({own} posts without a model ahead of people without interrupting instead of {best})"
+        / "モデルなしで、邪魔せずに人より先に投稿する回数が {best} 回から {own} 回に減る";
+    /// What a policy posts where no model judges.
+    policy_posts(policy: &str, posts: &str, month: &str, wrong: &str, reached: &str, early: &str):
+        "Without a model, {policy} would post {posts}{month}. Of these {wrong} would probably interrupt, {reached} would be to questions left open, and {early} before another person wrote, without interrupting."
+        / "モデルなしの {policy}：投稿 {posts}{month}。そのうち、邪魔になりそうなのは {wrong}、放っておかれた質問へのものは {reached}、邪魔せずにほかの人より先のものは {early} です。";
+    advice_of_moments:
+        "This weighs interruptions and questions at the moments that a model would be asked about. What is posted without a model:"
+        / "邪魔になりそうな回数と触れる質問は、モデルに尋ねることになる場面で比べています。モデルなしで投稿するものは次のとおりです。";
 
     // Examples, by what they have in common.
-    examples_helping:
-        "It has something to say, and really posts it without a model" / "言うことがあり、モデルなしでも実際に投稿する場面";
+    examples_helping: "Posted without a model: a quote of an earlier message" / "モデルなしで投稿するもの：前の発言の引用";
     examples_person_later: "A moment to speak, and another person wrote later" / "話す場面で、後からほかの人が発言した";
     examples_nobody: "A moment to speak, and no other person wrote" / "話す場面で、ほかの人の発言がなかった";
     examples_person_first: "A moment to speak after another person had written" / "話す場面で、ほかの人がすでに発言していた";
-    examples_missed: "Someone asked, nobody answered, and it stayed silent" / "質問に誰も答えず、ボットも黙っていた";
-    examples_answered: "Someone asked, a person wrote soon after, and it stayed silent" / "質問の後すぐに人が発言し、ボットは黙っていた";
-    badge_posted: "really posted" / "実際に投稿";
-    badge_moment: "a moment to speak" / "話す場面";
+    examples_missed: "The rules saw a question, nobody wrote within an hour, and it stayed silent" / "質問とみなしたものに、その後 1 時間ほかの人の発言がなく、ボットも黙っていた";
+    examples_answered: "The rules saw a question, another person wrote soon after, and it stayed silent" / "質問とみなしたものの後すぐに人が発言し、ボットは黙っていた";
+    badge_posted: "would post without a model" / "モデルなしでも投稿";
+    badge_moment: "only a moment" / "場面のみ（投稿なし）";
     /// Stands beside words of the built-in rules that are posted nowhere.
     stands_in: "stands in for a model; without one, nothing is posted here" / "モデルの代わりの言葉（モデルなしでは投稿しない）";
 
     // Where it posts, and what of people is on the page.
     places(channel: &str, threads: &str):
-        "It posts where the talk is: {channel} that would be in the channel itself, {threads} in a thread."
-        / "投稿するのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}になります。";
+        "It would speak where the talk is: {channel} in the channel itself, {threads} in a thread."
+        / "話すのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}になります。";
+    no_threads: "This history has no messages in threads." / "この履歴には、スレッドの中の発言がありません。";
     places_ledger(channel: &str, threads: &str):
         "Where the talk was: {channel} in the channel itself, {threads} in a thread."
         / "会話のあった場所は、チャンネルに直接が {channel}、スレッドの中が {threads}でした。";
@@ -112,4 +143,39 @@ texts! {
     /// On the console, which replaces no names.
     names_on_console:
         "Names and texts are verbatim: think before you pass this page on." / "名前も文面も元のままです。渡す前によく考えてください。";
+
+    // Every post, one by one.
+    posts: "Every post, to read before you switch it on" / "投稿の一覧（使い始める前に読む）";
+    quality:
+        "Without a model, a post is a quote of an earlier message that shares words with the question. This page does not measure whether the quote helps: read the posts, and judge for yourself."
+        / "モデルなしの投稿は、質問と同じ言葉を含む前の発言の引用です。引用が役に立つかどうかは、このページでは測っていません。一覧を読んで判断してください。";
+    quality_model:
+        "The model decided when to speak. What it would have written is not known, since a replay does not ask it for that: these are the messages that it would have answered."
+        / "いつ話すかはモデルが判断しました。再生では文章を書かせないので、何と書いたかはわかりません。以下は、応じていたはずの発言です。";
+    quality_ledger:
+        "These are its posts, and where it only observes, the messages that it would have answered. This page does not measure whether they helped."
+        / "実際の投稿と、聞くだけのチャンネルで応じていたはずの発言です。役に立ったかどうかは、このページでは測っていません。";
+    list_of_posts(posts: &str): "Read all: {posts}" / "すべて読む：{posts}";
+    list_of_policy(policy: &str, posts: &str): "Read all with {policy}: {posts}" / "{policy} の分をすべて読む：{posts}";
+    list_of_first(listed: &str, posts: &str): "Read the first {listed} of {posts}" / "最初の {listed} 回を読む（全 {posts}）";
+    list_of_policy_first(policy: &str, listed: &str, posts: &str):
+        "Read the first {listed} of {posts} with {policy}" / "{policy} の最初の {listed} 回を読む（全 {posts}）";
+    more_posts(posts: &str): "{posts} more: not listed." / "ほかに {posts}あります（省略）。";
+    asked_by: "It is about" / "対象の発言";
+    would_quote: "It would post" / "投稿する内容";
+    posted_text: "It posted" / "投稿した内容";
+    no_sign: "no sign of interrupting" / "邪魔になる様子なし";
+
+    // What the rules saw. English clauses, which can follow "because".
+    saw_open(name: Name<'_>): "the rules took this for an open question by {name} to everyone" / "ルールは、これを{name:#}からみんなへの、まだ答えのない質問とみなしました";
+    saw_open_question: "the rules took this for an open question to everyone" / "ルールは、これをみんなへの、まだ答えのない質問とみなしました";
+    saw_answer: "the rules took a later message for a response to the question" / "ルールは、後の発言を質問への返事とみなしました";
+    saw_directed: "the rules took the question for one to somebody else" / "ルールは、質問を別の人に向けたものとみなしました";
+    saw_directed_messages: "the rules took the new messages for ones to somebody else" / "ルールは、新しい発言をほかの人に向けたものとみなしました";
+    saw_unclear: "the rules could not tell whether the question was for everyone" / "ルールでは、みんなへの質問かどうか判断できませんでした";
+    saw_talk: "the rules took this for people talking to each other" / "ルールは、これを参加者どうしの会話とみなしました";
+    saw_no_question: "the rules found no question to everyone" / "ルールでは、みんなへの質問が見つかりませんでした";
+    saw_end: "the rules took this for the end of a conversation" / "ルールは、これを会話の終わりとみなしました";
+    saw_nothing_open: "the rules found nobody who waits for an answer" / "ルールでは、返事を待っている人が見つかりませんでした";
+    with_between(reason: &str, messages: &str): "{reason}; between it and this moment: {messages}" / "{reason}（その発言からこの場面までの間に {messages}）";
 }

@@ -24,14 +24,15 @@ texts! {
 
     setting_mode: "What it does in a channel" / "チャンネルでの役割";
     setting_wait: "How it waits before it judges" / "判断までの待ち方";
-    setting_min_wait: "How long a conversation rests before it is judged (at most, if the wait adapts)" / "会話が止まってから判断するまで（待ち方が「ペースに合わせる」なら最長）";
+    setting_min_wait: "How long a conversation rests before it is judged" / "会話が止まってから判断するまで";
+    at_most(length: &str): "at most {length}" / "最長 {length}";
     setting_min_wait_floor: "The shortest rest, if the wait adapts" / "会話が止まってから判断するまでの最短（ペースに合わせる場合）";
     setting_jitter: "By how much a fixed wait varies" / "一定の待ち時間のばらつき";
     setting_max_wait: "The longest that messages wait while people go on talking" / "会話が続いている間の最長の待ち時間";
     setting_timing: "When it posts after it has decided to" / "話すと決めてから投稿するまで";
     setting_max_delay: "The longest delay of a post" / "投稿までの最長の間";
     setting_min_confidence: "How sure its judge must be" / "話すのに必要な確信度";
-    setting_gates: "Rules that keep it from asking its judge" / "判断役に尋ねずに黙るルール";
+    setting_gates: "Rules (gates) that settle a moment without asking the judge, which decides whether to speak" / "判断役（話すかどうかを決めるもの）に尋ねずに黙るルール（ゲート）";
     setting_learned_gate: "Share of its judge’s yes that a learned rule may miss" / "学習したルールで見逃してよい「話す」の割合";
     setting_cooldown: "How long it stays silent after it has joined in" / "自分から話した後、控える時間";
     setting_max_share: "It stays silent while more than this share of the recent messages is its own" / "直近の発言に占める自分の割合がこれを超えたら黙る";
@@ -54,11 +55,17 @@ texts! {
     plus_minus(share: &str): "± {share}" / "± {share}";
 
     by_channel:
-        "Each policy by channel: how often it would take the word, and in brackets the probable interruptions"
+        "Each policy by channel: how often it would speak, and in brackets the probable interruptions"
         / "各方針のチャンネル別：話す回数（かっこ内は邪魔になりそうな回数）";
+    by_channel_posts:
+        "Each policy by channel: posts without a model, of the moments to speak; in brackets the probable interruptions among each"
+        / "各方針のチャンネル別：話す場面と、うちモデルなしで投稿する回数（かっこ内はそれぞれ邪魔になりそうな回数）";
     by_hour:
-        "Each policy by hour of the day: how often it would take the word, and in brackets the probable interruptions"
+        "Each policy by hour of the day: how often it would speak, and in brackets the probable interruptions"
         / "各方針の時間帯別：話す回数（かっこ内は邪魔になりそうな回数）";
+    by_hour_posts:
+        "Each policy by hour of the day: posts without a model, of the moments to speak; in brackets the probable interruptions among each"
+        / "各方針の時間帯別：話す場面と、うちモデルなしで投稿する回数（かっこ内はそれぞれ邪魔になりそうな回数）";
     with_wrong(spoke: &str, wrong: &str): "{spoke} ({wrong})" / "{spoke}（{wrong}）";
     /// Which of several policies the figures of the page are of.
     shown(policy: &str, others: &str):
@@ -82,8 +89,22 @@ texts! {
 
     // What a policy has without a limit or a rule that the defaults have.
     no_limits(policy: &str, parts: &str):
-        "{policy} has no limit on {parts}. The defaults have one: to keep it, leave these lines out, and replay that first."
-        / "{policy} では、{parts}に上限がありません。既定の設定には上限があります。上限を残すには、これらの行を除いたうえで、先に再生してみてください。";
+        "{policy} has no limit on {parts}. The defaults have one: with --report it is measured with the limits of the defaults, too."
+        / "{policy} では、{parts}に上限がありません。既定の設定には上限があります。--report を付けると、既定の上限つきでも再生します。";
+    /// Where that is on the page.
+    no_limits_but(policy: &str, parts: &str, limited: &str):
+        "{policy} has no limit on {parts}. The defaults have one, so this page has measured it with the gates and limits of the defaults, too, and offers only that: {limited}."
+        / "{policy} では、{parts}に上限がありません。既定の設定には上限があるため、既定のゲートと上限つきでも再生しました。このページで勧めるのはそちらだけです：{limited}。";
+    /// A policy that only turns off gates.
+    offered_with_limits(policy: &str, limited: &str):
+        "{policy} has also been measured with the gates and limits of the defaults, and only that is on offer: {limited}."
+        / "{policy} は、既定のゲートと上限つきでも再生しました。このページで勧めるのはそちらだけです：{limited}。";
+    /// The name of such a policy.
+    with_default_limits(policy: &str): "{policy} with the default limits" / "{policy}（既定の上限つき）";
+    /// What the column of differences compares.
+    offered(policies: &str):
+        "On offer are {policies}, and the differences are those between them. Policies without the limits of the defaults stand here for comparison only."
+        / "選べるのは {policies} で、差はこれらの間のものです。既定の上限を外した方針は、比較のために示しています。";
     no_gates(policy: &str):
         "{policy} has none of the rules (gates) that keep it from asking its judge, so it asks whenever the talk rests: with a model that costs more."
         / "{policy} には、判断役に尋ねずに黙るルール（ゲート）がありません。会話が止まるたびに尋ねるので、モデルを使うと費用が増えます。";
@@ -98,13 +119,14 @@ texts! {
     verdict_clear: "clear" / "はっきりした差";
     verdict_unclear: "not clear" / "偶然の範囲";
     verdict_none: "none" / "なし";
+    verdict_too_few: "too few to tell" / "少なすぎて不明";
 
     // Where they differ.
     /// What just these policies take up.
     side(policies: &str, messages: &str): "Taken up only by {policies}: {messages}" / "{policies} だけが取り上げるもの：{messages}";
     /// Of a policy that stayed silent.
     policy_looked(policy: &str, after: &str, reason: &str):
-        "{policy}: looked {after} after the marked message, and stayed silent: {reason}"
+        "{policy}: looked {after} after the yellow message, and stayed silent: {reason}"
         / "{policy}：色の付いた発言から {after}後に判断し、黙っていた（{reason}）";
 
     // Which is ahead in what.
@@ -131,11 +153,11 @@ texts! {
         "{policies} would speak clearly less: {values}." / "話す回数が明らかに少ないのは {policies} です（{values}）。";
     noise: "When a difference is called clear" / "「はっきりした差」の基準";
     noise_rule:
-        "A difference is called clear only if it is larger than chance explains in 95 of 100 cases (McNemar’s test, with a correction for small numbers). "
-        "With more than two policies it must be larger still, since more pairs are compared (Bonferroni’s correction). "
+        "A difference is called clear only if it is larger than chance explains in 95 of 100 cases. The check is McNemar’s test, which compares the cases that only one of two policies has, with a correction for small numbers. "
+        "With more than two policies it must be larger still, since more pairs are compared (Bonferroni’s correction: the 5 % are divided by the number of pairs). “Too few to tell”: counts under ten that differ. "
         "It takes each case as independent of the others, so a difference close to that limit deserves little trust."
-        / "はっきりした差とみなすのは、偶然だけなら 100 回中 95 回はこれより小さくなる、という大きさを超えたときだけです（マクネマー検定、少数の場合の補正つき）。"
-          "方針が 3 つ以上なら、比べる組が増える分、基準を厳しくしています（ボンフェローニ補正）。"
+        / "はっきりした差とみなすのは、偶然だけなら 100 回中 95 回はこれより小さくなる、という大きさを超えたときだけです。判定には、二つの方針の一方だけにある場面を比べるマクネマー検定（少数の場合の補正つき）を使っています。"
+          "方針が 3 つ以上なら、比べる組が増える分、基準を厳しくしています（ボンフェローニ補正：5 % を組の数で割ります）。「少なすぎて不明」は、10 未満で差のあるものです。"
           "一つ一つの場面が互いに無関係だとして計算しているので、境目に近い差はあまり当てになりません。";
 
     // What one gives up.

@@ -11,10 +11,10 @@ texts! {
     intro_replay(name: &str, messages: &str, people: &str, dates: &str):
         "{name} is a chat companion that listens and decides by itself when to say something. This page shows what it would "
         "have done in your channels: it read {messages} of {people} ({dates}) in the order in "
-        "which they were written, and decided when to speak by the rules that it has live. Nothing was posted. What people would have replied is not known."
+        "which they were written, and decided when to speak by the rules that it has live. It is all computed afterwards: nothing was posted, and what people would have replied is not known."
         / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。このページは、皆さんのチャンネルにいたら何をしていたかを示します。"
           "{people}の {messages}（{dates}）を書かれた順に読み、いつ話すかを実際の運用と同じルールで判断しました。"
-          "投稿はしていません。皆さんがどう返したかまではわかりません。";
+          "すべて後からの計算で、投稿はしていません。皆さんがどう返したかまではわかりません。";
     intro_ledger(name: &str, messages: &str, people: &str, dates: &str):
         "{name} is a chat companion that listens and decides by itself when to say something. This page shows what it "
         "decided in your channels ({dates}), while {people} wrote {messages}. In channels where it "
@@ -108,7 +108,7 @@ texts! {
     times: "times" / "回数";
     figure_wrong: "of these would probably have interrupted" / "そのうち、邪魔になりそうな回数";
     figure_wrong_rule:
-        "spoken into a quick exchange between people, or within a minute before or after a message of another person"
+        "within a quick exchange between people, or within a minute before or after a message of another person"
         / "人どうしの速いやり取りの最中か、ほかの人の発言の前後 1 分以内に話すもの";
     two_notes(one: &str, other: &str): "{one}: {other}" / "{one}。{other}";
     /// What it would have done at a question that nobody answered.
@@ -164,8 +164,18 @@ texts! {
         "The share of interruptions is higher than chance explains at {hours}; in the rest of the day it is {rest}. An hour begins at the time given."
         / "邪魔になりそうな割合が、偶然とはいえないほど高いのは {hours} からの 1 時間です。それ以外の時間帯では {rest} です。";
     no_worse_hour:
-        "No single hour has a higher share of interruptions than chance explains."
-        / "邪魔になりそうな割合が特に高い時間帯はありません。差は偶然の範囲です。";
+        "Single hours differ too little in their share of interruptions to tell them from chance."
+        / "邪魔になりそうな割合は、1 時間ごとでは偶然と区別できる差がありません。";
+    /// The four parts of the day, each with its share.
+    quarters(parts: &str):
+        "By part of the day, these shares would probably interrupt: {parts}." / "一日を 4 つに分けると、邪魔になりそうな割合は次のとおりです：{parts}。";
+    quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
+    quarters_worse(parts: &str):
+        "More than chance explains it is at {parts}." / "偶然とはいえないほど高いのは {parts} です。";
+    quarters_alike: "Chance could explain these differences." / "これらの差は偶然でも説明できます。";
+    /// The hours with the most, each with its number.
+    most_hours(hours: &str):
+        "In number there are most in the hours that begin at {hours}." / "回数が多いのは、{hours} からの 1 時間です。";
     /// Where it would have interrupted most often, with its numbers.
     worst_channel(channel: &str, wrong: &str, spoke: &str):
         "The channel with the most interruptions is {channel}: {wrong}, of {spoke} posts there."
@@ -175,9 +185,9 @@ texts! {
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（その時間の発言 {spoke} 回のうち {wrong} 回）。";
     as_table: "The same as a table" / "表で見る";
     mentions(times: &str):
-        "In addition, it would have answered {times} where a message seems to call it: by its name in the config, or in answer to it. In a history from before it came, "
-        "that is another bot or a word like its name."
-        / "このほか、呼びかけと思われる発言（設定にある名前があるもの、またはボットへの返事）に {times}、答えていたはずです。ボットが来る前の履歴なら、ほかのボットか、名前に似た言葉です。";
+        "In addition, it would have taken a message for a call to it {times}, and answered: one with its name in the config, or an answer to it. In a history from before it came, "
+        "those are mistakes: another bot, or a word like its name."
+        / "このほか、呼びかけと受け取って答えていたはずの発言が {times}あります（設定にある名前があるもの、またはボットへの返事）。ボットが来る前の履歴なら、これは取り違えです（ほかのボットか、名前に似た言葉）。";
     mentions_ledger(times: &str):
         "In addition, it was called by name {times}; where it may speak, it answered."
         / "このほか、名前で {times}呼ばれ、話してよいチャンネルでは答えました。";
@@ -220,12 +230,12 @@ texts! {
     note_person_first(name: Name<'_>, before: &str):
         "{name} had written {before} earlier." / "{name:#}が、{before}前に発言していました。";
     note_near_after(name: Name<'_>, after: &str):
-        "{name} was writing: their message came {after} later." / "{name:#}が書いている最中でした。{after}後に発言しています。";
+        "The next message of {name} came {after} later." / "{after}後に、{name:#}の次の発言がありました。";
     note_near_before(name: Name<'_>, before: &str):
-        "{name} had just written ({before} earlier), so people were talking." / "{name:#}が、わずか {before}前に発言していました。会話の最中です。";
+        "{name} had written {before} earlier." / "わずか {before}前に、{name:#}の発言がありました。";
     note_exchange(name: Name<'_>, after: &str):
-        "People were in the middle of an exchange: {name} went on {after} later."
-        / "人どうしのやり取りの最中でした。{name:#}が、{after}後に続けています。";
+        "Two or more people had just written, and the next message of {name} came {after} later."
+        / "直前に 2 人以上が発言していて、{after}後に{name:#}の次の発言がありました。";
     note_missed(persona: &str): "Nobody answered, and neither would {persona} have." / "誰も答えず、{persona} も答えていなかったはずです。";
     note_missed_in_hour(persona: &str): "No other person wrote within an hour, and {persona} stayed silent, too." / "その後 1 時間、ほかの人の発言はなく、{persona} も黙っていました。";
     note_missed_ledger(persona: &str): "Nobody answered, and neither did {persona}." / "誰も答えず、{persona} も答えませんでした。";
@@ -255,6 +265,11 @@ texts! {
 
     // Unanswered questions.
     unanswered: "Questions that nobody answered" / "誰も答えなかった質問";
+    unanswered_for_hour: "Questions that nobody followed up within an hour" / "1 時間以内に誰も応じなかった質問";
+    /// Why this is another number than that of moments with nobody.
+    unanswered_bridge:
+        "This is another count than “nobody” in the section before: that one counts moments, also about messages that are no such question, in threads for instance, and each question may have several."
+        / "前の節の「発言なし」とは数え方が違います。そちらは場面の数で、スレッドの中など、ここで数える質問ではない発言についての場面も含み、一つの質問に複数の場面があることもあります。";
     unanswered_counts(questions: &str, done: &str, which: &str):
         "People left {questions} without any answer. It would have {done} about {which} within an hour."
         / "人が答えないままの質問が {questions}ありました。そのうち、1 時間以内に{done}はずのものは {which}。";
@@ -282,6 +297,9 @@ texts! {
     timing_usual(share: &str, group: &str, people: &str):
         "Most often it comes after {group} ({share} of the time); of people’s delays {people} are that long."
         / "最も多いのは {group}で、全体の {share}です。人では、その長さの間隔は {people}です。";
+    timing_basis:
+        "Its delay counts from the newest message that it had read to its post: the wait for a rest of the talk, the calls, and the time that it takes like a person before it posts. So it may be shorter than the longest rest in the settings, or longer."
+        / "ボットの間隔は、読んだ最後の発言から投稿までです。会話が止まるのを待つ時間、呼び出しにかかる時間、人のように置く間を合わせたものなので、設定にある待ち時間より短いことも長いこともあります。";
     timing_unknown: "There is nothing to compare: it would not have spoken, or only in channels where it just observes and so does not wait for the right moment."
         / "比べるものがありません。話す場面がなかったか、タイミングを計らない「聞くだけ」の判断しかありませんでした。";
     timing_people: "People" / "人";
@@ -300,13 +318,17 @@ texts! {
         "Deciding takes {share} of the tokens, and it is paid also where it stays silent."
         / "トークンの {share} は判断に使われます。黙っているときにもかかる費用です。";
     cost_basis(judge: &str, reply: &str, judge_tokens: &str, reply_tokens: &str, date: &str):
-        "This is based on {judge}, which read {judge_tokens} tokens each on average, and on {reply}, which read {reply_tokens} tokens each: one for each time "
-        "that it would have written something, unasked or when called, and one more where people went on talking meanwhile. Lengths are estimated from the prompts of this replay; "
-        "list prices of {date}; nothing saved by a provider’s cache. A model says yes to different things than this replay’s judge, so treat this as a rough figure."
+        "This is based on {judge}, which read {judge_tokens} tokens each on average, and on {reply}, which read {reply_tokens} tokens each. Lengths are estimated from the prompts of this replay; "
+        "list prices of {date}, so check those of today; nothing saved by a provider’s cache. A model says yes to different things than this replay’s judge, so treat this as a rough figure."
         / "この再生のプロンプトから見積もった、{judge}（1 回に読むのは平均 {judge_tokens} トークン）と{reply}（同 {reply_tokens} トークン）に基づきます。"
-          "返答は、自分から、または呼ばれて何かを書くたびに 1 回、書いている間に会話が進んだときはもう 1 回と数えます。価格は {date} の公開価格で、"
+          "価格は {date} の公開価格で（今の価格を確かめてください）、"
           "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
+    /// What the replies are for.
+    cost_replies(unasked: &str, called: &str, more: &str):
+        "The replies: {unasked} unasked, {called} where it was called, and {more} that were written again or not used, because people went on talking meanwhile."
+        / "返答の内訳：自分から話すもの {unasked}、呼ばれて答えるもの {called}、書いている間に会話が進んで書き直したか使わなかったもの {more}。";
+    cost_judge: "The judge is the check whether to speak: a call each time." / "判断役とは、話すかどうかの判断のことで、そのたびに 1 回呼び出します。";
     /// Judge calls, and how many of them judged the same once more.
     with_second_looks(judge: &str, looks: &str):
         "{judge} ({looks} of them a second look)" / "{judge}（うち再判断 {looks} 回）";
@@ -343,6 +365,9 @@ texts! {
     policy: "Policy" / "方針";
     policy_rate: "How often" / "頻度";
     policy_wrong: "Would probably have interrupted" / "邪魔になりそうな回数（割合）";
+    policy_picked_up_in_hour(done: &str):
+        "Questions that nobody followed up within an hour, about which it would have {done}"
+        / "1 時間以内に誰も応じなかった質問のうち、{done}はずの件数";
     policy_picked_up(done: &str):
         "Questions nobody answered, about which it would have {done}" / "誰も答えなかった質問のうち、{done}はずの件数";
     policy_delay: "Usual delay after the last message" / "最後の発言からの間隔の中央値";
@@ -355,7 +380,7 @@ texts! {
         / "ある方針が取り上げ、別の方針が取り上げない発言は {messages}あります。それぞれの例を、期間全体から選んで示します。";
     differences_none: "They respond to the same messages." / "取り上げる発言は同じです。";
     policy_spoke(policy: &str, after: &str):
-        "{policy}: would have spoken, {after} after the marked message" / "{policy}：色の付いた発言から {after}後に話していたはず";
+        "{policy}: would have spoken, {after} after the yellow message" / "{policy}：色の付いた発言から {after}後に話していたはず";
     policy_silent(policy: &str, reason: &str): "{policy}: stayed silent: {reason}" / "{policy}：黙っていた（{reason}）";
     policy_never(policy: &str): "{policy}: did not speak about it" / "{policy}：これについては話していない";
 

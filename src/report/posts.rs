@@ -1,0 +1,79 @@
+//! Everything that a policy posts unasked, one by one, for a team that reads it before the policy is switched on.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::report::story::StoryMessage;
+
+/// More posts than these are only counted.
+pub const MAX_LISTED: usize = 200;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PostList {
+    /// The first ones, by time.
+    pub listed: Vec<ListedPost>,
+    /// How many there are besides: later ones, and those whose message is not known.
+    pub more: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ListedPost {
+    pub at: Timestamp,
+    pub channel: String,
+    /// The message that it is about.
+    pub asked: StoryMessage,
+    /// What it said or would have said, if that is known.
+    pub said: Option<String>,
+    /// Whether it would probably have interrupted.
+    pub is_wrong: bool,
+}
+
+impl PostList {
+    /// Adds the posts of another channel. Those that are too many are dropped, so that a list takes no more room than this.
+    pub fn merge(&mut self, other: Self) {
+        self.more += other.more;
+        self.listed.extend(other.listed);
+        self.listed.sort_by(|one, other| (one.at, &one.channel).cmp(&(other.at, &other.channel)));
+        self.more += self.listed.len().saturating_sub(MAX_LISTED);
+        self.listed.truncate(MAX_LISTED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::story::StoryAuthor;
+
+    fn post(channel: &str, second: i64) -> ListedPost {
+        let at = Timestamp::from_second(second).unwrap();
+        ListedPost {
+            at,
+            channel: channel.to_owned(),
+            asked: StoryMessage {
+                at,
+                author: StoryAuthor { id: "ann".to_owned(), name: "ann".to_owned() },
+                is_bot: false,
+                text: "who has a ladder?".to_owned(),
+                is_about: true,
+                left_out_after: 0,
+                left_out: Vec::new(),
+            },
+            said: None,
+            is_wrong: false,
+        }
+    }
+
+    #[test]
+    fn the_first_posts_of_all_channels_are_listed() {
+        let list = |channel: &str, begin: i64, count: i64| PostList {
+            listed: (begin..begin + count).map(|second| post(channel, second)).collect(),
+            more: 1,
+        };
+        let mut all = list("a", 100, 150);
+        all.merge(list("b", 0, 150));
+        assert_eq!((all.listed.len(), all.more), (MAX_LISTED, 102));
+        let channels: Vec<&str> = all.listed.iter().map(|one| &*one.channel).collect();
+        assert_eq!((channels[0], channels[99], channels[MAX_LISTED - 1]), ("b", "b", "b"));
+        assert!(all.listed.is_sorted_by_key(|one| one.at));
+    }
+}

@@ -1,0 +1,106 @@
+//! Why it did what it did. What the built-in rules say of people is what they took them for, and the report says no more.
+
+use crate::replay::moments::Reason;
+use crate::report::story::Story;
+use crate::report::words;
+use aizuchi_core::decision::gate::Gate;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::Name;
+use aizuchi_core::texts::builtin;
+use aizuchi_core::texts::counted;
+use aizuchi_core::texts::judging::gate_reason;
+use aizuchi_core::texts::moments as texts;
+
+type Sentence = fn(Language) -> &'static str;
+
+/// What the built-in rules write, and what they saw.
+const SEEN: [(Sentence, Sentence); 6] = [
+    (builtin::question_answered, texts::saw_answer),
+    (builtin::question_directed, texts::saw_directed),
+    (builtin::question_unclear, texts::saw_unclear),
+    (builtin::talking_to_each_other, texts::saw_talk),
+    (builtin::no_question, texts::saw_no_question),
+    (builtin::conversation_ended, texts::saw_end),
+];
+
+const LANGUAGES: [Language; 2] = [Language::En, Language::Ja];
+
+/// The reason of a story, and how many messages stand between what it is about and the moment.
+pub fn of_story(story: &Story, language: Language) -> Option<String> {
+    let l = language;
+    let found = story.reason.as_ref()?;
+    let about = story.before.iter().find(|message| message.is_about);
+    let told = match about.filter(|_| says_asked(found)) {
+        Some(about) => texts::saw_open(l, Name(&about.author.name)),
+        None => reason(found, l),
+    };
+    Some(match story.between() {
+        0 => told,
+        count => {
+            let messages = words::number_of(counted::messages, count, l);
+            texts::with_between(l, &told, &messages)
+        }
+    })
+}
+
+pub fn reason(reason: &Reason, language: Language) -> String {
+    let l = language;
+    match reason {
+        Reason::Gate(Gate::Directed) => texts::saw_directed_messages(l).to_owned(),
+        Reason::Gate(Gate::NothingOpen) => texts::saw_nothing_open(l).to_owned(),
+        Reason::Gate(gate) => gate_reason(l, *gate).to_owned(),
+        Reason::Written(_) if says_asked(reason) => texts::saw_open_question(l).to_owned(),
+        Reason::Written(text) => {
+            let is_it = |(written, _): &&(Sentence, Sentence)| {
+                LANGUAGES.into_iter().any(|one| written(one) == text)
+            };
+            let seen = SEEN.iter().find(is_it);
+            seen.map_or_else(|| text.clone(), |(_, saw)| saw(l).to_owned())
+        }
+    }
+}
+
+/// Whether the built-in rules found a question that waits for an answer.
+fn says_asked(reason: &Reason) -> bool {
+    match reason {
+        Reason::Gate(_) => false,
+        Reason::Written(text) => LANGUAGES
+            .into_iter()
+            .any(|one| text.ends_with(&*builtin::asked_the_room(one, Name("")))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str, language: Language) -> String {
+        reason(&Reason::Written(text.to_owned()), language)
+    }
+
+    #[test]
+    fn a_reason_says_what_the_rules_saw() {
+        for name in ["Ann", "\u{5065}"] {
+            for written in LANGUAGES {
+                let text = builtin::asked_the_room(written, Name(name));
+                assert_eq!(
+                    told(&text, Language::En),
+                    "the rules took this for an open question to everyone"
+                );
+            }
+        }
+        for written in LANGUAGES {
+            let text = builtin::question_answered(written);
+            let english = told(text, Language::En);
+            assert_eq!(english, "the rules took a later message for a response to the question");
+            assert!(told(text, Language::Ja).starts_with("ルールは"));
+        }
+        // The words of a model are its own.
+        let own = "she has waited for an hour";
+        assert_eq!(told(own, Language::Ja), own);
+        let gate = reason(&Reason::Gate(Gate::NothingOpen), Language::En);
+        assert_eq!(gate, "the rules found nobody who waits for an answer");
+        let gate = reason(&Reason::Gate(Gate::Cooldown), Language::En);
+        assert_eq!(gate, "I had spoken only a short while before");
+    }
+}
