@@ -10,7 +10,7 @@ use crate::event::planned_call::{
 };
 use crate::store::figures::CallKind;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::SpendingSum;
+use crate::store::volatile::spending::SpendingSum;
 
 impl VolatileState {
     pub(super) fn reserve(&mut self, call: &PlannedCall, now: Timestamp) -> Admission {

@@ -16,11 +16,11 @@ use crate::event::{
 };
 use crate::store::CompletionReceipt;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::SpendingSum;
 use crate::store::volatile::ledger::retire;
 use crate::store::volatile::records::{
     ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord,
 };
+use crate::store::volatile::spending::SpendingSum;
 
 impl VolatileState {
     pub(super) fn claim_step(
