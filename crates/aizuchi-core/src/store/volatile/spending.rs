@@ -41,7 +41,7 @@ pub(super) struct SpendingSum {
 
 impl SpendingSum {
     /// `micros` is `None` if the price of the call's model is not known.
-    pub(super) fn of_call(tokens: u64, micros: Option<u64>, is_unsolicited: bool) -> Self {
+    pub(super) fn from_call(tokens: u64, micros: Option<u64>, is_unsolicited: bool) -> Self {
         Self {
             tokens,
             unsolicited_tokens: if is_unsolicited { tokens } else { 0 },
