@@ -1,8 +1,12 @@
 //! Assembles the application and shuts it down. This is the only module that spawns tasks and, models aside, names
-//! concrete adapters. The first task to end stops all others.
+//! concrete adapters.
 
+pub mod agent;
 pub mod browser;
+pub mod last_program;
 mod serving;
+mod standby;
+mod tasks;
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,22 +16,22 @@ use std::time::Instant;
 use anyhow::Context as _;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 use uuid::Uuid;
 
+use crate::app::agent::{build_agent, build_answers_with};
+use crate::app::last_program::{link_key_cursor, page_cursor};
+use crate::app::standby::open_database;
 use crate::config::Config;
 use crate::config::budget::describe_limits;
 use crate::config::http::page_address;
 use crate::config::values::Port;
 use crate::demo::Demo;
 use crate::mcp_servers::McpServers;
-use crate::models::prompts::load_prompts_in;
-use crate::models::{ModelsInUse, build_minds};
-use crate::pdf_text::PdfProcesses;
+use crate::models::ModelsInUse;
 use crate::shadow::chat_trial::{ChatTrial, PageOf};
 use crate::web::auth::Authenticator;
 use crate::web::computations::{ComputingThread, computations};
@@ -39,20 +43,12 @@ use crate::web::peer::TrustedProxies;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::shadow::RecentAnswers;
-use crate::web::sign_in_link::{LINK_KEY_STREAM, random_hex};
+use crate::web::sign_in_link::random_hex;
 use crate::web::{self, Web};
-use aizuchi_core::agent::defer::Deferrals;
-use aizuchi_core::agent::dispatches::Dispatches;
-use aizuchi_core::agent::state::StateCache;
-use aizuchi_core::agent::tools::ToolSettings;
-use aizuchi_core::agent::{self, Agent};
 use aizuchi_core::allowed_calls::AllowedCalls;
-use aizuchi_core::chat::Cursor;
 use aizuchi_core::clock::Clock;
-use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
 use aizuchi_core::current::Current;
-use aizuchi_core::documents::DocumentReader;
 use aizuchi_core::external_tools::ExternalTools;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -68,14 +64,12 @@ use aizuchi_core::platform::local::{self, LocalRoom};
 use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
 use aizuchi_core::prompt::builder::PromptBuilder;
-use aizuchi_core::prompt::tokens::TokenCorrections;
 use aizuchi_core::retention::Retention;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::archive::Archive;
-use aizuchi_core::store::database::location::OpenedDatabase;
-use aizuchi_core::store::{Cursors, Store, StoreError};
+use aizuchi_core::store::{Cursors, Store};
 
 /// The assembled application, ready to run.
 pub struct App {
@@ -108,39 +102,6 @@ pub struct App {
     /// Where this process listens.
     own_addresses: Vec<SocketAddr>,
     shutdown: CancellationToken,
-}
-
-/// The cursor of the local room that holds the address of the pages, for the command line.
-const PAGE_STREAM: &str = "page";
-
-fn page_cursor(address: SocketAddr) -> Cursor {
-    let value = page_address(address).into();
-    Cursor { workspace: local::workspace_id(), stream: PAGE_STREAM.into(), value }
-}
-
-/// An empty one takes the place of an earlier key that signs nothing any more.
-fn link_key_cursor(secret: String) -> Cursor {
-    let value = secret.into();
-    Cursor { workspace: local::workspace_id(), stream: LINK_KEY_STREAM.into(), value }
-}
-
-/// What the last program that ran on a database has left in it for the command line.
-pub struct LeftByProgram {
-    /// The address of its pages.
-    pub page: Option<String>,
-    /// Its part of the key that signs links.
-    pub link_key: Option<String>,
-}
-
-impl LeftByProgram {
-    pub async fn read(store: &dyn Cursors) -> Result<Self, StoreError> {
-        let cursors = store.cursors(&local::workspace_id()).await?;
-        let value = |stream: &str| {
-            let found = cursors.iter().find(|cursor| &*cursor.stream == stream);
-            found.map(|cursor| cursor.value.to_string())
-        };
-        Ok(Self { page: value(PAGE_STREAM), link_key: value(LINK_KEY_STREAM) })
-    }
 }
 
 /// The settings that can be replaced while the program runs.
@@ -445,283 +406,6 @@ impl App {
     /// The demo of the local room.
     pub fn demo(&self) -> Arc<Demo> {
         self.demo.clone()
-    }
-
-    /// Runs until `stop` is cancelled. Fails if any task ends before that.
-    pub async fn run(self, stop: CancellationToken) -> anyhow::Result<()> {
-        let Self {
-            started,
-            metrics,
-            models,
-            mut writer,
-            writer_stop,
-            runner,
-            retention,
-            backup,
-            forgetter,
-            learner,
-            computing,
-            kept_reports,
-            erasures,
-            web,
-            room,
-            demo,
-            remotes,
-            mcp_servers,
-            allowed_calls,
-            pages,
-            health,
-            own_addresses,
-            shutdown,
-            ..
-        } = self;
-        room.open().await.context("cannot open the local room")?;
-        drop(room);
-        let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
-        // Servers of tools end after all that calls them: of a call that is cut off nobody knows whether it was made.
-        let servers_stop = CancellationToken::new();
-        let calls_guard = Arc::new(servers_stop.clone().drop_guard());
-        let replies_guard = calls_guard.clone();
-        let runner_stop = shutdown.clone();
-        tasks.spawn(async move {
-            let ended = runner.run(runner_stop).await;
-            drop(replies_guard);
-            ("runner".to_owned(), ended)
-        });
-        let retention_stop = shutdown.clone();
-        tasks.spawn(async move { ("retention".to_owned(), retention.run(retention_stop).await) });
-        if let Some(backup) = backup {
-            let backup_stop = shutdown.clone();
-            tasks.spawn(async move { ("backup".to_owned(), backup.run(backup_stop).await) });
-        }
-        let forgetter_stop = shutdown.clone();
-        tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
-        let learner_stop = shutdown.clone();
-        // Learning computes for up to half a second, so it keeps to a thread of its own, which the guard ends with this
-        // function however that ends.
-        let _learner_guard = shutdown.clone().drop_guard();
-        let handle = tokio::runtime::Handle::current();
-        tasks.spawn_blocking(move || {
-            let learning = async {
-                tokio::select! {
-                    () = learner_stop.cancelled() => Ok(()),
-                    ended = learner.run(learner_stop.clone()) => ended,
-                }
-            };
-            ("learner".to_owned(), handle.block_on(learning))
-        });
-        let handle = tokio::runtime::Handle::current();
-        tasks.spawn_blocking(move || {
-            computing.run(&handle);
-            ("computing".to_owned(), Ok(()))
-        });
-        let reports_stop = shutdown.clone();
-        tasks.spawn(async move {
-            kept_reports.drop_outdated(erasures, reports_stop).await;
-            ("kept reports".to_owned(), Ok(()))
-        });
-        let renewal_stop = shutdown.clone();
-        tasks.spawn(async move {
-            web::renew_reports(web, renewal_stop).await;
-            ("renewed reports".to_owned(), Ok(()))
-        });
-        let demo_stop = shutdown.clone();
-        tasks.spawn(async move { ("demo".to_owned(), demo.run(demo_stop).await) });
-        for remote in remotes {
-            let remote_stop = shutdown.clone();
-            let name = format!("connection to {}", remote.account().platform);
-            tasks.spawn(async move { (name, remote.run(remote_stop).await) });
-        }
-        if let Some(servers) = mcp_servers {
-            tasks.spawn(async move { ("MCP servers".to_owned(), servers.run(servers_stop).await) });
-        }
-        let calls_stop = shutdown.clone();
-        tasks.spawn(async move {
-            let ended = allowed_calls.run(calls_stop).await;
-            drop(calls_guard);
-            ("allowed calls".to_owned(), ended)
-        });
-        // They only look: they neither delay the start nor end anything.
-        let mut looks = JoinSet::new();
-        let looking = models.clone();
-        looks.spawn(async move { looking.look_around(&own_addresses).await });
-        looks.spawn(async move { models.watch().await });
-        let servers = [("web", Some(pages)), ("health", health)];
-        for (name, server) in servers {
-            let Some(server) = server else { continue };
-            tasks.spawn(async move { (name.to_owned(), serving::serve(server).await) });
-        }
-        metrics.record_start(started.elapsed());
-
-        let mut failure = None;
-        let mut writer_end = None;
-        tokio::select! {
-            () = stop.cancelled() => info!("stopping: finishing the work in flight"),
-            Some(ended) = tasks.join_next() => failure = Some(unexpected_end(ended)),
-            ended = &mut writer => writer_end = Some(ended),
-        }
-        shutdown.cancel();
-        while let Some(ended) = tasks.join_next().await {
-            if let Ok((name, Err(error))) = ended {
-                error!(task = %name, error = format!("{error:#}"), "a task failed while stopping");
-                failure.get_or_insert(error);
-            }
-        }
-        writer_stop.cancel();
-        // The writer stops last: the other tasks commit what they finish.
-        let was_asked = writer_end.is_none();
-        let writer_end = match writer_end {
-            Some(ended) => ended,
-            None => writer.await,
-        };
-        writer_end.context("the writer's task")??;
-        anyhow::ensure!(was_asked, "the database's writer stopped unexpectedly");
-        failure.map_or(Ok(()), Err)
-    }
-}
-
-/// Opens the database as soon as no other process is active on it. Until then the listeners answer that this
-/// process is on standby. Returns whether it was, too.
-async fn open_database(
-    config: &Config,
-    pages: &TcpListener,
-    health: Option<&TcpListener>,
-    max_files: u64,
-) -> anyhow::Result<(OpenedDatabase, bool)> {
-    let address = config.database_address();
-    if let Some(opened) = address.open_if_free().await? {
-        return Ok((opened, false));
-    }
-    warn!(database = %address, "on standby: another Aizuchi is active on this database");
-    let active = CancellationToken::new();
-    let mut standby = JoinSet::new();
-    let proxies = TrustedProxies::new(&config.http.trusted_proxies);
-    let limits = ServerLimits::pages(max_files, &proxies);
-    let server = web::standby_server(serving::share(pages)?, limits, active.clone());
-    standby.spawn(serving::serve(server));
-    if let Some(health) = health {
-        let limits = ServerLimits::health(max_files, &proxies);
-        let metrics = Arc::new(Metrics::default());
-        metrics.set_standing_by(true);
-        let metrics = Some(metrics).filter(|_| config.health_check.metrics);
-        let listener = serving::share(health)?;
-        let server = web::standby_health_server(listener, limits, active.clone(), metrics);
-        standby.spawn(serving::serve(server));
-    }
-    let opened = address.wait_and_open().await;
-    active.cancel();
-    standby.detach_all();
-    info!(database = %address, "this process is active now");
-    Ok((opened, true))
-}
-
-/// The agent with the minds, prompts and tools that the configuration names.
-pub fn build_agent(
-    config: &Config,
-    (store, command_replies): (Arc<dyn Store>, Arc<CommandReplies>),
-    platforms: Platforms,
-    clock: Clock,
-    metrics: Arc<Metrics>,
-    seed: u64,
-    external_tools: Option<Arc<dyn ExternalTools>>,
-) -> anyhow::Result<Agent> {
-    let persona = config.persona();
-    let rulebook = command_replies.rulebook.clone();
-    let documents = pdf_reader();
-    let mut agent = Agent {
-        command_answers: command_replies,
-        store,
-        platforms,
-        minds: build_minds(config, &clock)?,
-        dispatches: Dispatches::new(clock.clone()),
-        clock,
-        metrics,
-        persona: persona.clone(),
-        prompt_builder: load_prompts_in(config, persona.language)?.into(),
-        learned_gates: Arc::default(),
-        token_corrections: TokenCorrections::default(),
-        state_cache: StateCache::default(),
-        deferrals: Deferrals::default(),
-        tools: Some(ToolSettings {
-            zone: config.time_zone_or(TimeZone::system()),
-            web: config.web_tools(documents.clone()).context("cannot prepare the web tools")?,
-            external: external_tools,
-            consent_lifetime: config.tools.mcp.consent_lifetime(),
-        }),
-        settings: agent::AgentSettings {
-            rulebook,
-            workspace_timings: [(local::workspace_id(), config.response.room_timing())].into(),
-            ..config.agent_settings()
-        },
-        seed,
-        documents,
-        translation: None,
-        demo: None,
-    };
-    // Somebody may set the other language for a channel while the program runs.
-    let language = other_language(persona.language);
-    match load_prompts_in(config, language) {
-        Ok(prompts) => {
-            agent.translation = Some(Box::new(agent.in_language(language, prompts)));
-        }
-        Err(error) if config.is_bilingual() => return Err(error),
-        Err(error) => warn!(%error, "it speaks one language only, since the other has no prompts"),
-    }
-    agent.demo = Some(Box::new(agent.for_demo(load_prompts_in(config, persona.language)?)));
-    Ok(agent)
-}
-
-/// What reads PDFs, if the program can start itself again.
-fn pdf_reader() -> Option<Arc<dyn DocumentReader>> {
-    match PdfProcesses::of_this_program() {
-        Ok(processes) => Some(Arc::new(processes)),
-        Err(error) => {
-            warn!(%error, "PDFs are known by their names only, since the program cannot start itself");
-            None
-        }
-    }
-}
-
-fn other_language(language: Language) -> Language {
-    match language {
-        Language::En => Language::Ja,
-        Language::Ja => Language::En,
-    }
-}
-
-/// What the answers to commands are made from, where no draft of an order is tried.
-pub fn build_command_answers(
-    config: &Config,
-    store: Arc<dyn Store>,
-    archive: Arc<dyn Archive>,
-) -> Arc<CommandReplies> {
-    build_answers_with(config, store, archive, None)
-}
-
-fn build_answers_with(
-    config: &Config,
-    store: Arc<dyn Store>,
-    archive: Arc<dyn Archive>,
-    standing_order_trial: Option<Arc<dyn StandingOrderTrial>>,
-) -> Arc<CommandReplies> {
-    Arc::new(CommandReplies {
-        store,
-        archive,
-        rulebook: config.app_rulebook().into(),
-        persona: config.persona(),
-        zone: config.time_zone_or(TimeZone::system()),
-        admins_workspace: local::workspace_id(),
-        standing_order_trial,
-    })
-}
-
-fn unexpected_end(
-    ended: Result<(String, anyhow::Result<()>), tokio::task::JoinError>,
-) -> anyhow::Error {
-    match ended {
-        Ok((name, Ok(()))) => anyhow::anyhow!("the {name} stopped unexpectedly"),
-        Ok((name, Err(error))) => error.context(format!("the {name} ended")),
-        Err(error) => anyhow::anyhow!("a part of Aizuchi ended unexpectedly: {error}"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::app::LeftByProgram;
+use crate::app::last_program::LastProgram;
 use crate::cli::print;
 use crate::config::http::{AccessRole, ReaderName};
 use crate::config::source::ConfigSource;
@@ -82,7 +82,7 @@ impl ConsoleArgs {
 /// Where the program on this database serves its pages, and its part of the key.
 async fn read(config: &Config) -> anyhow::Result<(String, String)> {
     let store = ReadOnlyDatabase::open(&config.database_address()).await?.into_store();
-    let left = LeftByProgram::read(&store).await?;
+    let left = LastProgram::read(&store).await?;
     left.page
         .zip(left.link_key)
         .context("no Aizuchi has run on this database yet; start it, and try again")

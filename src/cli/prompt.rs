@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
-use crate::app;
+use crate::app::agent::{build_agent, build_command_answers};
 use crate::cli::print;
 use crate::config::source::ConfigSource;
 use crate::config::{Config, LoadedConfig, ModelSelection};
@@ -69,11 +69,11 @@ impl PromptArgs {
         let conversation = self.conversation(&database).await?;
         let store = Arc::new(database.into_store());
         let (clock, metrics) = (Clock::system(), Arc::new(Metrics::default()));
-        let answers = app::build_command_answers(config, store.clone(), store.clone());
+        let answers = build_command_answers(config, store.clone(), store.clone());
         let workspace = &conversation.workspace;
         let ordered = store.orders(workspace).await?.settings;
         answers.rulebook.update(|book| book.clone().with_orders(workspace, &ordered));
-        let agent = app::build_agent(
+        let agent = build_agent(
             config,
             (store, answers),
             Platforms(HashMap::new()),

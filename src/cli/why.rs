@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
-use crate::app::LeftByProgram;
+use crate::app::last_program::LastProgram;
 use crate::cli::locale::environment_language;
 use crate::cli::run::LanguageArg;
 use crate::cli::{excerpt, print, strip_control_characters};
@@ -205,7 +205,7 @@ fn language(asked: Option<LanguageArg>, loaded: &LoadedConfig) -> Language {
 /// Where the program that uses this database serves its pages, if one answers there.
 async fn running_pages(database: &DatabaseLocation) -> Option<String> {
     let store = ReadOnlyDatabase::open(database).await.ok()?.into_store();
-    let page = LeftByProgram::read(&store).await.ok()?.page?;
+    let page = LastProgram::read(&store).await.ok()?.page?;
     let host = page.strip_prefix("http://")?;
     let connection = tokio::net::TcpStream::connect(host);
     tokio::time::timeout(LOOK_TIMEOUT, connection).await.ok()?.ok()?;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use crate::report::code::{PartKind, TextPart, parts};
+use aizuchi_core::platform::emoji_names;
 
 /// The name of an emoji, as Slack writes it.
 static EMOJI: LazyLock<Regex> = LazyLock::new(|| {
@@ -38,7 +39,7 @@ fn add_styled(found: &mut Vec<TextPart>, text: &str) {
 
 fn add(found: &mut Vec<TextPart>, kind: PartKind, text: &str) {
     if !text.is_empty() {
-        let character = |name: &Captures<'_>| aizuchi_slack::emoji::to_character(&name[0]);
+        let character = |name: &Captures<'_>| emoji_names::to_character(&name[0]);
         found.push(TextPart { kind, text: EMOJI.replace_all(text, character).into_owned() });
     }
 }

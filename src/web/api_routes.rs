@@ -8,10 +8,12 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::web::api::{
-    ChannelsAnswer, DecisionsAnswer, DecisionsQuery, DeleteQuery, DeletedAnswer, EditBody,
-    MessagesAnswer, MessagesQuery, NameBody, PeopleAnswer, PostBody, ReactBody, RoomAnswer,
+use crate::web::api::messages::{
+    DeleteQuery, DeletedAnswer, EditBody, MessagesAnswer, MessagesQuery, PostBody, ReactBody,
     WrittenAnswer,
+};
+use crate::web::api::{
+    ChannelsAnswer, DecisionsAnswer, DecisionsQuery, NameBody, PeopleAnswer, RoomAnswer,
 };
 use crate::web::consents::{CallBody, CallsAnswer};
 use crate::web::console::api::{HealthAnswer, StatusAnswer};
@@ -20,7 +22,7 @@ use crate::web::figures::answer::{FiguresAnswer, FiguresQuery};
 use crate::web::files::{FileQuery, UploadQuery, UploadedAnswer};
 use crate::web::judge_again::{JudgeBody, JudgedAgainAnswer};
 use crate::web::marks::MarkBody;
-use crate::web::memories::{
+use crate::web::memories::api::{
     ChangesAnswer, MemoBody, MemoRevertBody, MemoriesAnswer, MemoriesQuery, MemoryOrderBody,
 };
 use crate::web::models::{ChoiceBody, ModelsAnswer};
@@ -173,7 +175,7 @@ fn messages() -> Vec<Endpoint> {
             ("GET", "/api/messages"),
             ("listMessages", topic),
             texts::list_messages,
-            get(api::messages),
+            get(api::messages::messages),
         )
         .query::<MessagesQuery>()
         .answers::<MessagesAnswer>(),
@@ -181,7 +183,7 @@ fn messages() -> Vec<Endpoint> {
             ("POST", "/api/messages"),
             ("postMessage", topic),
             texts::post_message,
-            post(api::post_message),
+            post(api::messages::post_message),
         )
         .body::<PostBody>()
         .answers_with::<WrittenAnswer>(201),
@@ -189,7 +191,7 @@ fn messages() -> Vec<Endpoint> {
             ("PATCH", "/api/messages/{id}"),
             ("editMessage", topic),
             texts::edit_message,
-            patch(api::edit),
+            patch(api::messages::edit),
         )
         .body::<EditBody>()
         .answers::<WrittenAnswer>(),
@@ -197,7 +199,7 @@ fn messages() -> Vec<Endpoint> {
             ("DELETE", "/api/messages/{id}"),
             ("deleteMessage", topic),
             texts::delete_message,
-            delete(api::delete),
+            delete(api::messages::delete),
         )
         .query::<DeleteQuery>()
         .answers::<DeletedAnswer>(),
@@ -205,7 +207,7 @@ fn messages() -> Vec<Endpoint> {
             ("POST", "/api/reactions"),
             ("changeReaction", topic),
             texts::change_reaction,
-            post(api::react),
+            post(api::messages::react),
         )
         .body::<ReactBody>(),
         Endpoint::new(
@@ -471,7 +473,7 @@ fn memory() -> Vec<Endpoint> {
             ("GET", "/api/memories"),
             ("listMemories", topic),
             texts::list_memories,
-            get(memories::list),
+            get(memories::api::list),
         )
         .query::<MemoriesQuery>()
         .answers::<MemoriesAnswer>(),
@@ -479,7 +481,7 @@ fn memory() -> Vec<Endpoint> {
             ("POST", "/api/memories"),
             ("changeMemory", topic),
             texts::change_memory,
-            post(memories::order),
+            post(memories::api::order),
         )
         .body::<MemoryOrderBody>()
         .within(MAX_TEXT_BYTES),
@@ -487,7 +489,7 @@ fn memory() -> Vec<Endpoint> {
             ("GET", "/api/memory-changes"),
             ("listMemoryChanges", topic),
             texts::list_memory_changes,
-            get(memories::journal),
+            get(memories::api::journal),
         )
         .query::<MemoriesQuery>()
         .answers::<ChangesAnswer>(),
@@ -495,7 +497,7 @@ fn memory() -> Vec<Endpoint> {
             ("PUT", "/api/memos/{id}"),
             ("changeMemo", topic),
             texts::change_memo,
-            put(memories::put_memo),
+            put(memories::api::put_memo),
         )
         .body::<MemoBody>()
         .within(MAX_TEXT_BYTES),
@@ -503,14 +505,14 @@ fn memory() -> Vec<Endpoint> {
             ("POST", "/api/memos/{id}/revert"),
             ("revertMemo", topic),
             texts::revert_memo,
-            post(memories::post_memo_revert),
+            post(memories::api::post_memo_revert),
         )
         .body::<MemoRevertBody>(),
         Endpoint::new(
             ("DELETE", "/api/memos/{id}"),
             ("removeMemo", topic),
             texts::remove_memo,
-            delete(memories::delete_memo),
+            delete(memories::api::delete_memo),
         )
         .query::<MemoriesQuery>(),
     ]

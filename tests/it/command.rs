@@ -65,8 +65,9 @@ fn the_local_room_posts_immediately_by_default() {
         let store = Arc::new(aizuchi_core::store::volatile::VolatileStore::new());
         let clock = aizuchi_core::clock::Clock::system();
         let platforms = Platforms::default();
-        let answers = aizuchi::app::build_command_answers(&config, store.clone(), store.clone());
-        let agent = aizuchi::app::build_agent(
+        let answers =
+            aizuchi::app::agent::build_command_answers(&config, store.clone(), store.clone());
+        let agent = aizuchi::app::agent::build_agent(
             &config,
             (store, answers),
             platforms,

@@ -8,7 +8,7 @@ use futures_util::task::LocalSpawnExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use aizuchi::app;
+use aizuchi::app::agent::{build_agent, build_command_answers};
 use aizuchi::config::Config;
 use aizuchi::demo::script::SCENES;
 use aizuchi::demo::{Caption, Demo, Phase};
@@ -86,10 +86,10 @@ impl Room {
         let demo = Arc::new(demo);
         let platform: Arc<dyn Platform> = room.clone();
         let platforms = Platforms(HashMap::from([(workspace_id(), platform)]));
-        let answers = app::build_command_answers(&config, store.clone(), store.clone());
+        let answers = build_command_answers(&config, store.clone(), store.clone());
         let parts = (store.clone() as Arc<dyn Store>, answers);
         let agent =
-            app::build_agent(&config, parts, platforms, clock.clone(), metrics, 7, None).unwrap();
+            build_agent(&config, parts, platforms, clock.clone(), metrics, 7, None).unwrap();
         let runner = Runner::new(agent, in_flight, channel_cache, config.runner_settings());
         let runner = runner.unwrap();
         let mut pool = LocalPool::new();

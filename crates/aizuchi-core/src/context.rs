@@ -100,7 +100,7 @@ pub struct BudgetUsage {
 
 impl BudgetUsage {
     /// The usage of one call.
-    pub fn of_call(tokens: u64, micros: u64, is_unsolicited: bool) -> Self {
+    pub fn from_call(tokens: u64, micros: u64, is_unsolicited: bool) -> Self {
         Self {
             tokens_in_day: tokens,
             unsolicited_tokens_in_day: if is_unsolicited { tokens } else { 0 },

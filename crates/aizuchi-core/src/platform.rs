@@ -11,6 +11,7 @@ pub mod keeper;
 pub mod split;
 pub mod emphasis;
 pub mod table;
+pub mod emoji_names;
 pub mod json;
 pub mod deletion_check;
 pub mod deletion_checks;

@@ -70,7 +70,7 @@ pub async fn read(
     skipped.extend(skipped_items);
     let memos = database.memos().await?;
     let created = memos.iter().filter_map(|memo| memo.created);
-    let origins = find_origins(&mut database, &converter, MemoOrigins::of(created)).await?;
+    let origins = find_origins(&mut database, &converter, MemoOrigins::new(created)).await?;
     let (memos, skipped_items) = converter.memos(memos, &origins);
     skipped.extend(skipped_items);
     skipped.push(SkippedItems::new_if_any(

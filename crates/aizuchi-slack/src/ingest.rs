@@ -7,19 +7,20 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::{Instrument as _, info_span, warn};
 
+use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::cache::{CachedChannel, Membership};
 use crate::files::parse_files;
 use crate::from_slack::{self, SlackEvent, SlackMessage, SlackUser, non_empty_str, parse_event};
 use crate::mrkdwn::NameLookup;
 use crate::mrkdwn::message::read_message;
-use crate::{SlackPlatform, emoji};
 use aizuchi_core::chat::{
     Arrival, Author, AuthorKind, Channel, ChannelId, ConversationId, Deletion, Edit, Heard,
     Mention, Message, Reaction, Role, User, UserId, Visibility,
 };
 use aizuchi_core::inbox::Delivery;
 use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
+use aizuchi_core::platform::emoji_names;
 use aizuchi_core::platform::incidents::Panicked;
 use aizuchi_core::platform::log_sentence::to_log_sentence;
 use aizuchi_core::store::{HearReceipt, StoreError};
@@ -216,7 +217,7 @@ impl SlackPlatform {
             message: reaction.message,
             kind: self.author_kind(&reaction.user),
             user: reaction.user,
-            emoji: emoji::to_character(&reaction.emoji_name).into(),
+            emoji: emoji_names::to_character(&reaction.emoji_name).into(),
             at: reaction.at,
             change: reaction.change,
         };

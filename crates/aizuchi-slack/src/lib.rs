@@ -18,7 +18,6 @@ mod command;
 mod sync;
 mod history;
 
-pub mod emoji;
 pub mod mrkdwn;
 
 mod post;

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::cache::Membership;
 use crate::from_slack::{METADATA_EVENT_TYPE, non_empty_str, parse_id, parse_ts};
@@ -17,12 +18,12 @@ use crate::mrkdwn::blocks::to_blocks;
 use crate::mrkdwn::write::to_mrkdwn;
 use crate::post_lookup::read_error;
 use crate::settings::ReplyPlacement;
-use crate::{SlackPlatform, emoji};
 use aizuchi_core::chat::attachment::Attachment;
 use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility};
 use aizuchi_core::event::{OutboxItem, PostedMessage};
 use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::backfill::BackfillProgress;
+use aizuchi_core::platform::emoji_names;
 use aizuchi_core::platform::user_names::{RECENT_MESSAGES, UserNames};
 use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
@@ -322,7 +323,7 @@ impl SlackPlatform {
         item: &OutboxItem,
         message: &MessageId,
     ) -> Result<PostedMessage, PlatformError> {
-        let Some(name) = emoji::to_name(&item.text) else {
+        let Some(name) = emoji_names::to_name(&item.text) else {
             return Err(PlatformError::Refused("Slack has no such emoji".to_owned()));
         };
         let arguments = [
@@ -360,7 +361,7 @@ impl SlackPlatform {
             ("full", "true".to_owned()),
         ];
         let answer = self.call("reactions.get", &arguments).await.map_err(read_error)?;
-        let name = emoji::to_name(&item.text);
+        let name = emoji_names::to_name(&item.text);
         let own = |reaction: &&Value| {
             let users = reaction["users"].as_array().into_iter().flatten();
             non_empty_str(&reaction["name"]) == name.as_deref()

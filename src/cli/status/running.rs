@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::app::LeftByProgram;
+use crate::app::last_program::LastProgram;
 use crate::config::Config;
 use crate::config::http::{AccessRole, HttpConfig};
 use crate::status::ConnectionStatus;
@@ -118,7 +118,7 @@ pub async fn ask(
     store: &DatabaseStore,
     now: Timestamp,
 ) -> anyhow::Result<Result<RunningProgram, Unknown>> {
-    let left = LeftByProgram::read(store).await?;
+    let left = LastProgram::read(store).await?;
     let Some(address) = left.page else {
         return Ok(Err(UnknownReason::NeverStarted.at("")));
     };

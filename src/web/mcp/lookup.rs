@@ -194,7 +194,7 @@ impl Lookup<'_> {
         for (workspace, channel) in self.places(&wanted.workspace, &wanted.channel).await? {
             let channel = channel.map(|channel| channel.id);
             let mut found =
-                memories::read_as(self.web, self.access, &workspace, channel.as_ref()).await?;
+                memories::api::read_as(self.web, self.access, &workspace, channel.as_ref()).await?;
             found.retain_about(&about);
             remembered
                 .push(json!({ "workspace": workspace, "channel": channel, "remembered": found }));

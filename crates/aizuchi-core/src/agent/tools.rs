@@ -1,6 +1,7 @@
 //! The tools of a reply: search, memos, the web and those that the operator lends. A model's tool calls are untrusted
 //! input. Each call gets a result, and no call can do more than the tools allow.
 
+mod arguments;
 mod notebook;
 mod quoting;
 mod search;
@@ -14,19 +15,19 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Number, Value};
 use tracing::warn;
 
 use crate::agent::Agent;
 use crate::agent::admission::is_fact;
+use crate::agent::tools::arguments::{
+    EditMemoArguments, ListMemoArguments, MemoNameArguments, ToolCallError, parse_arguments,
+};
 use crate::agent::tools::external::ExternalSession;
 use crate::agent::tools::notebook::{MemoOrigin, Notebook};
 use crate::agent::tools::search::{ResultFormatter, SearchArguments, message_ref};
 use crate::agent::tools::spec::{TOOLS, Tool};
 use crate::agent::tools::web::WebSession;
-use crate::chat::{ConversationId, Message, UserId, Visibility, to_single_line};
+use crate::chat::{ConversationId, Message, UserId, Visibility};
 use crate::context::Context;
 use crate::decision::DecisionId;
 use crate::decision::consent::NewConsent;
@@ -35,7 +36,6 @@ use crate::external_tools::{ExternalTools, ReplyPlace};
 use crate::llm::LlmResponse;
 use crate::memo::{MemoChange, MemoUpdate, NewMemo};
 use crate::memory::{Lineage, MessageRef};
-use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
@@ -45,13 +45,11 @@ use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use crate::rules::room::Room;
 use crate::rules::{ChannelRules, MemoryRule, Rulebook};
 use crate::store::{Store, StoreError};
-use crate::texts;
 use crate::web_access::{OfferedWebTools, WebTools};
+use crate::{outgoing, texts};
 
 /// How many calls of one response are run; the rest are skipped.
 const MAX_CALLS: usize = 8;
-/// The maximum length of an error about arguments, in characters.
-const MAX_PROBLEM_CHARS: usize = 200;
 /// The descriptions of the operator's tools take no more than this part of a prompt.
 const EXTERNAL_DIVISOR: u64 = 4;
 
@@ -211,31 +209,6 @@ pub(super) struct Toolbox {
     language: Language,
     zone: TimeZone,
     persona_name: String,
-}
-
-/// Why a call could not be run.
-enum ToolCallError {
-    UnknownTool,
-    InvalidArguments(String),
-}
-
-#[derive(Deserialize)]
-struct MemoNameArguments {
-    memo_name: String,
-}
-
-#[derive(Deserialize)]
-struct EditMemoArguments {
-    memo_name: String,
-    #[serde(flatten)]
-    update: MemoUpdate,
-}
-
-#[derive(Deserialize)]
-struct ListMemoArguments {
-    tag: Option<String>,
-    offset: Option<i64>,
-    limit: Option<i64>,
 }
 
 impl Toolbox {
@@ -426,51 +399,10 @@ impl Toolbox {
     }
 }
 
-/// Parses arguments as models write them: an object, perhaps encoded as a string, with integers
-/// that may be strings or floats.
-fn parse_arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolCallError> {
-    let normalized = arguments_object(arguments)?.into_iter().map(|(key, value)| {
-        let value = if ["priority", "offset", "limit"].contains(&key.as_str()) {
-            normalize_integer(value)
-        } else {
-            value
-        };
-        (key, value)
-    });
-    serde_json::from_value(Value::Object(normalized.collect())).map_err(|error| {
-        let problem = to_single_line(&error.to_string());
-        ToolCallError::InvalidArguments(problem.chars().take(MAX_PROBLEM_CHARS).collect())
-    })
-}
-
-fn arguments_object(arguments: &Value) -> Result<Map<String, Value>, ToolCallError> {
-    match arguments {
-        Value::Object(object) => Ok(object.clone()),
-        Value::Null => Ok(Map::new()),
-        Value::String(text) => serde_json::from_str(text).map_err(|_| not_an_object()),
-        Value::Array(_) | Value::Bool(_) | Value::Number(_) => Err(not_an_object()),
-    }
-}
-
-fn normalize_integer(value: Value) -> Value {
-    let number = match &value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    };
-    let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() < 1e15;
-    let number = number.filter(is_whole).map(|number| Value::Number(Number::from(number as i64)));
-    number.unwrap_or(value)
-}
-
-fn not_an_object() -> ToolCallError {
-    ToolCallError::InvalidArguments("not a JSON object".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::chat::{ChannelId, WorkspaceId};

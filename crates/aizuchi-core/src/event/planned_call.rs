@@ -181,6 +181,6 @@ impl PlannedCall {
     /// What the claim's calls so far have used.
     fn own_usage(&self) -> BudgetUsage {
         let CallCost { tokens, micros } = self.spent;
-        BudgetUsage::of_call(tokens, micros, self.owner.is_unsolicited)
+        BudgetUsage::from_call(tokens, micros, self.owner.is_unsolicited)
     }
 }

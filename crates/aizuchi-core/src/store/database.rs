@@ -49,6 +49,8 @@ mod context;
 pub mod recall;
 mod figures;
 mod aftermaths;
+mod stored_messages;
+mod ledger;
 mod archive;
 
 use std::collections::{BTreeSet, HashMap};

@@ -11,6 +11,9 @@ mod figures;
 mod aftermaths;
 mod archive;
 mod circumstances;
+mod spending;
+mod orders;
+mod redaction;
 mod forget;
 mod expiry;
 mod context;
@@ -64,7 +67,6 @@ use crate::store::order::{Order, OrdersInForce};
 use crate::store::order_journal::GivenOrder;
 use crate::store::private_reads::PrivateReads;
 use crate::store::refusal_reason::RefusalReason;
-use crate::store::volatile::circumstances::{SpendingBucket, SpendingSum};
 use crate::store::volatile::consents::ConsentRecord;
 use crate::store::volatile::pending_states::OnceOwed;
 use crate::store::volatile::proposals::ProposalRecord;
@@ -73,6 +75,7 @@ use crate::store::volatile::records::{
     UnsolicitedPostRecord,
 };
 use crate::store::volatile::search_index::SearchIndex;
+use crate::store::volatile::spending::{SpendingBucket, SpendingSum};
 use crate::store::volatile::uploads::UploadRecord;
 use crate::store::volatile::web_calls::CountedWebCall;
 use crate::store::weekly_notes::{NoteKey, StoredNote};

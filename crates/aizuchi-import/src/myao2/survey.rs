@@ -70,7 +70,8 @@ pub struct MemoOrigins {
 }
 
 impl MemoOrigins {
-    pub fn of(created: impl Iterator<Item = Timestamp>) -> Self {
+    /// For memos that were made at these times.
+    pub fn new(created: impl Iterator<Item = Timestamp>) -> Self {
         Self { waiting: created.collect(), found: HashMap::new() }
     }
 
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn a_memo_was_made_where_the_next_post_is() {
         let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
-        let mut origins = MemoOrigins::of([3, 5, 5, 20, 40].into_iter().map(at));
+        let mut origins = MemoOrigins::new([3, 5, 5, 20, 40].into_iter().map(at));
         for (channel, minute) in [("C1", 1), ("C2", 5), ("C3", 6), ("C4", 31), ("C5", 50)] {
             origins.take(channel, at(minute));
         }

@@ -1,8 +1,8 @@
 //! Converts mrkdwn to plain text and collects its mentions. Marks for bold text, code and the like are kept.
 
-use crate::emoji;
 use crate::mrkdwn::{NameLookup, is_id};
 use aizuchi_core::chat::{ChannelId, Mention, UserId, to_single_line};
+use aizuchi_core::platform::emoji_names;
 use aizuchi_core::platform::parsed_text::{ParsedText, normalize_text};
 
 /// Parses any text; what is not valid mrkdwn stays as it is.
@@ -93,10 +93,10 @@ impl MrkdwnReader<'_> {
         let name = emoji_name_length(&from[1..])?;
         let tone = from[name + 2..].strip_prefix(":skin-tone-").and_then(|tone| tone.find(':'));
         let toned = tone.map(|tone| &from[1..name + 2 + ":skin-tone-".len() + tone]);
-        let toned = toned.map(|toned| (toned, emoji::to_character(toned)));
+        let toned = toned.map(|toned| (toned, emoji_names::to_character(toned)));
         let (name, shown) = match toned.filter(|(_, shown)| !shown.starts_with(':')) {
             Some((toned, shown)) => (toned, shown),
-            None => (&from[1..=name], emoji::to_character(&from[1..=name])),
+            None => (&from[1..=name], emoji_names::to_character(&from[1..=name])),
         };
         self.text.push_str(&shown);
         Some(name.len() + 2)
@@ -162,7 +162,7 @@ impl MrkdwnReader<'_> {
 
 fn emoji_name_length(from: &str) -> Option<usize> {
     let end = from.char_indices().take(101).find(|(_, letter)| *letter == ':')?.0;
-    emoji::is_name(&from[..end]).then_some(end)
+    emoji_names::is_name(&from[..end]).then_some(end)
 }
 
 fn format_link(target: &str, label: String) -> Option<String> {

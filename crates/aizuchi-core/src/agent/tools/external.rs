@@ -7,9 +7,10 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
+use crate::agent::tools::Toolbox;
+use crate::agent::tools::arguments::{ToolCallError, arguments_object};
 use crate::agent::tools::consent::CallRequests;
 use crate::agent::tools::quoting::{NOTE_TOKENS, fit, write_quoted};
-use crate::agent::tools::{ToolCallError, Toolbox, arguments_object};
 use crate::clock::Clock;
 use crate::decision::consent::NewConsent;
 use crate::external_tools::{

@@ -7,9 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::chat::{
-    Channel, ChannelId, ConversationId, Message, MessageId, User, UserId, WorkspaceId,
-};
+use crate::chat::{Channel, ChannelId, ConversationId, MessageId, User, UserId, WorkspaceId};
 use crate::context::BudgetUsage;
 use crate::context::links::{LinkSource, MessageLinks};
 use crate::decision::consent::Consent;
@@ -40,8 +38,7 @@ use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 use crate::store::pending_memories::PendingMemory;
 use crate::store::private_reads::{PrivateRead, PrivateReadQuery, PrivateReads};
 use crate::store::query::{
-    ConsentQuery, DeadLetterQuery, DecisionFilter, DecisionQuery, FilteredMessages, MessageFilter,
-    MessageQuery, MessageRange, ProposalQuery,
+    ConsentQuery, DeadLetterQuery, DecisionQuery, FilteredMessages, MessageQuery, ProposalQuery,
 };
 use crate::store::stored_message::StoredMessage;
 use crate::store::{Backlog, ChannelActivity, DecisionCount, RecentCall, Spending, StoreError};
@@ -66,28 +63,7 @@ impl Archive for DatabaseStore {
     }
 
     async fn messages(&self, query: MessageQuery) -> Result<Vec<StoredMessage>, StoreError> {
-        match &query.range {
-            MessageRange::Newest => self.newest_messages(&query, None).await,
-            MessageRange::Before(id) => self.newest_messages(&query, Some(id)).await,
-            MessageRange::BeforeTime(at) => self.messages_before(&query, *at).await,
-            MessageRange::After(id) => {
-                match self.message(&query.workspace, &query.channel, id).await? {
-                    Some(message) => {
-                        self.messages_after(
-                            &query,
-                            message.message.at.as_millisecond(),
-                            id.as_str(),
-                        )
-                        .await
-                    }
-                    None => Ok(Vec::new()),
-                }
-            }
-            // Greater than every id.
-            MessageRange::AfterTime(at) => {
-                self.messages_after(&query, at.as_millisecond(), "\u{10ffff}").await
-            }
-        }
+        self.message_page(query).await
     }
 
     async fn message(
@@ -109,33 +85,7 @@ impl Archive for DatabaseStore {
         &self,
         wanted: &FilteredMessages,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let FilteredMessages { workspace, channel, filter, before, limit } = wanted;
-        let mut end = (to_end_ms(filter.until), String::new());
-        if let Some(before) = before {
-            let Some(before) = self.message(workspace, channel, before).await? else {
-                return Ok(Vec::new());
-            };
-            let Message { at, id, .. } = &*before.message;
-            end = end.min((at.as_millisecond(), id.to_string()));
-        }
-        let statement = match filter.author {
-            Some(_) => sql::messages::FILTERED_MESSAGES_OF_AUTHOR,
-            None => sql::messages::FILTERED_MESSAGES,
-        };
-        let query = query(statement)
-            .bind(workspace.as_str())
-            .bind(channel.as_str())
-            .bind(end.0)
-            .bind(&*end.1)
-            .bind(*limit as i64)
-            .bind(to_begin_ms(filter.from))
-            .bind(filter.visibility.map(rows::visibility_name));
-        let query = match &filter.author {
-            Some(author) => query.bind(author.as_str()),
-            None => query,
-        };
-        let newest_first = query.fetch_all(&self.readers).await?;
-        newest_first.iter().rev().map(rows::stored_message_from_row).collect()
+        self.filtered_message_page(wanted).await
     }
 
     async fn messages_since(
@@ -273,86 +223,7 @@ impl Archive for DatabaseStore {
     }
 
     async fn decisions(&self, filter: DecisionQuery) -> Result<Vec<Decision>, StoreError> {
-        const MAX_PER_MESSAGE: i64 = 100;
-        let message_ids;
-        let query = match &filter {
-            DecisionQuery::One { workspace, id } => {
-                query(sql::decisions::ONE_DECISION).bind(workspace.as_str()).bind(id.0)
-            }
-            DecisionQuery::Messages { workspace, channel, messages } => {
-                message_ids = json!(messages).to_string();
-                query(sql::decisions::DECISIONS_OF_MESSAGES)
-                    .bind(workspace.as_str())
-                    .bind(channel.as_str())
-                    .bind(&message_ids)
-            }
-            DecisionQuery::Channel { workspace, channel, limit } => {
-                query(sql::decisions::DECISIONS_OF_CHANNEL)
-                    .bind(workspace.as_str())
-                    .bind(channel.as_str())
-                    .bind(*limit as i64)
-            }
-            DecisionQuery::Filtered {
-                workspace,
-                channel,
-                ended,
-                gate,
-                messages,
-                before,
-                limit,
-            } => {
-                let has_filter = *messages != MessageFilter::default();
-                let statement = match (ended, has_filter) {
-                    (None, false) => sql::decisions::FILTERED_DECISIONS,
-                    (None, true) => sql::decisions::FILTERED_DECISIONS_WITH,
-                    (Some(DecisionFilter::Ended(_)), false) => {
-                        sql::decisions::FILTERED_DECISIONS_ENDED
-                    }
-                    (Some(DecisionFilter::Ended(_)), true) => {
-                        sql::decisions::FILTERED_DECISIONS_ENDED_WITH
-                    }
-                    (Some(DecisionFilter::Open), false) => sql::decisions::FILTERED_DECISIONS_OPEN,
-                    (Some(DecisionFilter::Open), true) => {
-                        sql::decisions::FILTERED_DECISIONS_OPEN_WITH
-                    }
-                    (Some(DecisionFilter::Superseded), false) => {
-                        sql::decisions::FILTERED_DECISIONS_SUPERSEDED
-                    }
-                    (Some(DecisionFilter::Superseded), true) => {
-                        sql::decisions::FILTERED_DECISIONS_SUPERSEDED_WITH
-                    }
-                };
-                let query = query(statement)
-                    .bind(workspace.as_str())
-                    .bind(channel.as_str())
-                    .bind(ended.map(DecisionFilter::name))
-                    .bind(gate.map(|gate| gate.name()))
-                    .bind(before.map_or(i64::MAX, |before| before.0))
-                    .bind(*limit as i64);
-                match has_filter {
-                    true => query
-                        .bind(to_begin_ms(messages.from))
-                        .bind(to_end_ms(messages.until))
-                        .bind(messages.visibility.map(rows::visibility_name))
-                        .bind(messages.author.as_ref().map(UserId::as_str)),
-                    false => query,
-                }
-            }
-            DecisionQuery::Since { workspace, channel, since } => {
-                query(sql::decisions::DECISIONS_OF_CHANNEL_SINCE)
-                    .bind(workspace.as_str())
-                    .bind(channel.as_str())
-                    .bind(since.as_millisecond())
-            }
-            DecisionQuery::Message { workspace, message } => {
-                query(sql::decisions::DECISIONS_OF_MESSAGE)
-                    .bind(workspace.as_str())
-                    .bind(message.as_str())
-                    .bind(MAX_PER_MESSAGE)
-            }
-        };
-        let newest_first = query.fetch_all(&self.readers).await?;
-        newest_first.iter().rev().map(rows::decision_from_row).collect()
+        self.find_decisions(filter).await
     }
 
     async fn decisions_since(
@@ -651,15 +522,6 @@ impl Archive for DatabaseStore {
     }
 }
 
-/// Without a beginning, from the first message on.
-fn to_begin_ms(from: Option<Timestamp>) -> i64 {
-    from.map_or(i64::MIN, |from| from.as_millisecond())
-}
-
-fn to_end_ms(until: Option<Timestamp>) -> i64 {
-    until.map_or(i64::MAX, |until| until.as_millisecond())
-}
-
 fn channel_activity(row: &Row) -> Result<ChannelActivity, StoreError> {
     let time = |name| rows::column::<Option<i64>>(row, name)?.map(rows::to_timestamp).transpose();
     Ok(ChannelActivity {
@@ -716,71 +578,4 @@ fn spending(row: &Row) -> Result<Spending, StoreError> {
         unpriced_tokens_in_day: count("unpriced_tokens_in_day")?,
         unpriced_tokens_in_month: count("unpriced_tokens_in_month")?,
     })
-}
-
-impl DatabaseStore {
-    async fn newest_messages(
-        &self,
-        filter: &MessageQuery,
-        before: Option<&MessageId>,
-    ) -> Result<Vec<StoredMessage>, StoreError> {
-        let statement = match filter.thread {
-            Some(_) => sql::messages::NEWEST_MESSAGES_OF_THREAD,
-            None => sql::messages::NEWEST_MESSAGES,
-        };
-        let query = query(statement)
-            .bind(filter.workspace.as_str())
-            .bind(filter.channel.as_str())
-            .bind(before.map(MessageId::as_str))
-            .bind(filter.limit as i64);
-        let query = match &filter.thread {
-            Some(thread) => query.bind(thread.as_str()),
-            None => query,
-        };
-        let newest_first = query.fetch_all(&self.readers).await?;
-        newest_first.iter().rev().map(rows::stored_message_from_row).collect()
-    }
-
-    async fn messages_before(
-        &self,
-        filter: &MessageQuery,
-        before: Timestamp,
-    ) -> Result<Vec<StoredMessage>, StoreError> {
-        let query = query(sql::messages::MESSAGES_BEFORE_TIME)
-            .bind(filter.workspace.as_str())
-            .bind(filter.channel.as_str())
-            .bind(before.as_millisecond())
-            .bind(filter.limit as i64);
-        let newest_first = query.fetch_all(&self.readers).await?;
-        let found: Result<Vec<StoredMessage>, StoreError> =
-            newest_first.iter().rev().map(rows::stored_message_from_row).collect();
-        let is_wanted = |found: &StoredMessage| {
-            filter.thread.is_none() || found.message.conversation.thread == filter.thread
-        };
-        Ok(found?.into_iter().filter(is_wanted).collect())
-    }
-
-    async fn messages_after(
-        &self,
-        filter: &MessageQuery,
-        at_ms: i64,
-        id: &str,
-    ) -> Result<Vec<StoredMessage>, StoreError> {
-        let statement = match filter.thread {
-            Some(_) => sql::messages::MESSAGES_AFTER_OF_THREAD,
-            None => sql::messages::MESSAGES_AFTER,
-        };
-        let query = query(statement)
-            .bind(filter.workspace.as_str())
-            .bind(filter.channel.as_str())
-            .bind(at_ms)
-            .bind(id)
-            .bind(filter.limit as i64);
-        let query = match &filter.thread {
-            Some(thread) => query.bind(thread.as_str()),
-            None => query,
-        };
-        let rows: Vec<Row> = query.fetch_all(&self.readers).await?;
-        rows.iter().map(rows::stored_message_from_row).collect()
-    }
 }

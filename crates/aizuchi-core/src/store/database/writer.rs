@@ -497,9 +497,9 @@ async fn hear_entry(
             let incoming = IncomingMessage::from_entry(message, entry);
             Ok(hear::hear_messages(connection, counters, &[incoming]).await?.remove(0))
         }
-        Heard::Edit(edit) => hear::hear_edit(connection, counters, edit, disposition).await,
+        Heard::Edit(edit) => hear::edits::hear_edit(connection, counters, edit, disposition).await,
         Heard::Deletion(deletion) => {
-            hear::hear_deletion(connection, counters, deletion, disposition).await
+            hear::edits::hear_deletion(connection, counters, deletion, disposition).await
         }
         Heard::Channel(channel) => {
             hear::hear_channel(connection, counters, channel, entry.now).await

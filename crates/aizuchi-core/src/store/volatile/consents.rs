@@ -12,7 +12,7 @@ use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::query::ConsentQuery;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::truncate_to_milliseconds;
+use crate::store::volatile::records::truncate_to_milliseconds;
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
 /// A consent, and the draft that tells of it.

@@ -9,7 +9,7 @@ use crate::memory::asker::signer;
 use crate::store::order::Order;
 use crate::store::order_journal::{GivenOrder, ORDER_RETENTION, OrderJournalQuery, OrderRecord};
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::truncate_to_milliseconds;
+use crate::store::volatile::records::truncate_to_milliseconds;
 use crate::store::{FORGOTTEN_USER_ID, StoreError};
 
 impl VolatileState {

@@ -17,8 +17,7 @@ use crate::store::StoreError;
 use crate::store::query::ProposalQuery;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::truncate_to_milliseconds;
-use crate::store::volatile::records::OutboxRecord;
+use crate::store::volatile::records::{OutboxRecord, truncate_to_milliseconds};
 
 /// A proposal as it was made or decided, and the rows that would be posted.
 pub(super) struct ProposalRecord {

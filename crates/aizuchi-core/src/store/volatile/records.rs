@@ -64,6 +64,12 @@ pub(super) struct ReactionRecord {
 }
 
 impl ConversationRecord {
+    /// The message with this id, unless it is a command.
+    pub(super) fn question(&self, id: &MessageId) -> Option<&MessageRecord> {
+        let message = self.messages.iter().rfind(|message| message.message.id == *id);
+        message.filter(|message| message.gate != Some(Gate::Command))
+    }
+
     /// Drops the links of the messages that were compared with one before `first`.
     pub(super) fn drop_links_from(&mut self, first: usize) {
         let later = self.messages[first..].iter_mut().filter(|record| record.is_visible());
@@ -112,4 +118,12 @@ pub(super) struct OutboxRecord {
     pub(super) is_posted: bool,
     /// Whether it is an unsolicited text. A reaction is not.
     pub(super) is_unsolicited: bool,
+}
+
+/// A time as precise as the databases keep it.
+pub(super) fn truncate_to_milliseconds(time: Timestamp) -> Timestamp {
+    if time == Timestamp::MAX {
+        return time;
+    }
+    Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }

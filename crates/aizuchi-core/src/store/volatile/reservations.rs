@@ -10,7 +10,7 @@ use crate::event::planned_call::{
 };
 use crate::store::figures::CallKind;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::SpendingSum;
+use crate::store::volatile::spending::SpendingSum;
 
 impl VolatileState {
     pub(super) fn reserve(&mut self, call: &PlannedCall, now: Timestamp) -> Admission {
@@ -39,7 +39,7 @@ impl VolatileState {
             self.reservations.remove(&token);
         }
         let micros = call.price.map(|price| price.micros);
-        let used = SpendingSum::of_call(call.cost().tokens, micros, false);
+        let used = SpendingSum::from_call(call.cost().tokens, micros, false);
         let channel = call.channel.clone().unwrap_or_else(|| ChannelId::new(""));
         self.record_spending(&call.workspace, &channel, call.at, used);
         self.unclaimed_calls.push((CallKind::Trial, call.clone()));
@@ -54,7 +54,7 @@ impl VolatileState {
             self.reservations.remove(&call.owner.token);
             let CallCost { tokens, micros } = call.reserved();
             let micros = (micros > 0).then_some(micros);
-            let used = SpendingSum::of_call(tokens, micros, call.owner.is_unsolicited);
+            let used = SpendingSum::from_call(tokens, micros, call.owner.is_unsolicited);
             let channel = ChannelId::new(call.owner.channel_name());
             self.record_spending(&call.owner.workspace, &channel, call.until, used);
             let lapsed = UnclaimedCall {
@@ -102,6 +102,6 @@ fn total_reserved<'c>(calls: impl Iterator<Item = &'c PlannedCall>) -> BudgetUsa
     calls.fold(BudgetUsage::default(), |total, call| {
         let reserved = call.reserved();
         let is_unsolicited = call.owner.is_unsolicited;
-        total.plus(&BudgetUsage::of_call(reserved.tokens, reserved.micros, is_unsolicited))
+        total.plus(&BudgetUsage::from_call(reserved.tokens, reserved.micros, is_unsolicited))
     })
 }

@@ -11,7 +11,7 @@ use crate::standing_order::{
 use crate::store::StoreError;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::truncate_to_milliseconds;
+use crate::store::volatile::records::truncate_to_milliseconds;
 
 impl VolatileState {
     /// What somebody may keep, without what was drafted in private for a channel that is public now.

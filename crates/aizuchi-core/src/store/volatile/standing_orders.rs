@@ -14,8 +14,8 @@ use crate::store::StoreError;
 use crate::store::order_journal::ORDER_RETENTION;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::truncate_to_milliseconds;
 use crate::store::volatile::ledger::forget_reasons;
+use crate::store::volatile::records::truncate_to_milliseconds;
 
 impl VolatileState {
     pub(super) fn standing_orders_in_force(

@@ -16,11 +16,11 @@ use crate::event::{
 };
 use crate::store::CompletionReceipt;
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::SpendingSum;
 use crate::store::volatile::ledger::retire;
 use crate::store::volatile::records::{
     ExchangeRecord, MessageRecord, OutboxRecord, UnsolicitedPostRecord,
 };
+use crate::store::volatile::spending::SpendingSum;
 
 impl VolatileState {
     pub(super) fn claim_step(
@@ -155,7 +155,7 @@ impl VolatileState {
             let ConversationId { workspace, channel, .. } = claim.event.conversation();
             let tokens = attempt.usage.input_tokens + attempt.usage.output_tokens;
             let micros = attempt.price.map(|price| price.micros);
-            let used = SpendingSum::of_call(tokens, micros, !claim.is_owed);
+            let used = SpendingSum::from_call(tokens, micros, !claim.is_owed);
             self.record_spending(workspace, channel, attempt.at, used);
         }
         let Some(decision) = self.decisions.get_mut(&claim.decision) else { return };

@@ -6,7 +6,7 @@ use crate::chat::{UserId, WorkspaceId};
 use crate::decision::DecisionId;
 use crate::event::web_call::{WebCall, WebCallUsage, WebLimit, counted_since};
 use crate::store::volatile::VolatileState;
-use crate::store::volatile::circumstances::truncate_to_milliseconds;
+use crate::store::volatile::records::truncate_to_milliseconds;
 
 /// A look-up that was made.
 pub(super) struct CountedWebCall {

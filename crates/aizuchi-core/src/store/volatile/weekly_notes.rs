@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::store::StoreError;
-use crate::store::volatile::circumstances::truncate_to_milliseconds;
+use crate::store::volatile::records::truncate_to_milliseconds;
 use crate::store::volatile::{VolatileState, VolatileStore};
 use crate::store::weekly_notes::{
     NoteChange, NoteKey, NoteState, RETENTION, StoredNote, WeeklyNotes,

@@ -1,5 +1,6 @@
-//! Converts between Slack's emoji names and characters. Most names are the same as GitHub's; `emoji/names.txt` lists
-//! the others: a character and its names, the one that Slack prefers first.
+//! Converts between emoji and the names that Slack writes for them, which recorded and reported messages have too. Most
+//! names are the same as GitHub's; `emoji_names.txt` lists the others: a character and its names, the one that Slack
+//! prefers first.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,7 +18,7 @@ const SKIN_TONES: [(&str, SkinTone); 5] = [
 ];
 
 static NAMES: LazyLock<EmojiNames> =
-    LazyLock::new(|| EmojiNames::parse(include_str!("emoji/names.txt")));
+    LazyLock::new(|| EmojiNames::parse(include_str!("emoji_names.txt")));
 
 struct EmojiNames {
     characters: HashMap<&'static str, &'static str>,

@@ -1,0 +1,162 @@
+//! Draft: a text, a reaction or an apology as a result that the store can commit, with its reason in the ledger.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::agent::Agent;
+use crate::chat::{Message, MessageId, to_single_line};
+use crate::context::Context;
+use crate::decision::DecisionResult;
+use crate::decision::model_problem::ModelProblem;
+use crate::event::{Draft, DraftContent, DraftMetadata, ProposedDraft, StepResult};
+use crate::memory::Lineage;
+use crate::outgoing::urls::{CodeBlocks, KnownUrls, screen_urls};
+use crate::platform::Platform;
+use crate::platform::split::{limit_posts, split};
+use crate::texts::{self, Name};
+use aizuchi_structure::cues::Cues;
+
+impl Agent {
+    /// An apology whose row in the ledger says what is wrong with the model, if that is known.
+    pub(super) fn apologize_for(
+        &self,
+        problem: Option<ModelProblem>,
+        context: &Context,
+    ) -> StepResult {
+        let apology = self.draft_apology(context);
+        match problem {
+            Some(problem) => {
+                let why = texts::models::problem(self.persona.language, problem);
+                with_reason(apology, why.to_owned())
+            }
+            None => apology,
+        }
+    }
+
+    pub(super) fn draft_apology(&self, context: &Context) -> StepResult {
+        let text = texts::replies::apology(self.persona.language).to_owned();
+        let posts = DraftContent::Text(vec![text]);
+        self.draft(context, posts, Lineage::default(), DecisionResult::Failed)
+    }
+
+    pub(super) fn draft(
+        &self,
+        context: &Context,
+        content: DraftContent,
+        lineage: Lineage,
+        ends: DecisionResult,
+    ) -> StepResult {
+        let metadata = DraftMetadata {
+            // The prompt held all owed messages that still exist; the others are owed nothing any
+            // more.
+            owed: context.owed.clone(),
+            about: context.intent.as_ref().and_then(|intent| intent.about.clone()),
+            lineage,
+            seen_revision: context.revision,
+            ends,
+            why: self.draft_reason(context, ends),
+            only_for: None,
+            is_public: false,
+            is_approved: false,
+        };
+        StepResult::Drafted { draft: Draft { content, metadata }, due: self.now() }
+    }
+
+    /// A reply that is nothing but an emoji which the channel allows is a reaction to the only message that it answers.
+    pub(super) fn as_reaction(&self, context: &Context, text: &str) -> Option<DraftContent> {
+        let [message] = context.messages_to_answer()[..] else { return None };
+        let rulebook = self.rulebook();
+        let reactions = &self.gate_input(context, &rulebook).rules.reactions;
+        let emoji = reactions.iter().find(|emoji| **emoji == text.trim())?.clone();
+        Some(DraftContent::Reaction { emoji, on: message.id.clone() })
+    }
+
+    /// The same draft, which somebody has to approve.
+    pub(super) fn as_proposal(&self, result: StepResult) -> StepResult {
+        match result {
+            StepResult::Drafted { draft, .. } => StepResult::Proposed(ProposedDraft {
+                draft,
+                expires: self.now() + self.settings.proposal_lifetime,
+            }),
+            result => result,
+        }
+    }
+
+    fn draft_reason(&self, context: &Context, ends: DecisionResult) -> String {
+        let language = self.persona.language;
+        if ends == DecisionResult::Failed {
+            return texts::replies::no_answer_found(language).to_owned();
+        }
+        let owed = context.owed.iter().filter_map(|id| context.target_message(id));
+        let owed: Vec<&Arc<Message>> = owed.collect();
+        let asked = owed.iter().find(|message| asks(message));
+        match (asked.or(owed.first()), &context.intent) {
+            (Some(message), _) => self.owed_reason(message, context),
+            (None, Some(intent)) => intent.reason.clone(),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// What made this message owe an answer.
+    fn owed_reason(&self, message: &Message, context: &Context) -> String {
+        let language = self.persona.language;
+        let name = to_single_line(context.display_name(&message.author.id));
+        if asks(message) {
+            texts::replies::asked_by(language, Name(&name))
+        } else if names_with_mark(&message.text, &self.persona.name) {
+            texts::replies::mentioned_by(language, Name(&name))
+        } else {
+            texts::replies::spoken_to_by(language, Name(&name))
+        }
+    }
+}
+
+fn asks(message: &Message) -> bool {
+    Cues::from_text(&message.text).contains(Cues::ASKS)
+}
+
+/// Whether a text mentions this name as users see it: `@Aizuchi`.
+fn names_with_mark(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), name.to_lowercase());
+    ['@', '＠'].iter().any(|mark| text.contains(&format!("{mark}{name}")))
+}
+
+/// The same draft, for this reason.
+pub(super) fn with_reason(result: StepResult, why: String) -> StepResult {
+    match result {
+        StepResult::Drafted { mut draft, due } => {
+            draft.metadata.why = why;
+            StepResult::Drafted { draft, due }
+        }
+        result => result,
+    }
+}
+
+/// The same draft, due at that time.
+pub(super) fn with_due(result: StepResult, due: Timestamp) -> StepResult {
+    match result {
+        StepResult::Drafted { draft, .. } => StepResult::Drafted { draft, due },
+        result => result,
+    }
+}
+
+/// The same draft, which also settles these messages.
+pub(super) fn with_settled_messages(result: StepResult, settled: Vec<MessageId>) -> StepResult {
+    match result {
+        StepResult::Drafted { mut draft, due } => {
+            draft.metadata.owed.extend(settled);
+            StepResult::Drafted { draft, due }
+        }
+        result => result,
+    }
+}
+
+/// The posts that a text is split into, as many as an answer may take.
+pub(super) fn to_posts(text: &str, known: &KnownUrls, platform: &dyn Platform) -> Vec<String> {
+    let longest = platform.max_post_length();
+    let posts = split(text, longest).into_iter();
+    // What was code in the whole text may not be code in a part of it.
+    let screen = |post: String| screen_urls(&post, known, CodeBlocks::KeepUrls);
+    limit_posts(posts.flat_map(|post| split(&screen(post), longest)).collect(), longest)
+}

@@ -1,0 +1,91 @@
+//! Withdraw: end a reply that nobody needs any more, because the message that it answers was changed, retracted or taken up.
+
+use crate::agent::{Agent, StepError};
+use crate::chat::{MessageId, to_single_line};
+use crate::context::Context;
+use crate::context::conversation_analysis::{ConversationAnalysis, Standing};
+use crate::event::{Claim, StepResult};
+use crate::memory::{Lineage, MessageRef};
+use crate::rules::Mode;
+use crate::texts::{self, Name};
+
+impl Agent {
+    /// Withdraws the reply if the message that the judge wanted to answer was changed or has been taken up. Where
+    /// that is unclear, the judge looks again.
+    pub(super) async fn check_intent(
+        &self,
+        claim: &Claim,
+        context: &Context,
+    ) -> Result<Option<StepResult>, StepError> {
+        let Some(intent) = &context.intent else { return Ok(None) };
+        let Some(about) = &intent.about else { return Ok(None) };
+        if !self.is_message_present(context, about) {
+            return Ok(Some(self.withdraw_answered()));
+        }
+        if let Some(withdrawn) = self.check_other_bots(context, about) {
+            return Ok(Some(withdrawn));
+        }
+        if let Some(withdrawn) = self.check_standing(claim, context, about, intent.seen_revision) {
+            return Ok(Some(withdrawn));
+        }
+        let message = MessageRef(context.conversation.channel.clone(), about.clone());
+        let lineage = Lineage { messages: vec![message], ..Lineage::default() };
+        let conversation = &context.conversation;
+        let has_changed =
+            self.store.has_changed_since(conversation, intent.seen_revision, &lineage).await?;
+        Ok(has_changed.then(|| self.withdraw_answered()))
+    }
+
+    /// Withdraws an unsolicited reply to `about` if that was taken up. `seen_revision` is what the model has seen:
+    /// while nobody has written since, its word stands. Where it is unclear the judge looks again; if it has already,
+    /// the more probable counts.
+    pub(super) fn check_standing(
+        &self,
+        claim: &Claim,
+        context: &Context,
+        about: &MessageId,
+        seen_revision: u64,
+    ) -> Option<StepResult> {
+        let message = context.target_message(about)?;
+        let has_moved_on = context.newest_message_revision > seen_revision;
+        let is_in_thread =
+            context.is_answered_in_thread(message) || context.is_left_to_thread(message);
+        if !has_moved_on && !is_in_thread {
+            return None;
+        }
+        let language = self.persona.language;
+        let rulebook = self.rulebook();
+        let gate_input = self.gate_input(context, &rulebook);
+        let is_facilitator = gate_input.mode() == Mode::Facilitator;
+        let min_messages = gate_input.rules.facilitation.min_messages;
+        let thread_length = context.conversation_history.thread(about).len();
+        let may_look_again = claim.second_looks == 0 && !is_facilitator;
+        let why = match ConversationAnalysis::new(context).standing(about) {
+            Standing::Open => return None,
+            // It has no word there before there are enough messages.
+            Standing::InThread if is_facilitator && thread_length < min_messages => return None,
+            Standing::ProbablyOpen | Standing::ProbablyTakenUp if may_look_again => {
+                return Some(StepResult::LookAgain { due: self.now() });
+            }
+            Standing::ProbablyOpen => return None,
+            Standing::ProbablyTakenUp => texts::replies::probably_taken_up(language).to_owned(),
+            Standing::InThread => texts::replies::goes_on_in_thread(language).to_owned(),
+            Standing::TakenUp(None) => texts::replies::asker_is_content(language).to_owned(),
+            Standing::TakenUp(Some((user, probability))) => {
+                let name = to_single_line(context.display_name(&user));
+                texts::replies::taken_up_by(language, Name(&name), probability)
+            }
+        };
+        Some(StepResult::Withdrawn { why })
+    }
+
+    fn withdraw_answered(&self) -> StepResult {
+        let why = texts::replies::answered_or_changed(self.persona.language);
+        StepResult::Withdrawn { why: why.to_owned() }
+    }
+
+    pub(super) fn withdraw_retracted(&self) -> StepResult {
+        let why = texts::replies::question_withdrawn(self.persona.language);
+        StepResult::Withdrawn { why: why.to_owned() }
+    }
+}

@@ -1,0 +1,73 @@
+//! How `genai` is told to speak to a provider: its adapter, the options of each request and how much a model thinks.
+
+use genai::adapter::AdapterKind;
+use genai::chat::{ChatOptions, ReasoningEffort};
+use secrecy::ExposeSecret;
+
+use crate::llm::model::{Provider, WireFormat};
+use crate::llm::provider::ProviderSettings;
+use crate::llm::provider::allowance::thinks_by_default;
+
+/// The smallest budget of those models of Gemini that cannot do without thinking.
+const GEMINI_LEAST_BUDGET: u32 = 128;
+
+pub fn chat_options(settings: &ProviderSettings) -> ChatOptions {
+    let params = &settings.params;
+    let headers = settings.headers.iter();
+    let headers: Vec<(String, String)> =
+        headers.map(|(name, value)| (name.clone(), value.expose_secret().to_owned())).collect();
+    ChatOptions {
+        temperature: params.temperature,
+        top_p: params.top_p,
+        stop_sequences: params.stop.clone(),
+        seed: params.seed,
+        reasoning_effort: reasoning_effort(settings),
+        // Only the raw body says that a model refused.
+        capture_raw_body: Some(true),
+        // Keeps a model's reasoning out of its answer.
+        normalize_reasoning_content: Some(true),
+        extra_headers: (!headers.is_empty()).then(|| headers.into()),
+        ..ChatOptions::default()
+    }
+}
+
+/// What of `genai` speaks to a provider, and its name there.
+pub fn adapter(settings: &ProviderSettings) -> (AdapterKind, &'static str) {
+    match (settings.provider, settings.provider.wire_format()) {
+        // It spells the seed and what a model has thought in its own way.
+        (Provider::Mistral, _) => (AdapterKind::Mistral, "mistral"),
+        // It is told to think by a switch, which must not be touched without an effort.
+        (Provider::DeepSeek, _) if settings.params.reasoning_effort.is_some() => {
+            (AdapterKind::DeepSeek, "deepseek")
+        }
+        (_, WireFormat::OpenAi) => (AdapterKind::OpenAI, "openai"),
+        (_, WireFormat::Anthropic) => (AdapterKind::Anthropic, "anthropic"),
+        (_, WireFormat::Gemini) => (AdapterKind::Gemini, "gemini"),
+    }
+}
+
+fn reasoning_effort(settings: &ProviderSettings) -> Option<ReasoningEffort> {
+    let effort = settings.params.reasoning_effort.as_deref();
+    match (effort, settings.provider.wire_format()) {
+        (Some("none"), WireFormat::Gemini) => Some(least_of_gemini(&settings.model_name)),
+        (Some(effort), _) => ReasoningEffort::from_keyword(effort),
+        // Without an effort, `genai` takes the end of names such as qwen-max for one and strips it.
+        // A budget of 0 is not sent.
+        (None, WireFormat::OpenAi) => Some(ReasoningEffort::Budget(0)),
+        (None, WireFormat::Anthropic | WireFormat::Gemini) => None,
+    }
+}
+
+/// As little thinking as a model of Gemini can do. Newer ones take a level, and the larger ones cannot do without.
+fn least_of_gemini(model_name: &str) -> ReasoningEffort {
+    let has_levels = ["gemini-3", "gemma-4"].iter().any(|name| model_name.contains(name));
+    let is_large = model_name.contains("pro");
+    match (has_levels, is_large) {
+        (true, true) => ReasoningEffort::Low,
+        (true, false) => ReasoningEffort::Minimal,
+        // One that does not think refuses to be told.
+        (false, _) if !thinks_by_default(model_name) => ReasoningEffort::Zero,
+        (false, true) => ReasoningEffort::Budget(GEMINI_LEAST_BUDGET),
+        (false, false) => ReasoningEffort::Budget(0),
+    }
+}

@@ -1,0 +1,90 @@
+//! Withholds what opted-out users wrote, and what stood in a conversation that was reset, in memory.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::chat::{ConversationId, Message, MessageId, UserId, WorkspaceId};
+use crate::decision::gate::Gate;
+use crate::store::volatile::VolatileState;
+use crate::store::volatile::records::{MessageRecord, truncate_to_milliseconds};
+
+impl VolatileState {
+    /// Withholds all that a user has written so far.
+    pub(super) fn redact_user(&mut self, workspace: &WorkspaceId, user: &UserId, now: Timestamp) {
+        let is_in_workspace = |conversation: &&ConversationId| conversation.workspace == *workspace;
+        let conversations: Vec<ConversationId> =
+            self.conversations.keys().filter(is_in_workspace).cloned().collect();
+        let mut messages = Vec::new();
+        for conversation in &conversations {
+            let of_user = |message: &&MessageRecord| message.message.author.id == *user;
+            let theirs = self.conversations[conversation].messages.iter().filter(of_user);
+            messages.extend(theirs.map(|message| message.message.clone()));
+        }
+        self.redact_messages(messages);
+        for conversation in &conversations {
+            self.change_pending_state(conversation, now, |pending_state| {
+                pending_state.owed.retain(|owed| owed.asker != *user);
+            });
+        }
+    }
+
+    /// Withholds all that was written in a conversation until then.
+    pub(super) fn reset_conversation(
+        &mut self,
+        conversation: &ConversationId,
+        until: Timestamp,
+        now: Timestamp,
+    ) {
+        let reset = self.resets.entry(conversation.clone()).or_insert(until);
+        *reset = until.max(*reset);
+        let top = ConversationId { thread: None, ..conversation.clone() };
+        let is_parent =
+            |record: &&MessageRecord| Some(&record.message.id) == conversation.thread.as_ref();
+        let messages_of = |conversation_id| {
+            self.conversations.get(conversation_id).map_or(&[][..], |record| &record.messages)
+        };
+        let parent = messages_of(&top).iter().filter(is_parent);
+        let candidates = messages_of(conversation).iter().chain(parent);
+        let messages = candidates.filter(|record| {
+            truncate_to_milliseconds(record.message.at) <= truncate_to_milliseconds(until)
+        });
+        let messages = messages.map(|record| record.message.clone()).collect();
+        let is_command = |record: &&MessageRecord| record.gate == Some(Gate::Command);
+        let commands = messages_of(conversation).iter().filter(is_command);
+        let commands: Vec<MessageId> = commands.map(|record| record.message.id.clone()).collect();
+        self.redact_messages(messages);
+        self.change_pending_state(conversation, now, |pending_state| {
+            pending_state.owed.retain(|owed| owed.at > until || commands.contains(&owed.message));
+        });
+    }
+
+    /// Removes these messages from all prompts.
+    fn redact_messages(&mut self, mut messages: Vec<Arc<Message>>) {
+        messages.retain(|message| {
+            let record = self.message_mut(&message.conversation, &message.id);
+            record.is_some_and(|record| !record.is_redacted)
+        });
+        let sort_key = |message: &Arc<Message>| {
+            (message.at, message.conversation.channel.clone(), message.id.clone())
+        };
+        messages.sort_by_cached_key(sort_key);
+        for message in messages {
+            self.revision += 1;
+            let revision = self.revision;
+            let mut was_visible = false;
+            if let Some(record) = self.message_mut(&message.conversation, &message.id) {
+                was_visible = record.is_visible();
+                record.is_redacted = true;
+                record.revision = revision;
+            }
+            // What was deleted has no links, and no later message was compared with it.
+            if was_visible {
+                let ConversationId { workspace, channel, .. } = &message.conversation;
+                self.drop_search_index(workspace, channel);
+                self.drop_outdated_links(&message.conversation, &message.id);
+            }
+        }
+        self.last_change = self.revision;
+    }
+}

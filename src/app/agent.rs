@@ -1,0 +1,130 @@
+//! Builds the agent and the replies to commands from the config, for the program and for commands that preview a prompt.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use jiff::tz::TimeZone;
+use tracing::warn;
+
+use crate::config::Config;
+use crate::models::build_minds;
+use crate::models::prompts::load_prompts_in;
+use crate::pdf_text::PdfProcesses;
+use aizuchi_core::agent::defer::Deferrals;
+use aizuchi_core::agent::dispatches::Dispatches;
+use aizuchi_core::agent::state::StateCache;
+use aizuchi_core::agent::tools::ToolSettings;
+use aizuchi_core::agent::{self, Agent};
+use aizuchi_core::clock::Clock;
+use aizuchi_core::command::reply::CommandReplies;
+use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
+use aizuchi_core::documents::DocumentReader;
+use aizuchi_core::external_tools::ExternalTools;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::persona::Language;
+use aizuchi_core::platform::Platforms;
+use aizuchi_core::platform::local;
+use aizuchi_core::prompt::tokens::TokenCorrections;
+use aizuchi_core::store::Store;
+use aizuchi_core::store::archive::Archive;
+
+/// The agent with the minds, prompts and tools that the configuration names.
+pub fn build_agent(
+    config: &Config,
+    (store, command_replies): (Arc<dyn Store>, Arc<CommandReplies>),
+    platforms: Platforms,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+    seed: u64,
+    external_tools: Option<Arc<dyn ExternalTools>>,
+) -> anyhow::Result<Agent> {
+    let persona = config.persona();
+    let rulebook = command_replies.rulebook.clone();
+    let documents = pdf_reader();
+    let mut agent = Agent {
+        command_answers: command_replies,
+        store,
+        platforms,
+        minds: build_minds(config, &clock)?,
+        dispatches: Dispatches::new(clock.clone()),
+        clock,
+        metrics,
+        persona: persona.clone(),
+        prompt_builder: load_prompts_in(config, persona.language)?.into(),
+        learned_gates: Arc::default(),
+        token_corrections: TokenCorrections::default(),
+        state_cache: StateCache::default(),
+        deferrals: Deferrals::default(),
+        tools: Some(ToolSettings {
+            zone: config.time_zone_or(TimeZone::system()),
+            web: config.web_tools(documents.clone()).context("cannot prepare the web tools")?,
+            external: external_tools,
+            consent_lifetime: config.tools.mcp.consent_lifetime(),
+        }),
+        settings: agent::AgentSettings {
+            rulebook,
+            workspace_timings: [(local::workspace_id(), config.response.room_timing())].into(),
+            ..config.agent_settings()
+        },
+        seed,
+        documents,
+        translation: None,
+        demo: None,
+    };
+    // Somebody may set the other language for a channel while the program runs.
+    let language = other_language(persona.language);
+    match load_prompts_in(config, language) {
+        Ok(prompts) => {
+            agent.translation = Some(Box::new(agent.in_language(language, prompts)));
+        }
+        Err(error) if config.is_bilingual() => return Err(error),
+        Err(error) => warn!(%error, "it speaks one language only, since the other has no prompts"),
+    }
+    agent.demo = Some(Box::new(agent.for_demo(load_prompts_in(config, persona.language)?)));
+    Ok(agent)
+}
+
+/// What reads PDFs, if the program can start itself again.
+fn pdf_reader() -> Option<Arc<dyn DocumentReader>> {
+    match PdfProcesses::of_this_program() {
+        Ok(processes) => Some(Arc::new(processes)),
+        Err(error) => {
+            warn!(%error, "PDFs are known by their names only, since the program cannot start itself");
+            None
+        }
+    }
+}
+
+fn other_language(language: Language) -> Language {
+    match language {
+        Language::En => Language::Ja,
+        Language::Ja => Language::En,
+    }
+}
+
+/// What the answers to commands are made from, where no draft of an order is tried.
+pub fn build_command_answers(
+    config: &Config,
+    store: Arc<dyn Store>,
+    archive: Arc<dyn Archive>,
+) -> Arc<CommandReplies> {
+    build_answers_with(config, store, archive, None)
+}
+
+/// The same, where `standing_order_trial` tries drafts of orders.
+pub fn build_answers_with(
+    config: &Config,
+    store: Arc<dyn Store>,
+    archive: Arc<dyn Archive>,
+    standing_order_trial: Option<Arc<dyn StandingOrderTrial>>,
+) -> Arc<CommandReplies> {
+    Arc::new(CommandReplies {
+        store,
+        archive,
+        rulebook: config.app_rulebook().into(),
+        persona: config.persona(),
+        zone: config.time_zone_or(TimeZone::system()),
+        admins_workspace: local::workspace_id(),
+        standing_order_trial,
+    })
+}

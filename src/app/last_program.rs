@@ -1,0 +1,41 @@
+//! What the last program that ran on a database has left in it for the command line, as cursors of the local room.
+
+use std::net::SocketAddr;
+
+use crate::config::http::page_address;
+use crate::web::sign_in_link::LINK_KEY_STREAM;
+use aizuchi_core::chat::Cursor;
+use aizuchi_core::platform::local;
+use aizuchi_core::store::{Cursors, StoreError};
+
+const PAGE_STREAM: &str = "page";
+
+pub fn page_cursor(address: SocketAddr) -> Cursor {
+    let value = page_address(address).into();
+    Cursor { workspace: local::workspace_id(), stream: PAGE_STREAM.into(), value }
+}
+
+/// An empty key takes the place of an earlier key that signs nothing any more.
+pub fn link_key_cursor(secret: String) -> Cursor {
+    let value = secret.into();
+    Cursor { workspace: local::workspace_id(), stream: LINK_KEY_STREAM.into(), value }
+}
+
+/// What the command line reads of the program that ran last.
+pub struct LastProgram {
+    /// The address of its pages.
+    pub page: Option<String>,
+    /// Its part of the key that signs links.
+    pub link_key: Option<String>,
+}
+
+impl LastProgram {
+    pub async fn read(store: &dyn Cursors) -> Result<Self, StoreError> {
+        let cursors = store.cursors(&local::workspace_id()).await?;
+        let value = |stream: &str| {
+            let found = cursors.iter().find(|cursor| &*cursor.stream == stream);
+            found.map(|cursor| cursor.value.to_string())
+        };
+        Ok(Self { page: value(PAGE_STREAM), link_key: value(LINK_KEY_STREAM) })
+    }
+}

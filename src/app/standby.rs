@@ -1,0 +1,52 @@
+//! Standby: while another process is active on the database, this one waits, and its listeners answer
+//! that it is on standby.
+
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::app::serving;
+use crate::config::Config;
+use crate::web;
+use crate::web::peer::TrustedProxies;
+use crate::web::server::ServerLimits;
+use aizuchi_core::metrics::Metrics;
+use aizuchi_core::store::database::location::OpenedDatabase;
+
+/// Opens the database as soon as no other process is active on it. Until then the listeners answer that this
+/// process is on standby. Returns whether it was, too.
+pub async fn open_database(
+    config: &Config,
+    pages: &TcpListener,
+    health: Option<&TcpListener>,
+    max_files: u64,
+) -> anyhow::Result<(OpenedDatabase, bool)> {
+    let address = config.database_address();
+    if let Some(opened) = address.open_if_free().await? {
+        return Ok((opened, false));
+    }
+    warn!(database = %address, "on standby: another Aizuchi is active on this database");
+    let active = CancellationToken::new();
+    let mut standby = JoinSet::new();
+    let proxies = TrustedProxies::new(&config.http.trusted_proxies);
+    let limits = ServerLimits::pages(max_files, &proxies);
+    let server = web::standby_server(serving::share(pages)?, limits, active.clone());
+    standby.spawn(serving::serve(server));
+    if let Some(health) = health {
+        let limits = ServerLimits::health(max_files, &proxies);
+        let metrics = Arc::new(Metrics::default());
+        metrics.set_standing_by(true);
+        let metrics = Some(metrics).filter(|_| config.health_check.metrics);
+        let listener = serving::share(health)?;
+        let server = web::standby_health_server(listener, limits, active.clone(), metrics);
+        standby.spawn(serving::serve(server));
+    }
+    let opened = address.wait_and_open().await;
+    active.cancel();
+    standby.detach_all();
+    info!(database = %address, "this process is active now");
+    Ok((opened, true))
+}
