@@ -7,6 +7,7 @@
 
 pub mod json_lines;
 pub mod export_lines;
+pub mod column;
 pub mod rows;
 pub mod history;
 pub mod input;
@@ -29,7 +30,6 @@ pub mod difference;
 pub mod other_version;
 pub mod to_import;
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +42,7 @@ use tracing::warn;
 
 use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::by_conversation::{ByConversation, ConversationSet};
+use crate::replay::column::Column;
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::input::database::RoomLabels;
 use crate::replay::learning::{LearningPurpose, ReplayLearning};
@@ -277,6 +278,7 @@ impl<'a> Replay<'a> {
             let mut record = self.channel(&channel, events.take())?;
             record.elapsed_seconds = stopwatch.lap();
             take(index, &channel, &mut record)?;
+            record.check(&channel)?;
             events = record.output;
         }
         Ok(events)
@@ -336,11 +338,11 @@ fn empty_record(
         policy: policy.name.as_str().into(),
         channel: channel.name.as_str().into(),
         now: jiff::Timestamp::UNIX_EPOCH,
-        heard_humans: HashMap::new(),
-        calls: Vec::new(),
+        heard_rows: 0,
+        calls: Column::default(),
         gated: 0,
-        all_posts: Vec::new(),
-        unsolicited_posts: Vec::new(),
+        all_posts: Column::default(),
+        unsolicited_posts: Column::default(),
         reacted: 0,
         failed: 0,
         last_prompt: String::new(),

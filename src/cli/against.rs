@@ -151,7 +151,7 @@ impl PresentReplay<'_> {
             let mut reader = channel.reader();
             for key in wanted.iter().filter(|key| key.channel == channel.name) {
                 if let Some(row) = channel.rows.find(IdHash::of(&key.message)) {
-                    found.insert((*key).clone(), reader.read(row)?);
+                    found.insert((*key).clone(), reader.read(&row)?);
                 }
             }
         }

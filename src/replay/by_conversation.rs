@@ -1,47 +1,64 @@
-//! What is noted of each conversation of one channel. There may be very many, so they are known by the hashes of their
-//! threads.
+//! What is noted of the conversations of one channel in which something happened lately. There may be very many, so they are
+//! known by the hashes of their threads, and the oldest are forgotten.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::replay::rows::IdHash;
 use aizuchi_core::chat::{ConversationId, MessageId};
 
+/// So many conversations are known at least. What is noted of one is read within the same step, or before a post is made that
+/// was decided: within a few hours, in which a channel has far fewer.
+const MIN_KNOWN: usize = 1 << 15;
+
 /// A value for each conversation.
-pub struct ByConversation<T>(HashMap<IdHash, T>);
+pub struct ByConversation<T> {
+    /// Those that were noted last.
+    newer: HashMap<IdHash, T>,
+    /// Those before them.
+    older: HashMap<IdHash, T>,
+}
 
 /// Some conversations.
 #[derive(Default)]
-pub struct ConversationSet(HashSet<IdHash>);
+pub struct ConversationSet(ByConversation<()>);
 
 impl<T> ByConversation<T> {
     pub fn insert(&mut self, conversation: &ConversationId, value: T) {
-        self.0.insert(key(conversation), value);
+        if self.newer.len() >= MIN_KNOWN {
+            self.older = std::mem::take(&mut self.newer);
+        }
+        self.newer.insert(key(conversation), value);
     }
 
     pub fn get(&self, conversation: &ConversationId) -> Option<&T> {
-        self.0.get(&key(conversation))
+        let key = key(conversation);
+        self.newer.get(&key).or_else(|| self.older.get(&key))
+    }
+
+    fn remove(&mut self, conversation: &ConversationId) {
+        let key = key(conversation);
+        self.newer.remove(&key);
+        self.older.remove(&key);
     }
 }
 
 impl<T> Default for ByConversation<T> {
     fn default() -> Self {
-        Self(HashMap::new())
+        Self { newer: HashMap::new(), older: HashMap::new() }
     }
 }
 
 impl ConversationSet {
-    /// Whether it was not there.
-    pub fn insert(&mut self, conversation: &ConversationId) -> bool {
-        self.0.insert(key(conversation))
+    pub fn insert(&mut self, conversation: &ConversationId) {
+        self.0.insert(conversation, ());
     }
 
-    /// Whether it was there.
-    pub fn remove(&mut self, conversation: &ConversationId) -> bool {
-        self.0.remove(&key(conversation))
+    pub fn remove(&mut self, conversation: &ConversationId) {
+        self.0.remove(conversation);
     }
 
     pub fn contains(&self, conversation: &ConversationId) -> bool {
-        self.0.contains(&key(conversation))
+        self.0.get(conversation).is_some()
     }
 }
 

@@ -10,7 +10,7 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use crate::replay::companions::{Act, Companions};
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::Recorder;
-use crate::replay::rows::{IdHash, MessageRow};
+use crate::replay::rows::IdHash;
 use crate::replay::{Replay, empty_record, into_record, simulation};
 use aizuchi_core::chat::MessageId;
 
@@ -48,7 +48,7 @@ impl CompanionScore {
         }
         for (thread, acts) in threads {
             let written = channel.rows.people_at(IdHash::of_thread(thread)).iter();
-            self.add_thread(&written.map(MessageRow::at).collect::<Vec<_>>(), &acts);
+            self.add_thread(&written.map(|row| row.at()).collect::<Vec<_>>(), &acts);
         }
     }
 

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::replay::history::ChannelSource;
 use crate::replay::learning::{LearningPurpose, ReplayLearning, TimedMoment};
-use crate::replay::rows::MessageRow;
 use crate::replay::{Policy, Replay, ReplaySettings};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::decision::learned::{
@@ -86,7 +85,7 @@ impl GateTrial {
         };
         let mut times: Vec<Timestamp> = Vec::new();
         replay.run(channels, 0, None, &mut |_, channel, _| {
-            times.extend(channel.rows.people().map(MessageRow::at));
+            times.extend(channel.rows.people().map(|row| row.at()));
             progress(channel.rows.len() as u64);
             Ok(())
         })?;

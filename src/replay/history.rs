@@ -223,7 +223,7 @@ impl History {
 impl RecordedChannel {
     /// Of messages in memory, which are sorted by time. Those with the same time stay in their order. It is not annotated.
     pub fn of(name: String, messages: Vec<RecordedMessage>) -> Self {
-        let mut rows = RowsBuilder::new(messages.len());
+        let mut rows = RowsBuilder::default();
         for (place, message) in messages.iter().enumerate() {
             rows.add(&message.row_source(place as u64));
         }
@@ -241,15 +241,15 @@ impl RecordedChannel {
         take: &mut dyn FnMut(RecordedMessage) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut reader = self.reader();
-        self.rows.all().iter().try_for_each(|row| take(reader.read(row)?))
+        self.rows.all().try_for_each(|row| take(reader.read(&row)?))
     }
 
     /// The messages of some times, as if there were no others.
     pub fn within(&self, takes: impl Fn(Timestamp) -> bool) -> anyhow::Result<Self> {
         let mut reader = self.reader();
-        let mut rows = RowsBuilder::new(0);
-        for row in self.rows.all().iter().filter(|row| takes(row.at())) {
-            rows.add(&reader.read(row)?.row_source(row.place()));
+        let mut rows = RowsBuilder::default();
+        for row in self.rows.all().filter(|row| takes(row.at())) {
+            rows.add(&reader.read(&row)?.row_source(row.place()));
         }
         let (name, messages) = (self.name.clone(), Arc::clone(&self.messages));
         Ok(Self { name, rows: rows.finish(), messages, is_annotated: self.is_annotated })
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(numbers, [3, 5, 6, 7, 8, 9]);
         assert_eq!(history.bad_lines[1].problem, "the field `ts` is missing");
         assert!(history.bad_lines.iter().all(|line| !line.problem.contains("secret")));
-        assert_eq!(history.channels[0].rows.all()[0].at().as_millisecond(), 1250);
+        assert_eq!(history.channels[0].rows.first().unwrap().at().as_millisecond(), 1250);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What happened in a replay: the event file, one JSON object a line, and the figures that the score is made from.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -10,7 +9,11 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::replay::by_conversation::{ByConversation, ConversationSet};
+use crate::replay::column::Column;
+use crate::replay::column::fixed::Fixed;
+use crate::replay::history::RecordedChannel;
 use crate::replay::moments::Moments;
+use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
 use aizuchi_core::chat::{ConversationId, MessageId};
 use aizuchi_core::decision::DecisionId;
@@ -58,14 +61,15 @@ pub struct ReplayEvent {
 }
 
 /// One judge call, for the score.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JudgeCall {
     pub at: Timestamp,
-    pub thread: Option<MessageId>,
-    /// The number of human messages of its conversation that had been heard.
-    pub heard: usize,
+    /// The thread, or the top level.
+    pub thread: IdHash,
+    /// How many rows of the channel had been heard.
+    pub heard_rows: usize,
     /// The newest human message that it was to judge.
-    pub newest: Option<MessageId>,
+    pub newest: Option<IdHash>,
     /// A newer message superseded the call while it ran, so its judgment was discarded.
     pub is_superseded: bool,
     /// The decision had been judged before, and that verdict was not the last word.
@@ -75,14 +79,72 @@ pub struct JudgeCall {
 }
 
 /// One post, for the score.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PostRecord {
     pub at: Timestamp,
-    pub thread: Option<MessageId>,
-    /// The number of human messages of its conversation that had been heard.
-    pub heard: usize,
+    /// The thread, or the top level.
+    pub thread: IdHash,
+    /// How many rows of the channel had been heard.
+    pub heard_rows: usize,
     /// It was decided by a second look.
     pub is_second_look: bool,
+}
+
+/// No more calls than this are made of a channel while what came of one is not known.
+const MAX_CALLS_SINCE: usize = 1 << 16;
+
+const SUPERSEDED: u8 = 1;
+const SECOND_LOOK: u8 = 1 << 1;
+const HAS_NEWEST: u8 = 1 << 2;
+
+/// Time and thread, rows that were heard and flags.
+type PostParts = ((Timestamp, IdHash), (u64, u8));
+/// The same, the newest message, and the bytes of the prompt and of its beginning.
+type CallParts = (PostParts, (IdHash, (u64, u64)));
+
+impl Fixed for JudgeCall {
+    const BYTES: usize = CallParts::BYTES;
+
+    fn write(self, bytes: &mut [u8]) {
+        let flag = |flag: u8, is_set: bool| if is_set { flag } else { 0 };
+        let flags = flag(SUPERSEDED, self.is_superseded)
+            | flag(SECOND_LOOK, self.is_second_look)
+            | flag(HAS_NEWEST, self.newest.is_some());
+        let when = ((self.at, self.thread), (self.heard_rows as u64, flags));
+        let newest = self.newest.unwrap_or(IdHash(0));
+        let prompt = (self.prompt_bytes as u64, self.prefix_bytes as u64);
+        (when, (newest, prompt)).write(bytes);
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let (when, (newest, (prompt_bytes, prefix_bytes))) = CallParts::read(bytes);
+        let ((at, thread), (heard_rows, flags)) = when;
+        Self {
+            at,
+            thread,
+            heard_rows: heard_rows as usize,
+            newest: (flags & HAS_NEWEST != 0).then_some(newest),
+            is_superseded: flags & SUPERSEDED != 0,
+            is_second_look: flags & SECOND_LOOK != 0,
+            prompt_bytes: prompt_bytes as usize,
+            prefix_bytes: prefix_bytes as usize,
+        }
+    }
+}
+
+impl Fixed for PostRecord {
+    const BYTES: usize = PostParts::BYTES;
+
+    fn write(self, bytes: &mut [u8]) {
+        let flags = if self.is_second_look { SECOND_LOOK } else { 0 };
+        ((self.at, self.thread), (self.heard_rows as u64, flags)).write(bytes);
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let ((at, thread), (heard_rows, flags)) = PostParts::read(bytes);
+        let (heard_rows, is_second_look) = (heard_rows as usize, flags & SECOND_LOOK != 0);
+        Self { at, thread, heard_rows, is_second_look }
+    }
 }
 
 /// Writes the events and collects the figures of one channel.
@@ -92,13 +154,13 @@ pub struct Record {
     pub policy: Arc<str>,
     pub channel: Arc<str>,
     pub now: Timestamp,
-    /// The number of human messages, by thread.
-    pub heard_humans: HashMap<Option<MessageId>, usize>,
-    pub calls: Vec<JudgeCall>,
+    /// How many rows of the channel were heard.
+    pub heard_rows: usize,
+    pub calls: Column<JudgeCall>,
     pub gated: usize,
-    pub all_posts: Vec<PostRecord>,
+    pub all_posts: Column<PostRecord>,
     /// Posts that answered no mention or direct message.
-    pub unsolicited_posts: Vec<UnsolicitedPost>,
+    pub unsolicited_posts: Column<UnsolicitedPost>,
     pub reacted: usize,
     /// Decisions that ended as failed.
     pub failed: usize,
@@ -109,7 +171,7 @@ pub struct Record {
     /// The conversations whose step that was claimed last belongs to a second look.
     pub second_looks: ConversationSet,
     /// The time of the last decision to speak and the newest human message it considered.
-    pub join_decisions: ByConversation<(Timestamp, Option<MessageId>)>,
+    pub join_decisions: ByConversation<(Timestamp, Option<IdHash>)>,
     /// What was decided and why, if a report is made.
     pub moments: Option<Moments>,
     pub output: Option<Box<dyn Write + Send>>,
@@ -136,6 +198,23 @@ impl Recorder {
 }
 
 impl Record {
+    /// The place of the newest judge call of a thread, or of the top level.
+    pub fn newest_call(&self, thread: IdHash) -> Option<usize> {
+        // A call is soon followed by what came of it.
+        let first = self.calls.len().saturating_sub(MAX_CALLS_SINCE);
+        let newest = self.calls.part(first, self.calls.len());
+        newest.iter().rposition(|call| call.thread == thread).map(|place| first + place)
+    }
+
+    /// Fails if something of it or of its channel could not be read back from a temporary file.
+    pub fn check(&self, channel: &RecordedChannel) -> anyhow::Result<()> {
+        let has_failed = self.calls.has_failed()
+            || self.all_posts.has_failed()
+            || self.unsolicited_posts.has_failed();
+        anyhow::ensure!(!has_failed, "cannot use a temporary file");
+        channel.rows.check()
+    }
+
     /// An event at the current time. The caller fills in the optional fields.
     pub fn event(&self, kind: ReplayEventKind, conversation: &ConversationId) -> ReplayEvent {
         ReplayEvent {

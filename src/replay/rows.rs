@@ -1,5 +1,6 @@
 //! A row of 32 bytes for each message of a channel: who wrote when and where, and what figures need to know of its text.
-//! The message itself is read only when it is needed, so a channel may be long.
+//! The message itself is read only when it is needed, and the rows of a long channel stand in a temporary file, so a channel
+//! may be long.
 
 pub mod builder;
 
@@ -7,7 +8,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use anyhow::ensure;
 use jiff::Timestamp;
+
+use crate::replay::column::fixed::Fixed;
+use crate::replay::column::{Column, ColumnIter, ColumnPart};
 
 /// Stands for the id of a message. That no two messages of a channel share one is checked where they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +34,18 @@ impl IdHash {
     }
 }
 
+impl Fixed for IdHash {
+    const BYTES: usize = u64::BYTES;
+
+    fn write(self, bytes: &mut [u8]) {
+        self.0.write(bytes);
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        Self(u64::read(bytes))
+    }
+}
+
 /// A message without its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageRow {
@@ -44,6 +61,23 @@ pub struct MessageRow {
 }
 
 const _: () = assert!(size_of::<MessageRow>() == 32);
+
+/// The parts of a row, as they stand in a file.
+type RowParts = (f64, (IdHash, (u64, (u32, u32))));
+
+impl Fixed for MessageRow {
+    const BYTES: usize = RowParts::BYTES;
+
+    fn write(self, bytes: &mut [u8]) {
+        let Self { ts, id, place, author, thread } = self;
+        (ts, (id, (place, (author, thread)))).write(bytes);
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let (ts, (id, (place, (author, thread)))) = RowParts::read(bytes);
+        Self { ts, id, place, author, thread }
+    }
+}
 
 const BOT: u64 = 1;
 const OPENER: u64 = 1 << 1;
@@ -120,35 +154,39 @@ pub struct RecordedAuthor {
 /// The rows of a channel, by time.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelRows {
-    rows: Vec<MessageRow>,
+    rows: Column<MessageRow>,
     /// In the order of their first messages.
     authors: Vec<RecordedAuthor>,
     /// The names of authors, by their numbers, in the order in which they first came.
     names: Vec<(u32, Arc<str>)>,
     /// The top level and the threads, by their numbers.
-    threads: Vec<IdHash>,
-    /// Their numbers, by what they stand for.
-    threads_by_id: Vec<u32>,
+    threads: Column<IdHash>,
+    /// The same with their numbers, by what they stand for.
+    threads_by_id: Column<(IdHash, u32)>,
     /// Messages and what they answer, both by their places in `rows`. What is not in the channel is left out.
-    replies: Vec<(u32, u32)>,
+    replies: Column<(u32, u32)>,
     /// The same the other way round.
-    answers: OnceLock<Vec<(u32, u32)>>,
+    answers: OnceLock<Column<(u32, u32)>>,
     /// Places in `rows`, by what the ids are.
-    by_id: OnceLock<Vec<u32>>,
+    by_id: OnceLock<Column<(IdHash, u32)>>,
     people: OnceLock<PeopleByThread>,
 }
 
 /// The places of people's messages, thread by thread.
 #[derive(Clone, Debug)]
 struct PeopleByThread {
-    places: Vec<u32>,
+    places: Column<u32>,
     /// Where each thread begins among them, and where the last one ends.
-    begins: Vec<u32>,
+    begins: Column<u32>,
 }
 
 impl ChannelRows {
-    pub fn all(&self) -> &[MessageRow] {
-        &self.rows
+    pub fn all(&self) -> ColumnIter<'_, MessageRow> {
+        self.rows.iter()
+    }
+
+    pub fn get(&self, place: usize) -> Option<MessageRow> {
+        self.rows.get(place)
     }
 
     pub fn len(&self) -> usize {
@@ -159,17 +197,43 @@ impl ChannelRows {
         self.rows.is_empty()
     }
 
-    pub fn first(&self) -> Option<&MessageRow> {
-        self.rows.first()
+    pub fn first(&self) -> Option<MessageRow> {
+        self.rows.get(0)
     }
 
-    pub fn last(&self) -> Option<&MessageRow> {
-        self.rows.last()
+    pub fn last(&self) -> Option<MessageRow> {
+        self.rows.get(self.rows.len().checked_sub(1)?)
+    }
+
+    /// Those between two times, both included.
+    pub fn between(&self, from: Timestamp, to: Timestamp) -> ColumnPart<'_, MessageRow> {
+        let later = self.rows.partition_point(|row| row.at() < from);
+        let later = self.rows.part(later, self.rows.len());
+        later.part(0, later.partition_point(|row| row.at() <= to))
     }
 
     /// Without those of bots.
-    pub fn people(&self) -> impl Iterator<Item = &MessageRow> {
-        self.rows.iter().filter(|row| !row.is_bot())
+    pub fn people(&self) -> impl Iterator<Item = MessageRow> {
+        self.all().filter(|row| !row.is_bot())
+    }
+
+    /// How many rows are in memory, without the pages of their file.
+    pub fn kept(&self) -> usize {
+        self.rows.kept()
+    }
+
+    /// Fails if a row could not be read back from its temporary file, so that nothing found in them may be trusted.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let of_people = self.people.get();
+        let has_failed = self.rows.has_failed()
+            || self.threads.has_failed()
+            || self.threads_by_id.has_failed()
+            || self.replies.has_failed()
+            || self.answers.get().is_some_and(Column::has_failed)
+            || self.by_id.get().is_some_and(Column::has_failed)
+            || of_people.is_some_and(|it| it.places.has_failed() || it.begins.has_failed());
+        ensure!(!has_failed, "cannot use a temporary file");
+        Ok(())
     }
 
     /// Those who wrote, in the order of their first messages.
@@ -187,19 +251,18 @@ impl ChannelRows {
         self.names.iter().map(|(author, name)| (&self.authors[*author as usize].id, name))
     }
 
-    pub fn find(&self, id: IdHash) -> Option<&MessageRow> {
-        self.place_of(id).map(|place| &self.rows[place as usize])
+    pub fn find(&self, id: IdHash) -> Option<MessageRow> {
+        self.rows.get(self.place_of(id)? as usize)
     }
 
     fn place_of(&self, id: IdHash) -> Option<u32> {
         let by_id = self.by_id.get_or_init(|| {
-            let mut places: Vec<u32> = (0..self.rows.len() as u32).collect();
-            places.sort_unstable_by_key(|place| (self.rows[*place as usize].id, *place));
-            places
+            let places: Column<(IdHash, u32)> =
+                self.all().zip(0..).map(|(row, place)| (row.id, place)).collect();
+            places.sorted_by_key(|entry| *entry)
         });
-        let key = |place: &u32| self.rows[*place as usize].id;
-        let first = by_id.partition_point(|place| key(place) < id);
-        by_id.get(first).copied().filter(|place| key(place) == id)
+        let first = by_id.partition_point(|(known, _)| *known < id);
+        by_id.get(first).filter(|(known, _)| *known == id).map(|(_, place)| place)
     }
 
     /// The numbers of the top level and of all threads.
@@ -209,85 +272,95 @@ impl ChannelRows {
 
     /// What a number of a thread stands for.
     pub fn thread_id(&self, thread: u32) -> IdHash {
-        self.threads[thread as usize]
+        self.threads.get(thread as usize).unwrap_or(IdHash::TOP_LEVEL)
     }
 
     /// The number of a thread, if it has a message.
     pub fn thread(&self, id: IdHash) -> Option<u32> {
-        let key = |thread: &u32| self.threads[*thread as usize];
-        let found = self.threads_by_id.binary_search_by_key(&id, key).ok()?;
-        Some(self.threads_by_id[found])
+        let first = self.threads_by_id.partition_point(|(known, _)| *known < id);
+        let found = self.threads_by_id.get(first);
+        found.filter(|(known, _)| *known == id).map(|(_, thread)| thread)
     }
 
     /// What people wrote in a thread, or at the top level.
     pub fn people_in(&self, thread: u32) -> RowList<'_> {
         let people = self.people.get_or_init(|| self.group_people());
-        let begin = |thread: usize| people.begins.get(thread).map_or(0, |begin| *begin as usize);
+        let begin = |thread: usize| people.begins.get(thread).map_or(0, |begin| begin as usize);
         let (from, to) = (begin(thread as usize), begin(thread as usize + 1));
-        RowList { rows: &self.rows, places: people.places.get(from..to).unwrap_or_default() }
+        RowList { rows: &self.rows, places: people.places.part(from, to) }
     }
 
     /// The same, where nobody may have written.
     pub fn people_at(&self, id: IdHash) -> RowList<'_> {
-        let none = RowList { rows: &self.rows, places: &[] };
-        self.thread(id).map_or(none, |thread| self.people_in(thread))
+        // No thread has this number.
+        self.people_in(self.thread(id).unwrap_or(self.threads().end))
     }
 
     fn group_people(&self) -> PeopleByThread {
-        let mut begins = vec![0_u32; self.threads.len() + 1];
+        let zeros = std::iter::repeat_n(0_u32, self.threads.len() + 1);
+        let mut begins: Column<u32> = zeros.collect();
+        let add_one = |numbers: &mut Column<u32>, place: usize| {
+            let number = numbers.get(place).unwrap_or(0);
+            numbers.set(place, number + 1);
+            number
+        };
         for row in self.people() {
-            begins[row.thread as usize + 1] += 1;
+            add_one(&mut begins, row.thread as usize + 1);
         }
-        let mut sum = 0;
-        for begin in &mut begins {
-            sum += *begin;
-            *begin = sum;
+        let sums = begins.iter().scan(0, |sum, begin| {
+            *sum += begin;
+            Some(*sum)
+        });
+        let sums: Column<u32> = sums.collect();
+        let count = self.people().count();
+        let mut places: Column<u32> = std::iter::repeat_n(0, count).collect();
+        let mut next = sums.clone();
+        for (row, place) in self.all().zip(0..).filter(|(row, _)| !row.is_bot()) {
+            let thread = row.thread as usize;
+            places.set(add_one(&mut next, thread) as usize, place);
         }
-        let mut next = begins.clone();
-        let mut places = vec![0_u32; sum as usize];
-        for (place, row) in self.rows.iter().enumerate().filter(|(_, row)| !row.is_bot()) {
-            let next = &mut next[row.thread as usize];
-            places[*next as usize] = place as u32;
-            *next += 1;
-        }
-        PeopleByThread { places, begins }
+        places.fail_if(begins.has_failed() || next.has_failed());
+        PeopleByThread { places, begins: sums }
     }
 
     /// Messages and what they say they answer, by the time of the messages.
-    pub fn replies(&self) -> impl Iterator<Item = (&MessageRow, &MessageRow)> {
-        let row = |place: u32| &self.rows[place as usize];
-        self.replies.iter().map(move |(reply, asked)| (row(*reply), row(*asked)))
+    pub fn replies(&self) -> impl Iterator<Item = (MessageRow, MessageRow)> {
+        let row = |place: u32| self.rows.get(place as usize);
+        self.replies.iter().filter_map(move |(reply, asked)| row(reply).zip(row(asked)))
     }
 
     /// Whether a message says that it answers this one.
     pub fn is_answer(&self, reply: &MessageRow, asked: &MessageRow) -> bool {
         let places = || Some((self.place_of(reply.id)?, self.place_of(asked.id)?));
-        reply.is_reply() && places().is_some_and(|pair| self.replies.binary_search(&pair).is_ok())
+        let is_there = |pair: (u32, u32)| {
+            let first = self.replies.partition_point(|known| *known < pair);
+            self.replies.get(first) == Some(pair)
+        };
+        reply.is_reply() && places().is_some_and(is_there)
     }
 
     /// The messages that say that they answer this one, by time.
-    pub fn answers_to(&self, asked: &MessageRow) -> impl Iterator<Item = &MessageRow> {
+    pub fn answers_to(&self, asked: &MessageRow) -> impl Iterator<Item = MessageRow> {
         let answers = self.answers.get_or_init(|| {
-            let turned = self.replies.iter().map(|(reply, asked)| (*asked, *reply));
-            let mut turned: Vec<(u32, u32)> = turned.collect();
-            turned.sort_unstable();
-            turned
+            let turned = self.replies.iter().map(|(reply, asked)| (asked, reply));
+            turned.collect::<Column<(u32, u32)>>().sorted_by_key(|pair| *pair)
         });
         let place = if answers.is_empty() { None } else { self.place_of(asked.id) };
         let first = answers.partition_point(|(asked, _)| Some(*asked) < place);
-        let found = answers[first..].iter().take_while(move |(asked, _)| Some(*asked) == place);
-        found.map(|(_, reply)| &self.rows[*reply as usize])
+        let found = answers.part(first, answers.len()).iter();
+        let found = found.take_while(move |(asked, _)| Some(*asked) == place);
+        found.filter_map(|(_, reply)| self.rows.get(reply as usize))
     }
 }
 
 /// Messages of one thread or of the top level, by time.
 #[derive(Clone, Copy)]
 pub struct RowList<'a> {
-    rows: &'a [MessageRow],
-    places: &'a [u32],
+    rows: &'a Column<MessageRow>,
+    places: ColumnPart<'a, u32>,
 }
 
-impl<'a> RowList<'a> {
+impl RowList<'_> {
     pub fn len(self) -> usize {
         self.places.len()
     }
@@ -296,31 +369,40 @@ impl<'a> RowList<'a> {
         self.places.is_empty()
     }
 
-    pub fn get(self, index: usize) -> Option<&'a MessageRow> {
-        self.places.get(index).map(|place| &self.rows[*place as usize])
+    pub fn get(self, index: usize) -> Option<MessageRow> {
+        self.places.get(index).and_then(|place| self.rows.get(place as usize))
     }
 
-    pub fn iter(self) -> impl DoubleEndedIterator<Item = &'a MessageRow> + ExactSizeIterator {
-        self.places.iter().map(move |place| &self.rows[*place as usize])
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = MessageRow> {
+        self.places.iter().filter_map(move |place| self.rows.get(place as usize))
     }
 
     /// How many come first for which this holds.
     pub fn partition_point(self, holds: impl Fn(&MessageRow) -> bool) -> usize {
-        self.places.partition_point(|place| holds(&self.rows[*place as usize]))
+        let row = |place: u32| self.rows.get(place as usize);
+        self.places.partition_point(|place| row(*place).is_some_and(|row| holds(&row)))
+    }
+
+    /// How many of them are among the first rows of the channel.
+    pub fn among_first(self, rows: usize) -> usize {
+        self.places.partition_point(|place| (*place as usize) < rows)
     }
 
     /// Without the first so many.
     pub fn from(self, first: usize) -> Self {
-        Self { places: self.places.get(first..).unwrap_or_default(), ..self }
+        Self { places: self.places.part(first, self.len()), ..self }
     }
 
     /// At most the first so many.
     pub fn until(self, end: usize) -> Self {
-        Self { places: self.places.get(..end).unwrap_or(self.places), ..self }
+        Self { places: self.places.part(0, end), ..self }
     }
 
     /// Each with the next.
-    pub fn pairs(self) -> impl Iterator<Item = (&'a MessageRow, &'a MessageRow)> {
+    pub fn pairs(self) -> impl Iterator<Item = (MessageRow, MessageRow)> {
         self.iter().zip(self.from(1).iter())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,17 +3,18 @@
 //! The measures are taken for each conversation: how often the judge is asked, how many unanswered questions it gets
 //! to see in time, and how often the persona would have spoken into an active exchange.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::replay::Policy;
+use crate::replay::column::fixed::Fixed;
+use crate::replay::column::{Column, ColumnPart};
 use crate::replay::history::RecordedChannel;
 use crate::replay::record::{JudgeCall, PostRecord, Record};
 use crate::replay::rows::{IdHash, MessageRow, RowList};
 use crate::replay::timing::TimingScore;
-use aizuchi_core::chat::MessageId;
 
 /// A question counts as reached if it is judged, or answered, within this time …
 const REACH_WINDOW: SignedDuration = SignedDuration::from_secs(600);
@@ -92,29 +93,35 @@ impl ReplayScore {
         self.messages += channel.rows.len();
         self.human_messages += channel.rows.people().count();
         self.judge_calls += record.calls.len();
-        self.superseded_calls += record.calls.iter().filter(|call| call.is_superseded).count();
-        self.second_looks += record.calls.iter().filter(|call| call.is_second_look).count();
+        let mut last_day = None;
+        for call in record.calls.iter() {
+            let (prompt_bytes, prefix_bytes) = (call.prompt_bytes as u64, call.prefix_bytes as u64);
+            self.superseded_calls += usize::from(call.is_superseded);
+            self.second_looks += usize::from(call.is_second_look);
+            self.prompt_bytes += prompt_bytes;
+            self.prefix_bytes += prefix_bytes;
+            // The first call of a channel on a day (UTC) is left out.
+            let day = call.at.as_second().div_euclid(DAY_SECONDS);
+            if last_day.replace(day) == Some(day) {
+                self.same_day_prompt_bytes += prompt_bytes;
+                self.same_day_prefix_bytes += prefix_bytes;
+            }
+        }
         self.gated += record.gated;
         self.spoken_posts += record.all_posts.len();
         self.second_look_posts +=
             record.all_posts.iter().filter(|post| post.is_second_look).count();
         self.timing.add(channel, &record.unsolicited_posts);
         self.failed += record.failed;
-        self.prompt_bytes += record.calls.iter().map(|call| call.prompt_bytes as u64).sum::<u64>();
-        self.prefix_bytes += record.calls.iter().map(|call| call.prefix_bytes as u64).sum::<u64>();
-        for call in later_calls_of_days(&record.calls) {
-            self.same_day_prompt_bytes += call.prompt_bytes as u64;
-            self.same_day_prefix_bytes += call.prefix_bytes as u64;
-        }
         // Replies alone, as Discord has them, do not say which messages nobody answered.
         self.is_annotated |= channel.is_annotated;
         let open = open_questions(channel);
-        let calls = by_thread(&record.calls, |call| call.thread.as_ref());
-        let posts = by_thread(&record.all_posts, |post| post.thread.as_ref());
+        let calls = by_thread(&record.calls, |call| call.thread);
+        let posts = by_thread(&record.all_posts, |post| post.thread);
         for thread in channel.rows.threads() {
             let id = channel.rows.thread_id(thread);
-            let calls = calls.get(&id).map_or(&[][..], Vec::as_slice);
-            let posts = posts.get(&id).map_or(&[][..], Vec::as_slice);
+            let calls = in_thread(&calls, id, |call| call.thread);
+            let posts = in_thread(&posts, id, |post| post.thread);
             self.add_conversation(channel.rows.people_in(thread), &open, calls, posts);
         }
     }
@@ -125,20 +132,22 @@ impl ReplayScore {
         &mut self,
         humans: RowList<'_>,
         open: &HashSet<IdHash>,
-        calls: &[&JudgeCall],
-        posts: &[&PostRecord],
+        calls: ColumnPart<'_, JudgeCall>,
+        posts: ColumnPart<'_, PostRecord>,
     ) {
         if humans.is_empty() {
             return;
         }
-        for call in calls {
+        for call in calls.records() {
             let spoken = call.at + ASSUMED_POST_DELAY;
-            let is_in = lands_in_exchange(call.at, call.heard, spoken, humans);
+            let heard = humans.among_first(call.heard_rows);
+            let is_in = lands_in_exchange(call.at, heard, spoken, humans);
             self.calls_in_exchange += usize::from(is_in);
             self.calls_followed += usize::from(is_followed(humans, call.at));
         }
-        for post in posts {
-            let is_in = lands_in_exchange(post.at, post.heard, post.at, humans);
+        for post in posts.records() {
+            let heard = humans.among_first(post.heard_rows);
+            let is_in = lands_in_exchange(post.at, heard, post.at, humans);
             self.posts_in_exchange += usize::from(is_in);
             self.posts_colliding += usize::from(is_followed(humans, post.at));
         }
@@ -149,12 +158,16 @@ impl ReplayScore {
             }
             let asked = question.at();
             self.open_questions += 1;
-            let is_judged = |call: &&JudgeCall| {
-                !call.is_superseded && reaches(call.at, call.heard, index, asked)
+            let is_judged = |call: JudgeCall| {
+                let heard = humans.among_first(call.heard_rows);
+                !call.is_superseded && reaches(call.at, heard, index, asked)
             };
             let judged = within(calls, asked, REACH_WINDOW, |call| call.at);
             self.reached_questions += usize::from(judged.iter().any(is_judged));
-            let is_answered = |post: &&PostRecord| reaches(post.at, post.heard, index, asked);
+            let is_answered = |post: PostRecord| {
+                let heard = humans.among_first(post.heard_rows);
+                reaches(post.at, heard, index, asked)
+            };
             let answered = within(posts, asked, REACH_WINDOW, |post| post.at);
             self.answered_questions += usize::from(answered.iter().any(is_answered));
         }
@@ -263,13 +276,6 @@ impl ReplayScore {
     }
 }
 
-/// The calls of a channel, in order, that were not its first on a day (UTC).
-fn later_calls_of_days(calls: &[JudgeCall]) -> impl Iterator<Item = &JudgeCall> {
-    let day = |call: &JudgeCall| call.at.as_second().div_euclid(DAY_SECONDS);
-    let pairs = calls.windows(2).filter(move |pair| day(&pair[0]) == day(&pair[1]));
-    pairs.map(|pair| &pair[1])
-}
-
 /// Questions that open a conversation, that no other user ever answered, and after which the recording goes on long
 /// enough to tell.
 pub fn open_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
@@ -278,43 +284,45 @@ pub fn open_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     if !channel.is_annotated {
         return HashSet::new();
     }
-    let is_by_another = |(answer, asked): &(&MessageRow, &MessageRow)| {
-        !answer.is_bot() && answer.author != asked.author
+    let Some(end) = rows.last().map(|row| row.at()) else { return HashSet::new() };
+    let is_answered = |asked: &MessageRow| {
+        let is_by_another = |answer: MessageRow| !answer.is_bot() && answer.author != asked.author;
+        rows.answers_to(asked).any(is_by_another)
     };
-    let answered: HashSet<IdHash> =
-        rows.replies().filter(is_by_another).map(|(_, asked)| asked.id).collect();
-    let Some(end) = rows.last().map(MessageRow::at) else { return HashSet::new() };
-    let is_open = |row: &&MessageRow| {
+    let is_open = |row: &MessageRow| {
         row.is_opener()
             && row.has_question_mark()
-            && !answered.contains(&row.id)
             && end.duration_since(row.at()) >= REACH_WINDOW
+            && !is_answered(row)
     };
     rows.people().filter(is_open).map(|row| row.id).collect()
 }
 
-/// What happened in each thread and at the top level, in the order in which it did.
-pub fn by_thread<T>(
-    happened: &[T],
-    thread: impl Fn(&T) -> Option<&MessageId>,
-) -> HashMap<IdHash, Vec<&T>> {
-    let mut threads: HashMap<IdHash, Vec<&T>> = HashMap::new();
-    for one in happened {
-        let thread = IdHash::of_thread(thread(one).map(MessageId::as_str));
-        threads.entry(thread).or_default().push(one);
-    }
-    threads
+/// What happened, thread by thread, in the order in which it did. The top level is one of them.
+pub fn by_thread<T: Fixed>(happened: &Column<T>, thread: impl Fn(&T) -> IdHash) -> Column<T> {
+    happened.clone().sorted_by_key(thread)
+}
+
+/// What of that happened in a thread, or at the top level.
+pub fn in_thread<T: Fixed>(
+    by_thread: &Column<T>,
+    id: IdHash,
+    thread: impl Fn(&T) -> IdHash,
+) -> ColumnPart<'_, T> {
+    let first = by_thread.partition_point(|one| thread(one) < id);
+    let end = by_thread.partition_point(|one| thread(one) <= id);
+    by_thread.part(first, end)
 }
 
 /// What of that happened from a time on, until so long after it.
-pub fn within<'a, T>(
-    happened: &'a [&'a T],
+pub fn within<T: Fixed>(
+    happened: ColumnPart<'_, T>,
     from: Timestamp,
     window: SignedDuration,
     at: impl Fn(&T) -> Timestamp,
-) -> &'a [&'a T] {
-    let later = &happened[happened.partition_point(|one| at(one) < from)..];
-    &later[..later.partition_point(|one| at(one) <= from + window)]
+) -> ColumnPart<'_, T> {
+    let later = happened.part(happened.partition_point(|one| at(one) < from), happened.len());
+    later.part(0, later.partition_point(|one| at(one) <= from + window))
 }
 
 /// `index` is the question's position among the human messages of its conversation.
@@ -345,7 +353,7 @@ fn is_followed(humans: RowList<'_>, at: Timestamp) -> bool {
 
 /// The number of messages that another user's message follows within the collision window.
 fn count_collisions(humans: RowList<'_>) -> usize {
-    let is_followed = |(one, next): &(&MessageRow, &MessageRow)| {
+    let is_followed = |(one, next): &(MessageRow, MessageRow)| {
         one.author != next.author && next.at().duration_since(one.at()) <= COLLISION_WINDOW
     };
     humans.pairs().filter(is_followed).count()

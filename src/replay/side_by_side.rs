@@ -74,6 +74,7 @@ pub fn run(
             record.output = events.take();
             record.elapsed_seconds = stopwatch.lap();
             take(index, &channel, &mut record)?;
+            record.check(&channel)?;
             events = record.output;
             turns.advance(index + 1);
         }

@@ -95,7 +95,7 @@ pub fn run_companions(
         let is_stopped = || recorders.iter().any(|recorder| recorder.lock().stop.is_cancelled());
         anyhow::ensure!(!is_stopped(), "the replay was stopped");
         simulation.advance_to(row.at());
-        simulation.hear_recorded(&workspace, &reader.read(row)?, persona);
+        simulation.hear_recorded(&workspace, &reader.read(&row)?, persona);
     }
     simulation.advance_to(Timestamp::MAX);
     stop.cancel();
@@ -204,9 +204,7 @@ impl Simulation<'_> {
     fn record_heard(&self, number: usize, message: &Message) {
         let mut record = self.instances[number].recorder.lock();
         record.now = message.at;
-        if message.is_human() {
-            *record.heard_humans.entry(message.conversation.thread.clone()).or_default() += 1;
-        }
+        record.heard_rows += 1;
         if record.output.is_some() {
             let mut event = record.event(ReplayEventKind::Heard, &message.conversation);
             event.message = Some(message.id.clone());

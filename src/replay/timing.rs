@@ -10,10 +10,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 
+use crate::replay::column::Column;
+use crate::replay::column::fixed::Fixed;
 use crate::replay::delay_runs::DelayRuns;
 use crate::replay::history::RecordedChannel;
-use crate::replay::rows::{IdHash, MessageRow};
-use aizuchi_core::chat::MessageId;
+use crate::replay::rows::IdHash;
 
 /// A message later than this does not count as an answer.
 const MAX_ANSWER_SECONDS: f64 = 3600.0;
@@ -21,13 +22,32 @@ const MAX_ANSWER_SECONDS: f64 = 3600.0;
 const UNSEEN_SECONDS: f64 = 5.0;
 
 /// One unsolicited post.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnsolicitedPost {
     pub at: Timestamp,
-    pub thread: Option<MessageId>,
+    /// The thread, or the top level.
+    pub thread: IdHash,
     /// The newest human message that was judged.
-    pub newest_human: Option<MessageId>,
+    pub newest_human: Option<IdHash>,
     pub decided_at: Timestamp,
+}
+
+/// The two times, the thread, and the newest message with whether there is one.
+type UnsolicitedParts = ((Timestamp, Timestamp), (IdHash, (IdHash, u8)));
+
+impl Fixed for UnsolicitedPost {
+    const BYTES: usize = UnsolicitedParts::BYTES;
+
+    fn write(self, bytes: &mut [u8]) {
+        let Self { at, thread, newest_human, decided_at } = self;
+        let newest = (newest_human.unwrap_or(IdHash(0)), u8::from(newest_human.is_some()));
+        ((at, decided_at), (thread, newest)).write(bytes);
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let ((at, decided_at), (thread, (newest, has_newest))) = UnsolicitedParts::read(bytes);
+        Self { at, thread, newest_human: (has_newest != 0).then_some(newest), decided_at }
+    }
 }
 
 /// Sums over the second halves of all channels.
@@ -47,6 +67,9 @@ pub struct TimingScore {
     /// The users' delays in seconds, each with its weight.
     #[serde(skip)]
     human_delays: DelayRuns,
+    /// Delays could not be read back, so nothing is known of them.
+    #[serde(skip)]
+    has_failed: bool,
 }
 
 /// The delays of a [`TimingScore`], for a checkpoint. They keep their bits: as decimal digits they would not come back
@@ -92,13 +115,14 @@ impl TimingScore {
         self.preempting_messages += other.preempting_messages;
         self.own_delays.merge(other.own_delays);
         self.human_delays.merge(other.human_delays);
+        self.has_failed |= other.has_failed;
     }
 
-    pub fn add(&mut self, channel: &RecordedChannel, posts: &[UnsolicitedPost]) {
+    pub fn add(&mut self, channel: &RecordedChannel, posts: &Column<UnsolicitedPost>) {
         let rows = &channel.rows;
-        let Some(half) = rows.all().get(rows.len() / 2).map(MessageRow::at) else { return };
-        let posts: Vec<&UnsolicitedPost> = posts.iter().filter(|post| post.at >= half).collect();
-        let mut delays = Vec::new();
+        let Some(half) = rows.get(rows.len() / 2).map(|row| row.at()) else { return };
+        let posts = || posts.iter().filter(move |post| post.at >= half);
+        let mut delays = Column::default();
         for thread in rows.threads() {
             let people = rows.people_in(thread);
             let people = people.from(people.partition_point(|row| row.at() < half));
@@ -109,44 +133,45 @@ impl TimingScore {
                 delays.extend((delay <= MAX_ANSWER_SECONDS).then_some(delay));
             }
         }
-        self.posts += posts.len();
-        for post in &posts {
-            let thread = IdHash::of_thread(post.thread.as_ref().map(MessageId::as_str));
-            let people = rows.people_at(thread);
+        for post in posts() {
+            let people = rows.people_at(post.thread);
             let next = people.partition_point(|row| row.at() <= post.at);
             let next = people.get(next).map(|next| next.at().duration_since(post.at));
             let is_soon = next.is_some_and(|next| next.as_secs_f64() <= UNSEEN_SECONDS);
+            self.posts += 1;
             self.preempting_posts += usize::from(is_soon);
         }
-        let timed = posts.iter().filter_map(|post| {
-            let behind = rows.find(IdHash::of(post.newest_human.as_ref()?.as_str()))?.ts;
+        let timed = posts().filter_map(|post| {
+            let behind = rows.find(post.newest_human?)?.ts;
             Some((epoch(post.decided_at) - behind, epoch(post.at) - behind))
         });
-        self.compare(&timed.collect::<Vec<_>>(), delays);
+        let timed: Column<(f64, f64)> = timed.collect();
+        self.compare(&timed, delays);
     }
 
     /// Compares each post with all user delays of its channel that are longer than its wait. Together these delays weigh
     /// as much as the post. A post without such a delay is left out, because there is nothing to compare it with.
-    fn compare(&mut self, posts: &[(f64, f64)], mut delays: Vec<f64>) {
-        delays.sort_by(f64::total_cmp);
+    fn compare(&mut self, posts: &Column<(f64, f64)>, delays: Column<f64>) {
+        let delays = delays.sorted_by_key(|delay| total_order(*delay));
         let longer = |wait: f64| delays.len() - delays.partition_point(|delay| *delay <= wait);
-        let mut waits: Vec<(f64, f64)> = Vec::new();
-        let mut own: Vec<(f64, f64)> = Vec::new();
+        let mut waits: Column<(f64, f64)> = Column::default();
+        let mut own: Column<(f64, f64)> = Column::default();
         for (wait, spoken) in posts.iter().filter(|(wait, _)| longer(*wait) > 0) {
-            own.push((*spoken, 1.0));
-            waits.push((*wait, 1.0 / longer(*wait) as f64));
+            own.push((spoken, 1.0));
+            waits.push((wait, 1.0 / longer(wait) as f64));
         }
-        own.sort_by(|one, other| one.0.total_cmp(&other.0));
-        self.own_delays.add_sorted(own);
-        waits.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let (mut waits, mut weight) = (waits.into_iter().peekable(), 0.0);
-        let weighted = delays.into_iter().filter_map(|delay| {
-            while let Some((_, share)) = waits.next_if(|(wait, _)| *wait < delay) {
+        let own = own.sorted_by_key(|(spoken, _)| total_order(*spoken));
+        self.own_delays.add_sorted(own.iter());
+        let waits = waits.sorted_by_key(|(wait, _)| total_order(*wait));
+        let (mut next_waits, mut weight) = (waits.iter().peekable(), 0.0);
+        let weighted = delays.iter().filter_map(|delay| {
+            while let Some((_, share)) = next_waits.next_if(|(wait, _)| *wait < delay) {
                 weight += share;
             }
             (weight > 0.0).then_some((delay, weight))
         });
         self.human_delays.add_sorted(weighted);
+        self.has_failed |= delays.has_failed() || own.has_failed() || waits.has_failed();
     }
 
     /// The Kolmogorov–Smirnov distance between the persona's delays and the users': the maximum difference of their
@@ -157,7 +182,8 @@ impl TimingScore {
     /// are taken from the second half of each channel. Each post is compared only with user delays in its channel that
     /// are longer than the persona had waited when it decided to speak.
     pub fn distance(&self) -> Option<f64> {
-        known(self.maximum_difference()).filter(|_| !self.own_delays.is_empty())
+        let found = known(self.maximum_difference());
+        found.filter(|_| !self.own_delays.is_empty() && !self.has_failed)
     }
 
     fn maximum_difference(&self) -> io::Result<f64> {
@@ -188,6 +214,9 @@ impl TimingScore {
 
     /// The persona's median delay and the users'.
     pub fn medians(&self) -> Option<(f64, f64)> {
+        if self.has_failed {
+            return None;
+        }
         let (own, human) = (median(&self.own_delays), median(&self.human_delays));
         Some((known(own)??, known(human)??))
     }
@@ -214,6 +243,13 @@ fn known<T>(found: io::Result<T>) -> Option<T> {
     found.inspect_err(|error| warn!(%error, "cannot read delays back")).ok()
 }
 
+/// A number that sorts as [`f64::total_cmp`] does.
+fn total_order(number: f64) -> u64 {
+    let bits = number.to_bits();
+    // The larger a negative number's bits are, the smaller it is.
+    if number.is_sign_negative() { !bits } else { bits | 1 << 63 }
+}
+
 fn epoch(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0
 }
@@ -227,7 +263,8 @@ mod tests {
     fn the_distance_is_the_maximum_difference_of_the_distributions() {
         let timing = |posts: &[(f64, f64)], delays: &[f64]| {
             let mut timing = TimingScore::default();
-            timing.compare(posts, delays.to_vec());
+            let posts: Column<(f64, f64)> = posts.iter().copied().collect();
+            timing.compare(&posts, delays.iter().copied().collect());
             timing.distance()
         };
         assert_eq!(timing(&[], &[1.0]), None);
@@ -280,13 +317,13 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         let post = |second, behind: &str| UnsolicitedPost {
             at: at(second),
-            thread: None,
-            newest_human: Some(MessageId::new(behind)),
+            thread: IdHash::of_thread(None),
+            newest_human: Some(IdHash::of(behind)),
             decided_at: at(second),
         };
         let mut timing = TimingScore::default();
-        timing
-            .add(&RecordedChannel::of("r".to_owned(), messages), &[post(50, "2"), post(103, "3")]);
+        let posts: Column<UnsolicitedPost> = [post(50, "2"), post(103, "3")].into_iter().collect();
+        timing.add(&RecordedChannel::of("r".to_owned(), messages), &posts);
         assert_eq!((timing.posts, timing.preempting_posts), (1, 1));
         assert_eq!((timing.human_messages, timing.preempting_messages), (2, 0));
     }

@@ -132,7 +132,7 @@ struct Pending<'a> {
     rank: (u8, i64),
     /// `None` if it never looked.
     moment: Option<&'a Moment>,
-    about: &'a MessageRow,
+    about: MessageRow,
     note: Note,
 }
 
@@ -291,7 +291,7 @@ impl<'a> ChannelAnalysis<'a> {
     /// The questions that neither a person nor it answered.
     fn add_unanswered(
         &self,
-        unanswered: &[&'a MessageRow],
+        unanswered: &[MessageRow],
         report: &mut ChannelReport,
     ) -> Vec<Pending<'a>> {
         report.unanswered.questions = unanswered.len();
@@ -301,7 +301,7 @@ impl<'a> ChannelAnalysis<'a> {
             report.posted.picked_up += usize::from(soon_after(&posted, question).is_some());
             match soon_after(&taken_up, question) {
                 Some(id) => report.picked_up.push(id.clone()),
-                None => missed.push(*question),
+                None => missed.push(question),
             }
         }
         report.unanswered.picked_up = report.picked_up.len();
@@ -314,7 +314,7 @@ impl<'a> ChannelAnalysis<'a> {
 
     /// A question that it did not take up, unless it decided about something else then, or for a reason that does
     /// not go together with what people did.
-    fn missed(&self, question: &'a MessageRow) -> Option<Pending<'a>> {
+    fn missed(&self, question: &MessageRow) -> Option<Pending<'a>> {
         let moment = self.silence_about(question);
         let is_telling = match moment {
             Some(moment) => moment.kind == MomentKind::Silent && !says_answered(&moment.reason),
@@ -324,7 +324,7 @@ impl<'a> ChannelAnalysis<'a> {
             kind: StoryKind::Silent,
             rank: (self.doubts(question), 0),
             moment,
-            about: question,
+            about: *question,
             note: Note::Missed,
         })
     }
@@ -337,23 +337,24 @@ impl<'a> ChannelAnalysis<'a> {
     /// The questions at which it stayed silent and a person answered soon after.
     fn add_answered(
         &self,
-        unanswered: &[&MessageRow],
+        unanswered: &[MessageRow],
         report: &mut ChannelReport,
     ) -> Vec<Pending<'a>> {
         let spoken = report.taken_up.iter().map(|(about, _)| IdHash::of(about.as_str()));
         let missed = unanswered.iter().map(|question| question.id);
         let others: HashSet<IdHash> =
             spoken.chain(missed).chain(self.owed.iter().copied()).collect();
-        let is_told = |row: &&MessageRow| row.asks() && !others.contains(&row.id);
+        let is_told = |row: &MessageRow| row.asks() && !others.contains(&row.id);
         let questions = self.channel.rows.people().filter(is_told);
         let answered = questions.filter_map(|question| {
-            let answer = self.index.first_answer(question)?;
+            let answer = self.index.first_answer(&question)?;
             let delay = answer.at().duration_since(question.at());
-            let note = Note::Answered { person: self.author(answer), seconds: delay.as_secs_f64() };
+            let note =
+                Note::Answered { person: self.author(&answer), seconds: delay.as_secs_f64() };
             (delay <= SOON).then_some(Pending {
                 kind: StoryKind::Silent,
                 rank: (u8::from(question.is_short()), delay.as_millis() as i64),
-                moment: Some(self.silence_about(question)?),
+                moment: Some(self.silence_about(&question)?),
                 about: question,
                 note,
             })

@@ -27,10 +27,10 @@ pub struct ChannelIndex<'a> {
 }
 
 /// What makes a post one that would have disturbed, and how close it was.
-pub enum Disturbance<'a> {
+pub enum Disturbance {
     /// A person's answer came this long after it, or before it where that is negative.
-    NearAnswer(&'a MessageRow, SignedDuration),
-    InExchange(&'a MessageRow, SignedDuration),
+    NearAnswer(MessageRow, SignedDuration),
+    InExchange(MessageRow, SignedDuration),
 }
 
 impl<'a> ChannelIndex<'a> {
@@ -38,26 +38,26 @@ impl<'a> ChannelIndex<'a> {
         Self { channel, rows: &channel.rows, is_annotated: channel.is_annotated }
     }
 
-    pub fn message(&self, id: &str) -> Option<&'a MessageRow> {
+    pub fn message(&self, id: &str) -> Option<MessageRow> {
         self.rows.find(IdHash::of(id))
     }
 
     /// Whether a person's message says what it answers.
     pub fn has_replies(&self) -> bool {
-        self.rows.people().any(MessageRow::is_reply)
+        self.rows.people().any(|row| row.is_reply())
     }
 
     /// The first message of another person that answers this one, as far as can be told.
-    pub fn first_answer(&self, asked: &MessageRow) -> Option<&'a MessageRow> {
+    pub fn first_answer(&self, asked: &MessageRow) -> Option<MessageRow> {
         let rows = self.rows;
-        let is_others = |row: &&MessageRow| row.author != asked.author && row.ts >= asked.ts;
+        let is_others = |row: &MessageRow| row.author != asked.author && row.ts >= asked.ts;
         let mut answers = rows.answers_to(asked).filter(|row| !row.is_bot());
         let said = answers.find(is_others);
         if self.is_annotated {
             return said;
         }
         let may_answer =
-            |row: &&MessageRow| is_others(row) && (!row.is_reply() || rows.is_answer(row, asked));
+            |row: &MessageRow| is_others(row) && (!row.is_reply() || rows.is_answer(row, asked));
         let in_thread = rows.people_at(asked.id).iter().find(may_answer);
         let beside = rows.people_in(asked.thread);
         let later = beside.from(beside.partition_point(|row| row.ts <= asked.ts));
@@ -83,7 +83,7 @@ impl<'a> ChannelIndex<'a> {
         thread: Option<&str>,
         about: Option<&MessageRow>,
         at: Timestamp,
-    ) -> Option<Disturbance<'a>> {
+    ) -> Option<Disturbance> {
         let near = about.and_then(|about| self.near_answer(thread, about, at));
         near.or_else(|| self.exchange(thread, at))
     }
@@ -94,13 +94,13 @@ impl<'a> ChannelIndex<'a> {
         thread: Option<&str>,
         about: &MessageRow,
         at: Timestamp,
-    ) -> Option<Disturbance<'a>> {
+    ) -> Option<Disturbance> {
         let places = [self.in_place(thread), self.rows.people_at(about.id)];
         let near = places.into_iter().flat_map(|place| {
             let from = place.from(place.partition_point(|row| row.at() + NEAR < at));
             from.iter().take_while(|row| row.at() <= at + NEAR)
         });
-        let is_answer = |row: &&MessageRow| {
+        let is_answer = |row: &MessageRow| {
             let is_answer =
                 self.rows.is_answer(row, about) || (!self.is_annotated && !row.is_reply());
             row.author != about.author && row.ts > about.ts && is_answer
@@ -112,7 +112,7 @@ impl<'a> ChannelIndex<'a> {
     }
 
     /// The person who goes on with an exchange right after the post.
-    fn exchange(&self, thread: Option<&str>, at: Timestamp) -> Option<Disturbance<'a>> {
+    fn exchange(&self, thread: Option<&str>, at: Timestamp) -> Option<Disturbance> {
         let messages = self.in_place(thread);
         let next = messages.partition_point(|row| row.at() <= at);
         let before = messages.until(next).iter().rev();
@@ -129,7 +129,7 @@ impl<'a> ChannelIndex<'a> {
     pub fn asker_goes_on(&self, thread: Option<&str>, about: &MessageRow, at: Timestamp) -> bool {
         let messages = self.in_place(thread);
         let next = messages.partition_point(|row| row.at() <= at);
-        let is_askers = |row: &&MessageRow| row.author == about.author;
+        let is_askers = |row: &MessageRow| row.author == about.author;
         let last = next.checked_sub(1).and_then(|last| messages.get(last));
         let next = messages.get(next).filter(is_askers);
         last.filter(is_askers).is_some()
@@ -137,17 +137,17 @@ impl<'a> ChannelIndex<'a> {
     }
 
     /// The questions that certainly nobody answered, by time.
-    pub fn unanswered(&self) -> Vec<&'a MessageRow> {
+    pub fn unanswered(&self) -> Vec<MessageRow> {
         if self.is_annotated {
             let open = open_questions(self.channel);
-            return self.rows.all().iter().filter(|row| open.contains(&row.id)).collect();
+            return self.rows.all().filter(|row| open.contains(&row.id)).collect();
         }
-        let Some(end) = self.rows.last().map(MessageRow::at) else { return Vec::new() };
-        let mut found: Vec<&MessageRow> = Vec::new();
+        let Some(end) = self.rows.last().map(|row| row.at()) else { return Vec::new() };
+        let mut found: Vec<MessageRow> = Vec::new();
         for row in self.in_place(None).iter().filter(|row| row.asks()) {
             let is_known = end.duration_since(row.at()) > ANSWER_WINDOW;
-            let is_again = says_again(asked(row), found.iter().copied().map(asked));
-            let is_open = !row.names_somebody() && self.first_answer(row).is_none();
+            let is_again = says_again(asked(&row), found.iter().map(asked));
+            let is_open = !row.names_somebody() && self.first_answer(&row).is_none();
             if is_known && !is_again && is_open {
                 found.push(row);
             }
@@ -163,20 +163,18 @@ impl<'a> ChannelIndex<'a> {
         about: &MessageRow,
         at: Timestamp,
         window: SignedDuration,
-    ) -> Vec<&'a MessageRow> {
-        let all = self.rows.all();
+    ) -> Vec<MessageRow> {
         let (from, to) = (about.at().min(at) - window, at + window);
-        let all = &all[all.partition_point(|row| row.at() < from)..];
-        let all = &all[..all.partition_point(|row| row.at() <= to)];
+        let all = self.rows.between(from, to);
         let in_thread = |thread: IdHash| {
             let thread = self.rows.thread(thread);
-            all.iter().filter(move |row| Some(row.thread) == thread)
+            all.records().filter(move |row| Some(row.thread) == thread)
         };
         let thread_id = IdHash::of_thread(thread);
         let root = thread.and_then(|root| self.message(root));
         let root = root.filter(|root| (from..=to).contains(&root.at()));
         let below = (thread_id != about.id).then(|| in_thread(about.id)).into_iter().flatten();
-        let mut found: Vec<&MessageRow> =
+        let mut found: Vec<MessageRow> =
             root.into_iter().chain(in_thread(thread_id)).chain(below).collect();
         found.sort_by_key(|row| row.at());
         found.dedup_by_key(|row| row.id);
@@ -241,7 +239,7 @@ mod tests {
         let channel = RecordedChannel::of("r".to_owned(), messages);
         let index = ChannelIndex::new(&channel);
         let answer = |id: &str| {
-            let found = index.first_answer(index.message(id).unwrap());
+            let found = index.first_answer(&index.message(id).unwrap());
             found.map(|answer| answer.id)
         };
         assert_eq!(answer("1"), Some(IdHash::of("2")));
@@ -265,7 +263,7 @@ mod tests {
         let index = ChannelIndex::new(&channel);
         let goes_on = |second: i64| {
             let at = Timestamp::from_second(second).unwrap();
-            index.asker_goes_on(None, index.message("1").unwrap(), at)
+            index.asker_goes_on(None, &index.message("1").unwrap(), at)
         };
         assert!(goes_on(100) && !goes_on(80), "within a minute");
         // Somebody else wrote next, or last, or nobody.
@@ -297,7 +295,7 @@ mod tests {
     fn a_question_mark_in_an_address_or_in_code_asks_nothing() {
         let asks = |text: &str| {
             let asked = RecordedMessage { text: text.to_owned(), ..message("1", "ann", 0.0, &[]) };
-            RecordedChannel::of("r".to_owned(), vec![asked]).rows.all()[0].asks()
+            RecordedChannel::of("r".to_owned(), vec![asked]).rows.first().unwrap().asks()
         };
         for text in ["who has it?", "really?! yes", "(is it?)", "どこですか？教えて", "what? no"]
         {

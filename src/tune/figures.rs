@@ -9,7 +9,7 @@ use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::record::{PostRecord, Record};
 use crate::replay::rows::{IdHash, MessageRow};
-use crate::replay::score::{by_thread, lands_in_exchange, open_questions, within};
+use crate::replay::score::{by_thread, in_thread, lands_in_exchange, open_questions, within};
 
 /// A day of the calendar in UTC, counted from the epoch.
 pub type UtcDay = i64;
@@ -84,8 +84,8 @@ pub fn day_of(at: Timestamp) -> UtcDay {
 pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, record: &Record) {
     let rows = &channel.rows;
     let questions = unanswered_questions(channel);
-    let posts = by_thread(&record.all_posts, |post| post.thread.as_ref());
-    for call in &record.calls {
+    let posts = by_thread(&record.all_posts, |post| post.thread);
+    for call in record.calls.iter() {
         on_day(days, call.at).calls += 1;
     }
     for thread in rows.threads() {
@@ -93,23 +93,25 @@ pub fn add(days: &mut BTreeMap<UtcDay, TuneFigures>, channel: &RecordedChannel, 
         if messages.is_empty() {
             continue;
         }
-        let here = posts.get(&rows.thread_id(thread)).map_or(&[][..], Vec::as_slice);
-        for post in here {
+        let here = in_thread(&posts, rows.thread_id(thread), |post| post.thread);
+        for post in here.records() {
             let figures = on_day(days, post.at);
             figures.posts += 1;
-            let is_in = lands_in_exchange(post.at, post.heard, post.at, messages);
+            let heard = messages.among_first(post.heard_rows);
+            let is_in = lands_in_exchange(post.at, heard, post.at, messages);
             figures.posts_in_exchange += u64::from(is_in);
         }
         for (index, message) in messages.iter().enumerate() {
             let figures = on_day(days, message.at());
             figures.messages += 1;
             if questions.contains(&message.id) {
-                let in_thread = posts.get(&message.id).map_or(&[][..], Vec::as_slice);
+                let below = in_thread(&posts, message.id, |post| post.thread);
                 let (asked, window) = (message.at(), REACHED_WITHIN);
-                let below = within(in_thread, asked, window, |post| post.at);
+                let below = within(below, asked, window, |post| post.at);
                 let beside = within(here, asked, window, |post| post.at);
-                let is_in_sight = |post: &&PostRecord| {
-                    post.heard > index && post.heard - index <= REACHED_MESSAGES
+                let is_in_sight = |post: PostRecord| {
+                    let heard = messages.among_first(post.heard_rows);
+                    heard > index && heard - index <= REACHED_MESSAGES
                 };
                 let is_reached = !below.is_empty() || beside.iter().any(is_in_sight);
                 figures.questions += 1;
@@ -137,13 +139,13 @@ pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers
             for (place, newest) in messages.iter().enumerate() {
                 let seen = messages.until(place + 1);
                 let seen = seen.from((place + 1).saturating_sub(REACHED_MESSAGES));
-                let is_open = |message: &&MessageRow| {
+                let is_open = |message: &MessageRow| {
                     questions.contains(&message.id)
                         && newest.at().duration_since(message.at()) <= REACHED_WITHIN
                 };
                 if let Some(asked) = seen.iter().rev().find(is_open) {
-                    let key = (channel.name.clone(), reader.read(newest)?.id);
-                    open.insert(key, reader.read(asked)?.id);
+                    let key = (channel.name.clone(), reader.read(&newest)?.id);
+                    open.insert(key, reader.read(&asked)?.id);
                 }
             }
         }
@@ -157,7 +159,7 @@ fn unanswered_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
         return open_questions(channel);
     }
     let rows = &channel.rows;
-    let Some(end) = rows.last().map(MessageRow::at) else { return HashSet::new() };
+    let Some(end) = rows.last().map(|row| row.at()) else { return HashSet::new() };
     let replies = rows.replies().filter(|(reply, _)| !reply.is_bot());
     let mut answered: HashSet<IdHash> = replies.map(|(_, asked)| asked.id).collect();
     let answered_below = rows.threads().filter(|thread| !rows.people_in(*thread).is_empty());
@@ -166,7 +168,7 @@ fn unanswered_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     for messages in rows.threads().map(|thread| rows.people_in(thread)) {
         for (index, message) in messages.iter().enumerate() {
             let is_soon =
-                |later: &&MessageRow| later.at().duration_since(message.at()) <= TAKEN_UP_WITHIN;
+                |later: &MessageRow| later.at().duration_since(message.at()) <= TAKEN_UP_WITHIN;
             let mut soon = messages.from(index + 1).iter().take_while(is_soon);
             let is_known = end.duration_since(message.at()) > TAKEN_UP_WITHIN;
             if message.has_question_mark()

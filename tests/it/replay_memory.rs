@@ -12,8 +12,9 @@ use serde_json::json;
 /// Names the input of the process that is measured.
 const INPUT: &str = "AIZUCHI_TEST_REPLAYED";
 
-/// What a further message of a channel may take at most: its row of 32 bytes, what finds it (8 bytes), and what is
-/// counted of calls and posts. Stated in docs/internals/replay.md.
+/// What a further message of a channel may take at most, while its rows, its calls and its posts are still in memory. From
+/// 65 536 of each on they are in a file, which the tests of `replay::rows` and `replay::column` show. Stated in
+/// docs/internals/replay.md.
 const BYTES_FOR_EACH_MESSAGE: usize = 160;
 
 /// Invented channels: bursts of messages with pauses between them, in which the persona speaks.

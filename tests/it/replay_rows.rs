@@ -116,19 +116,19 @@ proptest! {
             prop_assert!(told.is_sorted_by_key(|message| message.at()));
             prop_assert_eq!(found.is_annotated, expected.is_annotated);
             // Rows say what the messages do.
-            for (row, message) in found.rows.all().iter().zip(&told) {
+            for (row, message) in found.rows.all().zip(&told) {
                 prop_assert_eq!(row.id, IdHash::of(&message.id));
-                prop_assert_eq!(&**found.rows.author(row), &message.author);
+                prop_assert_eq!(&**found.rows.author(&row), &message.author);
                 prop_assert_eq!(
                     found.rows.thread_id(row.thread),
                     IdHash::of_thread(message.thread.as_deref())
                 );
                 prop_assert_eq!((row.ts, row.is_bot()), (message.ts, message.bot));
                 prop_assert_eq!(row.is_reply(), !message.reply_to.is_empty());
-                for asked in found.rows.all().iter().zip(&told) {
+                for asked in found.rows.all().zip(&told) {
                     let is_answer = message.reply_to.contains(&asked.1.id);
-                    prop_assert_eq!(found.rows.is_answer(row, asked.0), is_answer);
-                    let found_answer = found.rows.answers_to(asked.0).any(|one| one.id == row.id);
+                    prop_assert_eq!(found.rows.is_answer(&row, &asked.0), is_answer);
+                    let found_answer = found.rows.answers_to(&asked.0).any(|one| one.id == row.id);
                     prop_assert_eq!(found_answer, is_answer);
                 }
             }

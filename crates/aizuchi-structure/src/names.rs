@@ -237,7 +237,8 @@ fn first_word(text: &str) -> Option<&str> {
 fn is_fuzzy_match(word: &[char], word_set: u64, user: &IndexedUser) -> bool {
     let name = &user.letters[..];
     let shorter = word.len().min(name.len());
-    let rest = name.strip_prefix(word);
+    // Most names begin with another letter, which is seen sooner than two slices are compared.
+    let rest = if name.first() == word.first() { name.strip_prefix(word) } else { None };
     let is_stem = word.len() >= MIN_BARE_NAME_LENGTH
         && rest.is_some_and(|rest| rest.iter().all(|letter| !letter.is_alphabetic()));
     let is_short = word.len() >= MIN_FUZZY_LENGTH && rest.is_some();

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use sha2::{Digest, Sha256};
 
+use crate::replay::column::Column;
 use crate::replay::history::{
     ChannelSource, DUPLICATE_PROBLEM, ReadPiece, RecordedChannel, RecordedMessage,
 };
@@ -69,7 +70,6 @@ struct SpooledChannel {
     /// The places of its pieces in the file.
     segments: Vec<(u64, usize)>,
     buffer: Vec<u8>,
-    records: u64,
     /// Whether a message was edited or deleted later.
     has_changes: bool,
     /// Messages whose ids came before.
@@ -171,7 +171,6 @@ impl SpoolWriter {
             u32::try_from(channel.buffer.len() - begin).context("a message is longer than 4 GB")?;
         let header = RecordHeader { length, ..spooled.header() };
         channel.buffer[before..begin].copy_from_slice(&header.to_bytes());
-        channel.records += 1;
         channel.has_changes |= header.kind != RecordKind::Message;
         self.buffered_bytes += channel.buffer.len() - before;
         if channel.buffer.len() >= SEGMENT_BYTES {
@@ -230,7 +229,6 @@ impl SpooledChannel {
             name,
             segments: Vec::new(),
             buffer: Vec::new(),
-            records: 0,
             has_changes: false,
             duplicates: Vec::new(),
             messages: 0,
@@ -298,8 +296,8 @@ impl Spool {
     }
 
     /// Of the messages of a channel.
-    fn id_hashes(&self, index: usize) -> anyhow::Result<Vec<u64>> {
-        let mut hashes = Vec::with_capacity(self.channels[index].records as usize);
+    fn id_hashes(&self, index: usize) -> anyhow::Result<Column<u64>> {
+        let mut hashes = Column::default();
         self.each_record(index, &mut |_, header, _| {
             hashes.extend((header.kind == RecordKind::Message).then_some(header.hash));
             Ok(())
@@ -329,11 +327,13 @@ impl Spool {
     fn find_duplicates(
         &self,
         index: usize,
-        mut hashes: Vec<u64>,
+        hashes: Column<u64>,
     ) -> anyhow::Result<Vec<RecordNumber>> {
-        hashes.sort_unstable();
-        let suspects = hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
-        let mut suspects: Vec<u64> = suspects.collect();
+        let hashes = hashes.sorted_by_key(|hash| *hash);
+        let mut last = None;
+        let mut suspects: Vec<u64> =
+            hashes.iter().filter(|hash| last.replace(*hash) == Some(*hash)).collect();
+        anyhow::ensure!(!hashes.has_failed(), "cannot use a temporary file");
         suspects.dedup();
         let mut duplicates = Vec::new();
         if suspects.is_empty() {
@@ -373,7 +373,7 @@ impl ChannelSource for Spool {
             segments: channel.segments.clone(),
             edits: HashMap::new(),
         };
-        let mut rows = RowsBuilder::new(channel.messages as usize);
+        let mut rows = RowsBuilder::default();
         let mut piece = ReadPiece::default();
         self.read(index, &mut |place, number, record| {
             let Some(mut message) = record.into_message(&channel.name) else { return Ok(()) };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::replay::column::Column;
 use crate::replay::rows::{
     ASKS, BOT, ChannelRows, IdHash, MIN_TELLING_CHARS, MessageRow, NAMES, OPENER, QUESTION_MARK,
     REPLY, RecordedAuthor, SHORT, epoch_seconds,
@@ -53,27 +54,28 @@ struct FoundAuthor {
 
 /// Makes the rows of a channel from its messages in the order of the input.
 pub struct RowsBuilder {
-    rows: Vec<MessageRow>,
+    rows: Column<MessageRow>,
     authors: Vec<FoundAuthor>,
     author_numbers: HashMap<Arc<str>, u32>,
-    threads: Vec<IdHash>,
+    threads: Column<IdHash>,
     thread_numbers: HashMap<IdHash, u32>,
-    replies: Vec<(IdHash, IdHash)>,
+    replies: Column<(IdHash, IdHash)>,
+}
+
+impl Default for RowsBuilder {
+    fn default() -> Self {
+        Self {
+            rows: Column::default(),
+            authors: Vec::new(),
+            author_numbers: HashMap::new(),
+            threads: Column::from_iter([IdHash::TOP_LEVEL]),
+            thread_numbers: HashMap::from([(IdHash::TOP_LEVEL, 0)]),
+            replies: Column::default(),
+        }
+    }
 }
 
 impl RowsBuilder {
-    /// For so many messages.
-    pub fn new(messages: usize) -> Self {
-        Self {
-            rows: Vec::with_capacity(messages),
-            authors: Vec::new(),
-            author_numbers: HashMap::new(),
-            threads: vec![IdHash::TOP_LEVEL],
-            thread_numbers: HashMap::from([(IdHash::TOP_LEVEL, 0)]),
-            replies: Vec::new(),
-        }
-    }
-
     pub fn add(&mut self, message: &RowSource<'_>) {
         let first = (epoch_seconds(message.ts), self.rows.len());
         let id = IdHash::of(message.id);
@@ -130,11 +132,16 @@ impl RowsBuilder {
         for (new, old) in order.iter().enumerate() {
             numbers[*old] = new as u32;
         }
-        for row in &mut rows {
-            row.author = numbers[row.author as usize];
+        let is_renumbered = numbers.iter().zip(0..).any(|(number, old)| *number != old);
+        if is_renumbered {
+            let renumbered =
+                |row: MessageRow| MessageRow { author: numbers[row.author as usize], ..row };
+            let mut changed: Column<MessageRow> = rows.iter().map(renumbered).collect();
+            changed.fail_if(rows.has_failed());
+            rows = changed;
         }
-        if !rows.is_sorted_by_key(MessageRow::at) {
-            rows.sort_by_key(MessageRow::at);
+        if !rows.iter().is_sorted_by_key(|row| row.at()) {
+            rows = rows.sorted_by_key(MessageRow::at);
         }
         let mut named: Vec<(First, u32, Arc<str>)> = Vec::new();
         for (author, number) in authors.iter().zip(&numbers) {
@@ -151,8 +158,8 @@ impl RowsBuilder {
                 author.name = Some(name.clone());
             }
         }
-        let mut threads_by_id: Vec<u32> = (0..threads.len() as u32).collect();
-        threads_by_id.sort_unstable_by_key(|thread| threads[*thread as usize]);
+        let threads_by_id: Column<(IdHash, u32)> = threads.iter().zip(0..).collect();
+        let threads_by_id = threads_by_id.sorted_by_key(|thread| *thread);
         let names = named.into_iter().map(|(_, number, name)| (number, name)).collect();
         let mut built = ChannelRows {
             rows,
@@ -163,12 +170,14 @@ impl RowsBuilder {
             ..ChannelRows::default()
         };
         let pairs = replies
-            .into_iter()
+            .iter()
             .filter_map(|(reply, asked)| Some((built.place_of(reply)?, built.place_of(asked)?)));
-        let mut pairs: Vec<(u32, u32)> = pairs.collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        built.replies = pairs;
+        let mut pairs = pairs.collect::<Column<(u32, u32)>>().sorted_by_key(|pair| *pair);
+        pairs.fail_if(replies.has_failed());
+        let mut last = None;
+        let is_new = |pair: &(u32, u32)| last.replace(*pair) != Some(*pair);
+        built.replies = pairs.iter().filter(is_new).collect();
+        built.replies.fail_if(pairs.has_failed());
         built
     }
 }

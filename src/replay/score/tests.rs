@@ -54,8 +54,8 @@ fn calls_and_posts_count_where_they_are() {
     let mut record = empty_record(&channel, &policy, None);
     let call = |second, thread: Option<&str>| JudgeCall {
         at: at(second),
-        thread: thread.map(MessageId::new),
-        heard: 1,
+        thread: IdHash::of_thread(thread),
+        heard_rows: 2,
         newest: None,
         is_superseded: false,
         is_second_look: false,
@@ -63,16 +63,17 @@ fn calls_and_posts_count_where_they_are() {
         prefix_bytes: 0,
     };
     // Too early, in time, too late, and where nobody wrote.
-    record.calls =
-        vec![call(0, Some("1")), call(300, Some("1")), call(700, Some("1")), call(701, Some("9"))];
+    let calls =
+        [call(0, Some("1")), call(300, Some("1")), call(700, Some("1")), call(701, Some("9"))];
+    record.calls = calls.into_iter().collect();
     let posts = [(50, None), (51, Some("9"))];
     let posts = posts.map(|(second, thread)| PostRecord {
         at: at(second),
-        thread: thread.map(MessageId::new),
-        heard: 1,
+        thread: IdHash::of_thread(thread),
+        heard_rows: 2,
         is_second_look: false,
     });
-    record.all_posts = posts.into();
+    record.all_posts = posts.into_iter().collect();
     let mut score = ReplayScore::new(&policy);
     score.add(&channel, &record);
     assert_eq!((score.judge_calls, score.spoken_posts, score.open_questions), (4, 2, 2));

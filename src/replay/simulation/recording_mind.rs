@@ -7,6 +7,8 @@ use jiff::SignedDuration;
 
 use crate::replay::ReplaySettings;
 use crate::replay::record::{JudgeCall, Recorder, ReplayEventKind};
+use crate::replay::rows::IdHash;
+use aizuchi_core::chat::MessageId;
 use aizuchi_core::clock::{Clock, seeded_random};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::{Prompt, PromptVerb};
@@ -56,15 +58,16 @@ impl RecordingMind {
             common_prefix_bytes(prompt.text.as_bytes(), record.last_prompt.as_bytes());
         let prompt_bytes = prompt.text.len();
         prompt.text.clone_into(&mut record.last_prompt);
-        let thread = prompt.context.conversation.thread.clone();
-        let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
-        let at = record.now;
-        let newest = prompt.context.newest_human_message().map(|message| message.id.clone());
+        let thread = prompt.context.conversation.thread.as_ref();
+        let thread = IdHash::of_thread(thread.map(MessageId::as_str));
+        let (at, heard_rows) = (record.now, record.heard_rows);
+        let newest = prompt.context.newest_human_message();
+        let newest = newest.map(|message| IdHash::of(message.id.as_str()));
         let is_second_look = record.second_looks.contains(&prompt.context.conversation);
         let call = JudgeCall {
             at,
             thread,
-            heard,
+            heard_rows,
             newest,
             is_superseded: false,
             is_second_look,

@@ -8,7 +8,8 @@ use tokio::sync::watch;
 
 use crate::replay::companions::Companions;
 use crate::replay::learning::ReplayLearning;
-use crate::replay::record::{PostRecord, Recorder, ReplayEventKind};
+use crate::replay::record::{JudgeCall, PostRecord, Recorder, ReplayEventKind};
+use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
 use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::clock::Clock;
@@ -60,7 +61,7 @@ impl Store for RecordingStore {
             match claim.second_looks {
                 0 => record.second_looks.remove(conversation),
                 _ => record.second_looks.insert(conversation),
-            };
+            }
         }
         Ok(claims)
     }
@@ -208,31 +209,32 @@ impl RecordingStore {
         let mut record = self.recorder.lock();
         record.now = self.clock.now();
         let conversation = claim.event.conversation();
+        let thread = IdHash::of_thread(conversation.thread.as_ref().map(MessageId::as_str));
         let is_superseded_judgment = |attempt: &Attempt| {
             &*attempt.verb == PromptVerb::Judge.name()
                 && attempt.result == AttemptResult::Superseded
         };
         if outcome.attempts.iter().any(is_superseded_judgment) {
-            let thread = &conversation.thread;
-            let call = record.calls.iter_mut().rev().find(|call| call.thread == *thread);
-            call.into_iter().for_each(|call| call.is_superseded = true);
+            let place = record.newest_call(thread);
+            if let Some((place, call)) =
+                place.and_then(|place| Some((place, record.calls.get(place)?)))
+            {
+                record.calls.set(place, JudgeCall { is_superseded: true, ..call });
+            }
         }
         record.failed += usize::from(is_failure(&outcome.result));
         record.add_moment(claim, outcome);
         if let StepResult::Join { .. } = &outcome.result {
-            let thread = &conversation.thread;
-            let call = record.calls.iter().rev().find(|call| call.thread == *thread);
-            let decided = (record.now, call.and_then(|call| call.newest.clone()));
+            let call = record.newest_call(thread).and_then(|place| record.calls.get(place));
+            let decided = (record.now, call.and_then(|call| call.newest));
             record.join_decisions.insert(conversation, decided);
         }
         let Some(kind) = event_kind(&outcome.result, &claim.event) else { return };
         record.gated += usize::from(kind == ReplayEventKind::Gate);
         if kind == ReplayEventKind::Speak {
-            let thread = conversation.thread.clone();
-            let heard = record.heard_humans.get(&thread).copied().unwrap_or(0);
-            let at = record.now;
+            let (at, heard_rows) = (record.now, record.heard_rows);
             let is_second_look = claim.second_looks > 0;
-            record.all_posts.push(PostRecord { at, thread, heard, is_second_look });
+            record.all_posts.push(PostRecord { at, thread, heard_rows, is_second_look });
         }
         record.reacted += usize::from(kind == ReplayEventKind::React);
         let mut event = record.event(kind, conversation);
@@ -247,9 +249,8 @@ impl RecordingStore {
             && !claim.is_owed
             && item.id == item.first_in_draft
         {
-            let thread = conversation.thread.clone();
             if let Some((decided_at, newest_human)) =
-                record.join_decisions.get(conversation).cloned()
+                record.join_decisions.get(conversation).copied()
             {
                 let at = record.now;
                 record.unsolicited_posts.push(UnsolicitedPost {

@@ -13,14 +13,14 @@ use aizuchi_core::texts::builtin as texts;
 /// A post, and what people did around it.
 pub(super) struct Spoken<'a> {
     moment: &'a Moment,
-    about: Option<&'a MessageRow>,
-    answer: Option<&'a MessageRow>,
-    pub(super) disturbance: Option<Disturbance<'a>>,
+    about: Option<MessageRow>,
+    answer: Option<MessageRow>,
+    pub(super) disturbance: Option<Disturbance>,
 }
 
 impl<'a> ChannelAnalysis<'a> {
     /// The message that a moment is about.
-    pub(super) fn about(&self, moment: &Moment) -> Option<&'a MessageRow> {
+    pub(super) fn about(&self, moment: &Moment) -> Option<MessageRow> {
         self.index.message(about_id(moment)?.as_str())
     }
 
@@ -31,8 +31,8 @@ impl<'a> ChannelAnalysis<'a> {
         Spoken {
             moment,
             about,
-            answer: about.and_then(|about| self.index.first_answer(about)),
-            disturbance: self.index.disturbance(thread, about, moment.at),
+            answer: about.and_then(|about| self.index.first_answer(&about)),
+            disturbance: self.index.disturbance(thread, about.as_ref(), moment.at),
         }
     }
 
@@ -58,7 +58,7 @@ impl<'a> ChannelAnalysis<'a> {
         }
         if let Some((about, id)) = spoken.about.zip(about_id(moment)) {
             let thread = moment.thread.as_ref().map(MessageId::as_str);
-            let goes_on = self.index.asker_goes_on(thread, about, moment.at);
+            let goes_on = self.index.asker_goes_on(thread, &about, moment.at);
             report.asker_went_on += usize::from(goes_on && !is_wrong);
             report.posted.asker_went_on += usize::from(goes_on && !is_wrong && is_posted);
             let taken_up = (id.clone(), moment.at);
@@ -76,17 +76,17 @@ impl<'a> ChannelAnalysis<'a> {
         let about = about?;
         let (kind, note, rank) = match disturbance {
             Some(Disturbance::NearAnswer(message, gap)) => {
-                let (person, seconds) = (self.author(message), gap.as_secs_f64());
+                let (person, seconds) = (self.author(&message), gap.as_secs_f64());
                 let note = Note::NearAnswer { person, seconds };
                 (StoryKind::Wrong, note, (0, gap.abs().as_millis() as i64))
             }
             Some(Disturbance::InExchange(message, gap)) => {
-                let (person, seconds) = (self.author(message), gap.as_secs_f64());
+                let (person, seconds) = (self.author(&message), gap.as_secs_f64());
                 let note = Note::InExchange { person, seconds };
                 (StoryKind::Wrong, note, (0, gap.as_millis() as i64))
             }
             None => {
-                let note = self.note_on_answer(moment.at, answer);
+                let note = self.note_on_answer(moment.at, answer.as_ref());
                 (StoryKind::Spoke, note, (u8::from(about.is_short()), 0))
             }
         };
@@ -123,7 +123,7 @@ pub fn is_unasked(moment: &Moment) -> bool {
 /// Counts who wrote first about what it took up.
 fn add_first_answer(spoken: &Spoken<'_>, report: &mut ChannelReport) {
     let (at, is_posted) = (spoken.moment.at, is_posted(spoken.moment));
-    let answered = spoken.answer.map(MessageRow::at);
+    let answered = spoken.answer.map(|answer| answer.at());
     if is_posted {
         *report.posted.first(at, answered) += 1;
     }

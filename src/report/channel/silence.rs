@@ -13,7 +13,7 @@ const MAX_LOOK_BACK: usize = 8;
 
 /// The question of a person that a decision is about: the message that it names, or else the newest one. A judge that
 /// says that a question was answered and names none means the newest question.
-pub fn question_of<'a>(moment: &Moment, index: &ChannelIndex<'a>) -> Option<&'a MessageRow> {
+pub fn question_of(moment: &Moment, index: &ChannelIndex<'_>) -> Option<MessageRow> {
     let named = moment.about.as_ref().filter(|about| Some(*about) != moment.message.as_ref());
     let subject = index.message(named.or(moment.message.as_ref())?.as_str())?;
     let is_asked = |row: &MessageRow| !row.is_bot() && row.asks();
@@ -25,9 +25,9 @@ pub fn question_of<'a>(moment: &Moment, index: &ChannelIndex<'a>) -> Option<&'a 
             let beside = beside.until(beside.partition_point(|row| row.ts <= subject.ts));
             let root = thread.and_then(|root| index.message(root));
             let newest_first = beside.iter().rev().chain(root);
-            newest_first.take(MAX_LOOK_BACK).find(|message| is_asked(message))
+            newest_first.take(MAX_LOOK_BACK).find(is_asked)
         }
-        () => Some(subject).filter(|subject| is_asked(subject)),
+        () => Some(subject).filter(is_asked),
     }
 }
 

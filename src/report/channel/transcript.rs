@@ -54,7 +54,7 @@ impl<'a> ChannelAnalysis<'a> {
         pending: &Pending<'a>,
         reader: &mut MessageReader<'_>,
     ) -> anyhow::Result<Story> {
-        let about = pending.about;
+        let about = &pending.about;
         let message = reader.read(about)?;
         let thread = match pending.moment {
             Some(moment) => moment.thread.as_ref().map(MessageId::as_str),
@@ -89,17 +89,17 @@ impl<'a> ChannelAnalysis<'a> {
     /// The newest messages before a moment. What it is about is always among them.
     fn messages_before(
         &self,
-        before: &[&'a MessageRow],
+        before: &[MessageRow],
         about: &MessageRow,
         reader: &mut MessageReader<'_>,
     ) -> anyhow::Result<Vec<StoryMessage>> {
         let from = before.len().saturating_sub(MESSAGES_BEFORE);
-        let is_close = |row: &&&MessageRow| about.at().duration_since(row.at()) <= STORY_WINDOW;
+        let is_close = |row: &&MessageRow| about.at().duration_since(row.at()) <= STORY_WINDOW;
         let mut messages = Vec::new();
         let position = before.iter().position(|row| row.id == about.id);
         if let Some(position) = position.filter(|position| *position < from) {
             let left_out_after = from - position - 1;
-            let shown = self.story_message(before[position], about, reader)?;
+            let shown = self.story_message(&before[position], about, reader)?;
             let between = &before[position + 1..from];
             let between = between.iter().take(MESSAGES_BETWEEN);
             let left_out = between

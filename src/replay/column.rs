@@ -1,0 +1,283 @@
+//! Long lists of small records. What is long stands in a temporary file, so that it takes the same memory however long it is.
+
+pub mod fixed;
+mod paged_file;
+mod sorted;
+
+use std::fmt::{self, Debug, Formatter};
+use std::io;
+
+use tracing::warn;
+
+use crate::replay::column::fixed::Fixed;
+use crate::replay::column::paged_file::PagedFile;
+
+/// So many records are in memory before they go to the file.
+pub const MAX_KEPT: usize = 1 << 16;
+/// About as long is a page of the file.
+const PAGE_BYTES: usize = 4 << 10;
+/// So many records are read at once where one follows the other.
+const BLOCK: usize = 512;
+
+/// Records by their places, from 0.
+pub struct Column<T> {
+    /// The first of them.
+    stored: Option<Stored>,
+    /// The others.
+    kept: Vec<T>,
+    /// The disk took nothing, so all stay in memory.
+    is_full: bool,
+    /// What it was made from could not be read.
+    has_failed: bool,
+}
+
+/// The records in a file: whole pages of them.
+struct Stored {
+    file: PagedFile,
+    count: usize,
+}
+
+impl<T> Column<T> {
+    /// How many records are in the file.
+    fn stored_count(&self) -> usize {
+        self.stored.as_ref().map_or(0, |stored| stored.count)
+    }
+
+    pub fn len(&self) -> usize {
+        self.stored_count() + self.kept.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many records are in memory, without the pages of the file.
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Whether a record could not be read or written, so that others stand for it.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed || self.stored.as_ref().is_some_and(|stored| stored.file.has_failed())
+    }
+
+    /// Remembers that what it was made from could not be read.
+    pub fn fail_if(&mut self, has_failed: bool) {
+        self.has_failed |= has_failed;
+    }
+}
+
+impl<T: Fixed> Column<T> {
+    const PAGE_RECORDS: usize = PAGE_BYTES / T::BYTES;
+
+    pub fn push(&mut self, record: T) {
+        self.kept.push(record);
+        if self.kept.len() >= MAX_KEPT && !self.is_full {
+            self.store();
+        }
+    }
+
+    fn store(&mut self) {
+        if let Err(error) = self.try_store() {
+            // They stay in memory, which may be enough.
+            warn!(%error, "cannot write to a temporary file");
+            self.is_full = true;
+        }
+    }
+
+    fn try_store(&mut self) -> io::Result<()> {
+        if self.stored.is_none() {
+            let file = PagedFile::new(Self::PAGE_RECORDS * T::BYTES)?;
+            self.stored = Some(Stored { file, count: 0 });
+        }
+        let Some(stored) = &mut self.stored else { return Ok(()) };
+        let count = self.kept.len() / Self::PAGE_RECORDS * Self::PAGE_RECORDS;
+        let mut bytes = vec![0; count * T::BYTES];
+        for (record, bytes) in self.kept.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
+            record.write(bytes);
+        }
+        stored.file.append((stored.count * T::BYTES) as u64, &bytes)?;
+        stored.count += count;
+        self.kept.drain(..count);
+        Ok(())
+    }
+
+    pub fn get(&self, index: usize) -> Option<T> {
+        (index < self.len()).then(|| self.at(index))
+    }
+
+    /// The record at a place that there is.
+    fn at(&self, index: usize) -> T {
+        match &self.stored {
+            Some(stored) if index < stored.count => stored.file.read((index * T::BYTES) as u64),
+            Some(stored) => self.kept[index - stored.count],
+            None => self.kept[index],
+        }
+    }
+
+    /// Replaces the record at a place, if there is one.
+    pub fn set(&mut self, index: usize, record: T) {
+        let count = self.stored_count();
+        match &self.stored {
+            Some(stored) if index < count => stored.file.write((index * T::BYTES) as u64, record),
+            _ => {
+                if let Some(kept) = self.kept.get_mut(index - count) {
+                    *kept = record;
+                }
+            }
+        }
+    }
+
+    pub fn iter(&self) -> ColumnIter<'_, T> {
+        self.all().records()
+    }
+
+    pub fn all(&self) -> ColumnPart<'_, T> {
+        ColumnPart { column: self, from: 0, to: self.len() }
+    }
+
+    /// From a place up to another, as far as there are records.
+    pub fn part(&self, from: usize, to: usize) -> ColumnPart<'_, T> {
+        self.all().part(from, to)
+    }
+
+    pub fn partition_point(&self, holds: impl Fn(&T) -> bool) -> usize {
+        self.all().partition_point(holds)
+    }
+
+    /// Some from a place on, and all before another if they are few.
+    fn block(&self, from: usize, to: usize) -> Vec<T> {
+        let count = self.stored_count();
+        let to = to.min(from + BLOCK);
+        match &self.stored {
+            Some(stored) if from < count => {
+                let length = (to.min(count) - from) * T::BYTES;
+                let bytes = stored.file.bytes((from * T::BYTES) as u64, length);
+                bytes.chunks_exact(T::BYTES).map(T::read).collect()
+            }
+            _ => self.kept.get(from - count..to - count).unwrap_or_default().to_vec(),
+        }
+    }
+}
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Self { stored: None, kept: Vec::new(), is_full: false, has_failed: false }
+    }
+}
+
+/// A copy has a file of its own.
+impl<T: Fixed> Clone for Column<T> {
+    fn clone(&self) -> Self {
+        let mut copy: Self = self.iter().collect();
+        copy.fail_if(self.has_failed());
+        copy
+    }
+}
+
+impl<T> Debug for Column<T> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Column").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Fixed> Extend<T> for Column<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, records: I) {
+        records.into_iter().for_each(|record| self.push(record));
+    }
+}
+
+impl<T: Fixed> FromIterator<T> for Column<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(records: I) -> Self {
+        let mut column = Self::default();
+        column.extend(records);
+        column
+    }
+}
+
+/// Some records of a column that follow each other. Their places count from 0.
+pub struct ColumnPart<'a, T> {
+    column: &'a Column<T>,
+    from: usize,
+    to: usize,
+}
+
+impl<T> Clone for ColumnPart<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ColumnPart<'_, T> {}
+
+impl<'a, T: Fixed> ColumnPart<'a, T> {
+    pub fn len(self) -> usize {
+        self.to - self.from
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn get(self, index: usize) -> Option<T> {
+        (index < self.len()).then(|| self.column.at(self.from + index))
+    }
+
+    /// For those who need few of them, or the last first.
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
+        (self.from..self.to).map(move |index| self.column.at(index))
+    }
+
+    /// For those who need all of them.
+    pub fn records(self) -> ColumnIter<'a, T> {
+        ColumnIter { part: self, block: Vec::new().into_iter() }
+    }
+
+    /// From a place up to another, as far as there are records.
+    pub fn part(self, from: usize, to: usize) -> Self {
+        let from = self.to.min(self.from + from);
+        Self { from, to: self.to.min(self.from + to).max(from), ..self }
+    }
+
+    /// How many come first for which this holds.
+    pub fn partition_point(self, holds: impl Fn(&T) -> bool) -> usize {
+        if self.column.stored.is_none() {
+            let kept = self.column.kept.get(self.from..self.to).unwrap_or_default();
+            return kept.partition_point(holds);
+        }
+        let (mut from, mut to) = (self.from, self.to);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match holds(&self.column.at(middle)) {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        from - self.from
+    }
+}
+
+/// Passes on records one after the other.
+pub struct ColumnIter<'a, T> {
+    /// What is still to be read.
+    part: ColumnPart<'a, T>,
+    block: std::vec::IntoIter<T>,
+}
+
+impl<T: Fixed> Iterator for ColumnIter<'_, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        if let Some(record) = self.block.next() {
+            return Some(record);
+        }
+        let ColumnPart { column, from, to } = self.part;
+        let block = column.block(from, to);
+        self.part.from += block.len();
+        self.block = block.into_iter();
+        self.block.next()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! A temporary file of small records, of which some pages are in memory.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use tracing::warn;
+
+use crate::replay::column::fixed::Fixed;
+
+/// So many pages are in memory at most. Each has one place, by its number.
+const PAGES: usize = 256;
+
+/// A file without a name, which is gone when the program ends, however it ends.
+#[derive(Debug)]
+pub struct PagedFile {
+    file: File,
+    page_bytes: usize,
+    cache: Mutex<PageCache>,
+    has_failed: AtomicBool,
+}
+
+#[derive(Debug)]
+struct PageCache {
+    pages: Vec<Page>,
+    /// Whether one of them differs from the file.
+    has_changes: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Page {
+    number: Option<u64>,
+    bytes: Vec<u8>,
+    is_changed: bool,
+}
+
+impl PagedFile {
+    /// A page has whole records.
+    pub fn new(page_bytes: usize) -> io::Result<Self> {
+        let pages = vec![Page::default(); PAGES];
+        Ok(Self {
+            file: tempfile::tempfile()?,
+            page_bytes,
+            cache: Mutex::new(PageCache { pages, has_changes: false }),
+            has_failed: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether something could not be read or written, so that zeros stand for it.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Writes whole pages behind all others.
+    pub fn append(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    pub fn read<T: Fixed>(&self, offset: u64) -> T {
+        let mut cache = self.cache.lock();
+        let page = self.page(&mut cache, offset);
+        let place = (offset % self.page_bytes as u64) as usize;
+        T::read(&page.bytes[place..place + T::BYTES])
+    }
+
+    pub fn write<T: Fixed>(&self, offset: u64, record: T) {
+        let mut cache = self.cache.lock();
+        let page = self.page(&mut cache, offset);
+        let place = (offset % self.page_bytes as u64) as usize;
+        record.write(&mut page.bytes[place..place + T::BYTES]);
+        page.is_changed = true;
+        cache.has_changes = true;
+    }
+
+    /// Many bytes at once, which leave the pages in memory as they are.
+    pub fn bytes(&self, offset: u64, length: usize) -> Vec<u8> {
+        let mut cache = self.cache.lock();
+        if std::mem::take(&mut cache.has_changes) {
+            cache.pages.iter_mut().for_each(|page| self.put_back(page));
+        }
+        drop(cache);
+        let mut bytes = vec![0; length];
+        self.read_into(offset, &mut bytes);
+        bytes
+    }
+
+    /// The page in which a record stands.
+    fn page<'c>(&self, cache: &'c mut PageCache, offset: u64) -> &'c mut Page {
+        let number = offset / self.page_bytes as u64;
+        let page = &mut cache.pages[(number % PAGES as u64) as usize];
+        if page.number != Some(number) {
+            self.put_back(page);
+            page.number = Some(number);
+            page.bytes.resize(self.page_bytes, 0);
+            self.read_into(number * self.page_bytes as u64, &mut page.bytes);
+        }
+        page
+    }
+
+    fn read_into(&self, offset: u64, bytes: &mut [u8]) {
+        if let Err(error) = self.file.read_exact_at(bytes, offset) {
+            bytes.fill(0);
+            self.fail(&error);
+        }
+    }
+
+    fn put_back(&self, page: &mut Page) {
+        if !std::mem::take(&mut page.is_changed) {
+            return;
+        }
+        let Some(number) = page.number else { return };
+        let offset = number * self.page_bytes as u64;
+        if let Err(error) = self.file.write_all_at(&page.bytes, offset) {
+            self.fail(&error);
+        }
+    }
+
+    fn fail(&self, error: &io::Error) {
+        if !self.has_failed.swap(true, Ordering::Relaxed) {
+            warn!(%error, "cannot use a temporary file");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+use super::*;
+use crate::replay::column::MAX_KEPT;
+use crate::replay::rows::builder::{RowSource, RowsBuilder};
+
+/// More than stay in memory.
+const MANY: usize = 200_000;
+
+fn is_bots(number: usize) -> bool {
+    number % 3 == 2
+}
+
+/// The last comes first. Every tenth message is in the thread of the last thousandth, and every seventh answers the one before.
+fn rows() -> ChannelRows {
+    let mut builder = RowsBuilder::default();
+    for number in (0..MANY).rev() {
+        let thread = (number % 10 == 9).then(|| (number / 1000 * 1000).to_string());
+        let answered = (number % 7 == 6).then(|| (number - 1).to_string());
+        builder.add(&RowSource {
+            place: number as u64,
+            thread: thread.as_deref(),
+            id: &number.to_string(),
+            ts: number as f64,
+            author: ["ann", "ben", "bot"][number % 3],
+            name: None,
+            text: "so it goes",
+            reply_to: &answered.into_iter().collect::<Vec<String>>(),
+            bot: is_bots(number),
+            opener: false,
+        });
+    }
+    builder.finish()
+}
+
+#[test]
+fn the_rows_of_a_long_channel_stand_on_disk_and_are_found_there() {
+    let rows = rows();
+    assert_eq!(rows.len(), MANY);
+    assert!(rows.kept() < MAX_KEPT, "{} rows in memory", rows.kept());
+    assert!(rows.all().zip(0..).all(|(row, number)| row.place() == number));
+    let row = |number: usize| rows.find(IdHash::of(&number.to_string())).unwrap();
+    assert_eq!((row(123_457).place(), &**rows.author(&row(123_457))), (123_457, "ben"));
+    assert!(rows.find(IdHash::of("nobody's")).is_none());
+    let second = |second: i64| Timestamp::from_second(second).unwrap();
+    let between = rows.between(second(70_000), second(70_002)).iter();
+    assert_eq!(between.map(|row| row.place()).collect::<Vec<_>>(), [70_000, 70_001, 70_002]);
+    // Thread by thread.
+    let of_people = |range: Range<usize>, is_in_thread: bool| {
+        let there = range.filter(move |number| (number % 10 == 9) == is_in_thread);
+        there.filter(|number| !is_bots(*number)).map(|number| number as u64)
+    };
+    let top_level = rows.people_at(IdHash::of_thread(None));
+    assert!(top_level.iter().map(|row| row.place()).eq(of_people(0..MANY, false)));
+    let thread = rows.people_at(IdHash::of_thread(Some("150000")));
+    assert!(thread.iter().map(|row| row.place()).eq(of_people(150_000..151_000, true)));
+    assert_eq!(thread.among_first(150_500), of_people(150_000..150_500, true).count());
+    assert!(rows.people_at(IdHash::of_thread(Some("150001"))).is_empty());
+    assert_eq!(rows.threads().count(), 1 + MANY / 1000);
+    // Replies.
+    let replies = (0..MANY).filter(|number| number % 7 == 6);
+    assert!(rows.replies().map(|(reply, _)| reply.place() as usize).eq(replies));
+    let (reply, asked) = (row(7 * 20_000 + 6), row(7 * 20_000 + 5));
+    assert!(rows.is_answer(&reply, &asked) && !rows.is_answer(&asked, &reply));
+    assert_eq!(rows.answers_to(&asked).map(|row| row.id).collect::<Vec<_>>(), [reply.id]);
+    rows.check().unwrap();
+}
