@@ -73,6 +73,8 @@ const ENDING_SESSION_POLLS: usize = 15;
 const MIN_SERVER_VERSION: i64 = 140_000;
 /// More than the number of statements.
 const STATEMENT_CACHE_CAPACITY: usize = 256;
+/// How long a session that was fine is taken to be fine.
+const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 /// How long the server may take to answer a connection attempt or a heartbeat.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -89,6 +91,14 @@ pub async fn open(
     let readers = PgPoolOptions::new()
         .max_connections(readers)
         .acquire_timeout(RESPONSE_TIMEOUT)
+        // The driver has asked the session when it was returned. Asking before each use, too, would make three round trips
+        // of one.
+        .test_before_acquire(false)
+        .before_acquire(|session, state| {
+            Box::pin(
+                async move { Ok(state.idle_for < TRUSTED_IDLE || session.ping().await.is_ok()) },
+            )
+        })
         .connect_with(reader_options(options))
         .await
         .map_err(|error| driver_error::from_postgres(error).into_broken(&redacted_url))?;
