@@ -18,7 +18,7 @@ use jiff::tz::TimeZone;
 pub fn replay_lines(bytes: &[u8]) {
     let Ok(history) = History::read(bytes) else { return };
     for channel in &history.channels {
-        let times = channel.rows.all().iter().map(|row| row.at());
+        let times = channel.rows.all().map(|row| row.at());
         assert!(times.is_sorted(), "{channel:?}");
     }
 }

@@ -17,7 +17,7 @@ impl<'a> ChannelAnalysis<'a> {
         for moment in self.moments.iter().filter(|moment| self.is_listed(moment)) {
             let is_full = list.listed.len() >= MAX_LISTED;
             match self.about(moment).filter(|_| !is_full) {
-                Some(about) => list.listed.push(self.listed(moment, about, &mut reader)?),
+                Some(about) => list.listed.push(self.listed(moment, &about, &mut reader)?),
                 None => list.more += 1,
             }
         }

@@ -5,7 +5,6 @@ use serde_json::json;
 use crate::chat::UserId;
 use crate::decision::Decision;
 use crate::store::StoreError;
-use crate::store::archive::Archive;
 use crate::store::database::connection::query;
 use crate::store::database::stored_messages::{to_begin_ms, to_end_ms};
 use crate::store::database::{DatabaseStore, rows, sql};
