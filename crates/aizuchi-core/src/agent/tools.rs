@@ -37,6 +37,7 @@ use crate::llm::LlmResponse;
 use crate::memo::{MemoChange, MemoUpdate, NewMemo};
 use crate::memory::{Lineage, MessageRef};
 use crate::outgoing::secrets::SecretScanner;
+use crate::outgoing;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
@@ -45,8 +46,8 @@ use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
 use crate::rules::room::Room;
 use crate::rules::{ChannelRules, MemoryRule, Rulebook};
 use crate::store::{Store, StoreError};
+use crate::texts;
 use crate::web_access::{OfferedWebTools, WebTools};
-use crate::{outgoing, texts};
 
 /// How many calls of one response are run; the rest are skipped.
 const MAX_CALLS: usize = 8;
