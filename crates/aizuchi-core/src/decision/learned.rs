@@ -7,6 +7,7 @@
 
 pub mod calibration;
 pub mod features;
+pub mod threshold;
 pub mod trees;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +17,8 @@ use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
 use crate::chat::WorkspaceId;
-use crate::decision::learned::calibration::{Calibration, Scored, upper_bound};
+use crate::decision::learned::calibration::{Calibration, Scored};
+use crate::decision::learned::threshold::SkipThreshold;
 use crate::decision::learned::trees::{TrainingRow, Trees};
 use crate::decision::tolerance::WelcomeLabels;
 use crate::decision::{DecisionId, Judgment};
@@ -32,8 +34,6 @@ pub const MIN_YES: usize = 20;
 const GROWTH: f64 = 0.04;
 /// The folds of the cross-validation: each moment is scored by a model that has not seen its fold.
 const PARTS: usize = 5;
-/// A gate that skips less is not worth its risk.
-const MIN_SKIPPED: f64 = 0.05;
 
 /// What a decision looked like when it was about to be judged, in numbers only, and how probable it was that the judge
 /// was asked.
@@ -192,7 +192,8 @@ impl Skipping {
     fn learn(moments: &[&JudgedMoment], miss: f64) -> Option<Self> {
         let rows: Vec<TrainingRow<'_>> = moments.iter().copied().map(to_row).collect();
         let scored = score_unseen(&rows);
-        let (threshold, skipped, missed, missed_at_most) = find_threshold(&scored, miss)?;
+        let SkipThreshold { score: threshold, skipped, missed, missed_at_most } =
+            SkipThreshold::find(&scored, miss)?;
         let calibration = Calibration::fit(&scored);
         let trees = Trees::fit(&rows);
         Some(Self { trees, calibration, threshold, skipped, missed, missed_at_most })
@@ -255,35 +256,6 @@ fn score_unseen(rows: &[TrainingRow<'_>]) -> Vec<Scored> {
         rows[begin..end].iter().map(scored).collect::<Vec<_>>()
     });
     parts.collect()
-}
-
-/// The highest threshold that misses no more than it may, by an upper bound, with the share of the moments below it, and
-/// the share of the yes, and its bound.
-fn find_threshold(scored: &[Scored], miss: f64) -> Option<(f64, f64, f64, f64)> {
-    let mut scored = scored.to_vec();
-    scored.sort_by(|one, other| one.score.total_cmp(&other.score));
-    let weights = |rows: &[Scored]| rows.iter().map(|row| row.weight).sum::<f64>();
-    let yes: Vec<Scored> = scored.iter().filter(|row| row.is_yes).copied().collect();
-    let (total, total_yes) = (weights(&scored), weights(&yes));
-    let squares: f64 = yes.iter().map(|row| row.weight * row.weight).sum();
-    // A few that stand for many tell less than as many would.
-    let effective = total_yes * total_yes / squares.max(f64::MIN_POSITIVE);
-    let (mut below, mut missed) = (0.0, 0.0);
-    let mut found = None;
-    for (index, row) in scored.iter().enumerate() {
-        below += row.weight;
-        missed += if row.is_yes { row.weight } else { 0.0 };
-        let is_last_of_equals = scored.get(index + 1).is_none_or(|next| next.score > row.score);
-        let share = missed / total_yes;
-        let at_most = upper_bound(share, effective);
-        if at_most > miss {
-            break;
-        }
-        if is_last_of_equals && below / total >= MIN_SKIPPED {
-            found = Some((row.score, below / total, share, at_most));
-        }
-    }
-    found
 }
 
 /// What is learned from the ledger: the gates in force, by workspace, and how welcome words were. What learns replaces it;
