@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aizuchi_core::chat::ChannelId;
 use aizuchi_core::decision::gate::Gate;
-use aizuchi_core::decision::learned::{LearnedGates, MIN_VERDICTS};
+use aizuchi_core::decision::learned::{LearnedGates, MAX_MOMENTS, MIN_VERDICTS};
 use aizuchi_core::decision::tolerance::{ChannelLabels, Label, MIN_LABELS};
 use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::learner::Learner;
@@ -217,6 +217,10 @@ async fn a_judge_that_changes_its_mind_is_asked_again() {
         story.harness.pass(PAUSE).await;
         story.learn().await;
         if story.gates.read(&workspace()).unwrap().skipping.is_none() {
+            let archive = &story.harness.store.archive;
+            let moments = archive.judged_moments(&workspace(), MAX_MOMENTS).await.unwrap();
+            let mut explored = moments.iter().filter(|judged| judged.moment.propensity < 1.0);
+            assert!(explored.any(|judged| judged.is_yes), "{moments:?}");
             return;
         }
     }

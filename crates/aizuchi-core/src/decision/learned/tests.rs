@@ -73,32 +73,57 @@ fn nothing_is_skipped_where_the_features_tell_nothing() {
     assert_eq!(gate.skipping, None);
 }
 
+/// The same moment, judged although a gate was to skip it.
+fn explored(judged: JudgedMoment) -> JudgedMoment {
+    let moment = MomentFeatures { propensity: EXPLORATION, ..judged.moment };
+    JudgedMoment { moment, ..judged }
+}
+
 #[test]
 fn explored_yes_turn_it_off_again() {
-    let mut all = history(1500, 0.8, 0.0);
+    let all = history(1500, 0.8, 0.0);
     let gate = LearnedGate::learn(&moments(all.clone()), 0.02);
     assert!(gate.skipping.is_some());
+    let after = |is_yes: bool| {
+        let later = (1500..1900).map(|number| {
+            let features = vec![draw(number, "open") as f32 * 0.5, 0.5];
+            explored(judged(number, features, is_yes))
+        });
+        LearnedGate::learn(&moments([all.clone(), later.collect()].concat()), 0.02)
+    };
     // The judge has changed its mind about what is skipped, which only exploration shows.
-    let explored = (1500..1900).map(|number| {
-        let explored = judged(number, vec![draw(number, "open") as f32 * 0.5, 0.5], true);
-        let moment = MomentFeatures { propensity: EXPLORATION, ..explored.moment };
-        JudgedMoment { moment, ..explored }
-    });
-    all.extend(explored);
-    let gate = LearnedGate::learn(&moments(all), 0.02);
+    let gate = after(true);
     assert!(gate.training.explored > 0);
     assert_eq!(gate.skipping, None);
+    // A judge that has not is still not asked about some.
+    let gate = after(false);
+    assert!(gate.training.explored > 0 && gate.skipping.is_some(), "{:?}", gate.training);
+}
+
+#[test]
+fn a_few_that_were_explored_do_not_show_what_all_others_are() {
+    // A twentieth of what the judge declines was judged. That none of it was a yes says little of the rest, until it is
+    // much.
+    let gate = |count: usize| {
+        let is_drawn = |judged: &JudgedMoment| judged.decision.0 % 20 == 0;
+        let kept = history(count, 0.8, 0.0).into_iter().filter_map(|judged| match judged.is_yes {
+            true => Some(judged),
+            false => is_drawn(&judged).then(|| explored(judged)),
+        });
+        LearnedGate::learn(&moments(kept.collect()), 0.02)
+    };
+    let few = gate(1500);
+    assert!(few.training.yes > 200 && few.training.explored > 40, "{:?}", few.training);
+    assert_eq!(few.skipping, None);
+    let many = gate(12_000);
+    assert!(many.skipping.is_some(), "{:?}", many.training);
 }
 
 #[test]
 fn what_it_missed_is_known_from_what_it_explored() {
     // Half of what is explored was a yes, so half of what was skipped was.
-    let explored = |number: usize| {
-        let explored = judged(number, vec![0.0, 0.0], number.is_multiple_of(2));
-        let moment = MomentFeatures { propensity: EXPLORATION, ..explored.moment };
-        JudgedMoment { moment, ..explored }
-    };
-    let mut all: Vec<JudgedMoment> = (0..40).map(explored).collect();
+    let half = |number: usize| explored(judged(number, vec![0.0, 0.0], number.is_multiple_of(2)));
+    let mut all: Vec<JudgedMoment> = (0..40).map(half).collect();
     all.extend((40..300).map(|number| judged(number, vec![1.0, 0.0], true)));
     let rows: Vec<TrainingRow<'_>> = all.iter().map(to_row).collect();
     let missed: f64 = rows[..40].iter().filter(|row| row.is_yes).map(|row| row.weight).sum::<f64>();
