@@ -25,7 +25,6 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::learned::{
     JudgedMoments, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES, features,
 };
-use aizuchi_core::llm::Llm;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::database::location::DatabaseLocation;
@@ -128,22 +127,24 @@ impl GateArgs {
         };
         let recording = Recording::open(input, &options, &|_| {})?;
         anyhow::ensure!(recording.channel_count() > 0, "{} holds no messages", input.display());
-        let mind: Option<Arc<dyn Llm>> = match &self.judge {
+        let answers = match &self.judge {
             TrialJudge::Builtin => None,
             TrialJudge::Hindsight => Some(Arc::new(hindsight(&recording)?)),
             TrialJudge::Recorded(file) => Some(Arc::new(RecordedAnswers::open(file)?)),
         };
-        let judge = if mind.is_none() { ReplayJudge::Builtin } else { ReplayJudge::Model };
+        let judge = if answers.is_none() { ReplayJudge::Builtin } else { ReplayJudge::Model };
         let settings = ReplaySettings { judge, latency_ms: 4000, seed: 1 };
-        let trial = GateTrial::new(&recording, &policy, settings, mind, &|_| {})?;
+        let trial = GateTrial::new(&recording, &policy, settings, answers, &|_| {})?;
         let savings =
             [Missable::Yes, Missable::Seen].map(|misses| trial.savings(misses, self.miss));
         if self.json {
             let savings = savings.map(|savings| savings_to_json(&savings));
-            print(&serde_json::to_string_pretty(&json!({ "savings": savings }))?)?;
+            let trial = json!({ "savings": savings, "unknown": trial.unknown });
+            print(&serde_json::to_string_pretty(&trial)?)?;
         } else {
-            let savings = savings.map(|savings| describe_savings(&savings, self.miss));
-            print(&savings.join("\n\n"))?;
+            let savings = savings.iter().map(|savings| describe_savings(savings, self.miss));
+            let paragraphs: Vec<String> = savings.chain(describe_unknown(trial.unknown)).collect();
+            print(&paragraphs.join("\n\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -180,6 +181,17 @@ fn describe_savings(savings: &GateSavings, miss: f64) -> String {
             describe_nothing_learned(why, savings.misses, miss),
         ),
     }
+}
+
+fn describe_unknown(moments: u64) -> Option<String> {
+    let moments = match moments {
+        0 => return None,
+        1 => "1 moment".to_owned(),
+        moments => format!("{moments} moments"),
+    };
+    Some(format!(
+        "What the judge would have said is unknown at {moments}: nothing is learned from there, and nothing is counted."
+    ))
 }
 
 fn describe_nothing_learned(why: NothingLearned, misses: Missable, miss: f64) -> String {

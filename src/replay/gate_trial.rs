@@ -7,14 +7,15 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::replay::history::ChannelSource;
+use crate::replay::judge::recorded::RecordedAnswers;
 use crate::replay::learning::{LearningPurpose, ReplayLearning, TimedMoment};
+use crate::replay::rows::MessageRow;
 use crate::replay::{Policy, Replay, ReplaySettings};
 use aizuchi_core::clock::seeded_random;
 use aizuchi_core::decision::learned::{
     JudgedMoment, JudgedMoments, LearnedCheck, LearnedGate, MAX_MOMENTS, MIN_VERDICTS, MIN_YES,
     learned_at,
 };
-use aizuchi_core::llm::Llm;
 
 /// All moments that were judged in a replay without a gate, by time, and when its second half began.
 pub struct GateTrial {
@@ -22,6 +23,8 @@ pub struct GateTrial {
     pub half: Timestamp,
     /// Messages by users in the second half.
     pub messages: usize,
+    /// Moments of which nobody knows what the judge would have said. They are not among `moments`.
+    pub unknown: u64,
     pub seed: u64,
 }
 
@@ -69,23 +72,27 @@ pub enum NothingLearned {
 }
 
 impl GateTrial {
-    /// Replays the channels without a gate, judged by `mind` or as the settings say.
+    /// Replays the channels without a gate, judged by these answers or as the settings say. Messages after which no answer
+    /// can be known do not count.
     pub fn new(
         channels: &dyn ChannelSource,
         policy: &Policy,
         settings: ReplaySettings,
-        mind: Option<Arc<dyn Llm>>,
+        answers: Option<Arc<RecordedAnswers>>,
         progress: &dyn Fn(u64),
     ) -> anyhow::Result<Self> {
         let learning = Arc::new(ReplayLearning::new(LearningPurpose::Measure));
         let replay = Replay::new(policy, settings)?.learning_with(learning.clone());
-        let replay = match mind {
-            Some(mind) => replay.judged_by(mind),
+        let replay = match &answers {
+            Some(answers) => replay.judged_by(answers.clone()),
             None => replay,
         };
         let mut times: Vec<Timestamp> = Vec::new();
         replay.run(channels, 0, None, &mut |_, channel, _| {
-            times.extend(channel.rows.people().map(|row| row.at()));
+            let counts = |row: &MessageRow| {
+                answers.as_ref().is_none_or(|answers| answers.may_know(&channel.name, row.id))
+            };
+            times.extend(channel.rows.people().filter(counts).map(|row| row.at()));
             progress(channel.rows.len() as u64);
             Ok(())
         })?;
@@ -95,7 +102,8 @@ impl GateTrial {
         // The channels are one workspace, whose moments come as they are written.
         moments.sort_by_key(|moment| moment.at);
         let messages = times.len() - times.partition_point(|at| *at < half);
-        Ok(Self { moments, half, messages, seed: settings.seed })
+        let unknown = answers.map_or(0, |answers| answers.counts().unknown);
+        Ok(Self { moments, half, messages, unknown, seed: settings.seed })
     }
 
     /// Goes through the moments with a gate that may miss this share of what it must not miss.

@@ -1,14 +1,15 @@
 //! What a replay comes to on each day: the figures that a setting changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::replay::history::{ChannelSource, RecordedChannel};
-use crate::replay::judge::recorded::RecordedAnswers;
+use crate::replay::judge::recorded::{RecordedAnswers, UnknownMessages};
 use crate::replay::record::{PostRecord, Record};
-use crate::replay::rows::{IdHash, MessageRow};
+use crate::replay::rows::{IdHash, MessageRow, RowList};
 use crate::replay::score::{by_thread, in_thread, lands_in_exchange, open_questions, within};
 
 /// A day of the calendar in UTC, counted from the epoch.
@@ -127,30 +128,55 @@ fn on_day(days: &mut BTreeMap<UtcDay, TuneFigures>, at: Timestamp) -> &mut TuneF
     figures
 }
 
-/// A judge that knows what people did: it says yes as long as a question stands there that nobody answered.
+/// A judge that knows what people did: it says yes as long as a question stands there that nobody answered. Of an annotated
+/// recording it knows only what is annotated.
 pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers> {
-    let mut open = HashMap::new();
+    let (mut open, mut unknown) = (HashMap::new(), UnknownMessages::new());
     for index in 0..channels.channel_count() {
         let channel = channels.channel(index)?;
         let questions = unanswered_questions(&channel);
+        let known = known_times(&channel);
+        let is_unknown =
+            |message: MessageRow| known.as_ref().is_none_or(|known| !known.contains(&message.at()));
+        let is_open = |message: &MessageRow| questions.contains(&message.id);
         let mut reader = channel.reader();
         for thread in channel.rows.threads() {
             let messages = channel.rows.people_in(thread);
             for (place, newest) in messages.iter().enumerate() {
-                let seen = messages.until(place + 1);
-                let seen = seen.from((place + 1).saturating_sub(REACHED_MESSAGES));
-                let is_open = |message: &MessageRow| {
-                    questions.contains(&message.id)
-                        && newest.at().duration_since(message.at()) <= REACHED_WITHIN
-                };
-                if let Some(asked) = seen.iter().rev().find(is_open) {
+                if in_sight(messages, place).any(is_unknown) {
+                    unknown.entry(channel.name.clone()).or_default().insert(newest.id);
+                } else if let Some(asked) = in_sight(messages, place).find(is_open) {
                     let key = (channel.name.clone(), reader.read(&newest)?.id);
                     open.insert(key, reader.read(&asked)?.id);
                 }
             }
         }
     }
-    Ok(RecordedAnswers::of_questions(open))
+    Ok(RecordedAnswers::of_questions(open, unknown))
+}
+
+/// The messages that a post just after the one at a place would reach, that one included, the newest first.
+fn in_sight(messages: RowList<'_>, place: usize) -> impl Iterator<Item = MessageRow> {
+    let newest = messages.get(place).map(|row| row.at());
+    let seen = messages.until(place + 1);
+    let seen = seen.from((place + 1).saturating_sub(REACHED_MESSAGES));
+    let is_recent = move |message: &MessageRow| {
+        newest.is_some_and(|newest| newest.duration_since(message.at()) <= REACHED_WITHIN)
+    };
+    seen.iter().rev().filter(is_recent)
+}
+
+/// When the recording says of a channel's messages what answers them: always, or where people annotated it, from the first
+/// message that they did to the last. `None` if that is none.
+fn known_times(channel: &RecordedChannel) -> Option<RangeInclusive<Timestamp>> {
+    if !channel.is_annotated {
+        return Some(Timestamp::MIN..=Timestamp::MAX);
+    }
+    let is_annotated = |row: &MessageRow| row.is_opener() || row.is_reply();
+    let mut annotated = channel.rows.people().filter(is_annotated).map(|row| row.at());
+    let first = annotated.next()?;
+    let last = annotated.last().unwrap_or(first);
+    Some(first..=last)
 }
 
 /// Questions that nobody answered: as the recording says it, else as it looks, because nobody wrote after them.

@@ -31,6 +31,7 @@ mod fakes;
 mod forget;
 mod found_config;
 mod gate;
+mod gate_hindsight;
 mod generated;
 mod golden_reports;
 mod import;

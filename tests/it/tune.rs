@@ -210,7 +210,8 @@ fn judged_moments(count: i64) -> Vec<TimedMoment> {
 #[test]
 fn a_gate_is_tried_on_moments_that_were_judged() {
     let half = Timestamp::from_second(300 * 60).unwrap();
-    let trial = GateTrial { moments: judged_moments(600), half, messages: 1000, seed: 1 };
+    let moments = judged_moments(600);
+    let trial = GateTrial { moments, half, messages: 1000, unknown: 0, seed: 1 };
     let savings = trial.savings(Missable::Yes, 0.1);
     assert_eq!((savings.calls, savings.yes, savings.seen), (300, 100, 50));
     assert!((savings.ceiling.unwrap() - 2.0 / 3.0).abs() < 1e-9);
@@ -230,6 +231,7 @@ fn why_no_gate_was_learned_is_known() {
         moments: judged_moments(count),
         half: Timestamp::from_second(half * 60).unwrap(),
         messages: 1000,
+        unknown: 0,
         seed: 1,
     };
     for (count, misses, miss, expected) in [

@@ -1,6 +1,6 @@
 //! Answers that were recorded elsewhere: JSON Lines, each by the hash of its prompt or by the message it is about.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::replay::history::describe_json_error;
 use crate::replay::json_lines::read_lines;
 use crate::replay::judge::bystander;
+use crate::replay::rows::IdHash;
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::decision::{Judgment, Usage};
 use aizuchi_core::llm::scripted::ScriptedMind;
@@ -24,8 +25,7 @@ pub struct RecordedAnswers {
     by_prompt: HashMap<String, String>,
     /// By the channel and the newest message that was judged.
     by_message: HashMap<(String, String), RecordedJudgment>,
-    /// Whether what is not here is a no. Otherwise it is unknown.
-    is_complete: bool,
+    missing: MissingAnswer,
     pub bad_lines: Vec<(u64, String)>,
     /// Equal for equal files.
     pub fingerprint: String,
@@ -33,10 +33,23 @@ pub struct RecordedAnswers {
     counts: Mutex<RecordedCounts>,
 }
 
+/// What a judgment is that is not here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum MissingAnswer {
+    Unknown,
+    /// A no, but unknown where one of these is the newest message by a user, by the channel.
+    No {
+        unknown: UnknownMessages,
+    },
+}
+
+/// Messages by users of which nobody knows what should be said after them, by the channel.
+pub type UnknownMessages = HashMap<String, HashSet<IdHash>>;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RecordedCounts {
     pub answered: u64,
-    /// Judgments that the file does not have.
+    /// Judgments that are not known.
     pub unknown: u64,
 }
 
@@ -91,7 +104,7 @@ impl RecordedAnswers {
         Ok(Self {
             by_prompt,
             by_message,
-            is_complete: false,
+            missing: MissingAnswer::Unknown,
             bad_lines,
             fingerprint: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
             bystander: bystander(),
@@ -99,9 +112,12 @@ impl RecordedAnswers {
         })
     }
 
-    /// Answers to every message: yes where one of `questions` is open, by the channel and the newest message that was
-    /// judged, and no elsewhere.
-    pub fn of_questions(questions: HashMap<(String, String), String>) -> Self {
+    /// Yes where one of `questions` is open, by the channel and the newest message that was judged, and no elsewhere, but
+    /// for what is `unknown`.
+    pub fn of_questions(
+        questions: HashMap<(String, String), String>,
+        unknown: UnknownMessages,
+    ) -> Self {
         let judgment = |((channel, message), about): ((String, String), String)| {
             let judgment = RecordedJudgment {
                 room: channel.clone(),
@@ -119,7 +135,7 @@ impl RecordedAnswers {
         Self {
             by_prompt: HashMap::new(),
             by_message: questions.into_iter().map(judgment).collect(),
-            is_complete: true,
+            missing: MissingAnswer::No { unknown },
             bad_lines: Vec::new(),
             fingerprint: String::new(),
             bystander: bystander(),
@@ -136,7 +152,7 @@ impl RecordedAnswers {
         Self {
             by_prompt: HashMap::new(),
             by_message: verdicts.into_iter().map(verdict).collect(),
-            is_complete: false,
+            missing: MissingAnswer::Unknown,
             bad_lines: Vec::new(),
             fingerprint: String::new(),
             bystander: bystander(),
@@ -146,6 +162,16 @@ impl RecordedAnswers {
 
     pub fn counts(&self) -> RecordedCounts {
         *self.counts.lock()
+    }
+
+    /// Whether there may be an answer where this is the newest message by a user.
+    pub fn may_know(&self, channel: &str, message: IdHash) -> bool {
+        match &self.missing {
+            MissingAnswer::Unknown => true,
+            MissingAnswer::No { unknown } => {
+                !unknown.get(channel).is_some_and(|messages| messages.contains(&message))
+            }
+        }
     }
 
     pub(super) fn find(&self, prompt: &Prompt) -> Option<String> {
@@ -159,6 +185,18 @@ impl RecordedAnswers {
         let human = prompt.context.newest_human_message().map(|message| &message.id);
         let find = |id: &MessageId| self.by_message.get(&(channel.to_owned(), id.to_string()));
         newest.into_iter().chain(human).find_map(find).map(|found| found.answer(prompt))
+    }
+
+    /// Whether a judgment that was not found is a no.
+    fn is_no(&self, prompt: &Prompt) -> bool {
+        match self.missing {
+            MissingAnswer::Unknown => false,
+            MissingAnswer::No { .. } => {
+                let channel = prompt.context.conversation.channel.as_str();
+                let human = prompt.context.newest_human_message();
+                human.is_none_or(|human| self.may_know(channel, IdHash::of(human.id.as_str())))
+            }
+        }
     }
 }
 
@@ -232,10 +270,10 @@ impl Llm for RecordedAnswers {
                 let usage = Usage { input_tokens: prompt.total_tokens(), ..Usage::default() };
                 Ok(LlmResponse::new(answer, usage))
             }
-            None if self.is_complete => self.bystander.ask(prompt).await,
+            None if self.is_no(prompt) => self.bystander.ask(prompt).await,
             None => {
                 self.counts.lock().unknown += 1;
-                Err(LlmError::Refused("the file has no answer".to_owned()))
+                Err(LlmError::Refused("no answer is known".to_owned()))
             }
         }
     }
