@@ -2,6 +2,7 @@
 //! call is claimed in the store before it is made: after a crash in between nobody knows whether it was, and it is not made
 //! again.
 
+use futures_util::future::BoxFuture;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -65,31 +66,34 @@ async fn while_calling<T>(
 
 impl AllowedCalls {
     /// Makes calls until `shutdown`.
-    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        let clock = &self.inbox.clock;
-        let mut revisions = self.inbox.store.revisions();
-        let mut calls = FuturesUnordered::new();
-        loop {
-            revisions.mark_unchanged();
-            for call in while_calling(&mut calls, self.look()).await {
-                calls.push(self.make(call));
+    pub fn run(&self, shutdown: CancellationToken) -> BoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(async move {
+            let clock = &self.inbox.clock;
+            let mut revisions = self.inbox.store.revisions();
+            let mut calls = FuturesUnordered::new();
+            loop {
+                revisions.mark_unchanged();
+                for call in while_calling(&mut calls, self.look()).await {
+                    calls.push(self.make(call));
+                }
+                let check_at = clock.now() + CHECK_INTERVAL;
+                tokio::select! {
+                    () = shutdown.cancelled() => break,
+                    Some(()) = calls.next() => {}
+                    changed = revisions.changed() => match changed {
+                        Ok(()) => {
+                            while_calling(&mut calls, clock.sleep_until(clock.now() + PAUSE)).await;
+                        }
+                        Err(_) => break,
+                    },
+                    () = clock.sleep_until(check_at) => {}
+                }
             }
-            let check_at = clock.now() + CHECK_INTERVAL;
-            tokio::select! {
-                () = shutdown.cancelled() => break,
-                Some(()) = calls.next() => {}
-                changed = revisions.changed() => match changed {
-                    Ok(()) => {
-                        while_calling(&mut calls, clock.sleep_until(clock.now() + PAUSE)).await;
-                    }
-                    Err(_) => break,
-                },
-                () = clock.sleep_until(check_at) => {}
-            }
-        }
-        // What has no answer by then is told as unknown after the next start.
-        let _ = clock.timeout(STOP_LIMIT, async { while calls.next().await.is_some() {} }).await;
-        Ok(())
+            // What has no answer by then is told as unknown after the next start.
+            let _ =
+                clock.timeout(STOP_LIMIT, async { while calls.next().await.is_some() {} }).await;
+            Ok(())
+        })
     }
 
     /// Takes each call as far as it can be taken now. Returns those that are to be made.

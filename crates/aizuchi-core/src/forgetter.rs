@@ -1,6 +1,7 @@
 //! Withholds and forgets what users have ordered to be, erases what is older than messages are kept, and removes what is
 //! left of both outside the tables, all in small steps while others are heard.
 
+use futures_util::future::BoxFuture;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,79 +65,83 @@ impl Forgetter {
         }
     }
 
-    pub async fn run(mut self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        while !shutdown.is_cancelled() {
-            let began = Instant::now();
-            let stepped = tokio::select! {
-                biased;
-                () = shutdown.cancelled() => break,
-                stepped = self.step() => stepped,
-            };
-            let is_working = match stepped {
-                Ok(is_working) => is_working,
-                Err(error) => {
-                    warn!(error = %error, wait = ?INTERVAL, "withholding, forgetting or erasing messages failed; retrying");
-                    false
+    pub fn run(mut self, shutdown: CancellationToken) -> BoxFuture<'static, anyhow::Result<()>> {
+        Box::pin(async move {
+            while !shutdown.is_cancelled() {
+                let began = Instant::now();
+                let stepped = tokio::select! {
+                    biased;
+                    () = shutdown.cancelled() => break,
+                    stepped = self.step() => stepped,
+                };
+                let is_working = match stepped {
+                    Ok(is_working) => is_working,
+                    Err(error) => {
+                        warn!(error = %error, wait = ?INTERVAL, "withholding, forgetting or erasing messages failed; retrying");
+                        false
+                    }
+                };
+                if is_working {
+                    // Others get at least as much of the database as this does.
+                    tokio::select! {
+                        () = shutdown.cancelled() => {}
+                        () = tokio::time::sleep(began.elapsed().max(MIN_PAUSE)) => {}
+                    }
+                    continue;
                 }
-            };
-            if is_working {
-                // Others get at least as much of the database as this does.
                 tokio::select! {
                     () = shutdown.cancelled() => {}
-                    () = tokio::time::sleep(began.elapsed().max(MIN_PAUSE)) => {}
+                    () = self.store.wait_for_erasure() => {}
+                    () = self.clock.sleep_until(self.clock.now() + INTERVAL) => {}
                 }
-                continue;
             }
-            tokio::select! {
-                () = shutdown.cancelled() => {}
-                () = self.store.wait_for_erasure() => {}
-                () = self.clock.sleep_until(self.clock.now() + INTERVAL) => {}
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Takes one step. Returns whether there may be another one.
-    pub async fn step(&mut self) -> Result<bool, StoreError> {
-        // It is soon done, and until then prompts may hold it.
-        match self.store.redact_next(self.clock.now()).await? {
-            RedactionProgress::Idle => {}
-            RedactionProgress::Working => return Ok(true),
-            RedactionProgress::Done(workspace) => {
-                self.channel_cache.conversations.drop_all_messages(&workspace);
-                return Ok(true);
-            }
-        }
-        match self.job.step(&self.store, self.clock.now()).await? {
-            // What is left of somebody who asked to be forgotten goes before what is only old.
-            ForgetProgress::Idle if self.owes_scrub => self.scrub().await,
-            ForgetProgress::Idle => match self.expire().await? {
-                true => Ok(true),
-                false => self.scrub().await,
-            },
-            ForgetProgress::Working => Ok(true),
-            ForgetProgress::Hidden(workspace) => {
-                self.channel_cache.conversations.drop_all_messages(&workspace);
-                Ok(true)
-            }
-            ForgetProgress::Done(ForgottenUser { workspace, user, keeps_name, report }) => {
-                if !keeps_name {
-                    self.channel_cache.forget_user(&workspace, &user);
+    pub fn step(&mut self) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            // It is soon done, and until then prompts may hold it.
+            match self.store.redact_next(self.clock.now()).await? {
+                RedactionProgress::Idle => {}
+                RedactionProgress::Working => return Ok(true),
+                RedactionProgress::Done(workspace) => {
+                    self.channel_cache.conversations.drop_all_messages(&workspace);
+                    return Ok(true);
                 }
-                self.scrub = ScrubJob::default();
-                self.owes_scrub = true;
-                info!(
-                    platform = workspace.platform(),
-                    %workspace,
-                    messages = report.messages,
-                    own_messages = report.own_messages,
-                    memos = report.memos,
-                    memories = report.memories,
-                    "a user is forgotten; what is left in the index and the log goes next"
-                );
-                Ok(true)
             }
-        }
+            match self.job.step(&self.store, self.clock.now()).await? {
+                // What is left of somebody who asked to be forgotten goes before what is only old.
+                ForgetProgress::Idle if self.owes_scrub => self.scrub().await,
+                ForgetProgress::Idle => match self.expire().await? {
+                    true => Ok(true),
+                    false => self.scrub().await,
+                },
+                ForgetProgress::Working => Ok(true),
+                ForgetProgress::Hidden(workspace) => {
+                    self.channel_cache.conversations.drop_all_messages(&workspace);
+                    Ok(true)
+                }
+                ForgetProgress::Done(ForgottenUser { workspace, user, keeps_name, report }) => {
+                    if !keeps_name {
+                        self.channel_cache.forget_user(&workspace, &user);
+                    }
+                    self.scrub = ScrubJob::default();
+                    self.owes_scrub = true;
+                    info!(
+                        platform = workspace.platform(),
+                        %workspace,
+                        messages = report.messages,
+                        own_messages = report.own_messages,
+                        memos = report.memos,
+                        memories = report.memories,
+                        "a user is forgotten; what is left in the index and the log goes next"
+                    );
+                    Ok(true)
+                }
+            }
+        })
     }
 
     /// Takes one step of erasing what is older than messages are kept. Returns whether there may be another one.

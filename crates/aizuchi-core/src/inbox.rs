@@ -9,6 +9,7 @@ pub mod in_flight;
 mod linking;
 mod forgetting;
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -138,14 +139,16 @@ pub enum Redaction {
 
 impl Inbox {
     /// Stores what was heard and what follows from it. Returns after the commit. Hearing is idempotent.
-    pub async fn hear(&self, heard: Heard) -> Result<HearReceipt, StoreError> {
-        self.deliver(heard.into()).await
+    pub fn hear(&self, heard: Heard) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
+        Box::pin(async move { self.deliver(heard.into()).await })
     }
 
     /// The same with what a platform knows besides.
-    pub async fn deliver(&self, delivery: Delivery) -> Result<HearReceipt, StoreError> {
-        let span = heard_span(&delivery.heard);
-        self.ingest(delivery).instrument(span).await
+    pub fn deliver(&self, delivery: Delivery) -> BoxFuture<'_, Result<HearReceipt, StoreError>> {
+        Box::pin(async move {
+            let span = heard_span(&delivery.heard);
+            self.ingest(delivery).instrument(span).await
+        })
     }
 
     /// Loads a workspace's channels, users and orders in force into the channel cache, before its first event.
@@ -245,38 +248,41 @@ impl Inbox {
 
     /// Announces once per channel what the persona hears and stores, after it may have joined the channel.
     /// `persona` is its own user.
-    pub async fn announce_join(
+    pub fn announce_join(
         &self,
         conversation: ConversationId,
         persona: UserId,
-    ) -> Result<(), StoreError> {
-        let (workspace, channel) = (conversation.workspace.clone(), conversation.channel.clone());
-        let id = MessageId::join();
-        let is_silent = self.channel_cache.mode(&workspace, &channel).is_silent();
-        let is_announcing = self.channel_cache.announces(&workspace, &channel);
-        if !is_announcing.unwrap_or(self.is_announcing)
-            || is_silent
-            || self.store.has_heard(&workspace, &channel, &id, None).await?
-        {
-            return Ok(());
-        }
-        let now = self.clock.now();
-        let joining = Message {
-            conversation,
-            id,
-            at: now,
-            author: Author { id: persona, kind: AuthorKind::Persona },
-            text: "".into(),
-            mentions: Vec::new(),
-            attachments: Vec::new(),
-            edits: 0,
-        };
-        let heard = Heard::Message(joining, Arrival::Live);
-        let _turn = self.channel_cache.lock_for_hearing().await;
-        self.store
-            .hear(InboxEntry::new(heard, Disposition::Command { due: now }, now))
-            .await
-            .map(|_| ())
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let (workspace, channel) =
+                (conversation.workspace.clone(), conversation.channel.clone());
+            let id = MessageId::join();
+            let is_silent = self.channel_cache.mode(&workspace, &channel).is_silent();
+            let is_announcing = self.channel_cache.announces(&workspace, &channel);
+            if !is_announcing.unwrap_or(self.is_announcing)
+                || is_silent
+                || self.store.has_heard(&workspace, &channel, &id, None).await?
+            {
+                return Ok(());
+            }
+            let now = self.clock.now();
+            let joining = Message {
+                conversation,
+                id,
+                at: now,
+                author: Author { id: persona, kind: AuthorKind::Persona },
+                text: "".into(),
+                mentions: Vec::new(),
+                attachments: Vec::new(),
+                edits: 0,
+            };
+            let heard = Heard::Message(joining, Arrival::Live);
+            let _turn = self.channel_cache.lock_for_hearing().await;
+            self.store
+                .hear(InboxEntry::new(heard, Disposition::Command { due: now }, now))
+                .await
+                .map(|_| ())
+        })
     }
 
     /// The command in what was heard, if it is one.
@@ -335,35 +341,40 @@ impl Inbox {
     }
 
     /// Applies a command's order, if it has one. `stop` never shortens a mute.
-    pub async fn carry_out(&self, request: &CommandRequest) -> Result<(), StoreError> {
-        if request.command == Command::ForgetThat {
-            return self.forget_that(request).await;
-        }
-        let is_standing_order = matches!(
-            request.command,
-            Command::GiveStandingOrder(_)
-                | Command::DropStandingOrder(_)
-                | Command::DraftStandingOrder(_)
-                | Command::KeepStandingOrder(_)
-                | Command::DropOrderDraft(_)
-        );
-        if is_standing_order {
-            return self.change_standing_orders(request).await;
-        }
-        if let Command::ChangeSetting(_) = request.command {
-            return self.change_setting(request).await;
-        }
-        let Some(order) = request.to_order() else { return Ok(()) };
-        if request.command == Command::Stop {
-            let orders = self.store.orders(order.workspace()).await?;
-            if orders
-                .channel_mute(&request.conversation.channel, request.at + STOP_DURATION)
-                .is_some()
-            {
-                return Ok(());
+    pub fn carry_out<'a>(
+        &'a self,
+        request: &'a CommandRequest,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            if request.command == Command::ForgetThat {
+                return self.forget_that(request).await;
             }
-        }
-        self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
+            let is_standing_order = matches!(
+                request.command,
+                Command::GiveStandingOrder(_)
+                    | Command::DropStandingOrder(_)
+                    | Command::DraftStandingOrder(_)
+                    | Command::KeepStandingOrder(_)
+                    | Command::DropOrderDraft(_)
+            );
+            if is_standing_order {
+                return self.change_standing_orders(request).await;
+            }
+            if let Command::ChangeSetting(_) = request.command {
+                return self.change_setting(request).await;
+            }
+            let Some(order) = request.to_order() else { return Ok(()) };
+            if request.command == Command::Stop {
+                let orders = self.store.orders(order.workspace()).await?;
+                if orders
+                    .channel_mute(&request.conversation.channel, request.at + STOP_DURATION)
+                    .is_some()
+                {
+                    return Ok(());
+                }
+            }
+            self.apply_order(order.signed(asker::sign(&request.user, request.at))).await
+        })
     }
 
     /// Gives, drafts, keeps, changes or drops a standing order, if the user may. The answer tells what became of it.
@@ -400,21 +411,23 @@ impl Inbox {
     }
 
     /// Stores an order. Returns after the commit. The order applies at once, also to work in flight.
-    pub async fn apply_order(&self, order: Order) -> Result<(), StoreError> {
-        let _turn = self.channel_cache.lock_for_order().await;
-        // Before the store, because the order applies even if the caller stops waiting here.
-        let now = self.clock.now();
-        self.channel_cache.apply_order(&order, now);
-        let conversations = &self.channel_cache.conversations;
-        let stored = self.store.order(order.clone(), now).await;
-        if order.changes_messages() {
-            conversations.drop_all_messages(order.workspace());
-        }
-        if stored.is_err() {
-            let orders = self.store.orders(order.workspace()).await?;
-            self.channel_cache.replace_orders(order.workspace(), &orders);
-        }
-        stored
+    pub fn apply_order(&self, order: Order) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            let _turn = self.channel_cache.lock_for_order().await;
+            // Before the store, because the order applies even if the caller stops waiting here.
+            let now = self.clock.now();
+            self.channel_cache.apply_order(&order, now);
+            let conversations = &self.channel_cache.conversations;
+            let stored = self.store.order(order.clone(), now).await;
+            if order.changes_messages() {
+                conversations.drop_all_messages(order.workspace());
+            }
+            if stored.is_err() {
+                let orders = self.store.orders(order.workspace()).await?;
+                self.channel_cache.replace_orders(order.workspace(), &orders);
+            }
+            stored
+        })
     }
 
     /// In a direct message every message is addressed to the persona.

@@ -1,6 +1,7 @@
 //! Learns each workspace's gate from its ledger: at the start, and when there are enough new verdicts; and how welcome
 //! its words were in each channel, where only a share of unwelcome ones is tolerated.
 
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,17 +43,19 @@ pub struct Learner {
 }
 
 impl Learner {
-    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        while !shutdown.is_cancelled() {
-            if let Err(error) = self.step().await {
-                warn!(error = %error, wait = ?INTERVAL, "learning from the ledger failed; retrying");
+    pub fn run(&self, shutdown: CancellationToken) -> BoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(async move {
+            while !shutdown.is_cancelled() {
+                if let Err(error) = self.step().await {
+                    warn!(error = %error, wait = ?INTERVAL, "learning from the ledger failed; retrying");
+                }
+                tokio::select! {
+                    () = shutdown.cancelled() => {}
+                    () = self.clock.sleep_until(self.clock.now() + INTERVAL) => {}
+                }
             }
-            tokio::select! {
-                () = shutdown.cancelled() => {}
-                () = self.clock.sleep_until(self.clock.now() + INTERVAL) => {}
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Learns the gates of the workspaces that have new verdicts.

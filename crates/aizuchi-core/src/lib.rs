@@ -2,6 +2,9 @@
 //!
 //! A module may name only modules above it; `tests/it/tidy.rs` enforces that. `ARCHITECTURE.md` gives an
 //! overview.
+//!
+//! What other crates run for long, or call for each message, returns a `BoxFuture`: the code of a plain `async fn` is
+//! generated in the crate that awaits it, with all that it awaits, and with that crate's optimization.
 
 // Plain data and the rules on it, without I/O.
 pub mod current;

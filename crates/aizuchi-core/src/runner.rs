@@ -2,6 +2,7 @@
 //! conversations are handled concurrently; one conversation is handled one step at a time
 //! (invariant 4).
 
+use futures_util::future::BoxFuture;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -144,67 +145,71 @@ impl Runner {
 
     /// Handles due work until `shutdown`, then finishes what is in flight. Unfinished steps are
     /// claimed again after a restart.
-    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        let mut revisions = self.store.revisions();
-        let mut running = FuturesUnordered::new();
-        while !shutdown.is_cancelled() {
-            // Subscribe before polling, so that no revision in between is missed.
-            revisions.borrow_and_update();
-            let polled = {
-                let mut poll = pin!(self.poll(running.len()));
-                loop {
-                    // Keep driving work in flight: it may hold the connection that the poll waits
-                    // for.
-                    tokio::select! {
-                        biased;
-                        polled = &mut poll => break polled,
-                        Some(()) = running.next(), if !running.is_empty() => {}
+    pub fn run(&self, shutdown: CancellationToken) -> BoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(async move {
+            let mut revisions = self.store.revisions();
+            let mut running = FuturesUnordered::new();
+            while !shutdown.is_cancelled() {
+                // Subscribe before polling, so that no revision in between is missed.
+                revisions.borrow_and_update();
+                let polled = {
+                    let mut poll = pin!(self.poll(running.len()));
+                    loop {
+                        // Keep driving work in flight: it may hold the connection that the poll waits
+                        // for.
+                        tokio::select! {
+                            biased;
+                            polled = &mut poll => break polled,
+                            Some(()) = running.next(), if !running.is_empty() => {}
+                        }
                     }
-                }
-            };
-            let next = polled.unwrap_or_else(|error| {
+                };
+                let next = polled.unwrap_or_else(|error| {
                 warn!(error = %error, wait = ?RETRY_DELAY, "polling for due steps failed; retrying");
                 Poll { work: Vec::new(), next_poll: Some(self.clock.now() + RETRY_DELAY) }
             });
-            running.extend(next.work.into_iter().map(|work| self.run_work(work)));
-            let due = async {
-                match next.next_poll {
-                    Some(at) => self.clock.sleep_until(at).await,
-                    None => std::future::pending().await,
+                running.extend(next.work.into_iter().map(|work| self.run_work(work)));
+                let due = async {
+                    match next.next_poll {
+                        Some(at) => self.clock.sleep_until(at).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    // In this order, so that a full queue does not delay the shutdown.
+                    biased;
+                    () = shutdown.cancelled() => {}
+                    Some(()) = running.next(), if !running.is_empty() => {}
+                    Ok(()) = revisions.changed() => {}
+                    () = due => {}
                 }
-            };
-            tokio::select! {
-                // In this order, so that a full queue does not delay the shutdown.
-                biased;
-                () = shutdown.cancelled() => {}
-                Some(()) = running.next(), if !running.is_empty() => {}
-                Ok(()) = revisions.changed() => {}
-                () = due => {}
             }
-        }
-        let drained = async { while running.next().await.is_some() {} };
-        if self.clock.timeout(self.settings.drain_timeout, drained).await.is_err() {
-            info!(
-                count = running.len(),
-                "drain timed out; unfinished work runs again after a restart"
-            );
-        }
-        Ok(())
+            let drained = async { while running.next().await.is_some() {} };
+            if self.clock.timeout(self.settings.drain_timeout, drained).await.is_err() {
+                info!(
+                    count = running.len(),
+                    "drain timed out; unfinished work runs again after a restart"
+                );
+            }
+            Ok(())
+        })
     }
 
     /// Handles everything that is due now and returns whether there was anything. For tests.
-    pub async fn step(&self) -> Result<bool, StoreError> {
-        let claims = self
-            .store
-            .claim(self.clock.now(), self.settings.lease, self.settings.max_concurrency)
-            .await?;
-        let jobs = self.claim_memory_jobs(self.clock.now()).await?;
-        let claims = claims.into_iter().map(ClaimedWork::Step);
-        let work = claims.chain(jobs.into_iter().map(ClaimedWork::MemoryJob));
-        let mut running: FuturesUnordered<_> = work.map(|work| self.run_work(work)).collect();
-        let has_worked = !running.is_empty();
-        while running.next().await.is_some() {}
-        Ok(has_worked)
+    pub fn step(&self) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let claims = self
+                .store
+                .claim(self.clock.now(), self.settings.lease, self.settings.max_concurrency)
+                .await?;
+            let jobs = self.claim_memory_jobs(self.clock.now()).await?;
+            let claims = claims.into_iter().map(ClaimedWork::Step);
+            let work = claims.chain(jobs.into_iter().map(ClaimedWork::MemoryJob));
+            let mut running: FuturesUnordered<_> = work.map(|work| self.run_work(work)).collect();
+            let has_worked = !running.is_empty();
+            while running.next().await.is_some() {}
+            Ok(has_worked)
+        })
     }
 
     /// Claims as many due steps as there are free slots, and finds out when to poll again.

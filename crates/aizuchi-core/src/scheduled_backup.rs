@@ -1,5 +1,6 @@
 //! Writes a backup whenever one is due, and removes old ones.
 
+use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,31 +33,33 @@ pub struct ScheduledBackup {
 }
 
 impl ScheduledBackup {
-    pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        self.metrics.set_backup_interval(self.interval);
-        loop {
-            let due = match self.newest() {
-                Some(newest) => newest + self.interval,
-                None => self.clock.now(),
-            };
-            tokio::select! {
-                () = shutdown.cancelled() => return Ok(()),
-                () = self.clock.sleep_until(due) => {}
-            }
-            // A backup that is cut off leaves nothing behind.
-            let step = tokio::select! {
-                () = shutdown.cancelled() => return Ok(()),
-                step = self.step() => step,
-            };
-            if let Err(problem) = step {
-                let wait = self.interval.min(RETRY);
-                error!(error = %problem, wait = ?wait, "the backup failed; retrying");
+    pub fn run(&self, shutdown: CancellationToken) -> BoxFuture<'_, anyhow::Result<()>> {
+        Box::pin(async move {
+            self.metrics.set_backup_interval(self.interval);
+            loop {
+                let due = match self.newest() {
+                    Some(newest) => newest + self.interval,
+                    None => self.clock.now(),
+                };
                 tokio::select! {
                     () = shutdown.cancelled() => return Ok(()),
-                    () = self.clock.sleep_until(self.clock.now() + wait) => {}
+                    () = self.clock.sleep_until(due) => {}
+                }
+                // A backup that is cut off leaves nothing behind.
+                let step = tokio::select! {
+                    () = shutdown.cancelled() => return Ok(()),
+                    step = self.step() => step,
+                };
+                if let Err(problem) = step {
+                    let wait = self.interval.min(RETRY);
+                    error!(error = %problem, wait = ?wait, "the backup failed; retrying");
+                    tokio::select! {
+                        () = shutdown.cancelled() => return Ok(()),
+                        () = self.clock.sleep_until(self.clock.now() + wait) => {}
+                    }
                 }
             }
-        }
+        })
     }
 
     /// Writes a backup, and removes the oldest ones if there are too many.

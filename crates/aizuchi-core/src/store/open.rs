@@ -1,5 +1,6 @@
 //! Opens and inspects a database wherever it is.
 
+use futures_util::future::BoxFuture;
 use std::time::Duration;
 
 use crate::store::database::MAX_READERS;
@@ -11,23 +12,28 @@ const STANDBY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl DatabaseLocation {
     /// Opens the database for this process alone. Fails if another process owns it.
-    pub async fn open(&self) -> Result<OpenedDatabase, StoreError> {
-        self.open_with_readers(MAX_READERS).await
+    pub fn open(&self) -> BoxFuture<'_, Result<OpenedDatabase, StoreError>> {
+        Box::pin(async move { self.open_with_readers(MAX_READERS).await })
     }
 
     /// The same with at most this many connections that read at once. Each costs a server a process.
-    pub async fn open_with_readers(&self, readers: u32) -> Result<OpenedDatabase, StoreError> {
-        let in_use = || {
-            StoreError::Broken(format!(
-                "another Aizuchi is active on {self}; stop it, or give this one a database of its own"
-            ))
-        };
-        self.open_unless_owned(readers).await?.ok_or_else(in_use)
+    pub fn open_with_readers(
+        &self,
+        readers: u32,
+    ) -> BoxFuture<'_, Result<OpenedDatabase, StoreError>> {
+        Box::pin(async move {
+            let in_use = || {
+                StoreError::Broken(format!(
+                    "another Aizuchi is active on {self}; stop it, or give this one a database of its own"
+                ))
+            };
+            self.open_unless_owned(readers).await?.ok_or_else(in_use)
+        })
     }
 
     /// `None` if another process owns it and this one may stand by. Only a server allows that; a file is an error.
-    pub async fn open_if_free(&self) -> Result<Option<OpenedDatabase>, StoreError> {
-        self.open_unless_owned(MAX_READERS).await
+    pub fn open_if_free(&self) -> BoxFuture<'_, Result<Option<OpenedDatabase>, StoreError>> {
+        Box::pin(async move { self.open_unless_owned(MAX_READERS).await })
     }
 
     async fn open_unless_owned(&self, readers: u32) -> Result<Option<OpenedDatabase>, StoreError> {
@@ -40,30 +46,34 @@ impl DatabaseLocation {
     }
 
     /// Opens the database as soon as no other process owns it, and also waits for a server that is down.
-    pub async fn wait_and_open(&self) -> OpenedDatabase {
-        let mut last_error = None;
-        loop {
-            tokio::time::sleep(STANDBY_POLL_INTERVAL).await;
-            match self.open_if_free().await {
-                Ok(Some(opened)) => return opened,
-                Ok(None) => last_error = None,
-                Err(error) => {
-                    let message = error.to_string();
-                    // Once for each cause: this is tried every second.
-                    if last_error.as_ref() != Some(&message) {
-                        tracing::warn!(error = %message, "standing by; the database cannot be opened");
+    pub fn wait_and_open(&self) -> BoxFuture<'_, OpenedDatabase> {
+        Box::pin(async move {
+            let mut last_error = None;
+            loop {
+                tokio::time::sleep(STANDBY_POLL_INTERVAL).await;
+                match self.open_if_free().await {
+                    Ok(Some(opened)) => return opened,
+                    Ok(None) => last_error = None,
+                    Err(error) => {
+                        let message = error.to_string();
+                        // Once for each cause: this is tried every second.
+                        if last_error.as_ref() != Some(&message) {
+                            tracing::warn!(error = %message, "standing by; the database cannot be opened");
+                        }
+                        last_error = Some(message);
                     }
-                    last_error = Some(message);
                 }
             }
-        }
+        })
     }
 
     /// Looks at the database without changing anything: `check` must neither migrate nor create it.
-    pub async fn inspect(&self) -> Result<DatabaseStatus, StoreError> {
-        match self {
-            DatabaseLocation::Sqlite(path) => sqlite::inspect::inspect(path).await,
-            DatabaseLocation::Postgres(server) => postgres::inspect(server).await,
-        }
+    pub fn inspect(&self) -> BoxFuture<'_, Result<DatabaseStatus, StoreError>> {
+        Box::pin(async move {
+            match self {
+                DatabaseLocation::Sqlite(path) => sqlite::inspect::inspect(path).await,
+                DatabaseLocation::Postgres(server) => postgres::inspect(server).await,
+            }
+        })
     }
 }

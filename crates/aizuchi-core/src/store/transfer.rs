@@ -7,6 +7,7 @@ pub mod tables;
 pub mod target;
 mod forgotten;
 
+use futures_util::future::BoxFuture;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -49,25 +50,30 @@ pub enum MoveReport {
 /// The file is an ordinary database, with an installation mark of its own: two that were restored from one backup never
 /// take the posts of the other for theirs. It tells when it was made, so that a restored one knows what it missed; and the
 /// database that it was made of tells it, too.
-pub async fn back_up(from: &DatabaseLocation, file: &Path) -> Result<TransferReport, StoreError> {
-    if file.exists() {
-        let shown = file.display();
-        return Err(StoreError::Broken(format!("{shown} exists already; name a new file")));
-    }
-    let now = Clock::system().now();
-    // After the time was taken: what is written in between may then be in the copy as well as among what it lacks.
-    let mut source = open_source(from).await?;
-    let mut target = TransferTarget::new_file(file).await?;
-    let report = target.fill(&mut source).await?;
-    target.renew_installation().await?;
-    target.note_copied(now).await?;
-    target.finish().await?;
-    source.close().await?;
-    // The backup is good either way.
-    if let Err(error) = note_backup(from, now).await {
-        warn!(%error, "a backup was made, and the database cannot be told of it");
-    }
-    Ok(report)
+pub fn back_up<'a>(
+    from: &'a DatabaseLocation,
+    file: &'a Path,
+) -> BoxFuture<'a, Result<TransferReport, StoreError>> {
+    Box::pin(async move {
+        if file.exists() {
+            let shown = file.display();
+            return Err(StoreError::Broken(format!("{shown} exists already; name a new file")));
+        }
+        let now = Clock::system().now();
+        // After the time was taken: what is written in between may then be in the copy as well as among what it lacks.
+        let mut source = open_source(from).await?;
+        let mut target = TransferTarget::new_file(file).await?;
+        let report = target.fill(&mut source).await?;
+        target.renew_installation().await?;
+        target.note_copied(now).await?;
+        target.finish().await?;
+        source.close().await?;
+        // The backup is good either way.
+        if let Err(error) = note_backup(from, now).await {
+            warn!(%error, "a backup was made, and the database cannot be told of it");
+        }
+        Ok(report)
+    })
 }
 
 /// Has a database know when its newest backup was made, beside the process that uses it.
@@ -91,56 +97,60 @@ pub enum IfOccupied {
 /// Puts the database of a backup in the place of the one at `to`, which no process may use meanwhile. Users who were
 /// forgotten there since the backup was made are forgotten anew. Of one that holds messages, the file is kept
 /// beside the new one.
-pub async fn restore(
-    file: &Path,
-    to: &DatabaseLocation,
+pub fn restore<'a>(
+    file: &'a Path,
+    to: &'a DatabaseLocation,
     occupied: IfOccupied,
-) -> Result<RestoreReport, StoreError> {
-    let (mut source, _migrated) = open_backup(file, to).await?;
-    let now = Clock::system().now();
-    let mark = Counters::installation(&mut source).await?;
-    let mut target = TransferTarget::open(to, occupied, &mark).await?;
-    let copied = target.fill(&mut source).await?;
-    let in_backup = ForgottenUsers::read(&mut source).await?;
-    let forgotten = target.forget_again(&in_backup, now).await?;
-    let opted_out = target.order_again(now).await?;
-    target.renew_installation().await?;
-    target.note_restored(now).await?;
-    let set_aside = target.finish().await?;
-    source.close().await?;
-    Ok(RestoreReport { copied, forgotten, opted_out, set_aside })
+) -> BoxFuture<'a, Result<RestoreReport, StoreError>> {
+    Box::pin(async move {
+        let (mut source, _migrated) = open_backup(file, to).await?;
+        let now = Clock::system().now();
+        let mark = Counters::installation(&mut source).await?;
+        let mut target = TransferTarget::open(to, occupied, &mark).await?;
+        let copied = target.fill(&mut source).await?;
+        let in_backup = ForgottenUsers::read(&mut source).await?;
+        let forgotten = target.forget_again(&in_backup, now).await?;
+        let opted_out = target.order_again(now).await?;
+        target.renew_installation().await?;
+        target.note_restored(now).await?;
+        let set_aside = target.finish().await?;
+        source.close().await?;
+        Ok(RestoreReport { copied, forgotten, opted_out, set_aside })
+    })
 }
 
 /// Moves a database that no process uses. From the first step on the old one refuses to be used, and names the new one;
 /// so at no time can both be. A call that was stopped is repeated as it was.
-pub async fn move_to(
-    from: &DatabaseLocation,
-    to: &DatabaseLocation,
+pub fn move_to<'a>(
+    from: &'a DatabaseLocation,
+    to: &'a DatabaseLocation,
     occupied: IfOccupied,
-) -> Result<MoveReport, StoreError> {
-    if from == to {
-        return Err(StoreError::Broken(format!("{from} is where it is already")));
-    }
-    let (mut source, _lock) = lock_source(from).await?;
-    let destination = to.to_string();
-    let is_repeated = match schema::moved_to(&mut source).await? {
-        Some(moved_to) if moved_to == destination => true,
-        Some(moved_to) => return Err(schema::moved_error(&from.to_string(), &moved_to)),
-        None => false,
-    };
-    let mark = Counters::installation(&mut source).await?;
-    if is_repeated && target::installation_at(to).await?.is_some_and(|there| there == mark) {
-        // It may have been in use since.
-        return Ok(MoveReport::WasMoved);
-    }
-    let mut target = TransferTarget::open(to, occupied, &mark).await?;
-    if !is_repeated {
-        schema::set_moved_to(&mut source, &destination).await?;
-    }
-    let report = target.fill(&mut source).await?;
-    target.finish().await?;
-    source.close().await?;
-    Ok(MoveReport::Moved(report))
+) -> BoxFuture<'a, Result<MoveReport, StoreError>> {
+    Box::pin(async move {
+        if from == to {
+            return Err(StoreError::Broken(format!("{from} is where it is already")));
+        }
+        let (mut source, _lock) = lock_source(from).await?;
+        let destination = to.to_string();
+        let is_repeated = match schema::moved_to(&mut source).await? {
+            Some(moved_to) if moved_to == destination => true,
+            Some(moved_to) => return Err(schema::moved_error(&from.to_string(), &moved_to)),
+            None => false,
+        };
+        let mark = Counters::installation(&mut source).await?;
+        if is_repeated && target::installation_at(to).await?.is_some_and(|there| there == mark) {
+            // It may have been in use since.
+            return Ok(MoveReport::WasMoved);
+        }
+        let mut target = TransferTarget::open(to, occupied, &mark).await?;
+        if !is_repeated {
+            schema::set_moved_to(&mut source, &destination).await?;
+        }
+        let report = target.fill(&mut source).await?;
+        target.finish().await?;
+        source.close().await?;
+        Ok(MoveReport::Moved(report))
+    })
 }
 
 /// A backup as this version would have written it. Of an older one a copy is made where it is restored to, since the

@@ -1,6 +1,7 @@
 //! The only task that writes. It collects waiting writes into one transaction (group commit), so that one `fsync`
 //! pays for many messages; the callers get their results after the commit.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -87,48 +88,50 @@ impl Ownership {
 
 impl DatabaseWriter {
     /// Writes until `shutdown`, then what is still waiting, and closes the database.
-    pub async fn run(mut self, shutdown: CancellationToken) -> anyhow::Result<()> {
-        loop {
-            let first = tokio::select! {
-                biased;
-                write = self.requests.recv() => write,
-                () = shutdown.cancelled() => self.requests.try_recv().ok(),
-                () = std::future::ready(()), if self.is_index_behind(0) => {
+    pub fn run(mut self, shutdown: CancellationToken) -> BoxFuture<'static, anyhow::Result<()>> {
+        Box::pin(async move {
+            loop {
+                let first = tokio::select! {
+                    biased;
+                    write = self.requests.recv() => write,
+                    () = shutdown.cancelled() => self.requests.try_recv().ok(),
+                    () = std::future::ready(()), if self.is_index_behind(0) => {
+                        self.index().await?;
+                        continue;
+                    }
+                    // Every statement of the session shows the server that it is alive, so a busy writer needs no
+                    // heartbeat.
+                    () = self.ownership.wait_until_heartbeat_due() => {
+                        self.send_heartbeat().await?;
+                        continue;
+                    }
+                };
+                let Some(first) = first else { break };
+                let mut batch = vec![first];
+                while batch.len() < MAX_BATCH
+                    && let Ok(next) = self.requests.try_recv()
+                {
+                    batch.push(next);
+                }
+                // Beside an edit, whose terms go at once, those of an erased page would, too, which takes long.
+                let is_page = |request: &mut WriteRequest| request.is_erasure_page();
+                let pages: Vec<WriteRequest> = batch.extract_if(.., is_page).collect();
+                // Each has a transaction of its own, so that none takes as long as many do.
+                let large = batch.extract_if(.., |request| request.is_large());
+                let large: Vec<Vec<WriteRequest>> = large.map(|request| vec![request]).collect();
+                for batch in [batch, pages].into_iter().chain(large) {
+                    if !batch.is_empty() {
+                        self.write(batch).await?;
+                    }
+                }
+                // Otherwise waiting writes come first.
+                if self.is_index_behind(index::INDEX_BATCH) {
                     self.index().await?;
-                    continue;
-                }
-                // Every statement of the session shows the server that it is alive, so a busy writer needs no
-                // heartbeat.
-                () = self.ownership.wait_until_heartbeat_due() => {
-                    self.send_heartbeat().await?;
-                    continue;
-                }
-            };
-            let Some(first) = first else { break };
-            let mut batch = vec![first];
-            while batch.len() < MAX_BATCH
-                && let Ok(next) = self.requests.try_recv()
-            {
-                batch.push(next);
-            }
-            // Beside an edit, whose terms go at once, those of an erased page would, too, which takes long.
-            let is_page = |request: &mut WriteRequest| request.is_erasure_page();
-            let pages: Vec<WriteRequest> = batch.extract_if(.., is_page).collect();
-            // Each has a transaction of its own, so that none takes as long as many do.
-            let large = batch.extract_if(.., |request| request.is_large());
-            let large: Vec<Vec<WriteRequest>> = large.map(|request| vec![request]).collect();
-            for batch in [batch, pages].into_iter().chain(large) {
-                if !batch.is_empty() {
-                    self.write(batch).await?;
                 }
             }
-            // Otherwise waiting writes come first.
-            if self.is_index_behind(index::INDEX_BATCH) {
-                self.index().await?;
-            }
-        }
-        self.connection.close().await?;
-        Ok(())
+            self.connection.close().await?;
+            Ok(())
+        })
     }
 
     /// Shows a server that this process is alive, and checks that it still owns the database.
