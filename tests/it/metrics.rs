@@ -1,5 +1,7 @@
 //! The figures of `/metrics`: what happened, and answers that cannot be used.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::program::Home;
@@ -19,8 +21,7 @@ async fn metrics_count_what_happened() {
     let answer = program.request("/metrics").await;
     let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
     assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
-    let text = answer.text().await.unwrap();
-    for metric in [
+    let expected = [
         "aizuchi_messages_heard_total{author=\"human\",arrival=\"live\"} 2",
         "aizuchi_hear_seconds_count 2",
         "aizuchi_step_lateness_seconds_count{verb=\"reply\"} 1",
@@ -34,9 +35,19 @@ async fn metrics_count_what_happened() {
         "aizuchi_dead_letters 0",
         "aizuchi_steps_pending{verb=\"judge\"} 0",
         "# EOF",
-    ] {
-        assert!(text.lines().any(|found| found == metric), "{metric} is missing in\n{text}");
+    ];
+    // A decision is counted after its end is stored and seen.
+    let mut text = answer.text().await.unwrap();
+    let missing =
+        |text: &str| expected.into_iter().find(|one| !text.lines().any(|line| line == *one));
+    for _ in 0..600 {
+        if missing(&text).is_none() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        text = program.request("/metrics").await.text().await.unwrap();
     }
+    assert_eq!(missing(&text), None, "{text}");
     for gauge in
         ["aizuchi_resident_memory_bytes", "aizuchi_start_seconds", "aizuchi_wake_ups_total"]
     {

@@ -113,10 +113,9 @@ impl KeeperChat for DiscordPlatform {
     ) -> Result<bool, PlatformError> {
         let (_, messages, looked) = self.read_direct(keeper).await?;
         let id = note_id(key);
-        match messages.iter().any(|message| button_ids(message).any(|known| known == id)) {
-            true => Ok(true),
-            false => looked.expect_absent(since).map(|()| false),
-        }
+        let is_among_them =
+            messages.iter().any(|message| button_ids(message).any(|known| known == id));
+        looked.was_sent(is_among_them, since)
     }
 
     fn tell_settles_after(&self) -> SignedDuration {

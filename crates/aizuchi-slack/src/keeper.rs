@@ -91,10 +91,8 @@ impl KeeperChat for SlackPlatform {
         since: Timestamp,
     ) -> Result<bool, PlatformError> {
         let (_, page, looked) = self.read_direct(keeper).await?;
-        match page.iter().any(|message| self.has_own_key(message, key)) {
-            true => Ok(true),
-            false => looked.expect_absent(since).map(|()| false),
-        }
+        let is_among_them = page.iter().any(|message| self.has_own_key(message, key));
+        looked.was_sent(is_among_them, since)
     }
 
     fn tell_settles_after(&self) -> SignedDuration {

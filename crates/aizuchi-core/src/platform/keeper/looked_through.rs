@@ -20,6 +20,14 @@ pub struct LookedThrough {
 }
 
 impl LookedThrough {
+    /// Whether a message was sent since then: it is among them, or surely absent.
+    pub fn was_sent(&self, is_among_them: bool, since: Timestamp) -> Result<bool, PlatformError> {
+        if is_among_them {
+            return Ok(true);
+        }
+        self.expect_absent(since).map(|()| false)
+    }
+
     /// Succeeds if what is not among them was not sent since then either. So much may have come there since that nobody
     /// can tell.
     pub fn expect_absent(&self, since: Timestamp) -> Result<(), PlatformError> {
