@@ -128,8 +128,9 @@ impl ToolList {
         if self.allowed.len() >= MAX_TOOLS {
             return Err(LeftOutReason::Surplus);
         }
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
-        let plain = |letter: char| if is_plain(letter) { letter } else { '_' };
+        let is_plain =
+            |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+        let plain = |character: char| if is_plain(character) { character } else { '_' };
         let own: String = tool.name.chars().map(plain).collect();
         let name: Arc<str> = format!("{server}__{own}").into();
         let is_taken = self.allowed.iter().any(|allowed| allowed.offered.name == name);
@@ -175,7 +176,7 @@ impl LeftOutReason {
 
 /// Whether all arguments have names that all providers take, and that can say nothing to a model.
 fn has_plain_arguments(schema: &Value) -> bool {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
     let is_name =
         |name: &String| (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_plain);
     match schema {

@@ -87,7 +87,7 @@ const ASKS: u64 = 1 << 4;
 const NAMES: u64 = 1 << 5;
 const SHORT: u64 = 1 << 6;
 
-/// With fewer letters, a text seldom says what it is about.
+/// With fewer characters, a text seldom says what it is about.
 const MIN_TELLING_CHARS: usize = 30;
 
 impl MessageRow {

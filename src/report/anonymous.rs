@@ -22,7 +22,7 @@ pub enum Anonymity {
 }
 
 /// A part of a name this short may be an ordinary word, so only the whole name is replaced.
-const MIN_PART_LETTERS: usize = 3;
+const MIN_PART_CHARACTERS: usize = 3;
 
 /// Parts of names that are ordinary English words as well: they are replaced only where they are written like names, with a
 /// capital letter or behind an `@`.
@@ -80,7 +80,7 @@ const WORDS_AND_NAMES: &[&str] = &[
     "will",
 ];
 
-/// A name of one letter may be an ordinary word, unless one of these follows it, or no other letter stands beside it.
+/// A name of one character may be an ordinary word, unless one of these follows it, or no other character stands beside it.
 const NAME_ENDINGS: [&str; 9] =
     ["さん", "くん", "君", "ちゃん", "様", "さま", "’s", "'s", " asked"];
 
@@ -109,7 +109,7 @@ struct Pattern {
     neutral: String,
     /// Whether `Ann` also replaces `ann`.
     ignores_case: bool,
-    /// Whether it is replaced only where no letter of any script stands beside it.
+    /// Whether it is replaced only where no character of any script stands beside it.
     stands_alone: bool,
 }
 
@@ -139,8 +139,9 @@ pub fn anonymize(built: BuiltReport, anonymity: Anonymity, language: Language) -
 
 fn neutral_channels(report: &Report, language: Language) -> HashMap<String, String> {
     let channels = report.policies.first().map_or(&[][..], |policy| &policy.by_channel);
-    let neutral =
-        |(number, name): (usize, &String)| (name.clone(), texts::room(language, &letters(number)));
+    let neutral = |(number, name): (usize, &String)| {
+        (name.clone(), texts::room(language, &characters(number)))
+    };
     channels.iter().map(|channel| &channel.name).enumerate().map(neutral).collect()
 }
 
@@ -153,12 +154,14 @@ impl Replacements {
         let mut users = HashMap::new();
         let mut patterns = Vec::new();
         for (number, (id, name)) in authors.iter().enumerate() {
-            let neutral = texts::person(language, &letters(number));
+            let neutral = texts::person(language, &characters(number));
             for known in [name, id] {
                 patterns.push(Pattern::new(known, &neutral, true));
             }
-            let parts = name.split(|letter: char| letter.is_whitespace() || "._-".contains(letter));
-            let is_part = |part: &&str| part.chars().count() >= MIN_PART_LETTERS && *part != name;
+            let parts = name
+                .split(|character: char| character.is_whitespace() || "._-".contains(character));
+            let is_part =
+                |part: &&str| part.chars().count() >= MIN_PART_CHARACTERS && *part != name;
             let is_word = |part: &str| WORDS_AND_NAMES.contains(&&*part.to_lowercase());
             for part in parts.filter(is_part) {
                 match is_word(part) {
@@ -166,7 +169,7 @@ impl Replacements {
                     false => patterns.push(Pattern::new(part, &neutral, true)),
                 }
             }
-            if is_one_letter(name) {
+            if is_one_character(name) {
                 patterns.extend(NAME_ENDINGS.map(|ending| {
                     Pattern::new(&format!("{name}{ending}"), &format!("{neutral}{ending}"), false)
                 }));
@@ -183,7 +186,7 @@ impl Replacements {
             let tag = format!("#{}", name.trim_start_matches('#'));
             patterns.push(Pattern::new(&tag, &format!("#{neutral}"), true));
         }
-        patterns.retain(|pattern| pattern.stands_alone || !is_one_letter(&pattern.name));
+        patterns.retain(|pattern| pattern.stands_alone || !is_one_character(&pattern.name));
         patterns.sort_by(|one, other| {
             let key =
                 |pattern: &Pattern| (std::cmp::Reverse(pattern.name.len()), pattern.name.clone());
@@ -261,9 +264,9 @@ impl Pattern {
             true => found.to_lowercase() == self.name.to_lowercase(),
             false => found == self.name,
         };
-        let is_word = |letter: char| match self.stands_alone {
-            true => letter.is_alphanumeric(),
-            false => letter.is_ascii_alphanumeric() || letter == '_',
+        let is_word = |character: char| match self.stands_alone {
+            true => character.is_alphanumeric(),
+            false => character.is_ascii_alphanumeric() || character == '_',
         };
         let joins = |one: Option<char>, other: Option<char>| {
             one.is_some_and(is_word) && other.is_some_and(is_word)
@@ -277,10 +280,10 @@ impl Pattern {
 
 /// Where a word is a name.
 fn patterns_of_word(word: &str, neutral: &str) -> [Pattern; 3] {
-    let mut letters = word.chars();
-    let capital = letters
+    let mut characters = word.chars();
+    let capital = characters
         .next()
-        .map(|first| first.to_uppercase().to_string() + &letters.as_str().to_lowercase());
+        .map(|first| first.to_uppercase().to_string() + &characters.as_str().to_lowercase());
     [
         Pattern::new(&capital.unwrap_or_default(), neutral, false),
         Pattern::new(&word.to_uppercase(), neutral, false),
@@ -288,7 +291,7 @@ fn patterns_of_word(word: &str, neutral: &str) -> [Pattern; 3] {
     ]
 }
 
-fn is_one_letter(name: &str) -> bool {
+fn is_one_character(name: &str) -> bool {
     name.chars().count() == 1
 }
 
@@ -296,15 +299,15 @@ fn is_one_letter(name: &str) -> bool {
 fn replace_all(text: &str, patterns: &[&Pattern]) -> String {
     let mut replaced = String::new();
     let mut at = 0;
-    while let Some(letter) = text[at..].chars().next() {
+    while let Some(character) = text[at..].chars().next() {
         match patterns.iter().find(|pattern| pattern.is_at(&text[..at], &text[at..])) {
             Some(pattern) => {
                 replaced.push_str(&pattern.neutral);
                 at += pattern.name.len();
             }
             None => {
-                replaced.push(letter);
-                at += letter.len_utf8();
+                replaced.push(character);
+                at += character.len_utf8();
             }
         }
     }
@@ -312,11 +315,11 @@ fn replace_all(text: &str, patterns: &[&Pattern]) -> String {
 }
 
 /// A, B, …, Z, AA, AB, …
-fn letters(number: usize) -> String {
+fn characters(number: usize) -> String {
     let last = char::from(b'A' + (number % 26) as u8);
     match number / 26 {
         0 => last.to_string(),
-        more => format!("{}{last}", letters(more - 1)),
+        more => format!("{}{last}", characters(more - 1)),
     }
 }
 
@@ -357,6 +360,6 @@ mod tests {
         ] {
             assert_eq!(replacements.text(text), expected);
         }
-        assert_eq!([0, 25, 26, 27, 702].map(letters), ["A", "Z", "AA", "AB", "AAA"]);
+        assert_eq!([0, 25, 26, 27, 702].map(characters), ["A", "Z", "AA", "AB", "AAA"]);
     }
 }

@@ -52,7 +52,7 @@ struct Styled<'a> {
 /// What is before the first styled words of a text, these, and what is after them.
 fn first_styled(text: &str) -> Option<(&str, Styled<'_>, &str)> {
     text.match_indices(['*', '_']).find_map(|(begin, mark)| {
-        let is_word = |letter: char| letter.is_alphanumeric();
+        let is_word = |character: char| character.is_alphanumeric();
         let is_inside = text[..begin]
             .chars()
             .next_back()

@@ -149,12 +149,12 @@ static SLACK_LINK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"<((?:https?|mailto):[^|>\s]+)(?:\|([^>]*))?>").expect("the pattern is valid")
 });
 
-/// A text as it is shown: with names for mentions, without hidden letters, and not too long.
+/// A text as it is shown: with names for mentions, without hidden characters, and not too long.
 pub fn shown_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> String {
     let text = whole_text(text, name_of);
-    let mut letters = text.chars();
-    let beginning: String = letters.by_ref().take(MAX_TEXT_CHARS).collect();
-    let rest = if letters.next().is_some() { "…" } else { "" };
+    let mut characters = text.chars();
+    let beginning: String = characters.by_ref().take(MAX_TEXT_CHARS).collect();
+    let rest = if characters.next().is_some() { "…" } else { "" };
     format!("{}{rest}", beginning.trim_end())
 }
 
@@ -170,14 +170,14 @@ pub fn whole_text(text: &str, name_of: impl Fn(&str) -> Option<String>) -> Strin
         None => found[1].trim_start_matches("mailto:").to_owned(),
     };
     let text = SLACK_LINK.replace_all(&text, link);
-    let shown: String = text.chars().filter(|letter| !is_hidden(*letter)).collect();
+    let shown: String = text.chars().filter(|character| !is_hidden(*character)).collect();
     shown.trim().to_owned()
 }
 
 /// Control characters, and marks that turn the direction of what follows.
-fn is_hidden(letter: char) -> bool {
-    letter.is_control() && letter != '\n'
-        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+fn is_hidden(character: char) -> bool {
+    character.is_control() && character != '\n'
+        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

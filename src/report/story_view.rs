@@ -130,10 +130,10 @@ impl StoryMessageView {
         language: Language,
     ) -> Self {
         let name = message.author.name.clone();
-        // Neutral names differ in their last letter. A bot keeps its name.
-        let letter = match is_anonymous && !message.is_bot {
+        // Neutral names differ in their last character. A bot keeps its name.
+        let character = match is_anonymous && !message.is_bot {
             true => name.chars().next_back(),
-            false => name.chars().find(|letter| letter.is_alphanumeric()),
+            false => name.chars().find(|character| character.is_alphanumeric()),
         };
         let color = message
             .author
@@ -141,7 +141,8 @@ impl StoryMessageView {
             .bytes()
             .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
         Self {
-            initial: letter.map_or("·".to_owned(), |letter| letter.to_uppercase().to_string()),
+            initial: character
+                .map_or("·".to_owned(), |character| character.to_uppercase().to_string()),
             color: color % COLORS,
             name,
             time: words::time(message.at, zone),

@@ -127,14 +127,14 @@ fn wrong_line(story: &Story, report: &Report, zone: &TimeZone, language: Languag
     shown(&format!("{at}  {}  {note}", words::channel(&story.channel)))
 }
 
-/// A name with spaces up to a width in columns. Japanese letters are two columns wide.
+/// A name with spaces up to a width in columns. Japanese characters are two columns wide.
 fn padded(name: &str, columns: usize) -> String {
     format!("{name}{}", " ".repeat(columns.saturating_sub(name.width())))
 }
 
 /// Names come from outside and must not control the terminal.
 fn shown(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).collect()
+    text.chars().filter(|character| !character.is_control()).collect()
 }
 
 #[cfg(test)]

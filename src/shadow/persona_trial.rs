@@ -85,7 +85,8 @@ fn one_line(text: &str) -> String {
 
 /// A text as people write one in YAML, or on one line where it could be read otherwise.
 fn block(text: &str) -> String {
-    let is_plain = |letter: char| letter == '\n' || !letter.is_control() && letter != '\u{feff}';
+    let is_plain =
+        |character: char| character == '\n' || !character.is_control() && character != '\u{feff}';
     let is_spaced = text.starts_with([' ', '\n']) || text.lines().any(|line| line.ends_with(' '));
     let breaks = ['\u{2028}', '\u{2029}', '\u{85}'];
     if text.is_empty() || is_spaced || text.contains(breaks) || !text.chars().all(is_plain) {

@@ -30,7 +30,7 @@ const MAX_SEARCHED_THREADS: usize = 10_000;
 const MAX_ENTRY_LENGTH: usize = 1000;
 /// The longest detail of a memo.
 const MAX_DETAIL_LENGTH: usize = 10_000;
-/// The letters of an entry's id.
+/// The characters of an entry's id.
 const ID_LENGTH: usize = 16;
 /// How many changes are on one page.
 pub const JOURNAL_PAGE: usize = 50;

@@ -14,7 +14,7 @@ const MAX_LENGTH: usize = 1000;
 const NOT_PAGES: [&str; 2] = ["console/events", "console/report.css"];
 
 impl OwnPage {
-    /// `None`: it is not the address of a page here. Letters other than ASCII are percent-encoded in one.
+    /// `None`: it is not the address of a page here. Characters other than ASCII are percent-encoded in one.
     pub fn parse(address: &str) -> Option<Self> {
         let is_plain = address.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         let path = address.split(['?', '#']).next()?;

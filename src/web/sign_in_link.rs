@@ -65,7 +65,7 @@ impl LinkKey {
         let mut digest = Sha256::new_with_prefix("aizuchi sign-in link");
         let tokens = http.token.iter().chain(http.tokens.iter().map(|named| &named.token));
         for part in [own_part].into_iter().chain(tokens.map(|token| token.0.expose())) {
-            // So that the same letters, divided in another way, make another key.
+            // So that the same characters, divided in another way, make another key.
             digest.update([0]);
             digest.update(part);
         }

@@ -71,10 +71,10 @@ fn visible_text(page: &str) -> String {
             _ => '\n',
         });
     }
-    for (entity, letter) in
+    for (entity, character) in
         [("&#34;", "\""), ("&#39;", "'"), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")]
     {
-        text = text.replace(entity, letter);
+        text = text.replace(entity, character);
     }
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")

@@ -26,7 +26,7 @@ async fn answer_in(program: &Program, channel: &str, thread: Option<&str>, text:
 }
 
 pub fn is_japanese(text: &str) -> bool {
-    text.chars().any(|letter| ('\u{3041}'..='\u{30ff}').contains(&letter))
+    text.chars().any(|character| ('\u{3041}'..='\u{30ff}').contains(&character))
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ async fn a_document_that_goes_on_is_told_from_a_whole_one() {
 /// Whatever it is: it ends soon, and says that there is nothing.
 #[tokio::test]
 async fn a_hostile_pdf_harms_nobody() {
-    let deep = |letter: &str| letter.repeat(2_000_000);
+    let deep = |character: &str| character.repeat(2_000_000);
     let nested = |content: String| {
         let mut all = objects("3 0 R", "BT ET");
         all.push(content);

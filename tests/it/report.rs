@@ -63,14 +63,14 @@ pub fn seen(page: &str) -> String {
     let body = page.split_once("<body>").unwrap().1;
     let mut text = String::new();
     let mut is_tag = false;
-    for letter in body.chars() {
-        match letter {
+    for character in body.chars() {
+        match character {
             '<' => is_tag = true,
             '>' => {
                 is_tag = false;
                 text.push(' ');
             }
-            letter if !is_tag => text.push(letter),
+            character if !is_tag => text.push(character),
             _ => {}
         }
     }
@@ -137,8 +137,9 @@ fn without_names_nobody_is_recognized() {
         for name in ["ida", "otto", "ruth", "sami", "花", "健太", "clay.example", "kiln.example"]
         {
             let is_word = |at: usize| {
-                let around =
-                    |letter: Option<char>| letter.is_some_and(|one| one.is_ascii_alphabetic());
+                let around = |character: Option<char>| {
+                    character.is_some_and(|one| one.is_ascii_alphabetic())
+                };
                 !around(shown[..at].chars().next_back())
                     && !around(shown[at + name.len()..].chars().next())
             };

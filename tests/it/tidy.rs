@@ -148,7 +148,7 @@ fn expand_path<'c>(code: &'c str, prefix: &[String], paths: &mut Vec<Vec<String>
         }
         return rest.trim_start().strip_prefix('}').unwrap_or(rest);
     }
-    let end = code.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let end = code.find(|character: char| !character.is_alphanumeric() && character != '_');
     let (part, rest) = code.split_at(end.unwrap_or(code.len()));
     let mut path = prefix.to_vec();
     path.extend((!part.is_empty() && part != "self").then(|| part.to_owned()));
@@ -445,14 +445,16 @@ fn root() -> &'static Path {
 }
 
 /// Hiragana, katakana, kanji and their punctuation.
-pub fn is_japanese(letter: char) -> bool {
-    matches!(letter, '\u{3000}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ff01}'..='\u{ff60}')
+pub fn is_japanese(character: char) -> bool {
+    matches!(character, '\u{3000}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ff01}'..='\u{ff60}')
 }
 
 fn names_crate(line: &str, outside: &str) -> bool {
     let path = format!("{outside}::");
     line.match_indices(&path).any(|(at, _)| {
         let before = line[..at].chars().next_back();
-        !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_' || letter == ':')
+        !before.is_some_and(|character| {
+            character.is_alphanumeric() || character == '_' || character == ':'
+        })
     })
 }

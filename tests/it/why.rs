@@ -26,10 +26,10 @@ async fn closed(program: &Program, message: &str) -> Value {
 /// Replaces numbers, which differ each time, by zeros.
 fn without_numbers(text: &str) -> String {
     let mut without = String::new();
-    for letter in text.chars() {
-        let letter = if letter.is_ascii_digit() { '0' } else { letter };
-        if letter != '0' || !without.ends_with('0') {
-            without.push(letter);
+    for character in text.chars() {
+        let character = if character.is_ascii_digit() { '0' } else { character };
+        if character != '0' || !without.ends_with('0') {
+            without.push(character);
         }
     }
     without

@@ -349,7 +349,7 @@ pub enum ReactionChange {
     Removed,
 }
 
-/// Replaces every line break, in any terminal or model, with a space and removes invisible letters and letters
+/// Replaces every line break, in any terminal or model, with a space and removes invisible characters and characters
 /// that change the direction of the text. Joiners and variation selectors stay, because scripts and emoji need
 /// them.
 pub fn to_single_line(text: &str) -> String {
@@ -357,33 +357,36 @@ pub fn to_single_line(text: &str) -> String {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.trim().to_owned();
     }
-    without_hidden_letters(text, ' ').trim().to_owned()
+    without_hidden_characters(text, ' ').trim().to_owned()
 }
 
-/// The text without invisible letters and letters that change its direction, with `\n` for every line break. Joiners
+/// The text without invisible characters and characters that change its direction, with `\n` for every line break. Joiners
 /// and variation selectors stay.
 pub fn to_visible_text(text: &str) -> String {
-    without_hidden_letters(&text.replace("\r\n", "\n"), '\n')
+    without_hidden_characters(&text.replace("\r\n", "\n"), '\n')
 }
 
-fn without_hidden_letters(text: &str, line_break: char) -> String {
-    let letters = text.chars().filter(|letter| is_line_break(*letter) || !is_hidden(*letter));
-    letters.map(|letter| if is_line_break(letter) { line_break } else { letter }).collect()
+fn without_hidden_characters(text: &str, line_break: char) -> String {
+    let characters =
+        text.chars().filter(|character| is_line_break(*character) || !is_hidden(*character));
+    characters
+        .map(|character| if is_line_break(character) { line_break } else { character })
+        .collect()
 }
 
-/// Whether this letter is invisible and shapes nothing visible.
-pub fn is_hidden(letter: char) -> bool {
-    is_invisible(letter) && !is_shaping(letter)
+/// Whether this character is invisible and shapes nothing visible.
+pub fn is_hidden(character: char) -> bool {
+    is_invisible(character) && !is_shaping(character)
 }
 
 /// Whether this is a joiner or a variation selector, which scripts and emoji need.
-pub fn is_shaping(letter: char) -> bool {
-    matches!(letter, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+pub fn is_shaping(character: char) -> bool {
+    matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
 /// Whether a reader sees nothing of this text.
 pub fn is_blank(text: &str) -> bool {
-    text.chars().all(|letter| letter.is_whitespace() || is_invisible(letter))
+    text.chars().all(|character| character.is_whitespace() || is_invisible(character))
 }
 
 /// Whether a text begins by calling a name: `bob: …`, `bob, …`, `@bob …`, `花子さん、…`.
@@ -400,25 +403,25 @@ pub fn starts_with_lowercase_name(text: &str, name: &str) -> bool {
     !name.is_empty() && rest.starts_with([':', ',', '、', '：', '，', '。'])
 }
 
-/// Whether any reader may take this letter for a line break.
-pub fn is_line_break(letter: char) -> bool {
+/// Whether any reader may take this character for a line break.
+pub fn is_line_break(character: char) -> bool {
     matches!(
-        letter,
+        character,
         '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
     )
 }
 
-/// Whether a reader sees nothing of this letter: Unicode's default ignorables, blank letters, and controls.
-pub fn is_invisible(letter: char) -> bool {
+/// Whether a reader sees nothing of this character: Unicode's default ignorables, blank characters, and controls.
+pub fn is_invisible(character: char) -> bool {
     let is_format = matches!(
-        letter,
+        character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
     );
-    is_format || (letter.is_control() && !letter.is_whitespace())
+    is_format || (character.is_control() && !character.is_whitespace())
 }
 
 #[cfg(test)]
@@ -426,7 +429,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_single_line_keeps_only_visible_letters() {
+    fn a_single_line_keeps_only_visible_characters() {
         for (text, expected) in [
             (" a\nb\r\nc ", "a b  c"),
             ("a\u{1c}b\u{85}c\u{2028}d", "a b c d"),

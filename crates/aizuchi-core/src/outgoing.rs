@@ -10,12 +10,12 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls, rendered_text, screen_urls};
 use crate::persona::Language;
 use crate::texts;
 
-/// More than the posts of an answer hold, in letters. What a model wrote beyond it is left out.
+/// More than the posts of an answer hold, in characters. What a model wrote beyond it is left out.
 const MAX_LENGTH: usize = 100_000;
 /// How often markup is taken away that hides a secret.
 const MAX_PASSES: usize = 3;
 
-/// The text without hidden letters and secrets. Only URLs in `known` are live.
+/// The text without hidden characters and secrets. Only URLs in `known` are live.
 pub fn screen(
     text: &str,
     known: &KnownUrls,
@@ -24,9 +24,9 @@ pub fn screen(
     language: Language,
 ) -> String {
     let end = text.char_indices().nth(MAX_LENGTH).map_or(text.len(), |(end, _)| end);
-    // Renderers use private letters as marks.
+    // Renderers use private characters as marks.
     let mut text = to_visible_text(&text[..end])
-        .replace(|letter| matches!(letter, '\u{e000}'..='\u{f8ff}'), "");
+        .replace(|character| matches!(character, '\u{e000}'..='\u{f8ff}'), "");
     for _ in 0..MAX_PASSES {
         let screened = screen_urls(&secrets.redact(&text, language), known, code);
         // A secret may be cut up by markup that readers do not see, or by a scheme that is gone.

@@ -1,4 +1,4 @@
-//! Detects that one text repeats another, by the runs of letters that both contain.
+//! Detects that one text repeats another, by the runs of characters that both contain.
 
 pub mod quotes;
 
@@ -7,11 +7,11 @@ use std::collections::HashSet;
 /// How much must recur to count as a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapThreshold {
-    /// This many letters in a row.
+    /// This many characters in a row.
     pub min_run: usize,
-    /// A text shorter than a run counts if it recurs as a whole and has this many letters.
+    /// A text shorter than a run counts if it recurs as a whole and has this many characters.
     pub min_whole_length: usize,
-    /// A letter of a script without spaces counts as this many.
+    /// A character of a script without spaces counts as this many.
     pub unspaced_weight: usize,
 }
 
@@ -29,7 +29,10 @@ pub fn has_name(text: &str, name: &str) -> bool {
         && text.match_indices(name).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             let after = text[at + name.len()..].chars().next();
-            ![before, after].into_iter().flatten().any(|letter| letter.is_ascii_alphanumeric())
+            ![before, after]
+                .into_iter()
+                .flatten()
+                .any(|character| character.is_ascii_alphanumeric())
         })
 }
 
@@ -38,10 +41,10 @@ impl OverlapIndex {
         let mut index = Self { threshold, runs: HashSet::new(), short_texts: HashSet::new() };
         for text in texts {
             let text = normalize(text);
-            let letters: Vec<char> = text.chars().collect();
-            if threshold.weight(&letters) >= threshold.min_run {
-                index.runs.extend(threshold.runs(&letters).map(<[char]>::to_vec));
-            } else if threshold.weight(&letters) >= threshold.min_whole_length {
+            let characters: Vec<char> = text.chars().collect();
+            if threshold.weight(&characters) >= threshold.min_run {
+                index.runs.extend(threshold.runs(&characters).map(<[char]>::to_vec));
+            } else if threshold.weight(&characters) >= threshold.min_whole_length {
                 index.short_texts.insert(text);
             }
         }
@@ -50,25 +53,25 @@ impl OverlapIndex {
 
     pub fn has_overlap_with(&self, text: &str) -> bool {
         let text = normalize(text);
-        let letters: Vec<char> = text.chars().collect();
+        let characters: Vec<char> = text.chars().collect();
         self.short_texts.iter().any(|quote| text.contains(quote))
-            || self.threshold.runs(&letters).any(|run| self.runs.contains(run))
+            || self.threshold.runs(&characters).any(|run| self.runs.contains(run))
     }
 }
 
 impl OverlapThreshold {
-    fn weight(self, letters: &[char]) -> usize {
-        letters
+    fn weight(self, characters: &[char]) -> usize {
+        characters
             .iter()
-            .map(|letter| if is_unspaced(*letter) { self.unspaced_weight } else { 1 })
+            .map(|character| if is_unspaced(*character) { self.unspaced_weight } else { 1 })
             .sum()
     }
 
     /// For each position, the shortest run from there that reaches `min_run`.
-    fn runs(self, letters: &[char]) -> impl Iterator<Item = &[char]> {
-        (0..letters.len()).filter_map(move |from| {
-            let longest = (letters.len() - from).min(self.min_run);
-            let behind = &letters[from..from + longest];
+    fn runs(self, characters: &[char]) -> impl Iterator<Item = &[char]> {
+        (0..characters.len()).filter_map(move |from| {
+            let longest = (characters.len() - from).min(self.min_run);
+            let behind = &characters[from..from + longest];
             let length =
                 (1..=longest).find(|length| self.weight(&behind[..*length]) >= self.min_run);
             length.map(|length| &behind[..length])
@@ -81,9 +84,9 @@ pub fn normalize(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a letter belongs to a script that puts no spaces between words.
-pub fn is_unspaced(letter: char) -> bool {
-    matches!(letter, '\u{3005}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+/// Whether a character belongs to a script that puts no spaces between words.
+pub fn is_unspaced(character: char) -> bool {
+    matches!(character, '\u{3005}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]
@@ -91,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_repeats_another_by_a_run_of_letters_or_as_a_whole() {
+    fn a_text_repeats_another_by_a_run_of_characters_or_as_a_whole() {
         let threshold = OverlapThreshold { min_run: 12, min_whole_length: 6, unspaced_weight: 2 };
         for (text, other, expected) in [
             ("Bob's birthday is May 3rd", "so my  BIRTHDAY is may 3rd!", true),

@@ -359,7 +359,8 @@ fn parse_body(status: StatusCode, text: &[u8]) -> Result<Value, DiscordApiError>
 
 /// An error message that is safe to show: a response from a proxy could hold anything.
 fn sanitize(message: &str) -> String {
-    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "_:., '-()".contains(*letter);
+    let is_plain =
+        |character: &char| character.is_ascii_alphanumeric() || "_:., '-()".contains(*character);
     to_log_sentence(message).chars().filter(is_plain).take(120).collect()
 }
 

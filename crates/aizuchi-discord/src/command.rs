@@ -277,8 +277,8 @@ pub(super) fn truncated(text: String) -> String {
         return text;
     }
     let mut available = MAX_MESSAGE_LENGTH - 1;
-    let fits = |letter: &char| {
-        let rest = available.checked_sub(letter.len_utf16());
+    let fits = |character: &char| {
+        let rest = available.checked_sub(character.len_utf16());
         available = rest.unwrap_or(0);
         rest.is_some()
     };

@@ -85,9 +85,9 @@ fn thread_name(text: &str, persona: &str, language: Language) -> String {
         matches!(mark, '。' | '！' | '？') || (matches!(mark, '.' | '!' | '?') && is_stop)
     });
     let sentence = ends.map_or(text, |(at, _)| &text[..at]);
-    let mut letters = sentence.chars();
-    let mut name: String = letters.by_ref().take(MAX_NAME_CHARS).collect();
-    if !letters.as_str().trim().is_empty() {
+    let mut characters = sentence.chars();
+    let mut name: String = characters.by_ref().take(MAX_NAME_CHARS).collect();
+    if !characters.as_str().trim().is_empty() {
         name.truncate(name.trim_end().len());
         name.push('…');
     }

@@ -5,7 +5,7 @@ use aizuchi_core::command::Command;
 use aizuchi_core::platform::local::mention::parse_mentions;
 use aizuchi_core::platform::split::{split, utf16_length};
 
-/// No piece is too long or empty, and no visible letter is lost. The first byte says how long pieces may be.
+/// No piece is too long or empty, and no visible character is lost. The first byte says how long pieces may be.
 pub fn splitting(bytes: &[u8]) {
     let Some((length, rest)) = bytes.split_first() else { return };
     let text = String::from_utf8_lossy(rest);
@@ -15,9 +15,10 @@ pub fn splitting(bytes: &[u8]) {
         assert!(utf16_length(piece) <= longest, "{piece:?} is longer than {longest}");
         assert!(!piece.trim().is_empty(), "a piece of {text:?} is empty");
     }
-    let letters = |text: &str| text.chars().filter(|letter| letter.is_alphanumeric()).count();
-    let kept: usize = pieces.iter().map(|piece| letters(piece)).sum();
-    assert!(kept >= letters(&text), "{text:?} lost letters in {pieces:?}");
+    let characters =
+        |text: &str| text.chars().filter(|character| character.is_alphanumeric()).count();
+    let kept: usize = pieces.iter().map(|piece| characters(piece)).sum();
+    assert!(kept >= characters(&text), "{text:?} lost letters in {pieces:?}");
 }
 
 /// Chat text as commands, mentions and lines.

@@ -428,7 +428,8 @@ fn server_of_url(url: &str) -> Option<String> {
 
 /// Whether these can be parts of a URL as they are.
 fn is_plain(parts: &[&str]) -> bool {
-    let is_known = |letter: char| letter.is_ascii_alphanumeric() || "._-%[]:".contains(letter);
+    let is_known =
+        |character: char| character.is_ascii_alphanumeric() || "._-%[]:".contains(character);
     parts.iter().all(|part| !part.is_empty() && part.chars().all(is_known))
 }
 

@@ -238,7 +238,8 @@ fn parse_body(body: Value, retry_after: Option<SignedDuration>) -> Result<Value,
 
 /// Keeps only plain characters of an error code: it comes from the network and is logged and shown.
 fn sanitize_code(code: &str) -> String {
-    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "_:.,- ".contains(*letter);
+    let is_plain =
+        |character: &char| character.is_ascii_alphanumeric() || "_:.,- ".contains(*character);
     to_log_sentence(code).chars().filter(is_plain).take(80).collect()
 }
 

@@ -93,7 +93,7 @@ pub struct SlackUser {
     pub role: Role,
 }
 
-/// Slack's own ids have less than twenty letters. A longer one fits into no index of a database.
+/// Slack's own ids have less than twenty characters. A longer one fits into no index of a database.
 const MAX_ID_BYTES: usize = 200;
 /// In seconds, until the year 3000: nothing that is computed from such a time overflows.
 const TIMES: RangeInclusive<i64> = 0..=32_503_680_000;

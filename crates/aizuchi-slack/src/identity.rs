@@ -164,7 +164,7 @@ pub(crate) fn parse_identity(answer: &Value) -> Option<SlackIdentity> {
 fn parse_url(url: &Value) -> Option<String> {
     let url = non_empty_str(url)?.trim_end_matches('/');
     let host = url.strip_prefix("https://")?;
-    let is_host = |letter: char| letter.is_ascii_alphanumeric() || "-.:".contains(letter);
+    let is_host = |character: char| character.is_ascii_alphanumeric() || "-.:".contains(character);
     host.chars().all(is_host).then(|| url.to_owned())
 }
 

@@ -143,8 +143,8 @@ pub fn build_manifest(name: &str, transport: &ManifestTransport) -> Value {
 
 /// The bot's name with only the characters that a manifest allows. The app's page allows any name.
 fn display_name(name: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-    let words = name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty());
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    let words = name.split(|character| !is_plain(character)).filter(|word| !word.is_empty());
     let plain = words.collect::<Vec<_>>().join("-");
     if plain.is_empty() { "aizuchi".to_owned() } else { plain }
 }

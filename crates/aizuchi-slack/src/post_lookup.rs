@@ -192,13 +192,13 @@ impl SlackPlatform {
         Ok(None)
     }
 
-    /// Whether a message says what the item says. Slack writes some letters and links in its own way, so both are
+    /// Whether a message says what the item says. Slack writes some characters and links in its own way, so both are
     /// compared as users read them.
     async fn has_text_of(&self, message: &SlackMessage, item: &OutboxItem) -> bool {
         let visible = |text: &str| {
             let message = SlackMessage { raw: json!({ "text": text }), ..message.clone() };
             let text = self.to_message(&message).text;
-            text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>()
+            text.chars().filter(|character| !character.is_whitespace()).collect::<String>()
         };
         let expected = visible(&self.to_slack_text(item).await);
         !expected.is_empty() && visible(&message.text) == expected

@@ -21,7 +21,7 @@ const MIN_TWO_TYPO_LENGTH: usize = 7;
 pub struct NameIndex {
     users: Vec<IndexedUser>,
     ids: HashSet<u32>,
-    /// The places in `users`, in order, of the names that begin or end with a letter.
+    /// The places in `users`, in order, of the names that begin or end with a character.
     by_first: HashMap<char, Vec<usize>>,
     by_last: HashMap<char, Vec<usize>>,
     /// Of the names that a text may hold as one word.
@@ -35,9 +35,9 @@ struct IndexedUser {
     id: u32,
     /// In lower case.
     name: String,
-    letters: Vec<char>,
-    /// Which letters it has, roughly.
-    letter_set: u64,
+    characters: Vec<char>,
+    /// Which characters it has, roughly.
+    character_set: u64,
     /// It needs no mark after it to be a name.
     is_plain: bool,
 }
@@ -73,7 +73,7 @@ impl NameIndex {
                 self.by_word.entry(name.to_owned()).or_default().push(place);
             }
             true => {}
-            false if user.letters.len() >= 2 => self.anywhere.push(place),
+            false if user.characters.len() >= 2 => self.anywhere.push(place),
             false => {}
         }
         self.users.push(user);
@@ -96,10 +96,10 @@ impl NameIndex {
             return Addressed { user: Some(user.id), body: behind(&user.name) };
         }
         if let Some(word) = word.filter(|word| !AMBIGUOUS_NAMES.contains(word)) {
-            let letters: Vec<char> = word.chars().collect();
-            let set = letter_set(word);
+            let characters: Vec<char> = word.chars().collect();
+            let set = character_set(word);
             let others = self.users.iter().filter(|user| user.id != author);
-            let mut matches = others.filter(|user| is_fuzzy_match(&letters, set, user));
+            let mut matches = others.filter(|user| is_fuzzy_match(&characters, set, user));
             if let (Some(user), None) = (matches.next(), matches.next()) {
                 return Addressed { user: Some(user.id), body: behind(word) };
             }
@@ -134,11 +134,11 @@ impl NameIndex {
             places.extend(words.filter_map(|word| self.by_word.get(word)).flatten());
         }
         if !self.anywhere.is_empty() {
-            // Most names have a letter that the text has not, which is seen sooner than the name is searched for.
-            let set = letter_set(text);
+            // Most names have a character that the text has not, which is seen sooner than the name is searched for.
+            let set = character_set(text);
             let is_there = |place: &&usize| {
                 let user = &self.users[**place];
-                user.letter_set & !set == 0 && text.contains(&user.name)
+                user.character_set & !set == 0 && text.contains(&user.name)
             };
             places.extend(self.anywhere.iter().filter(is_there));
         }
@@ -151,13 +151,13 @@ impl NameIndex {
 
 impl IndexedUser {
     fn new(id: u32, name: &str) -> Self {
-        let letters: Vec<char> = name.chars().collect();
+        let characters: Vec<char> = name.chars().collect();
         Self {
             id,
             name: name.to_owned(),
-            letter_set: letter_set(name),
-            is_plain: letters.len() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name),
-            letters,
+            character_set: character_set(name),
+            is_plain: characters.len() >= MIN_BARE_NAME_LENGTH && !AMBIGUOUS_NAMES.contains(&name),
+            characters,
         }
     }
 }
@@ -166,8 +166,8 @@ impl IndexedUser {
 /// and without that user.
 pub fn may_name(text: &str, name: &str) -> bool {
     let resembles = |word: &str| {
-        let letters: Vec<char> = word.chars().collect();
-        is_fuzzy_match(&letters, letter_set(word), &IndexedUser::new(0, name))
+        let characters: Vec<char> = word.chars().collect();
+        is_fuzzy_match(&characters, character_set(word), &IndexedUser::new(0, name))
     };
     text.contains(name) || first_word(text).is_some_and(resembles)
 }
@@ -202,14 +202,15 @@ fn is_name_prefix(text: &str, called: &str, first_word: Option<&str>, user: &Ind
 
 /// A text without the marks behind its last word.
 fn name_end(text: &str) -> &str {
-    let end = text.trim_end_matches(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let end =
+        text.trim_end_matches(|character: char| !character.is_alphanumeric() && character != '_');
     end.strip_suffix("さん").unwrap_or(end)
 }
 
 /// `…, bob?`, `thanks bob!`; but not `where is bob?`, which is about Bob.
 fn is_name_suffix(text: &str, end: &str, user: &IndexedUser) -> bool {
     let name = user.name.as_str();
-    let is_long = || user.letters.len() >= MIN_FUZZY_LENGTH || !name.is_ascii();
+    let is_long = || user.characters.len() >= MIN_FUZZY_LENGTH || !name.is_ascii();
     let before = end.strip_suffix(name).filter(|_| is_long());
     before.is_some_and(|before| match before.trim_end().chars().next_back() {
         Some(',' | '、' | '，') => true,
@@ -235,38 +236,38 @@ fn first_word(text: &str) -> Option<&str> {
 
 /// `roland` for `rolandpish`, `bob` for `bob_42`, `sjohnosn` for `sjohnson`.
 fn is_fuzzy_match(word: &[char], word_set: u64, user: &IndexedUser) -> bool {
-    let name = &user.letters[..];
+    let name = &user.characters[..];
     let shorter = word.len().min(name.len());
-    // Most names begin with another letter, which is seen sooner than two slices are compared.
+    // Most names begin with another character, which is seen sooner than two slices are compared.
     let rest = if name.first() == word.first() { name.strip_prefix(word) } else { None };
     let is_stem = word.len() >= MIN_BARE_NAME_LENGTH
-        && rest.is_some_and(|rest| rest.iter().all(|letter| !letter.is_alphabetic()));
+        && rest.is_some_and(|rest| rest.iter().all(|character| !character.is_alphabetic()));
     let is_short = word.len() >= MIN_FUZZY_LENGTH && rest.is_some();
     let most = if shorter < MIN_TWO_TYPO_LENGTH { 1 } else { 2 };
     let is_close = || {
         shorter >= MIN_FUZZY_LENGTH
             && word.len().abs_diff(name.len()) <= most
-            // A letter that is wrong takes one from the set and adds one.
-            && (word_set ^ user.letter_set).count_ones() as usize <= 2 * most
+            // A character that is wrong takes one from the set and adds one.
+            && (word_set ^ user.character_set).count_ones() as usize <= 2 * most
             && edit_distance(word, name) <= most
     };
     is_stem || is_short || is_close()
 }
 
-/// The letters of a text, roughly, without their order and number.
-fn letter_set(text: &str) -> u64 {
-    text.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) % 64))
+/// The characters of a text, roughly, without their order and number.
+fn character_set(text: &str) -> u64 {
+    text.chars().fold(0, |set, character| set | 1 << (u32::from(character) % 64))
 }
 
-/// The number of letters that are wrong, missing, superfluous or swapped with a neighbor.
+/// The number of characters that are wrong, missing, superfluous or swapped with a neighbor.
 fn edit_distance(word: &[char], name: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=name.len()).collect();
-    for (i, letter) in word.iter().enumerate() {
+    for (i, character) in word.iter().enumerate() {
         let mut next = vec![i + 1];
         for (j, other) in name.iter().enumerate() {
-            let swapped = i > 0 && j > 0 && *letter == name[j - 1] && word[i - 1] == *other;
-            let changed = row[j] + usize::from(letter != other);
+            let swapped = i > 0 && j > 0 && *character == name[j - 1] && word[i - 1] == *other;
+            let changed = row[j] + usize::from(character != other);
             let least = changed.min(row[j + 1] + 1).min(next[j] + 1);
             next.push(if swapped { least.min(before[j - 1] + 1) } else { least });
         }
@@ -336,8 +337,8 @@ mod tests {
             let word: Vec<char> =
                 word.filter(|word| !AMBIGUOUS_NAMES.contains(word))?.chars().collect();
             let mut matches = others().filter(|user| {
-                // Both have every letter, so the set rules nobody out.
-                let user = IndexedUser { letter_set: u64::MAX, ..(*user).clone() };
+                // Both have every character, so the set rules nobody out.
+                let user = IndexedUser { character_set: u64::MAX, ..(*user).clone() };
                 is_fuzzy_match(&word, u64::MAX, &user)
             });
             matches.next().filter(|_| matches.next().is_none())

@@ -19,7 +19,7 @@ impl Cues {
     pub fn find(prose: &Prose, body: &str) -> Self {
         let lexicon = &*LEXICON;
         let mut cues = prose.left_out;
-        let japanese = body.chars().filter(|letter| is_japanese(*letter)).count();
+        let japanese = body.chars().filter(|character| is_japanese(*character)).count();
         let mut words = split_words(body);
         let first = words.next();
         let mut count = usize::from(first.is_some());
@@ -100,7 +100,7 @@ impl Prose {
             return;
         };
         self.left_out |= Cues::ADDRESS;
-        let scheme = |letter: char| letter.is_ascii_alphanumeric();
+        let scheme = |character: char| character.is_ascii_alphanumeric();
         self.text.push_str(word[..at].trim_end_matches(scheme));
         // A mark at the end of an address ends the sentence.
         self.text.push_str(if word.trim_end().ends_with(['?', '？']) { "? " } else { " " });
@@ -109,29 +109,29 @@ impl Prose {
 
 /// The words of a text in lower case. Names and commands hold some signs, too.
 pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
-    let is_sign = |letter: char| {
-        matches!(letter, '_' | '-' | '[' | ']' | '{' | '}' | '|' | '`' | '^' | '\\' | '\'')
+    let is_sign = |character: char| {
+        matches!(character, '_' | '-' | '[' | ']' | '{' | '}' | '|' | '`' | '^' | '\\' | '\'')
     };
-    let is_part = move |letter: char| letter.is_alphanumeric() || is_sign(letter);
-    let words = text.split(move |letter: char| !is_part(letter));
+    let is_part = move |character: char| character.is_alphanumeric() || is_sign(character);
+    let words = text.split(move |character: char| !is_part(character));
     words.filter(|word| word.contains(char::is_alphanumeric))
 }
 
-pub fn is_japanese(letter: char) -> bool {
-    matches!(letter, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
+pub fn is_japanese(character: char) -> bool {
+    matches!(character, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
 fn is_number(word: &str) -> bool {
-    word.starts_with(|letter: char| letter.is_ascii_digit())
+    word.starts_with(|character: char| character.is_ascii_digit())
 }
 
 /// A question mark at the end of a word; `a?b` is none.
 fn has_question_mark(body: &str) -> bool {
-    let mut letters = body.chars().peekable();
-    while let Some(letter) = letters.next() {
+    let mut characters = body.chars().peekable();
+    while let Some(character) = characters.next() {
         let is_inside =
-            letters.peek().is_some_and(|next| next.is_ascii_alphanumeric() || *next == '=');
-        if letter == '？' || (letter == '?' && !is_inside) {
+            characters.peek().is_some_and(|next| next.is_ascii_alphanumeric() || *next == '=');
+        if character == '？' || (character == '?' && !is_inside) {
             return true;
         }
     }
@@ -198,11 +198,11 @@ impl Lexicon {
     }
 }
 
-/// Whether no letter follows before the sentence ends. Looks no further than that: a text may hold very many endings.
+/// Whether no character follows before the sentence ends. Looks no further than that: a text may hold very many endings.
 fn ends_sentence(rest: &str) -> bool {
-    let is_end = |letter: &char| "。！？\n!?、".contains(*letter);
-    let next = rest.chars().find(|letter| letter.is_alphanumeric() || is_end(letter));
-    next.is_none_or(|letter| is_end(&letter))
+    let is_end = |character: &char| "。！？\n!?、".contains(*character);
+    let next = rest.chars().find(|character| character.is_alphanumeric() || is_end(character));
+    next.is_none_or(|character| is_end(&character))
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl Reading {
 
 impl Content {
     fn new(prose: &Prose, body: &str) -> Self {
-        let japanese = body.chars().filter(|letter| is_japanese(*letter)).count();
+        let japanese = body.chars().filter(|character| is_japanese(*character)).count();
         let cues = Cues::find(prose, body);
         let asks = cues.intersects(Cues::ASKS | Cues::QUESTION_WORD);
         Self {

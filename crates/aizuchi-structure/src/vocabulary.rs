@@ -7,7 +7,7 @@ use crate::fixed_map::FixedMap;
 use crate::reader::is_japanese;
 
 /// Of a longer text the beginning is enough.
-const MAX_LETTERS: usize = 300;
+const MAX_CHARACTERS: usize = 300;
 
 static NUMBERS: LazyLock<FixedMap<&'static str, u16>> =
     LazyLock::new(|| include_str!("vocabulary.txt").lines().zip(0..).collect());
@@ -27,9 +27,9 @@ pub fn listed_forms(body: &str) -> Vec<u16> {
 }
 
 /// Passes on the forms of a text: Latin words, neighboring pairs of them and the first, two or three neighboring
-/// Japanese letters, where a run of these begins and ends, and the marks that end a sentence.
+/// Japanese characters, where a run of these begins and ends, and the marks that end a sentence.
 pub fn each_form(body: &str, mut visit: impl FnMut(&str)) {
-    let end = body.char_indices().nth(MAX_LETTERS).map_or(body.len(), |(end, _)| end);
+    let end = body.char_indices().nth(MAX_CHARACTERS).map_or(body.len(), |(end, _)| end);
     let (mut form, mut before) = (String::new(), "");
     for run in runs(&body[..end]) {
         match script(run.chars().next()) {
@@ -49,17 +49,17 @@ pub fn each_form(body: &str, mut visit: impl FnMut(&str)) {
 
 fn each_japanese_form(run: &str, form: &mut String, visit: &mut impl FnMut(&str)) {
     let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
-    let letters = starts.len() - 1;
+    let characters = starts.len() - 1;
     for size in [2, 3] {
-        for at in 0..(letters + 1).saturating_sub(size) {
+        for at in 0..(characters + 1).saturating_sub(size) {
             visit(&run[starts[at]..starts[at + size]]);
         }
         form.clear();
-        form.extend(["$", &run[starts[letters.saturating_sub(size)]..]]);
+        form.extend(["$", &run[starts[characters.saturating_sub(size)]..]]);
         visit(form);
     }
     form.clear();
-    form.extend(["^", &run[..starts[letters.min(2)]]]);
+    form.extend(["^", &run[..starts[characters.min(2)]]]);
     visit(form);
 }
 
@@ -71,12 +71,14 @@ enum Script {
     Other,
 }
 
-fn script(letter: Option<char>) -> Script {
-    match letter {
+fn script(character: Option<char>) -> Script {
+    match character {
         Some('a'..='z' | '\'') => Script::Latin,
         Some('?' | '!' | '？' | '！' | '…' | '。' | '、') => Script::Mark,
         Some('ー') => Script::Japanese,
-        Some(letter) if is_japanese(letter) && !"・゛゜".contains(letter) => Script::Japanese,
+        Some(character) if is_japanese(character) && !"・゛゜".contains(character) => {
+            Script::Japanese
+        }
         Some(_) | None => Script::Other,
     }
 }
@@ -86,12 +88,12 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = script(rest.chars().next());
-        let is_end = |(number, letter): (usize, char)| {
-            script(Some(letter)) != first || (number > 0 && first == Script::Mark)
+        let is_end = |(number, character): (usize, char)| {
+            script(Some(character)) != first || (number > 0 && first == Script::Mark)
         };
-        let mut letters = rest.char_indices().enumerate();
-        let end = letters
-            .find(|(number, (_, letter))| is_end((*number, *letter)))
+        let mut characters = rest.char_indices().enumerate();
+        let end = characters
+            .find(|(number, (_, character))| is_end((*number, *character)))
             .map_or(rest.len(), |(_, (at, _))| at);
         let (run, after) = rest.split_at(end);
         rest = after;

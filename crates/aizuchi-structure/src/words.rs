@@ -15,15 +15,17 @@ pub fn rare_words(body: &str) -> Vec<u32> {
     for word in split_words(body) {
         if word.chars().any(is_japanese) {
             let mut before = None;
-            for letter in word.chars() {
-                let letter =
-                    Some(letter).filter(|letter| is_japanese(*letter) && !is_grammar(*letter));
-                if let (Some(one), Some(other)) = (before, letter) {
+            for character in word.chars() {
+                let character = Some(character)
+                    .filter(|character| is_japanese(*character) && !is_grammar(*character));
+                if let (Some(one), Some(other)) = (before, character) {
                     words.push(hash(
-                        [one, other].into_iter().flat_map(|letter| u32::from(letter).to_le_bytes()),
+                        [one, other]
+                            .into_iter()
+                            .flat_map(|character| u32::from(character).to_le_bytes()),
                     ));
                 }
-                before = letter;
+                before = character;
             }
         } else if word.len() >= 2 && !COMMON.contains(word) {
             let stem = word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word);
@@ -36,8 +38,8 @@ pub fn rare_words(body: &str) -> Vec<u32> {
     words
 }
 
-fn is_grammar(letter: char) -> bool {
-    matches!(letter, '\u{3041}'..='\u{309f}' | 'ー')
+fn is_grammar(character: char) -> bool {
+    matches!(character, '\u{3041}'..='\u{309f}' | 'ー')
 }
 
 /// FNV-1a with 32 bits.

@@ -176,7 +176,8 @@ fn mark_mentions(text: &str, mut names: Vec<String>) -> String {
 /// Whether no word goes on before or behind. Chinese and Japanese have no spaces between words.
 fn stands_alone(text: &str, place: &Range<usize>) -> bool {
     const FIRST_WITHOUT_SPACES: char = '\u{2e80}';
-    let is_letter = |letter: char| letter.is_alphanumeric() && letter < FIRST_WITHOUT_SPACES;
+    let is_letter =
+        |character: char| character.is_alphanumeric() && character < FIRST_WITHOUT_SPACES;
     let (name, before, after) = (&text[place.clone()], &text[..place.start], &text[place.end..]);
     let is_joined = before.ends_with(is_letter) && name.starts_with(is_letter)
         || name.ends_with(is_letter) && after.starts_with(is_letter);

@@ -13,7 +13,7 @@ use aizuchi_core::platform::local;
 pub(super) struct RecordedUsers {
     /// By the name in lower case. `None` if several users have it.
     ids: HashMap<String, Option<UserId>>,
-    /// By their first letter in lower case.
+    /// By their first character in lower case.
     names: HashMap<char, Vec<Arc<str>>>,
 }
 
@@ -45,9 +45,9 @@ impl RecordedUsers {
             return Vec::new();
         }
         let marks = text.split(['@', '＠']).skip(1);
-        let letters = marks.filter_map(|rest| rest.chars().next()?.to_lowercase().next());
-        let letters: BTreeSet<char> = letters.collect();
-        let named = letters.iter().filter_map(|letter| self.names.get(letter)).flatten();
+        let characters = marks.filter_map(|rest| rest.chars().next()?.to_lowercase().next());
+        let characters: BTreeSet<char> = characters.collect();
+        let named = characters.iter().filter_map(|character| self.names.get(character)).flatten();
         let named: Vec<Arc<str>> = named.cloned().collect();
         let mut mentions = local::mention::parse_mentions(text, persona, &named);
         for mention in &mut mentions {

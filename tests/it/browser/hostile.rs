@@ -139,9 +139,9 @@ async fn nothing_that_is_stored_runs_on_any_page() {
 /// All of them, quoted for the config.
 fn system_prompt() -> String {
     let quoted = json!(PAYLOADS.join("\n")).to_string().replace("${", "$${");
-    let escape = |letter: char| match letter.is_ascii() {
-        true => letter.to_string(),
-        false => format!("\\u{:04x}", u32::from(letter)),
+    let escape = |character: char| match character.is_ascii() {
+        true => character.to_string(),
+        false => format!("\\u{:04x}", u32::from(character)),
     };
     quoted.chars().map(escape).collect()
 }
@@ -180,9 +180,9 @@ async fn escaped_text(answer: Response, address: &str) -> String {
 
 /// As the templates write it.
 fn escaped(text: &str) -> String {
-    let escape = |letter: char| match letter {
-        '<' | '>' | '"' | '\'' | '&' => format!("&#{};", u32::from(letter)),
-        letter => letter.to_string(),
+    let escape = |character: char| match character {
+        '<' | '>' | '"' | '\'' | '&' => format!("&#{};", u32::from(character)),
+        character => character.to_string(),
     };
     text.chars().map(escape).collect()
 }

@@ -114,7 +114,7 @@ fn named_commands(page: &Page) -> Vec<Vec<String>> {
 /// The arguments behind `aizuchi` or `cargo run … --`, without variables before it and what a shell takes.
 fn program_arguments(line: &str) -> Option<Vec<String>> {
     let words = words(line);
-    let is_name = |letter: char| letter.is_ascii_uppercase() || letter == '_';
+    let is_name = |character: char| character.is_ascii_uppercase() || character == '_';
     let is_variable =
         |word: &&String| word.split_once('=').is_some_and(|(name, _)| name.chars().all(is_name));
     let words: Vec<&String> = words.iter().skip_while(is_variable).collect();
@@ -141,16 +141,16 @@ fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quote = None;
-    for letter in line.chars() {
-        match (quote, letter) {
-            (Some(open), letter) if open == letter => quote = None,
-            (Some(_), letter) => word.push(letter),
-            (None, '\'' | '"') => quote = Some(letter),
+    for character in line.chars() {
+        match (quote, character) {
+            (Some(open), character) if open == character => quote = None,
+            (Some(_), character) => word.push(character),
+            (None, '\'' | '"') => quote = Some(character),
             (None, '#') if word.is_empty() => break,
-            (None, letter) if letter.is_whitespace() => {
+            (None, character) if character.is_whitespace() => {
                 words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
             }
-            (None, letter) => word.push(letter),
+            (None, character) => word.push(character),
         }
     }
     words.extend(Some(word).filter(|word| !word.is_empty()));

@@ -61,10 +61,12 @@ fn links(page: &Page) -> Vec<String> {
 fn anchors(page: &Page) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for (_, title) in page.headings() {
-        let letters = title.to_lowercase();
-        let letters =
-            letters.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
-        let slug: String = letters.map(|letter| if letter == ' ' { '-' } else { letter }).collect();
+        let characters = title.to_lowercase();
+        let characters = characters
+            .chars()
+            .filter(|character| character.is_alphanumeric() || " -_".contains(*character));
+        let slug: String =
+            characters.map(|character| if character == ' ' { '-' } else { character }).collect();
         let numbered = (1..).map(|number| format!("{slug}-{number}"));
         let free = std::iter::once(slug.clone()).chain(numbered);
         anchors.extend(free.into_iter().find(|anchor| !anchors.contains(anchor)));

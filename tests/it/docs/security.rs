@@ -143,7 +143,7 @@ fn add_tests_of(source: &str, module: &str, tests: &mut BTreeSet<String>) {
             Some(name) if is_test => {
                 let name: String = name
                     .chars()
-                    .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
+                    .take_while(|character| character.is_alphanumeric() || *character == '_')
                     .collect();
                 let inner = if offset > inline { "tests::" } else { "" };
                 tests.insert(format!("{module}::{inner}{name}"));

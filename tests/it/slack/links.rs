@@ -86,10 +86,10 @@ async fn slack_makes_no_links_of_its_own() {
         let blocks: Vec<Value> =
             serde_json::from_str(arguments["blocks"].as_str().unwrap()).unwrap();
         let shown = blocks.iter().map(|block| block["text"]["text"].as_str().unwrap());
-        let letters = |text: &str| text.replace(['\n', ' '], "");
+        let characters = |text: &str| text.replace(['\n', ' '], "");
         assert_eq!(
-            letters(&shown.collect::<String>()),
-            letters(arguments["text"].as_str().unwrap())
+            characters(&shown.collect::<String>()),
+            characters(arguments["text"].as_str().unwrap())
         );
     }
 }

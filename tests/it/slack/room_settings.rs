@@ -24,7 +24,10 @@ async fn settings_are_changed_in_slack() {
     harness.post_mention(&harness.tea, &harness.mio, "are you there?");
     assert_eq!(harness.wait_for_posts(4).await.remove(3).text, "はい。");
     let prompt = harness.prompt();
-    assert!(prompt.chars().any(|letter| ('\u{3041}'..='\u{30ff}').contains(&letter)), "{prompt}");
+    assert!(
+        prompt.chars().any(|character| ('\u{3041}'..='\u{30ff}').contains(&character)),
+        "{prompt}"
+    );
     harness.post_mention(&harness.tea, &sena, "設定をリセットして");
     let told = harness.wait_for_posts(5).await.remove(4).text;
     assert!(told.starts_with("Done, for this channel: every setting"), "{told}");

@@ -67,7 +67,7 @@ fn log_calls(code: &str) -> Vec<&str> {
         for (at, _) in code.match_indices(name) {
             let before = code[..at].chars().next_back();
             // `eprintln!(` ends with none of the names, but `my_info!(` would.
-            if before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_') {
+            if before.is_some_and(|character| character.is_alphanumeric() || character == '_') {
                 continue;
             }
             calls.push((at, arguments(&code[at + name.len()..])));
@@ -80,8 +80,8 @@ fn log_calls(code: &str) -> Vec<&str> {
 /// What stands before the bracket that closes the call.
 fn arguments(code: &str) -> &str {
     let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
-    for (at, letter) in code.char_indices() {
-        match letter {
+    for (at, character) in code.char_indices() {
+        match character {
             _ if is_escaped => is_escaped = false,
             '\\' => is_escaped = is_text,
             '"' => is_text = !is_text,
@@ -98,19 +98,19 @@ fn arguments(code: &str) -> &str {
 fn message(call: &str) -> Option<String> {
     let (mut depth, mut is_value, mut is_escaped) = (0_usize, false, false);
     let mut text: Option<String> = None;
-    for letter in call.chars() {
+    for character in call.chars() {
         if let Some(read) = &mut text {
-            match letter {
+            match character {
                 '"' if !is_escaped && depth == 0 && !is_value => return text,
                 '"' if !is_escaped => text = None,
                 _ => {
-                    is_escaped = letter == '\\' && !is_escaped;
-                    read.push(letter);
+                    is_escaped = character == '\\' && !is_escaped;
+                    read.push(character);
                 }
             }
             continue;
         }
-        match letter {
+        match character {
             '"' => text = Some(String::new()),
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth = depth.saturating_sub(1),

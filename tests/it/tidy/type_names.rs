@@ -71,7 +71,7 @@ fn public_types_are_told_from_others() {
 /// The public type that a line defines.
 fn public_type(line: &str) -> Option<&str> {
     let (kind, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
-    let end = rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len());
+    let end = rest.find(|character: char| !character.is_alphanumeric()).unwrap_or(rest.len());
     ["struct", "enum", "trait", "type", "union"].contains(&kind).then_some(&rest[..end])
 }
 

@@ -8,7 +8,7 @@ use regex::{Regex, RegexSet};
 
 use crate::chat::to_single_line;
 use crate::persona::Language;
-use crate::prompt::inert::{to_inert_text, to_plain_letters};
+use crate::prompt::inert::{to_inert_text, to_plain_characters};
 use crate::texts;
 
 /// What tells a reader what to do. They are matched in lower case, with `assistant` in the place of the persona's name.
@@ -62,7 +62,7 @@ pub fn admit(text: &str, persona_name: &str, language: Language) -> Option<Strin
     }
     let left_out = texts::memos::address_left_out(language);
     let text = ADDRESS.replace_all(&text, left_out);
-    let plain = to_plain_letters(&text);
+    let plain = to_plain_characters(&text);
     let text = match ADDRESS.is_match(&plain) {
         true => ADDRESS.replace_all(&plain, left_out),
         false => text,
@@ -72,7 +72,7 @@ pub fn admit(text: &str, persona_name: &str, language: Language) -> Option<Strin
 
 /// Whether a text tells no reader what to do and looks like no tool call.
 pub fn is_fact(text: &str, persona_name: &str) -> bool {
-    let plain = to_plain_letters(text);
+    let plain = to_plain_characters(text);
     [text, &plain].iter().all(|text| !is_directive(text, persona_name) && !is_like_call(text))
 }
 

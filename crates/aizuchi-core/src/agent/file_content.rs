@@ -11,7 +11,7 @@ use crate::chat::{Message, Visibility};
 use crate::context::Context;
 use crate::decision::model_problem::ModelProblem;
 
-/// How much of a text is kept, in letters.
+/// How much of a text is kept, in characters.
 pub(super) const MAX_EXCERPT_CHARS: usize = 3_000;
 
 impl Agent {

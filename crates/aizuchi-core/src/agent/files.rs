@@ -23,7 +23,7 @@ use crate::web_access::charset;
 const LOOKBACK: usize = 10;
 /// How many text files and PDFs are opened for one reply.
 const MAX_TEXT_FILES: usize = 3;
-/// In letters.
+/// In characters.
 const MAX_DESCRIPTION_CHARS: usize = 1_500;
 
 /// What is opened of the files that people send.

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::decision::{Attempt, Usage};
 use crate::prompt::recording::AudioRecording;
 
-/// In letters.
+/// In characters.
 const MAX_TRANSCRIPT_CHARS: usize = 3_000;
 /// With less time left for it, a recording waits for the next answer: it would probably be paid for in vain.
 const MIN_TIME: SignedDuration = SignedDuration::from_secs(10);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{MessageId, to_single_line};
 
-/// In letters. A longer name is cut.
+/// In characters. A longer name is cut.
 const MAX_NAME_CHARS: usize = 200;
 const MAX_ALT_TEXT_CHARS: usize = 1_000;
 

@@ -23,7 +23,7 @@ use crate::store::{Store, StoreError};
 const MAX_MESSAGES: usize = 20;
 /// How many of the newest changes are searched for those of a command.
 const MAX_CHANGES: usize = 500;
-/// A quotation of a part of an entry has this many letters; those of a script without spaces count twice.
+/// A quotation of a part of an entry has this many characters; those of a script without spaces count twice.
 const MIN_PART: usize = 6;
 /// A post says an entry if it has this share of the entry's words, and that many.
 const MIN_SHARE: f64 = 0.7;
@@ -207,8 +207,8 @@ impl ComparedText {
 
 /// Whether a text is long enough to be found within others.
 fn is_telling(text: &NormalizedText) -> bool {
-    let letters = text.as_str().chars();
-    letters.map(|letter| 1 + usize::from(is_unspaced(letter))).sum::<usize>() >= MIN_PART
+    let characters = text.as_str().chars();
+    characters.map(|character| 1 + usize::from(is_unspaced(character))).sum::<usize>() >= MIN_PART
 }
 
 /// The message to which the command replies, or else what the persona said last before it, which may be several posts.

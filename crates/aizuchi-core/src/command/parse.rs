@@ -214,7 +214,8 @@ fn near_miss(text: &str) -> Option<NearMiss> {
     if let Some(near) = near_setting(text) {
         return Some(near);
     }
-    let begins_with_number = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
+    let begins_with_number =
+        |text: &str| text.starts_with(|character: char| character.is_ascii_digit());
     if let Some(rest) = text.strip_prefix("mode") {
         let is_word = rest.is_empty() || rest.starts_with([' ', ':']);
         return (is_word && is_short(rest.trim_matches([' ', ':']))).then_some(NearMiss::Mode);
@@ -254,8 +255,8 @@ fn parse_mute(text: &str) -> Option<Command> {
     let rest = MUTE.iter().find_map(|word| {
         let beside = text.strip_prefix(word).or_else(|| text.strip_suffix(word))?;
         // A Latin word must not continue.
-        let is_cut =
-            word.is_ascii() && beside.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        let is_cut = word.is_ascii()
+            && beside.starts_with(|character: char| character.is_ascii_alphabetic());
         (!is_cut).then_some(beside)
     })?;
     let mut rest = rest.trim();
@@ -275,14 +276,14 @@ fn parse_mute(text: &str) -> Option<Command> {
 
 /// Lower case, with ASCII digits and quotes and single spaces.
 fn normalize(text: &str) -> String {
-    let letters = text.chars().map(|letter| match letter {
-        '０'..='９' => char::from(b'0' + (letter as u32 - '０' as u32) as u8),
+    let characters = text.chars().map(|character| match character {
+        '０'..='９' => char::from(b'0' + (character as u32 - '０' as u32) as u8),
         '’' => '\'',
         '＠' => '@',
-        letter if letter.is_whitespace() => ' ',
-        letter => letter,
+        character if character.is_whitespace() => ' ',
+        character => character,
     });
-    let lower = letters.collect::<String>().to_lowercase();
+    let lower = characters.collect::<String>().to_lowercase();
     let lower =
         NUMBER_WORDS.iter().fold(lower, |text, (words, digits)| text.replace(words, digits));
     lower.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
@@ -302,7 +303,9 @@ fn without_name(text: &str, name: &str) -> String {
     let begun = text.strip_prefix('@').unwrap_or(text).trim_start().strip_prefix(name);
     // A Latin name must not continue; 相槌さん names 相槌.
     let begun = begun.filter(|rest| {
-        !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter))
+        !rest.starts_with(|character: char| {
+            character.is_ascii_alphanumeric() || "-_.".contains(character)
+        })
     });
     if let Some(rest) = begun.filter(|_| !name.is_empty()) {
         let rest = rest.strip_prefix("さん").unwrap_or(rest);

@@ -43,9 +43,10 @@ impl Quoted {
 
 /// What stands before, in and behind the first pair of marks.
 fn first_quotation(text: &str) -> Option<(&str, &str, &str)> {
-    let opening = |letter: char| MARKS.iter().find(|(open, _)| *open == letter);
-    let (at, (open, close)) =
-        text.char_indices().find_map(|(at, letter)| opening(letter).map(|marks| (at, *marks)))?;
+    let opening = |character: char| MARKS.iter().find(|(open, _)| *open == character);
+    let (at, (open, close)) = text
+        .char_indices()
+        .find_map(|(at, character)| opening(character).map(|marks| (at, *marks)))?;
     let (quotation, behind) = text[at + open.len_utf8()..].split_once(close)?;
     Some((&text[..at], quotation, behind))
 }

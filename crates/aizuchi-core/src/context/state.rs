@@ -55,7 +55,7 @@ impl ConversationState {
         let upper = answer.to_uppercase();
         let after_colon = upper.split_once([':', '：']).map(|(_, after)| after);
         let find_prefix = |text: &str| {
-            let text = text.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+            let text = text.trim_start_matches(|character: char| !character.is_alphanumeric());
             Self::ALL.into_iter().find(|state| text.starts_with(state.label()))
         };
         find_prefix(&upper).or_else(|| find_prefix(after_colon?))

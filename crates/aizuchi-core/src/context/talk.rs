@@ -33,9 +33,9 @@ pub fn passes_question_on(text: &str) -> bool {
 
 fn without_quotations(text: &str) -> String {
     let mut depth = 0_usize;
-    let outside = text.chars().filter(|letter| {
+    let outside = text.chars().filter(|character| {
         let is_outside = depth == 0;
-        match letter {
+        match character {
             '「' | '『' | '“' => depth += 1,
             '」' | '』' | '”' => depth = depth.saturating_sub(1),
             _ => {}

@@ -272,21 +272,21 @@ impl Consent {
     }
 }
 
-/// Arguments as somebody reads them before they are sent: all of them, over several lines, and with every letter in sight. It
-/// is JSON of the same value, which no text in it can leave: marks of code and of markup, and letters that nobody sees, are
+/// Arguments as somebody reads them before they are sent: all of them, over several lines, and with every character in sight. It
+/// is JSON of the same value, which no text in it can leave: marks of code and of markup, and characters that nobody sees, are
 /// written as numbers.
 pub fn shown_arguments(arguments: &Value) -> String {
     // A value of the crate's own can always be written.
     let pretty = serde_json::to_string_pretty(arguments).unwrap_or_default();
     let mut shown = String::with_capacity(pretty.len());
-    for (at, letter) in pretty.char_indices() {
+    for (at, character) in pretty.char_indices() {
         let (before, after) = pretty.split_at(at);
-        let is_changed = calls_all(after) || breaks_invitation(before, letter);
-        if letter == '\n' || (is_plain(letter) && !is_changed) {
-            shown.push(letter);
+        let is_changed = calls_all(after) || breaks_invitation(before, character);
+        if character == '\n' || (is_plain(character) && !is_changed) {
+            shown.push(character);
             continue;
         }
-        for unit in letter.encode_utf16(&mut [0; 2]) {
+        for unit in character.encode_utf16(&mut [0; 2]) {
             // Writing to a string does not fail.
             let _ = write!(shown, "\\u{unit:04x}");
         }
@@ -302,10 +302,10 @@ fn calls_all(text: &str) -> bool {
         .any(|name| called.get(..name.len()).is_some_and(|word| word.eq_ignore_ascii_case(name)))
 }
 
-/// Whether a letter is the point in the address of an invitation, which is written differently where it would be shown as a
+/// Whether a character is the point in the address of an invitation, which is written differently where it would be shown as a
 /// card.
-fn breaks_invitation(before: &str, letter: char) -> bool {
-    letter == '.'
+fn breaks_invitation(before: &str, character: char) -> bool {
+    character == '.'
         && ["discord", "discordapp"].iter().any(|name| {
             let start = before.len().checked_sub(name.len());
             let word = start.and_then(|start| before.get(start..));
@@ -313,16 +313,16 @@ fn breaks_invitation(before: &str, letter: char) -> bool {
         })
 }
 
-/// Whether people see a letter as what it is, in every platform's code. What a private letter means, only its font knows, and
-/// renderers mark things with them.
-fn is_plain(letter: char) -> bool {
-    let is_mark = matches!(letter, '`' | '<' | '>' | '&');
-    let is_space = letter.is_whitespace() && letter != ' ';
+/// Whether people see a character as what it is, in every platform's code. What a private character means, only its
+/// font knows, and renderers mark things with them.
+fn is_plain(character: char) -> bool {
+    let is_mark = matches!(character, '`' | '<' | '>' | '&');
+    let is_space = character.is_whitespace() && character != ' ';
     let is_private = matches!(
-        letter,
+        character,
         '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}'
     );
-    !is_mark && !is_space && !is_private && !letter.is_control() && !is_invisible(letter)
+    !is_mark && !is_space && !is_private && !character.is_control() && !is_invisible(character)
 }
 
 #[cfg(test)]

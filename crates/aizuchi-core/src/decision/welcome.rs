@@ -297,15 +297,15 @@ fn tells_to_stop(text: &str) -> bool {
     let text = text.to_lowercase();
     let words = text.split_whitespace().filter(|word| !word.starts_with(['@', '<']));
     let text = words.collect::<Vec<_>>().join(" ");
-    STOP.contains(&text.trim_matches(|letter: char| !letter.is_alphanumeric()))
+    STOP.contains(&text.trim_matches(|character: char| !character.is_alphanumeric()))
 }
 
 /// An emoji without its skin tone and variant.
 fn plain(emoji: &str) -> String {
-    let is_variant = |letter: &char| matches!(letter, '\u{1f3fb}'..='\u{1f3ff}' | '\u{fe0f}');
-    let letters = emoji.chars().filter(|letter| !is_variant(letter));
+    let is_variant = |character: &char| matches!(character, '\u{1f3fb}'..='\u{1f3ff}' | '\u{fe0f}');
+    let characters = emoji.chars().filter(|character| !is_variant(character));
     // A gesture may name who makes it.
-    letters.take_while(|letter| *letter != '\u{200d}').collect()
+    characters.take_while(|character| *character != '\u{200d}').collect()
 }
 
 #[cfg(test)]

@@ -207,7 +207,8 @@ fn behind_name<'t>(text: &'t str, name: &str) -> Option<(&'t str, bool)> {
     let rest = without_honorific(rest);
     let is_marked = rest.starts_with(is_mark);
     let is_apart = is_marked || rest.starts_with(char::is_whitespace);
-    let body = rest.trim_start_matches(|letter| is_mark(letter) || char::is_whitespace(letter));
+    let body =
+        rest.trim_start_matches(|character| is_mark(character) || char::is_whitespace(character));
     is_apart.then_some((body, is_marked))
 }
 
@@ -232,17 +233,18 @@ fn is_courtesy(sentence: &str, name: &str) -> bool {
     let Some(at) = sentence.find(name) else { return false };
     let (before, behind) = (&sentence[..at], &sentence[at + name.len()..]);
     let behind = HONORIFICS.iter().find_map(|word| behind.strip_prefix(word)).unwrap_or(behind);
-    let goes_on = |letter: Option<char>| {
-        letter.is_some_and(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
+    let goes_on = |character: Option<char>| {
+        character
+            .is_some_and(|character| character.is_ascii_alphanumeric() || "-_".contains(character))
     };
     if goes_on(before.chars().next_back()) || goes_on(behind.chars().next()) {
         return false;
     }
     let is_said = |words: &str| {
-        COURTESIES.contains(&words.trim_matches(|letter: char| !letter.is_alphanumeric()))
+        COURTESIES.contains(&words.trim_matches(|character: char| !character.is_alphanumeric()))
     };
     let introduces = |words: &str| {
-        let words = words.trim_start_matches(|letter: char| !letter.is_alphanumeric());
+        let words = words.trim_start_matches(|character: char| !character.is_alphanumeric());
         INTRODUCTIONS.iter().any(|begin| words.starts_with(begin))
     };
     let is_empty = |words: &str| !words.contains(char::is_alphanumeric);
@@ -264,7 +266,7 @@ fn asks_for_presence(behind: &str) -> bool {
 
 /// `what do you think, Aizuchi?`, 「どう思う、Aizuchi？」.
 fn calls_at_end(text: &str, name: &str) -> bool {
-    let end = text.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    let end = text.trim_end_matches(|character: char| !character.is_alphanumeric());
     let end = HONORIFICS.iter().find_map(|honorific| end.strip_suffix(honorific)).unwrap_or(end);
     let Some(before) = end.strip_suffix(name) else { return false };
     let before = before.trim_end();
@@ -311,7 +313,7 @@ fn begins_order(body: &str) -> bool {
     let mut words = first_sentence(body).split_whitespace();
     let first = words.next().unwrap_or_default();
     let second = words.next().unwrap_or_default();
-    let second = second.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    let second = second.trim_end_matches(|character: char| !character.is_alphanumeric());
     match first {
         "please" => IMPERATIVES.contains(&second),
         "remember" | "remind" => KEPT.contains(&second),
@@ -335,7 +337,7 @@ fn begins_question(sentence: &str) -> bool {
 }
 
 fn requests_in_japanese(sentence: &str) -> bool {
-    let end = sentence.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    let end = sentence.trim_end_matches(|character: char| !character.is_alphanumeric());
     let plain = end.trim_end_matches(['ね', 'よ']);
     let is_presence = || sentence.contains(['?', '？']) && PRESENCE.contains(&end);
     REQUESTS.iter().any(|part| sentence.contains(part))
@@ -380,7 +382,7 @@ fn first_sentence(text: &str) -> &str {
 }
 
 fn without_greeting<'t>(text: &'t str, name: &str) -> &'t str {
-    let is_pause = |letter: char| is_mark(letter) || letter.is_whitespace();
+    let is_pause = |character: char| is_mark(character) || character.is_whitespace();
     let mut rests = GREETINGS.iter().filter_map(|greeting| {
         let rest = text.strip_prefix(greeting)?;
         // Japanese has no spaces.
@@ -392,12 +394,12 @@ fn without_greeting<'t>(text: &'t str, name: &str) -> &'t str {
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+    let words = text.split(|character: char| !character.is_alphanumeric() && character != '\'');
     words.filter(|word| !word.is_empty())
 }
 
-fn is_mark(letter: char) -> bool {
-    matches!(letter, ',' | ':' | '、' | '，' | '：')
+fn is_mark(character: char) -> bool {
+    matches!(character, ',' | ':' | '、' | '，' | '：')
 }
 
 #[cfg(test)]

@@ -180,7 +180,8 @@ fn has_embedding_name(name: &str) -> bool {
 
 /// Whether it can be shown, and written into a command or a file.
 fn is_plain(name: &str) -> bool {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:/@+".contains(letter);
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "-_.:/@+".contains(character);
     (1..=MAX_NAME_LENGTH).contains(&name.len()) && name.chars().all(is_plain)
 }
 

@@ -233,7 +233,8 @@ impl FromStr for ModelId {
             return Ok(ModelId::Builtin);
         }
         let (provider, name) = text.split_once('/').ok_or(ModelIdError::Malformed)?;
-        let is_name = !name.is_empty() && !name.contains(|letter: char| letter.is_whitespace());
+        let is_name =
+            !name.is_empty() && !name.contains(|character: char| character.is_whitespace());
         if !is_name {
             return Err(ModelIdError::Malformed);
         }

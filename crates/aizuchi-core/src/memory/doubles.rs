@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 
 use crate::memory::{MemoryEntry, MessageRef};
 
-/// Texts with this share of common pairs of letters say the same, if they were made from the same messages.
+/// Texts with this share of common pairs of characters say the same, if they were made from the same messages.
 const NEARLY_SAME: f64 = 0.8;
 
-/// A text without marks, capitals, and the width of letters.
+/// A text without marks, capitals, and the width of characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NormalizedText(String);
 
 impl NormalizedText {
     pub fn new(text: &str) -> Self {
         let narrow: String = text.chars().map(narrow).flat_map(char::to_lowercase).collect();
-        let words = narrow.split(|letter: char| !letter.is_alphanumeric());
+        let words = narrow.split(|character: char| !character.is_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         // Of a text that is nothing but marks, these are left.
         let is_empty = words.is_empty();
@@ -30,7 +30,7 @@ impl NormalizedText {
         self.0.contains(&part.0)
     }
 
-    /// Whether it has nearly the same letters, and the same numbers: May 3rd is not May 5th.
+    /// Whether it has nearly the same characters, and the same numbers: May 3rd is not May 5th.
     fn is_nearly(&self, other: &Self) -> bool {
         let (own, others) = (self.pairs(), other.pairs());
         let shared = own.intersection(&others).count() * 2;
@@ -39,12 +39,12 @@ impl NormalizedText {
     }
 
     fn pairs(&self) -> BTreeSet<(char, char)> {
-        let letters: Vec<char> = self.0.chars().filter(|letter| *letter != ' ').collect();
-        letters.windows(2).map(|pair| (pair[0], pair[1])).collect()
+        let characters: Vec<char> = self.0.chars().filter(|character| *character != ' ').collect();
+        characters.windows(2).map(|pair| (pair[0], pair[1])).collect()
     }
 
     fn numbers(&self) -> BTreeSet<&str> {
-        let runs = self.0.split(|letter: char| !letter.is_ascii_digit());
+        let runs = self.0.split(|character: char| !character.is_ascii_digit());
         runs.filter(|run| !run.is_empty()).collect()
     }
 }
@@ -66,11 +66,13 @@ fn has_same_sources(one: &MemoryEntry, other: &MemoryEntry) -> bool {
 }
 
 /// Ａ is A, ５ is 5.
-fn narrow(letter: char) -> char {
-    match letter {
-        '！'..='～' => char::from_u32(letter as u32 - '！' as u32 + '!' as u32).unwrap_or(letter),
+fn narrow(character: char) -> char {
+    match character {
+        '！'..='～' => {
+            char::from_u32(character as u32 - '！' as u32 + '!' as u32).unwrap_or(character)
+        }
         '\u{3000}' => ' ',
-        letter => letter,
+        character => character,
     }
 }
 
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
     use crate::chat::{ChannelId, MessageId, Visibility};
 
-    /// An entry made from messages with an id of one letter each.
+    /// An entry made from messages with an id of one character each.
     fn entry(text: &str, messages: &str) -> MemoryEntry {
         let message = |id: char| MessageRef(ChannelId::new("c"), MessageId::new(id.to_string()));
         MemoryEntry {

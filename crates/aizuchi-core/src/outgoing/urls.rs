@@ -18,7 +18,7 @@ const TRAILING: [char; 14] =
 const WEB_SCHEMES: [&str; 2] = ["https", "http"];
 /// Longer URLs are never live, in bytes.
 const MAX_URL_BYTES: usize = 2_000;
-/// How many URLs may stand in a row of letters that no space interrupts. Each of them is remembered up to its end.
+/// How many URLs may stand in a row of characters that no space interrupts. Each of them is remembered up to its end.
 const MAX_URLS_IN_ROW: usize = 16;
 /// How often links are looked for before all marks that could make one are broken.
 const MAX_PASSES: usize = 6;
@@ -89,7 +89,7 @@ impl KnownUrls {
                 row_end = start + url.len();
             }
             self.add_url(url);
-            let ascii = url.find(|letter: char| !letter.is_ascii()).unwrap_or(url.len());
+            let ascii = url.find(|character: char| !character.is_ascii()).unwrap_or(url.len());
             self.add_url(&url[..ascii]);
         }
     }
@@ -138,7 +138,7 @@ impl KnownUrls {
 
     /// The known URL at the start of this text, which begins like a URL. A longer one would be another URL.
     fn find_at_start<'a>(&self, run: &'a str) -> Option<&'a str> {
-        let ends = near(run).char_indices().map(|(at, letter)| at + letter.len_utf8()).rev();
+        let ends = near(run).char_indices().map(|(at, character)| at + character.len_utf8()).rev();
         let mut urls = ends.map(|end| run.split_at(end));
         let ends_there = |rest: &str| {
             let rest = rest.trim_start_matches(TRAILING);
@@ -315,7 +315,7 @@ fn without_schemes(run: &str) -> String {
 /// Where the scheme before this `://` begins. A word may stand directly before a web address.
 fn scheme_start(text: &str, separator: usize) -> usize {
     let before = &text[..separator];
-    let word = before.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len();
+    let word = before.trim_end_matches(|character: char| character.is_ascii_alphabetic()).len();
     let web = WEB_SCHEMES.iter().find_map(|web| {
         let start = separator.checked_sub(web.len()).filter(|start| *start >= word)?;
         before[start..].eq_ignore_ascii_case(web).then_some(start)
@@ -329,12 +329,12 @@ fn near(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The text up to the first letter that no URL holds.
+/// The text up to the first character that no URL holds.
 fn url_run(text: &str) -> &str {
-    let is_end = |letter: char| {
-        letter.is_whitespace()
-            || letter.is_control()
-            || matches!(letter, '<' | '>' | '"' | '`' | '|')
+    let is_end = |character: char| {
+        character.is_whitespace()
+            || character.is_control()
+            || matches!(character, '<' | '>' | '"' | '`' | '|')
     };
     text.split(is_end).next().unwrap_or_default()
 }
@@ -360,8 +360,8 @@ fn host(url: &str) -> &str {
 
 /// The URL without the marks at its end.
 fn without_marks(url: &str) -> &str {
-    let is_mark = |letter: char| {
-        TRAILING.contains(&letter) || (!letter.is_ascii() && !letter.is_alphanumeric())
+    let is_mark = |character: char| {
+        TRAILING.contains(&character) || (!character.is_ascii() && !character.is_alphanumeric())
     };
     url.trim_end_matches(is_mark)
 }

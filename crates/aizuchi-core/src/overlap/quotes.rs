@@ -1,15 +1,15 @@
-//! Finds quotes of many texts in bounded memory, by the hashes of their runs of letters.
+//! Finds quotes of many texts in bounded memory, by the hashes of their runs of characters.
 
 use crate::overlap::normalize;
 
-/// How many letters in a row are a quote. Shorter runs are too generic to tell whose they are.
+/// How many characters in a row are a quote. Shorter runs are too generic to tell whose they are.
 pub const RUN_LENGTH: usize = 16;
 
 /// A prime below 2^61, by which the rolling hash is reduced.
 const MODULUS: u64 = (1 << 61) - 1;
 const BASE: u64 = 0x0b4c_1f09_73d5_a2e7;
 
-/// The hashes of all runs of some texts: eight bytes for each letter, whatever was said.
+/// The hashes of all runs of some texts: eight bytes for each character, whatever was said.
 #[derive(Clone, Debug, Default)]
 pub struct QuoteIndex {
     hashes: Vec<u64>,
@@ -25,9 +25,9 @@ impl QuoteIndex {
         index
     }
 
-    /// Makes room for this many letters at once, since a list that grows takes twice its size.
-    pub fn with_capacity(letters: usize) -> Self {
-        Self { hashes: Vec::with_capacity(letters) }
+    /// Makes room for this many characters at once, since a list that grows takes twice its size.
+    pub fn with_capacity(characters: usize) -> Self {
+        Self { hashes: Vec::with_capacity(characters) }
     }
 
     /// Adds a text. It is found only after [`QuoteIndex::finish`].
@@ -63,23 +63,25 @@ impl QuoteIndex {
 
 /// The hash of every run, each made from the one before (Rabin and Karp).
 fn run_hashes(text: &str) -> Vec<u64> {
-    let letters: Vec<u64> = normalize(text).chars().map(|letter| u64::from(letter) + 1).collect();
-    if letters.len() < RUN_LENGTH {
+    let characters: Vec<u64> =
+        normalize(text).chars().map(|character| u64::from(character) + 1).collect();
+    if characters.len() < RUN_LENGTH {
         return Vec::new();
     }
     let leaving = (1..RUN_LENGTH).fold(1, |power, _| multiply(power, BASE));
-    let mut hashes = Vec::with_capacity(letters.len() - RUN_LENGTH + 1);
-    let mut hash = letters[..RUN_LENGTH].iter().fold(0, |hash, letter| push(hash, *letter));
+    let mut hashes = Vec::with_capacity(characters.len() - RUN_LENGTH + 1);
+    let mut hash =
+        characters[..RUN_LENGTH].iter().fold(0, |hash, character| push(hash, *character));
     hashes.push(hash);
-    for (first, next) in letters.iter().zip(&letters[RUN_LENGTH..]) {
+    for (first, next) in characters.iter().zip(&characters[RUN_LENGTH..]) {
         hash = push(subtract(hash, multiply(*first, leaving)), *next);
         hashes.push(hash);
     }
     hashes
 }
 
-fn push(hash: u64, letter: u64) -> u64 {
-    (multiply(hash, BASE) + letter) % MODULUS
+fn push(hash: u64, character: u64) -> u64 {
+    (multiply(hash, BASE) + character) % MODULUS
 }
 
 fn subtract(hash: u64, other: u64) -> u64 {
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quote_is_a_run_of_sixteen_letters() {
+    fn a_quote_is_a_run_of_sixteen_characters() {
         let index = QuoteIndex::new([
             "The roof of the shed leaks.",
             "犬を二匹飼っています、名前は梅と竹",
@@ -119,10 +121,10 @@ mod tests {
     #[test]
     fn a_rolled_hash_is_that_of_its_run_alone() {
         let text = "each run is hashed from the run before it";
-        let letters: Vec<char> = text.chars().collect();
-        let alone = letters.windows(RUN_LENGTH).map(|run| run.iter().collect::<String>());
+        let characters: Vec<char> = text.chars().collect();
+        let alone = characters.windows(RUN_LENGTH).map(|run| run.iter().collect::<String>());
         let alone: Vec<u64> = alone
-            .map(|run| run.chars().fold(0, |hash, letter| push(hash, u64::from(letter) + 1)))
+            .map(|run| run.chars().fold(0, |hash, character| push(hash, u64::from(character) + 1)))
             .collect();
         assert_eq!(run_hashes(text), alone);
     }

@@ -151,9 +151,9 @@ fn to_katakana(name: &str) -> Option<String> {
     while !rest.is_empty() {
         let (latin, kana) = SYLLABLES.iter().find(|(latin, _)| rest.starts_with(latin))?;
         // Of a doubled consonant the second begins the next syllable.
-        let is_doubled = kana.ends_with(|letter: char| letter.is_ascii_alphabetic());
+        let is_doubled = kana.ends_with(|character: char| character.is_ascii_alphabetic());
         let length = if is_doubled { 1 } else { latin.len() };
-        katakana.extend(kana.chars().filter(|letter| !letter.is_ascii()));
+        katakana.extend(kana.chars().filter(|character| !character.is_ascii()));
         rest = rest[length..].to_owned();
         count += 1;
     }
@@ -162,11 +162,11 @@ fn to_katakana(name: &str) -> Option<String> {
 
 fn to_hiragana(katakana: &str) -> String {
     const DISTANCE: u32 = 'ア' as u32 - 'あ' as u32;
-    let letters = katakana.chars().map(|letter| match letter {
-        'ァ'..='ヴ' => char::from_u32(letter as u32 - DISTANCE).unwrap_or(letter),
-        letter => letter,
+    let characters = katakana.chars().map(|character| match character {
+        'ァ'..='ヴ' => char::from_u32(character as u32 - DISTANCE).unwrap_or(character),
+        character => character,
     });
-    letters.collect()
+    characters.collect()
 }
 
 #[cfg(test)]

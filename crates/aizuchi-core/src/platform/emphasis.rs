@@ -3,7 +3,7 @@
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
-/// Private-use letters that stand for a `**` that CommonMark does not recognize.
+/// Private-use characters that stand for a `**` that CommonMark does not recognize.
 const EMPHASIS_START: char = '\u{e000}';
 const EMPHASIS_END: char = '\u{e001}';
 

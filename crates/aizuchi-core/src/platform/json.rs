@@ -8,7 +8,7 @@ use serde_json::{Error, Map, Value, from_slice, from_str};
 
 /// How deep values are looked for that can be read beside one that cannot.
 const MAX_SALVAGE_DEPTH: usize = 8;
-/// The letter in place of what is no letter.
+/// The character in place of what is no character.
 const REPLACEMENT: &str = "\\ufffd";
 /// The length of an escaped UTF-16 code unit, as in `\u00e9`.
 const ESCAPE_LENGTH: usize = 6;
@@ -56,7 +56,7 @@ fn replace_lone_surrogates(text: &str) -> String {
             }
             Some(0xd800..=0xdfff) => (REPLACEMENT, ESCAPE_LENGTH),
             Some(_) => (&escaped[..ESCAPE_LENGTH], ESCAPE_LENGTH),
-            // The backslash, and the letter that it escapes.
+            // The backslash, and the character that it escapes.
             None => {
                 let length = escaped.chars().take(2).map(char::len_utf8).sum();
                 (&escaped[..length], length)

@@ -395,7 +395,7 @@ impl Platform for LocalRoom {
 }
 
 fn parse_message_id(id: String) -> Result<MessageId, LocalRoomError> {
-    let is_fine = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let is_fine = |character: char| character.is_ascii_alphanumeric() || character == '-';
     let is_id = (8..=64).contains(&id.len()) && id.chars().all(is_fine);
     if is_id { Ok(MessageId::new(id)) } else { Err(LocalRoomError::InvalidId) }
 }
@@ -405,7 +405,9 @@ fn parse_channel_name(name: &str) -> Result<String, LocalRoomError> {
     let name = name.trim().trim_start_matches(['#', '＃']);
     let is_fine = !name.is_empty()
         && name.chars().count() <= MAX_NAME_LENGTH
-        && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'));
+        && name
+            .chars()
+            .all(|character| character.is_alphanumeric() || matches!(character, '-' | '_'));
     if is_fine { Ok(name.to_owned()) } else { Err(LocalRoomError::InvalidChannelName) }
 }
 
@@ -416,7 +418,7 @@ fn new_message_id() -> MessageId {
 
 /// Validates the text of a message, and removes characters that cannot be displayed.
 pub fn parse_text(text: &str) -> Result<String, LocalRoomError> {
-    let is_kept = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    let is_kept = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');
     let text: String = text.trim().replace("\r\n", "\n").chars().filter(is_kept).collect();
     let length = text.chars().count();
     if to_single_line(&text).is_empty() {

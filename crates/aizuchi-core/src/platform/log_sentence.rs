@@ -4,7 +4,7 @@
 use crate::chat::{is_invisible, is_line_break};
 
 /// A sentence and a code fit.
-const MAX_LETTERS: usize = 200;
+const MAX_CHARACTERS: usize = 200;
 /// Stands for what looks like a key.
 const WITHHELD: &str = "[withheld]";
 /// How the keys of providers and platforms begin.
@@ -30,14 +30,15 @@ const MIN_KEY_RUN: usize = 16;
 
 /// One line of at most 200 visible characters, without what looks like a key.
 pub fn to_log_sentence(text: &str) -> String {
-    let visible = text.chars().filter(|letter| is_line_break(*letter) || !is_invisible(*letter));
+    let visible =
+        text.chars().filter(|character| is_line_break(*character) || !is_invisible(*character));
     // Beyond this, nothing is shown, whatever becomes of keys.
     let line: String = visible
-        .take(MAX_LETTERS * 4)
-        .map(|letter| if is_line_break(letter) { ' ' } else { letter })
+        .take(MAX_CHARACTERS * 4)
+        .map(|character| if is_line_break(character) { ' ' } else { character })
         .collect();
     let sentence = withhold_keys(line.trim());
-    match sentence.char_indices().nth(MAX_LETTERS) {
+    match sentence.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => {
             let end = sentence[..end].char_indices().next_back().map_or(0, |(last, _)| last);
             format!("{}…", &sentence[..end])
@@ -47,12 +48,13 @@ pub fn to_log_sentence(text: &str) -> String {
 }
 
 fn withhold_keys(line: &str) -> String {
-    let is_key_letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.+/~".contains(letter);
+    let is_key_character =
+        |character: char| character.is_ascii_alphanumeric() || "_-.+/~".contains(character);
     let mut sentence = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(begin) = rest.find(is_key_letter) {
+    while let Some(begin) = rest.find(is_key_character) {
         let (before, tail) = rest.split_at(begin);
-        let end = tail.find(|letter| !is_key_letter(letter)).unwrap_or(tail.len());
+        let end = tail.find(|character| !is_key_character(character)).unwrap_or(tail.len());
         let (word, after) = tail.split_at(end);
         sentence.push_str(before);
         sentence.push_str(if is_key(word) { WITHHELD } else { word });
@@ -64,11 +66,12 @@ fn withhold_keys(line: &str) -> String {
 fn is_key(word: &str) -> bool {
     let has_prefix = KEY_PREFIXES.iter().any(|prefix| {
         word.match_indices(prefix).any(|(at, _)| {
-            let is_begin = !word[..at].ends_with(|letter: char| letter.is_ascii_alphanumeric());
+            let is_begin =
+                !word[..at].ends_with(|character: char| character.is_ascii_alphanumeric());
             is_begin && word.len() - at >= prefix.len() + 4
         })
     });
-    let mut runs = word.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let mut runs = word.split(|character: char| !character.is_ascii_alphanumeric());
     let is_random = |run: &str| {
         let has_digit = run.bytes().any(|byte| byte.is_ascii_digit());
         let has_letter = run.bytes().any(|byte| byte.is_ascii_alphabetic());
@@ -109,7 +112,7 @@ mod tests {
     fn a_sentence_is_one_short_visible_line() {
         assert_eq!(to_log_sentence(" a\u{202e}\r\nb\u{1b}[1m\u{2028}c\u{200b} "), "a  b[1m c");
         let long = to_log_sentence(&"あ ".repeat(1_000_000));
-        assert_eq!(long.chars().count(), MAX_LETTERS);
+        assert_eq!(long.chars().count(), MAX_CHARACTERS);
         assert!(long.ends_with('…'));
         // A key that is cut off is withheld as well.
         let cut = to_log_sentence(&format!("{} sk-{}", "a ".repeat(95), "x1".repeat(5_000)));

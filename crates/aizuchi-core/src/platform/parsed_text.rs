@@ -12,8 +12,8 @@ pub struct ParsedText {
 /// Removes control characters and unifies line breaks.
 pub fn normalize_text(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
-    let visible = text
-        .chars()
-        .filter(|letter| *letter == '\t' || is_line_break(*letter) || !letter.is_control());
-    visible.map(|letter| if is_line_break(letter) { '\n' } else { letter }).collect()
+    let visible = text.chars().filter(|character| {
+        *character == '\t' || is_line_break(*character) || !character.is_control()
+    });
+    visible.map(|character| if is_line_break(character) { '\n' } else { character }).collect()
 }

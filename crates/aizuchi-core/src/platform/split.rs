@@ -107,7 +107,7 @@ fn parse_opening_fence(line: &str, start: usize, end: usize) -> Option<CodeFence
 fn is_closing_fence(line: &str, marker: &str) -> bool {
     line.trim().strip_prefix(marker).is_some_and(|more| {
         let mark = marker.chars().next();
-        more.chars().all(|letter| Some(letter) == mark)
+        more.chars().all(|character| Some(character) == mark)
     })
 }
 
@@ -202,12 +202,12 @@ impl SplitWindow<'_> {
     }
 }
 
-/// Where a text exceeds the length. The first letter always fits.
+/// Where a text exceeds the length. The first character always fits.
 fn fitting_end(text: &str, max_length: usize) -> Option<usize> {
     let mut left = max_length;
-    let mut ends = text.char_indices().skip_while(|(at, letter)| {
-        let fits = letter.len_utf16() <= left;
-        left = left.saturating_sub(letter.len_utf16());
+    let mut ends = text.char_indices().skip_while(|(at, character)| {
+        let fits = character.len_utf16() <= left;
+        left = left.saturating_sub(character.len_utf16());
         fits || *at == 0
     });
     ends.next().map(|(end, _)| end)
@@ -230,7 +230,7 @@ fn sentence_ends(head: &str) -> Vec<usize> {
         match mark {
             '。' | '！' | '？' | '．' => Some(end),
             '.' | '!' | '?' => {
-                let blank = rest.chars().next().filter(|letter| letter.is_whitespace())?;
+                let blank = rest.chars().next().filter(|character| character.is_whitespace())?;
                 Some(end + blank.len_utf8())
             }
             _ => None,
@@ -253,8 +253,9 @@ fn unbreakable_ranges(rest: &str, end: usize, max_length: usize) -> Vec<Range<us
 fn unbreakable_length(from: &str) -> Option<usize> {
     let near = from.char_indices().nth(MAX_URL_LENGTH).map_or(from, |(end, _)| &from[..end]);
     let line = near.split('\n').next().unwrap_or(near);
-    let url_end =
-        |line: &str| line.find(|letter: char| letter.is_whitespace() || !letter.is_ascii());
+    let url_end = |line: &str| {
+        line.find(|character: char| character.is_whitespace() || !character.is_ascii())
+    };
     if line.starts_with("http://") || line.starts_with("https://") {
         return Some(url_end(line).unwrap_or(line.len()));
     }
@@ -266,9 +267,10 @@ fn unbreakable_length(from: &str) -> Option<usize> {
         return Some(line.find('>')? + 1);
     }
     let name = line.strip_prefix(['@', '＠'])?;
-    let is_end = |letter: &char| !(letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'));
+    let is_end =
+        |character: &char| !(character.is_alphanumeric() || matches!(character, '_' | '-' | '.'));
     let name: String =
-        name.chars().take(MAX_NAME_LENGTH).take_while(|letter| !is_end(letter)).collect();
+        name.chars().take(MAX_NAME_LENGTH).take_while(|character| !is_end(character)).collect();
     Some(line.len() - line.trim_start_matches(['@', '＠']).len() + name.len())
 }
 
@@ -357,7 +359,7 @@ mod tests {
         let is_mark =
             |line: &&str| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark));
         let lines = text.lines().filter(|line| !is_mark(line));
-        lines.flat_map(|line| line.chars().filter(|letter| !letter.is_whitespace())).collect()
+        lines.flat_map(|line| line.chars().filter(|character| !character.is_whitespace())).collect()
     }
 
     fn marks(text: &str) -> usize {
@@ -392,14 +394,14 @@ mod tests {
 
         #[test]
         fn any_text_is_split_into_pieces_that_fit(text in "(\\PC|[`~\n @\\[あ]){0,200}", longest in 0..40_usize) {
-            let letters = |text: &str| text.chars().filter(|letter| !letter.is_whitespace() && !"`~".contains(*letter)).collect::<String>();
+            let characters = |text: &str| text.chars().filter(|character| !character.is_whitespace() && !"`~".contains(*character)).collect::<String>();
             let chunks = split(&text, longest);
             prop_assert!(chunks.iter().all(|chunk| utf16_length(chunk) <= longest.max(2)));
-            let joined = letters(&chunks.concat());
+            let joined = characters(&chunks.concat());
             let mut joined = joined.chars();
             // A chunk may repeat the opening line of a code block.
-            for letter in letters(&text).chars() {
-                prop_assert!(joined.any(|one| one == letter), "{:?} of {:?}", chunks, text);
+            for character in characters(&text).chars() {
+                prop_assert!(joined.any(|one| one == character), "{:?} of {:?}", chunks, text);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Renders a table as monospaced text, because chat platforms have no tables. Japanese letters are two columns
+//! Renders a table as monospaced text, because chat platforms have no tables. Japanese characters are two columns
 //! wide.
 
 use pulldown_cmark::Alignment;

@@ -8,9 +8,9 @@ use crate::store::stored_message::StoredMessage;
 
 /// Authors among this many of the newest messages can be mentioned.
 pub const RECENT_MESSAGES: usize = 100;
-/// In letters.
+/// In characters.
 const MAX_NAME_LENGTH: usize = 80;
-/// Honorifics that may follow a name although they are written in its script. Other letters of the same script
+/// Honorifics that may follow a name although they are written in its script. Other characters of the same script
 /// would make it a different name.
 const HONORIFICS: [&str; 11] =
     ["さん", "ちゃん", "くん", "さま", "様", "氏", "君", "殿", "先生", "先輩", "部長"];
@@ -69,8 +69,8 @@ pub fn split_mentions<'a>(
 
 /// As in `anna@example.org` and `https://example.org/@anna`.
 fn is_within_word(before: &str) -> bool {
-    before.ends_with(|letter: char| {
-        letter.is_ascii_alphanumeric() || "_./-=&?#%+~@＠".contains(letter)
+    before.ends_with(|character: char| {
+        character.is_ascii_alphanumeric() || "_./-=&?#%+~@＠".contains(character)
     })
 }
 
@@ -79,7 +79,7 @@ fn longest_name(from: &str, find_user: &dyn Fn(&str) -> Option<UserId>) -> Optio
     let near = from.split(['@', '＠', '\n']).next().unwrap_or(from);
     let ends: Vec<usize> = near
         .char_indices()
-        .map(|(at, letter)| at + letter.len_utf8())
+        .map(|(at, character)| at + character.len_utf8())
         .take(MAX_NAME_LENGTH)
         .collect();
     ends.into_iter().rev().find_map(|end| {
@@ -94,22 +94,22 @@ enum Script {
     Hiragana,
     Katakana,
     Kanji,
-    /// Letters of scripts that put spaces between words.
+    /// Characters of scripts that put spaces between words.
     SpaceSeparated,
     NotALetter,
 }
 
 fn is_name_boundary(name: &str, rest: &str) -> bool {
-    let mut letters = rest.chars();
-    let (Some(last), Some(next)) = (name.chars().next_back(), letters.next()) else {
+    let mut characters = rest.chars();
+    let (Some(last), Some(next)) = (name.chars().next_back(), characters.next()) else {
         return true;
     };
     match (script_of(last), script_of(next)) {
         (Script::SpaceSeparated, Script::SpaceSeparated) => false,
         // `@anna-lee` and `@anna.lee` are not anna.
-        (Script::SpaceSeparated, Script::NotALetter) if matches!(next, '-' | '.') => {
-            !letters.next().is_some_and(|letter| script_of(letter) == Script::SpaceSeparated)
-        }
+        (Script::SpaceSeparated, Script::NotALetter) if matches!(next, '-' | '.') => !characters
+            .next()
+            .is_some_and(|character| script_of(character) == Script::SpaceSeparated),
         (last, next) if last == next && last != Script::NotALetter => {
             HONORIFICS.iter().any(|honorific| rest.starts_with(honorific))
         }
@@ -117,8 +117,8 @@ fn is_name_boundary(name: &str, rest: &str) -> bool {
     }
 }
 
-fn script_of(letter: char) -> Script {
-    match letter {
+fn script_of(character: char) -> Script {
+    match character {
         '\u{3041}'..='\u{309f}' => Script::Hiragana,
         '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{ff66}'..='\u{ff9f}' => {
             Script::Katakana
@@ -127,7 +127,7 @@ fn script_of(letter: char) -> Script {
             Script::Kanji
         }
         '_' => Script::SpaceSeparated,
-        letter if letter.is_alphanumeric() => Script::SpaceSeparated,
+        character if character.is_alphanumeric() => Script::SpaceSeparated,
         _ => Script::NotALetter,
     }
 }

@@ -15,7 +15,7 @@ const MAX_LIST_DEPTH: usize = 8;
 /// break.
 const MAX_MARK_CHARS: usize = 64;
 
-/// Escapes a text for a prompt. Every kind of line break becomes `\n`, and hidden letters are gone. Most text needs no change.
+/// Escapes a text for a prompt. Every kind of line break becomes `\n`, and hidden characters are gone. Most text needs no change.
 pub fn fence(text: &str) -> Cow<'_, str> {
     match to_inert_text(text) {
         Cow::Borrowed(text) => escape_structure(text),
@@ -43,8 +43,8 @@ fn escape_structure(text: &str) -> Cow<'_, str> {
 /// Whether all lines end with `\n` and no line needs escaping.
 fn is_clean(text: &str) -> bool {
     let mut rest = text;
-    while let Some((end, letter)) = find_line_end(rest) {
-        if letter != '\n' || is_like_structure(&rest[..end]) {
+    while let Some((end, character)) = find_line_end(rest) {
+        if character != '\n' || is_like_structure(&rest[..end]) {
             return false;
         }
         rest = &rest[end + 1..];
@@ -58,11 +58,11 @@ pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
-        let Some((end, letter)) = find_line_end(text) else {
+        let Some((end, character)) = find_line_end(text) else {
             return rest.take();
         };
-        let after = &text[end + letter.len_utf8()..];
-        let is_pair = letter == '\r' && after.starts_with('\n');
+        let after = &text[end + character.len_utf8()..];
+        let is_pair = character == '\r' && after.starts_with('\n');
         rest = Some(if is_pair { &after[1..] } else { after });
         Some(&text[..end])
     })
@@ -72,9 +72,9 @@ pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
 fn find_line_end(text: &str) -> Option<(usize, char)> {
     let may_end = |byte: u8| byte < 0x20 || byte == 0xc2 || byte == 0xe2;
     let positions = text.bytes().enumerate().filter(|(_, byte)| may_end(*byte));
-    let mut letters =
+    let mut characters =
         positions.filter_map(|(position, _)| Some((position, text[position..].chars().next()?)));
-    letters.find(|(_, letter)| is_line_break(*letter))
+    characters.find(|(_, character)| is_line_break(*character))
 }
 
 /// Could a reader take the line for a heading, a thematic break, a speaker, a memo, a numbered
@@ -84,8 +84,9 @@ fn is_like_structure(line: &str) -> bool {
         return false;
     }
     // The beginning of a line is enough to classify it.
-    let seen = line.nfkc().filter(|letter| !is_invisible(*letter)).map(fold_lookalike);
-    let seen: String = seen.skip_while(|letter| *letter == ' ').take(MAX_MARK_CHARS).collect();
+    let seen = line.nfkc().filter(|character| !is_invisible(*character)).map(fold_lookalike);
+    let seen: String =
+        seen.skip_while(|character| *character == ' ').take(MAX_MARK_CHARS).collect();
     let mut rest = seen.trim_end();
     if rest.starts_with(['\\', '#']) || line.starts_with('\\') {
         return true;
@@ -112,7 +113,7 @@ fn is_plain_text(line: &str) -> bool {
         first.is_ascii_alphabetic() || is_sign || is_word
     };
     let inside = line.strip_prefix("- ").unwrap_or(line);
-    let after = inside.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let after = inside.trim_start_matches(|character: char| character.is_ascii_digit());
     if after.len() == inside.len() {
         return line.is_empty() || after.starts_with(is_letter);
     }
@@ -130,11 +131,11 @@ fn begins_structure(seen: &str) -> bool {
 fn is_break(seen: &str) -> bool {
     let mut count = 0;
     let mut underlines = true;
-    for letter in seen.chars().filter(|letter| *letter != ' ') {
-        if !matches!(letter, '-' | '_' | '*' | '=') {
+    for character in seen.chars().filter(|character| *character != ' ') {
+        if !matches!(character, '-' | '_' | '*' | '=') {
             return false;
         }
-        underlines &= matches!(letter, '-' | '=');
+        underlines &= matches!(character, '-' | '=');
         count += 1;
     }
     count >= 3 || (count > 0 && underlines)
@@ -145,7 +146,7 @@ fn is_numbered(seen: &str) -> bool {
     let inside = seen.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let inside = inside.map(|(inside, _)| inside.trim());
     inside.is_some_and(|inside| {
-        !inside.is_empty() && inside.chars().all(|letter| letter.is_ascii_digit())
+        !inside.is_empty() && inside.chars().all(|character| character.is_ascii_digit())
     })
 }
 
@@ -159,15 +160,15 @@ fn is_heading(seen: &str) -> bool {
 fn strip_list_marker(seen: &str) -> Option<&str> {
     let bullet = seen.strip_prefix(['-', '*', '+', '>', '•', '・']);
     bullet.or_else(|| {
-        let after = seen.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let after = seen.trim_start_matches(|character: char| character.is_ascii_digit());
         let is_number = after.len() < seen.len();
         after.strip_prefix(['.', ')']).filter(|_| is_number)
     })
 }
 
 /// Maps lookalikes of marks to the mark itself.
-fn fold_lookalike(letter: char) -> char {
-    match letter {
+fn fold_lookalike(character: char) -> char {
+    match character {
         '♯' | '⌗' | '⋕' => '#',
         '∗' | '⁎' | '✱' | '✲' | '✳' | '٭' | '⚹' => '*',
         '‐'..='―'
@@ -199,18 +200,18 @@ fn fold_lookalike(letter: char) -> char {
         '∖' | '⧵' | '⧹' | '╲' => '\\',
         'ˋ' | '‵' => '`',
         '∼' | '⁓' | '˜' => '~',
-        letter if letter.is_whitespace() => ' ',
-        letter => letter,
+        character if character.is_whitespace() => ' ',
+        character => character,
     }
 }
 
 /// Replaces quotation marks, so the text cannot end the quotation that it is printed in.
 pub fn escape_quotes(text: &str) -> String {
-    let inner = |letter: char| match letter {
+    let inner = |character: char| match character {
         '“' | '”' | '„' | '‟' | '"' | '＂' => '\'',
         '「' | '｢' => '『',
         '」' | '｣' => '』',
-        letter => letter,
+        character => character,
     };
     text.chars().map(inner).collect()
 }
@@ -305,10 +306,10 @@ mod tests {
 
     #[test]
     fn every_line_break_begins_a_new_line() {
-        for letter in
-            (0..0x11_0000).filter_map(char::from_u32).filter(|letter| is_line_break(*letter))
+        for character in
+            (0..0x11_0000).filter_map(char::from_u32).filter(|character| is_line_break(*character))
         {
-            assert_eq!(fence(&format!("é a{letter}# b")), "é a\n\\# b", "{letter:?}");
+            assert_eq!(fence(&format!("é a{character}# b")), "é a\n\\# b", "{character:?}");
         }
         assert_eq!(fence("a\r\n# b\r---\u{2028}**c**\u{85}d\n"), "a\n\\# b\n\\---\n\\**c**\nd\n");
         assert_eq!(fence("\u{b}# a"), "\n\\# a");

@@ -1,5 +1,5 @@
-//! What a model would obey or read, and people do not see, in texts that users wrote: hidden letters, and the marks by which
-//! models tell turns and roles apart. Hidden letters are removed; a backslash breaks the marks and shows that they were there.
+//! What a model would obey or read, and people do not see, in texts that users wrote: hidden characters, and the marks by which
+//! models tell turns and roles apart. Hidden characters are removed; a backslash breaks the marks and shows that they were there.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ static CONTROL_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The text as a model may read it. Most text needs no change.
 pub fn to_inert_text(text: &str) -> Cow<'_, str> {
-    let visible = if has_hidden_letter(text) {
+    let visible = if has_hidden_character(text) {
         Cow::Owned(without_repeated_shaping(&to_visible_text(text)))
     } else {
         Cow::Borrowed(text)
@@ -51,48 +51,48 @@ pub fn to_inert_line(text: &str) -> String {
     to_inert_text(&to_single_line(text)).into_owned()
 }
 
-/// The text with each letter that a model reads as a Latin one, or as its mark, in that form: wide, styled, accented and
-/// look-alike letters (Unicode Technical Standard 39, section 4), and the full stop of a host. Others stay.
-pub fn to_plain_letters(text: &str) -> String {
+/// The text with each character that a model reads as a Latin one, or as its mark, in that form: wide, styled, accented and
+/// look-alike characters (Unicode Technical Standard 39, section 4), and the full stop of a host. Others stay.
+pub fn to_plain_characters(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
     }
-    let is_accent = |letter: &char| matches!(letter, '\u{300}'..='\u{36f}');
-    let base: String = text.nfkd().filter(|letter| !is_accent(letter)).collect();
+    let is_accent = |character: &char| matches!(character, '\u{300}'..='\u{36f}');
+    let base: String = text.nfkd().filter(|character| !is_accent(character)).collect();
     let mut plain = String::with_capacity(base.len());
-    for letter in base.nfc() {
-        match letter {
+    for character in base.nfc() {
+        match character {
             '\u{3002}' | '\u{ff61}' => plain.push('.'),
-            letter if letter.is_ascii() => plain.push(letter),
-            letter => {
-                let look: String = skeleton(letter.encode_utf8(&mut [0; 4])).collect();
-                let is_latin = look.chars().all(|letter| letter.is_ascii_alphanumeric());
-                if is_latin { plain.push_str(&look) } else { plain.push(letter) }
+            character if character.is_ascii() => plain.push(character),
+            character => {
+                let look: String = skeleton(character.encode_utf8(&mut [0; 4])).collect();
+                let is_latin = look.chars().all(|character| character.is_ascii_alphanumeric());
+                if is_latin { plain.push_str(&look) } else { plain.push(character) }
             }
         }
     }
     plain
 }
 
-/// Whether a letter is hidden, besides single joiners and variation selectors.
-fn has_hidden_letter(text: &str) -> bool {
+/// Whether a character is hidden, besides single joiners and variation selectors.
+fn has_hidden_character(text: &str) -> bool {
     if text.is_ascii() {
         let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
         return !text.bytes().all(is_plain);
     }
     let mut was_shaping = false;
-    text.chars().any(|letter| {
-        let is_repeated = std::mem::replace(&mut was_shaping, is_shaping(letter)) && was_shaping;
-        is_repeated || (crate::chat::is_hidden(letter) && !is_line_break(letter))
+    text.chars().any(|character| {
+        let is_repeated = std::mem::replace(&mut was_shaping, is_shaping(character)) && was_shaping;
+        is_repeated || (crate::chat::is_hidden(character) && !is_line_break(character))
     })
 }
 
-/// Joiners and variation selectors shape the letter before them. A row of them shapes nothing, and may spell something.
+/// Joiners and variation selectors shape the character before them. A row of them shapes nothing, and may spell something.
 fn without_repeated_shaping(text: &str) -> String {
     let mut was_shaping = false;
-    let stays = |letter: &char| {
-        let is_repeated = was_shaping && is_shaping(*letter);
-        was_shaping = is_shaping(*letter);
+    let stays = |character: &char| {
+        let is_repeated = was_shaping && is_shaping(*character);
+        was_shaping = is_shaping(*character);
         !is_repeated
     };
     text.chars().filter(stays).collect()

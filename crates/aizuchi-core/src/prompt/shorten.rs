@@ -31,7 +31,7 @@ fn estimate_kept(text: &str, offsets: &[usize], kept: usize) -> u64 {
 
 /// The first two thirds of `kept` characters from the beginning, the rest from the end.
 fn head_and_tail<'a>(text: &'a str, offsets: &[usize], kept: usize) -> (&'a str, &'a str) {
-    let at = |letter: usize| offsets.get(letter).copied().unwrap_or(text.len());
+    let at = |character: usize| offsets.get(character).copied().unwrap_or(text.len());
     let head = (kept * 2).div_ceil(3).min(kept);
     (&text[..at(head)], &text[at(offsets.len() - (kept - head))..])
 }
@@ -46,7 +46,7 @@ mod tests {
         let short = shorten(&text, 100, Language::En);
         assert!(estimate(&short) < 140, "{short}");
         assert!(short.starts_with("firstあ") && short.ends_with("あlast"));
-        let kept = short.chars().filter(|letter| *letter == 'あ').count();
+        let kept = short.chars().filter(|character| *character == 'あ').count();
         let note = format!("\n**({} characters left out)**\n", 40_000 - kept);
         assert!(short.contains(&note), "{short}");
     }

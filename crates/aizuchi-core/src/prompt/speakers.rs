@@ -190,29 +190,30 @@ impl Speakers {
 }
 
 /// The form of a name that a reader can tell apart at a glance: its skeleton (Unicode Technical Standard 39, section 4),
-/// whatever the case of its letters.
+/// whatever the case of its characters.
 fn fold_name(name: &str) -> String {
-    let seen = name.nfkc().filter(|letter| !letter.is_whitespace() && !is_invisible(*letter));
+    let seen =
+        name.nfkc().filter(|character| !character.is_whitespace() && !is_invisible(*character));
     let lower: String = seen.flat_map(char::to_lowercase).collect();
     skeleton(&lower).flat_map(char::to_lowercase).collect()
 }
 
 /// Removes what could end the name or imitate the time of another message.
 fn strip_markup(name: &str) -> Cow<'_, str> {
-    if !name.chars().any(|letter| is_colon(letter) || is_emphasis(letter)) {
+    if !name.chars().any(|character| is_colon(character) || is_emphasis(character)) {
         return Cow::Borrowed(name);
     }
     let mut shown = String::with_capacity(name.len());
     let mut rest = name;
-    while let Some(letter) = rest.chars().next() {
+    while let Some(character) = rest.chars().next() {
         let after = rest.trim_start_matches(is_emphasis);
         let marks = &rest[..rest.len() - after.len()];
         if marks.chars().nth(1).is_some() {
             shown.push(' ');
             rest = after;
         } else {
-            shown.push(if is_colon(letter) { ' ' } else { letter });
-            rest = &rest[letter.len_utf8()..];
+            shown.push(if is_colon(character) { ' ' } else { character });
+            rest = &rest[character.len_utf8()..];
         }
     }
     match shown == name {
@@ -222,19 +223,19 @@ fn strip_markup(name: &str) -> Cow<'_, str> {
 }
 
 /// A colon or a lookalike.
-fn is_colon(letter: char) -> bool {
-    matches!(letter, ':' | '：' | '︓' | '﹕' | '∶' | '꞉' | '˸' | 'ː' | '։' | '׃' | '⁚')
+fn is_colon(character: char) -> bool {
+    matches!(character, ':' | '：' | '︓' | '﹕' | '∶' | '꞉' | '˸' | 'ː' | '։' | '׃' | '⁚')
 }
 
 /// Two of these enclose a time.
-fn is_emphasis(letter: char) -> bool {
-    matches!(letter, '*' | '_' | '＊' | '＿' | '﹡' | '∗')
+fn is_emphasis(character: char) -> bool {
+    matches!(character, '*' | '_' | '＊' | '＿' | '﹡' | '∗')
 }
 
 /// Whether the text reads like a taken name followed by something said. `is_taken` gets folded
 /// names.
 fn begins_with_name(shown: &str, is_taken: impl Fn(&str) -> bool) -> bool {
-    let ends = shown.char_indices().filter(|(_, letter)| !letter.is_alphanumeric());
+    let ends = shown.char_indices().filter(|(_, character)| !character.is_alphanumeric());
     let mut begins = ends.map(|(end, _)| fold_name(&shown[..end]));
     begins.any(|begin| is_taken(&begin))
 }

@@ -156,28 +156,28 @@ static STARTS_TOKEN: [[bool; 16]; 6] = {
 
 static CLASSES: [CharClass; 256] = {
     let mut classes = [CharClass::Other; 256];
-    let mut letter = 0;
-    while letter < 128 {
-        classes[letter] = match letter as u8 {
+    let mut character = 0;
+    while character < 128 {
+        classes[character] = match character as u8 {
             b'\n' | b'\r' => CharClass::Newline,
             b' ' | b'\t' => CharClass::Space,
             b'a'..=b'z' | b'A'..=b'Z' => CharClass::Word,
             b'0'..=b'9' => CharClass::Digits,
             _ => CharClass::Punctuation,
         };
-        letter += 1;
+        character += 1;
     }
     classes
 };
 
 /// The rate of a character beyond ASCII, in thousandths of a token.
-fn thousandths_of(letter: char) -> u64 {
-    match letter {
+fn thousandths_of(character: char) -> u64 {
+    match character {
         'ぁ'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => KANA,
         '㐀'..='鿿' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}' | '々' => KANJI,
         '가'..='힣' | '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' => HANGUL,
         '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}' => CJK_PUNCTUATION,
-        letter if letter.is_alphabetic() && letter < '\u{3000}' => ALPHABETIC,
+        character if character.is_alphabetic() && character < '\u{3000}' => ALPHABETIC,
         '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{80}'..='\u{bf}' => CJK_PUNCTUATION,
         _ => SYMBOL,
     }

@@ -1,5 +1,5 @@
 //! The search terms of a message: its words, in lower case and without common English endings, and every pair
-//! of neighboring letters in scripts that put no spaces between words.
+//! of neighboring characters in scripts that put no spaces between words.
 
 use std::borrow::Cow;
 use std::char::ToLowercase;
@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use unicode_normalization::UnicodeNormalization;
 
-/// In letters. No real word is longer, and the beginning identifies anything longer.
+/// In characters. No real word is longer, and the beginning identifies anything longer.
 const MAX_TERM_LENGTH: usize = 40;
 
 /// The terms of a text in order, with repetitions.
@@ -16,10 +16,10 @@ pub fn extract_terms(text: &str) -> Vec<String> {
     for run in split_runs(&normalize_unicode(text)) {
         match run {
             TextRun::Word(word) => terms.push(stem(word)),
-            TextRun::Unspaced(letters) => {
-                terms.extend(letters.windows(2).map(|pair| pair.iter().collect::<String>()));
-                // So that every letter begins a term and can be searched for alone.
-                terms.extend(letters.last().map(char::to_string));
+            TextRun::Unspaced(characters) => {
+                terms.extend(characters.windows(2).map(|pair| pair.iter().collect::<String>()));
+                // So that every character begins a term and can be searched for alone.
+                terms.extend(characters.last().map(char::to_string));
             }
         }
     }
@@ -30,7 +30,7 @@ pub fn extract_terms(text: &str) -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SearchTerm {
     Term(String),
-    /// One letter of a script without spaces. It begins a term wherever it stands.
+    /// One character of a script without spaces. It begins a term wherever it stands.
     Prefix(String),
 }
 
@@ -38,8 +38,8 @@ impl SearchTerm {
     pub fn is_match(&self, terms: &[String]) -> bool {
         match self {
             SearchTerm::Term(term) => terms.contains(term),
-            SearchTerm::Prefix(letter) => {
-                terms.iter().any(|term| term.starts_with(letter.as_str()))
+            SearchTerm::Prefix(character) => {
+                terms.iter().any(|term| term.starts_with(character.as_str()))
             }
         }
     }
@@ -48,7 +48,7 @@ impl SearchTerm {
     pub fn hash(&self) -> u64 {
         match self {
             SearchTerm::Term(term) => hash_term(term),
-            SearchTerm::Prefix(letter) => letter.chars().next().map_or(0, hash_letter),
+            SearchTerm::Prefix(character) => character.chars().next().map_or(0, hash_character),
         }
     }
 }
@@ -58,7 +58,7 @@ impl SearchTerm {
 pub struct TermHashes {
     /// The number of terms, with repetitions.
     pub length: usize,
-    /// In order. A letter that begins a term of a script without spaces has a hash of its own.
+    /// In order. A character that begins a term of a script without spaces has a hash of its own.
     pub hashes: Box<[u64]>,
 }
 
@@ -87,14 +87,14 @@ fn hash_term(term: &str) -> u64 {
     hasher.finish()
 }
 
-/// The hash of the letter that a term begins with, if one may search for that letter.
+/// The hash of the character that a term begins with, if one may search for that character.
 fn hash_beginning(term: &str) -> Option<u64> {
-    term.chars().next().filter(|letter| is_unspaced(*letter)).map(hash_letter)
+    term.chars().next().filter(|character| is_unspaced(*character)).map(hash_character)
 }
 
-fn hash_letter(letter: char) -> u64 {
+fn hash_character(character: char) -> u64 {
     let mut hasher = DefaultHasher::new();
-    letter.hash(&mut hasher);
+    character.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -106,13 +106,13 @@ pub fn search_terms(text: &str, most: usize) -> Vec<SearchTerm> {
             TextRun::Word(word) => {
                 found.push((word.chars().count(), SearchTerm::Term(stem(word))));
             }
-            TextRun::Unspaced(letters) => {
-                let pairs = letters.windows(2);
+            TextRun::Unspaced(characters) => {
+                let pairs = characters.windows(2);
                 found.extend(
                     pairs.map(|pair| (rarity(pair), SearchTerm::Term(pair.iter().collect()))),
                 );
-                if let [letter] = letters[..] {
-                    found.push((rarity(&letters), SearchTerm::Prefix(letter.to_string())));
+                if let [character] = characters[..] {
+                    found.push((rarity(&characters), SearchTerm::Prefix(character.to_string())));
                 }
             }
         }
@@ -123,12 +123,12 @@ pub fn search_terms(text: &str, most: usize) -> Vec<SearchTerm> {
 }
 
 /// The length of a word that is about as rare. Hiragana is mostly grammar.
-fn rarity(letters: &[char]) -> usize {
-    let is_grammar = |letter: &&char| matches!(letter, '\u{3041}'..='\u{309f}');
-    1 + 3 * (letters.len() - letters.iter().filter(is_grammar).count())
+fn rarity(characters: &[char]) -> usize {
+    let is_grammar = |character: &&char| matches!(character, '\u{3041}'..='\u{309f}');
+    1 + 3 * (characters.len() - characters.iter().filter(is_grammar).count())
 }
 
-/// A run of letters that belong together.
+/// A run of characters that belong together.
 enum TextRun {
     Word(String),
     Unspaced(Vec<char>),
@@ -138,18 +138,20 @@ fn split_runs(text: &str) -> Vec<TextRun> {
     let mut runs = Vec::new();
     // Whether the newest run may continue.
     let mut is_open = false;
-    for letter in text.chars().flat_map(normalize_letter) {
-        if is_ignored(letter) {
+    for character in text.chars().flat_map(normalize_character) {
+        if is_ignored(character) {
             continue;
         }
-        let is_unspaced = is_unspaced(letter);
+        let is_unspaced = is_unspaced(character);
         match runs.last_mut().filter(|_| is_open) {
-            Some(TextRun::Word(word)) if letter.is_alphanumeric() && !is_unspaced => {
-                word.push(letter)
+            Some(TextRun::Word(word)) if character.is_alphanumeric() && !is_unspaced => {
+                word.push(character)
             }
-            Some(TextRun::Unspaced(letters)) if is_unspaced => letters.push(letter),
-            Some(_) | None if is_unspaced => runs.push(TextRun::Unspaced(vec![letter])),
-            Some(_) | None if letter.is_alphanumeric() => runs.push(TextRun::Word(letter.into())),
+            Some(TextRun::Unspaced(characters)) if is_unspaced => characters.push(character),
+            Some(_) | None if is_unspaced => runs.push(TextRun::Unspaced(vec![character])),
+            Some(_) | None if character.is_alphanumeric() => {
+                runs.push(TextRun::Word(character.into()))
+            }
             Some(_) | None => {
                 is_open = false;
                 continue;
@@ -160,30 +162,30 @@ fn split_runs(text: &str) -> Vec<TextRun> {
     runs
 }
 
-/// A letter in the form that is compared: lower case and not full width.
-fn normalize_letter(letter: char) -> ToLowercase {
-    match letter {
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(letter as u32 - 0xfee0).unwrap_or(letter),
-        _ => letter,
+/// A character in the form that is compared: lower case and not full width.
+fn normalize_character(character: char) -> ToLowercase {
+    match character {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(character as u32 - 0xfee0).unwrap_or(character),
+        _ => character,
     }
     .to_lowercase()
 }
 
-/// NFKC: one way to write each letter, with composed marks and without half-width forms.
+/// NFKC: one way to write each character, with composed marks and without half-width forms.
 fn normalize_unicode(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.nfkc().collect::<String>().into() }
 }
 
 /// Apostrophes and combining marks do not end a word, and users leave them out.
-fn is_ignored(letter: char) -> bool {
-    matches!(letter, '\'' | '’' | '\u{300}'..='\u{36f}')
+fn is_ignored(character: char) -> bool {
+    matches!(character, '\'' | '’' | '\u{300}'..='\u{36f}')
 }
 
-/// Chinese, Japanese and Korean letters.
-fn is_unspaced(letter: char) -> bool {
-    letter >= '\u{3005}'
+/// Chinese, Japanese and Korean characters.
+fn is_unspaced(character: char) -> bool {
+    character >= '\u{3005}'
         && matches!(
-            letter,
+            character,
             '々' | '〆' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}'
                 | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'
                 | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{3ffff}'
@@ -192,7 +194,7 @@ fn is_unspaced(letter: char) -> bool {
 
 /// A word without its common English ending: `roses` is found by `rose`, `installing` by `install`.
 pub fn stem(mut word: String) -> String {
-    if !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
+    if !word.bytes().all(|character| character.is_ascii_lowercase()) {
         return word.chars().take(MAX_TERM_LENGTH).collect();
     }
     word.truncate(MAX_TERM_LENGTH);
@@ -218,7 +220,7 @@ pub fn stem(mut word: String) -> String {
     word
 }
 
-/// `runn` of `running` becomes `run`, but `install` keeps both letters.
+/// `runn` of `running` becomes `run`, but `install` keeps both characters.
 fn undouble(rest: &str) -> &str {
     match rest.as_bytes() {
         [.., a, b] if a == b && rest.len() > 3 && !b"lsz".contains(b) => &rest[..rest.len() - 1],

@@ -340,9 +340,10 @@ fn parse_tools(value: &str) -> Option<ToolRule> {
     let names = value.split([',', '、', ' ']).map(str::trim).filter(|name| !name.is_empty());
     let names: Vec<String> = names.map(str::to_owned).collect();
     let is_name = |name: &String| {
-        let mut letters = name.chars();
+        let mut characters = name.chars();
         name.len() <= MAX_TOOL_NAME
-            && letters.all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
+            && characters
+                .all(|character| character.is_ascii_alphanumeric() || "_-.".contains(character))
     };
     (!names.is_empty() && names.len() <= MAX_TOOLS && names.iter().all(is_name))
         .then_some(ToolRule::Only(names))

@@ -1,10 +1,10 @@
-//! The letters of a page or a text file: many Japanese ones are still in Shift_JIS or EUC-JP.
+//! The encoding of a page or a text file: many Japanese ones are still in Shift_JIS or EUC-JP.
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, SHIFT_JIS, UTF_8};
 
-/// How far into a page its own word on its letters may stand, in bytes, as in browsers.
+/// How far into a page its own word on its encoding may stand, in bytes, as in browsers.
 const MAX_PRESCAN_BYTES: usize = 1_024;
 
 /// Decodes a body: by its byte order mark, as its content type says, as the page says, or as UTF-8. What cannot be
@@ -28,7 +28,8 @@ pub fn decode_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     utf8.or_else(|| {
         let text = SHIFT_JIS.decode_without_bom_handling_and_without_replacement(bytes)?;
         // Other letters with accents may look like it, but give no kana.
-        text.contains(|letter: char| matches!(letter, '\u{3041}'..='\u{30fe}')).then_some(text)
+        text.contains(|character: char| matches!(character, '\u{3041}'..='\u{30fe}'))
+            .then_some(text)
     })
 }
 
@@ -37,7 +38,7 @@ fn find_charset(text: &str) -> Option<&'static Encoding> {
     let lower = text.to_ascii_lowercase();
     let (_, label) = lower.split_once("charset=")?;
     let label = label.trim_start_matches(['"', '\'', ' ']);
-    let is_end = |letter: char| letter.is_whitespace() || "\"';/>".contains(letter);
+    let is_end = |character: char| character.is_whitespace() || "\"';/>".contains(character);
     Encoding::for_label(label.split(is_end).next()?.as_bytes())
 }
 

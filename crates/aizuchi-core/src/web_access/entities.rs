@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-/// The names of the letters from U+00A0 to U+00FF, in their order.
+/// The names of the characters from U+00A0 to U+00FF, in their order.
 const LATIN: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr \
     deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest \
     Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml \
@@ -63,7 +63,7 @@ const OTHERS: [(&str, char); 46] = [
 /// The longest reference, without the marks around it.
 const MAX_REFERENCE_BYTES: usize = 10;
 
-/// The text with the letters that its references mean.
+/// The text with the characters that its references mean.
 pub fn decode_references(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -75,8 +75,8 @@ pub fn decode_references(text: &str) -> Cow<'_, str> {
         let end = behind.bytes().take(MAX_REFERENCE_BYTES + 1).position(|byte| byte == b';');
         let reference = end.and_then(|end| Some((meaning(behind.get(..end)?)?, end)));
         match reference {
-            Some((letter, end)) => {
-                decoded.push(letter);
+            Some((character, end)) => {
+                decoded.push(character);
                 rest = &behind[end + 1..];
             }
             None => {
@@ -99,8 +99,8 @@ fn meaning(reference: &str) -> Option<char> {
         return char::from_u32(number?);
     }
     let other = OTHERS.iter().find(|(name, _)| *name == reference);
-    if let Some((_, letter)) = other {
-        return Some(*letter);
+    if let Some((_, character)) = other {
+        return Some(*character);
     }
     let place = LATIN.split_ascii_whitespace().position(|name| name == reference)?;
     char::from_u32(0xa0 + u32::try_from(place).ok()?)
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_become_letters() {
+    fn references_become_characters() {
         for (text, expected) in [
             ("a &amp;&amp; b", "a && b"),
             ("&lt;b&gt; &quot;x&quot; &apos;", "<b> \"x\" '"),

@@ -16,13 +16,13 @@ const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// A page that takes more work is read no further, in bytes that are looked at or written. A page of the longest that is read
 /// takes half of it.
 const MAX_WORK_BYTES: usize = 32 * 1024 * 1024;
-/// A title is cut after so many letters.
+/// A title is cut after so many characters.
 const MAX_TITLE_CHARACTERS: usize = 200;
 /// Addresses of links that are longer are left out, in bytes.
 const MAX_LINK_BYTES: usize = 500;
 /// The addresses of further links are left out.
 const MAX_LINKS: usize = 1_000;
-/// The main part of a page is all of it if it has fewer letters.
+/// The main part of a page is all of it if it has fewer characters.
 const MIN_MAIN_BYTES: usize = 200;
 /// How deep lists and quotes are shown.
 const MAX_DEPTH: usize = 8;

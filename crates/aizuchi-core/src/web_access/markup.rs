@@ -1,5 +1,5 @@
 //! HTML as a row of tags and texts. It builds no tree: the tree of the standard grows with the square of a hostile page,
-//! and is as deep as that page likes. Each letter is looked at a fixed number of times.
+//! and is as deep as that page likes. Each character is looked at a fixed number of times.
 
 /// A piece of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl<'a> MarkupReader<'a> {
         self.rest.len()
     }
 
-    /// Takes the text up to a byte, which is not part of a letter.
+    /// Takes the text up to a byte, which is not part of a character.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
@@ -81,7 +81,8 @@ impl<'a> MarkupReader<'a> {
     }
 
     fn read_name(&mut self) -> String {
-        let is_end = |letter: char| letter.is_ascii_whitespace() || matches!(letter, '/' | '>');
+        let is_end =
+            |character: char| character.is_ascii_whitespace() || matches!(character, '/' | '>');
         let end = self.rest.find(is_end).unwrap_or(self.rest.len());
         let name = self.take(end);
         match name.len() <= MAX_NAME_BYTES {
@@ -109,16 +110,16 @@ impl<'a> Iterator for MarkupReader<'a> {
 
     fn next(&mut self) -> Option<Markup<'a>> {
         loop {
-            let mut letters = self.rest.bytes();
+            let mut characters = self.rest.bytes();
             let is_name_start =
-                |letter: Option<u8>| letter.is_some_and(|l| l.is_ascii_alphabetic());
-            match (letters.next()?, letters.next()) {
+                |character: Option<u8>| character.is_some_and(|l| l.is_ascii_alphabetic());
+            match (characters.next()?, characters.next()) {
                 (b'<', Some(b'!')) if self.rest.starts_with("<!--") => {
                     self.take("<!--".len());
                     self.skip_past("-->");
                 }
                 (b'<', Some(b'!' | b'?')) => self.skip_past(">"),
-                (b'<', Some(b'/')) if is_name_start(letters.next()) => {
+                (b'<', Some(b'/')) if is_name_start(characters.next()) => {
                     return Some(Markup::Close(self.read_close_tag()));
                 }
                 (b'<', Some(b'/')) => self.skip_past(">"),
@@ -138,19 +139,19 @@ impl<'a> Iterator for MarkupReader<'a> {
 /// Where a tag ends: at the first `>` that is in no quoted value.
 fn tag_end(text: &str) -> usize {
     let (mut quote, mut is_value) = (None, false);
-    let end = text.bytes().position(|letter| {
-        match (quote, letter) {
-            (Some(mark), letter) => {
-                if letter == mark {
+    let end = text.bytes().position(|character| {
+        match (quote, character) {
+            (Some(mark), character) => {
+                if character == mark {
                     (quote, is_value) = (None, false);
                 }
                 return false;
             }
             (None, b'>') => return true,
-            (None, b'"' | b'\'') if is_value => quote = Some(letter),
+            (None, b'"' | b'\'') if is_value => quote = Some(character),
             (None, _) => {}
         }
-        is_value = letter == b'=' || is_value && letter.is_ascii_whitespace();
+        is_value = character == b'=' || is_value && character.is_ascii_whitespace();
         false
     });
     end.unwrap_or(text.len())
@@ -163,11 +164,13 @@ impl<'a> Iterator for Attributes<'a> {
     type Item = (&'a str, &'a str);
 
     fn next(&mut self) -> Option<(&'a str, &'a str)> {
-        let is_blank = |letter: char| letter.is_ascii_whitespace();
-        let text = self.0.trim_start_matches(|letter: char| is_blank(letter) || letter == '/');
+        let is_blank = |character: char| character.is_ascii_whitespace();
+        let text =
+            self.0.trim_start_matches(|character: char| is_blank(character) || character == '/');
         // A mark at the start belongs to the name.
-        let mut letters = text.char_indices().skip(1);
-        let end = letters.find(|(_, letter)| is_blank(*letter) || matches!(letter, '/' | '='));
+        let mut characters = text.char_indices().skip(1);
+        let end = characters
+            .find(|(_, character)| is_blank(*character) || matches!(character, '/' | '='));
         let (name, behind) = text.split_at(end.map_or(text.len(), |(at, _)| at));
         if name.is_empty() {
             return None;

@@ -287,8 +287,8 @@ fn assert_inert(prompt: &Prompt) {
     for token in ["<|im_start|>", "[/INST]", "<</SYS>>", "</system>", "<end_of_turn>"] {
         assert!(!prompt.text.contains(token), "{token}");
     }
-    let mut letters = prompt.text.chars();
-    let hidden = letters.find(|letter| is_hidden(*letter) && !is_line_break(*letter));
+    let mut characters = prompt.text.chars();
+    let hidden = characters.find(|character| is_hidden(*character) && !is_line_break(*character));
     assert_eq!(hidden, None, "{:?}", prompt.verb);
     assert!(!prompt.text.contains("\u{200d}\u{200d}"), "{:?}", prompt.verb);
 }
@@ -304,7 +304,11 @@ fn shape(prompt: &Prompt) -> Vec<String> {
     let shown = |line: &str| {
         let words = line.split(':').next().and_then(|words| words.split(" #").next());
         let words = words.unwrap_or_default().chars();
-        words.take_while(|letter| !letter.is_ascii_digit()).collect::<String>().trim().to_owned()
+        words
+            .take_while(|character| !character.is_ascii_digit())
+            .collect::<String>()
+            .trim()
+            .to_owned()
     };
     structure(prompt).into_iter().map(shown).collect()
 }

@@ -60,7 +60,7 @@ async fn forget_in_world(seed: u64, kind: StoreKind) {
         let order = Order::Forget { workspace: workspace(), user: user.clone(), asked: now };
         store.store.order(order, now).await.unwrap();
         // Parts of the texts are looked for one after the other.
-        let mut job = ForgettingJob::with_letters_at_once(20 + random.below(200));
+        let mut job = ForgettingJob::with_characters_at_once(20 + random.below(200));
         while job.step(&database, now).await.unwrap() != ForgetProgress::Idle {}
         scrub(&database).await;
     }
@@ -172,7 +172,7 @@ async fn forgetting_goes_on_where_a_crash_left_it() {
             let mut is_done = false;
             while !is_done {
                 let database = store.database_store.clone().unwrap();
-                let mut job = ForgettingJob::with_letters_at_once(100);
+                let mut job = ForgettingJob::with_characters_at_once(100);
                 // What the job knows is lost with the process.
                 for _ in 0..1 + random.below(40) {
                     is_done = job.step(&database, now).await.unwrap() == ForgetProgress::Idle;

@@ -216,7 +216,7 @@ async fn no_redirect_leads_to_an_internal_address() {
 }
 
 #[tokio::test]
-async fn pages_text_and_json_are_read_in_any_letters() {
+async fn pages_text_and_json_are_read_in_any_encoding() {
     let world = World::new(|path, _| {
         let html = ("content-type", "text/html");
         match path {

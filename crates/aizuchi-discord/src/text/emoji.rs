@@ -62,14 +62,14 @@ pub fn expand_shortcodes(text: &str, emoji: &dyn Fn(&str) -> Option<GuildEmoji>)
     expanded + rest
 }
 
-/// A colon after this letter starts no shortcode, as in `12:30:45`, `https://x.example/:a:` and `<:parrot:1>`.
-fn is_inside_token(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || "_/<:.-=&?#%+~@".contains(letter)
+/// A colon after this character starts no shortcode, as in `12:30:45`, `https://x.example/:a:` and `<:parrot:1>`.
+fn is_inside_token(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "_/<:.-=&?#%+~@".contains(character)
 }
 
 fn is_name(name: &str) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    (2..=32).contains(&name.len()) && name.bytes().all(is_letter)
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    (2..=32).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
 #[cfg(test)]

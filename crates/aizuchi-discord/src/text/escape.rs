@@ -20,13 +20,13 @@ const CARDS: [&str; 9] = [
     "discordapp.com/gifts/",
 ];
 
-/// Escapes mentions of everyone, of roles and of unintended users. The number of letters stays the same.
+/// Escapes mentions of everyone, of roles and of unintended users. The number of characters stays the same.
 pub fn escape_mentions(text: &str, is_intended: &dyn Fn(&str) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('@') {
         let after = &rest[at + 1..];
-        // Discord may drop invisible letters, so they do not separate anything.
+        // Discord may drop invisible characters, so they do not separate anything.
         let before =
             escaped.chars().chain(rest[..at].chars()).rev().find(|one| !is_invisible(*one));
         let is_mention = mentions_everyone(after)
@@ -39,7 +39,7 @@ pub fn escape_mentions(text: &str, is_intended: &dyn Fn(&str) -> bool) -> String
 }
 
 /// Takes invitations and gifts apart, for which Discord shows a card with a button even if no scheme stands before them.
-/// Links that are written out stay. The number of letters stays the same.
+/// Links that are written out stay. The number of characters stays the same.
 pub fn break_invitations(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut broken = String::with_capacity(text.len());
@@ -59,7 +59,7 @@ pub fn break_invitations(text: &str) -> String {
 }
 
 fn mentions_everyone(after: &str) -> bool {
-    let visible = after.chars().filter(|letter| !is_invisible(*letter)).take(8);
+    let visible = after.chars().filter(|character| !is_invisible(*character)).take(8);
     let visible = visible.collect::<String>().to_lowercase();
     visible.starts_with("everyone") || visible.starts_with("here")
 }
@@ -120,7 +120,7 @@ mod tests {
         fn no_unintended_mention_survives(text in "([@<>&!1h]|@|every|one|here|\u{200b}|\u{ad}|\\PC){0,30}") {
             let escaped = escape_mentions(&text, &|id| id == "1");
             prop_assert_eq!(escaped.chars().count(), text.chars().count());
-            let visible: String = escaped.chars().filter(|letter| !is_invisible(*letter)).collect();
+            let visible: String = escaped.chars().filter(|character| !is_invisible(*character)).collect();
             let visible = visible.to_lowercase();
             prop_assert!(!visible.contains("@everyone") && !visible.contains("@here"), "{}", visible);
             prop_assert!(!visible.contains("<@&") && !visible.contains("<@!"), "{}", visible);

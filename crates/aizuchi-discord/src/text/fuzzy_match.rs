@@ -44,8 +44,8 @@ fn matches_with_mentions(content: &str, text: &str) -> bool {
     let Some((before, more)) = split_first_mention(content) else { return content == text };
     let Some(rest) = text.strip_prefix(before) else { return false };
     let Some(name) = rest.strip_prefix(['@', '＠']) else { return false };
-    let letters = name.char_indices().take_while(|(_, letter)| !"@＠\n".contains(*letter));
-    let mut ends = letters.map(|(at, letter)| at + letter.len_utf8()).take(MAX_NAME_CHARS);
+    let characters = name.char_indices().take_while(|(_, character)| !"@＠\n".contains(*character));
+    let mut ends = characters.map(|(at, character)| at + character.len_utf8()).take(MAX_NAME_CHARS);
     ends.any(|end| matches_with_mentions(more, &name[end..]))
 }
 

@@ -213,9 +213,9 @@ mod tests {
         #[test]
         fn any_text_can_be_read(text in "(\\PC|\\pC|[<>@#!&:/`\\\\\n]|<@1>|<a:b:1>|<t:1:R>|```){0,60}") {
             let parsed = parse(&text);
-            let is_raw = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+            let is_raw = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
             prop_assert!(!parsed.text.contains(is_raw), "{:?}", parsed.text);
-            prop_assert!(!parsed.text.contains(|letter| letter != '\n' && is_line_break(letter)));
+            prop_assert!(!parsed.text.contains(|character| character != '\n' && is_line_break(character)));
         }
     }
 }

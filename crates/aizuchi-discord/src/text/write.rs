@@ -187,7 +187,7 @@ impl TableWriter {
         cell.into_iter().for_each(|cell| cell.push_str(text));
     }
 
-    /// The table as a code block, because its letters have equal width. The line end after the table stays.
+    /// The table as a code block, because its characters have equal width. The line end after the table stays.
     fn to_code_block(&self, source: &str) -> String {
         let aligned = table::format_table(&self.rows, &self.columns).replace("```", "'''");
         let end = if source.ends_with('\n') { "\n" } else { "" };
@@ -327,7 +327,7 @@ mod tests {
             let rendered = to_discord_markdown(&text, &lookup());
             prop_assert!(utf16_length(&rendered) <= MAX_MESSAGE_LENGTH);
             let visible: String =
-                rendered.chars().filter(|letter| !aizuchi_core::chat::is_invisible(*letter)).collect();
+                rendered.chars().filter(|character| !aizuchi_core::chat::is_invisible(*character)).collect();
             prop_assert!(!visible.contains("@everyone") && !visible.contains("@here"), "{}", visible);
             let visible = visible.replace("<@11>", "");
             prop_assert!(!visible.contains("<@&") && !visible.contains("<@1"), "{}", visible);

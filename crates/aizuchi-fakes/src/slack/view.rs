@@ -156,7 +156,7 @@ fn wrong_parts(view: &Value) -> Vec<String> {
     wrong
 }
 
-/// The number of letters of a plain text.
+/// The number of characters of a plain text.
 fn plain_length(text: &Value) -> Option<usize> {
     let is_plain = text["type"] == "plain_text";
     text["text"].as_str().filter(|_| is_plain).map(|text| text.chars().count())

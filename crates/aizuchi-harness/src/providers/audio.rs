@@ -14,7 +14,7 @@ pub fn form(headers: &HeaderMap, body: &[u8]) -> Value {
     let kind = headers.get("content-type").and_then(|value| value.to_str().ok());
     let boundary = kind.and_then(|kind| kind.strip_prefix("multipart/form-data; boundary="));
     let Some(boundary) = boundary else { return Value::Null };
-    // Bytes that are no text stay as many letters.
+    // Bytes that are no text stay as many characters.
     let body: String = body.iter().map(|byte| char::from(*byte)).collect();
     let mut form = json!({});
     for part in body.split(&format!("--{boundary}\r\n")).skip(1) {

@@ -177,8 +177,8 @@ fn is_tool(tool: &Value, parameters: &str) -> bool {
 
 fn is_name(value: &Value) -> bool {
     value.as_str().is_some_and(|name| {
-        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-        (1..=64).contains(&name.len()) && name.bytes().all(is_letter)
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        (1..=64).contains(&name.len()) && name.bytes().all(is_allowed)
     })
 }
 

@@ -20,7 +20,7 @@ pub fn to_blocks(mrkdwn: &str) -> Value {
     sections.collect()
 }
 
-/// Splits mrkdwn at the ends of lines or, if one is too long, between letters. Code goes on in the next part.
+/// Splits mrkdwn at the ends of lines or, if one is too long, between characters. Code goes on in the next part.
 fn split_mrkdwn(mrkdwn: &str, longest: usize) -> Vec<String> {
     let mut parts = Parts { finished: Vec::new(), part: String::new(), is_code: false };
     let limit = longest - FENCE_ROOM;
@@ -77,14 +77,14 @@ impl Parts {
 fn split_line(line: &str, longest: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut rest = line;
-    while let Some(letter) = rest.chars().next() {
-        let end = match letter {
+    while let Some(character) = rest.chars().next() {
+        let end = match character {
             '<' => rest.find('>').map(|end| end + 1),
             '&' => rest.find(';').map(|end| end + 1),
             '`' => Some(rest.len() - rest.trim_start_matches('`').len()),
             _ => None,
         };
-        let (token, after) = rest.split_at(end.unwrap_or(letter.len_utf8()));
+        let (token, after) = rest.split_at(end.unwrap_or(character.len_utf8()));
         if pieces.last().is_some_and(|piece| length(piece) + length(token) > longest) {
             pieces.push(String::new());
         }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_split_between_lines_and_letters() {
+    fn a_long_text_is_split_between_lines_and_characters() {
         for (text, expected) in [
             ("one two\nthree four\n", vec!["one two", "three four"]),
             (
@@ -140,8 +140,8 @@ mod tests {
         ) {
             let parts = split_mrkdwn(&text, 40);
             prop_assert!(parts.iter().all(|part| length(part) <= 40), "{:?}", parts);
-            let letters = |text: &str| text.replace(['\n', ' ', '`'], "");
-            prop_assert_eq!(letters(&parts.concat()), letters(&text));
+            let characters = |text: &str| text.replace(['\n', ' ', '`'], "");
+            prop_assert_eq!(characters(&parts.concat()), characters(&text));
             for part in &parts {
                 prop_assert_eq!(part.matches('<').count(), part.matches('>').count());
             }

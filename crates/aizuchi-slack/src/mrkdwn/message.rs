@@ -256,7 +256,7 @@ mod tests {
         #[test]
         fn any_shape_can_be_read(message in any_value()) {
             let read = parse(&message);
-            let has_control = read.text.contains(|letter: char| letter.is_control() && letter != '\n');
+            let has_control = read.text.contains(|character: char| character.is_control() && character != '\n');
             prop_assert!(!has_control);
         }
     }

@@ -62,31 +62,32 @@ impl MrkdwnReader<'_> {
         let mut rest = text;
         // In `:a::b:` the second colon belongs to an emoji, so the third may start another one.
         let mut is_behind_emoji = false;
-        while let Some(letter) = rest.chars().next() {
-            let taken = match letter {
+        while let Some(character) = rest.chars().next() {
+            let taken = match character {
                 '<' => self.bracket(rest),
                 '&' => self.entity(rest),
                 ':' if segment == Segment::Prose => self.emoji(rest, is_behind_emoji),
                 _ => None,
             };
-            is_behind_emoji = letter == ':' && taken.is_some();
+            is_behind_emoji = character == ':' && taken.is_some();
             if taken.is_none() {
-                self.text.push(letter);
+                self.text.push(character);
             }
-            rest = &rest[taken.unwrap_or(letter.len_utf8())..];
+            rest = &rest[taken.unwrap_or(character.len_utf8())..];
         }
     }
 
     fn entity(&mut self, from: &str) -> Option<usize> {
-        let (length, letter) = parse_entity(from)?;
-        self.text.push(letter);
+        let (length, character) = parse_entity(from)?;
+        self.text.push(character);
         Some(length)
     }
 
     /// `10:30:45` and `a::b::c` contain no emoji.
     fn emoji(&mut self, from: &str, is_behind_emoji: bool) -> Option<usize> {
         let before = self.text.chars().next_back();
-        let is_inside = before.is_some_and(|letter| letter.is_ascii_digit() || letter == ':');
+        let is_inside =
+            before.is_some_and(|character| character.is_ascii_digit() || character == ':');
         if is_inside && !is_behind_emoji {
             return None;
         }
@@ -161,15 +162,17 @@ impl MrkdwnReader<'_> {
 }
 
 fn emoji_name_length(from: &str) -> Option<usize> {
-    let end = from.char_indices().take(101).find(|(_, letter)| *letter == ':')?.0;
+    let end = from.char_indices().take(101).find(|(_, character)| *character == ':')?.0;
     emoji_names::is_name(&from[..end]).then_some(end)
 }
 
 fn format_link(target: &str, label: String) -> Option<String> {
     let target = to_single_line(target);
     let (scheme, address) = target.split_once(':')?;
-    let is_scheme = scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
-        && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
+    let is_scheme = scheme.starts_with(|character: char| character.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || "+-.".contains(character));
     let is_link = is_scheme && (address.starts_with("//") || matches!(scheme, "mailto" | "tel"));
     is_link.then_some(())?;
     let short = address.trim_start_matches("//").trim_end_matches('/');
@@ -184,8 +187,8 @@ fn format_link(target: &str, label: String) -> Option<String> {
 
 fn parse_entity(from: &str) -> Option<(usize, char)> {
     let entities = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>')];
-    let (entity, letter) = entities.iter().find(|(entity, _)| from.starts_with(entity))?;
-    Some((entity.len(), *letter))
+    let (entity, character) = entities.iter().find(|(entity, _)| from.starts_with(entity))?;
+    Some((entity.len(), *character))
 }
 
 /// In one pass, because the result may look like an entity again.
@@ -194,8 +197,8 @@ fn decode_entities(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find('&') {
         decoded.push_str(&rest[..at]);
-        let (length, letter) = parse_entity(&rest[at..]).unwrap_or((1, '&'));
-        decoded.push(letter);
+        let (length, character) = parse_entity(&rest[at..]).unwrap_or((1, '&'));
+        decoded.push(character);
         rest = &rest[at + length..];
     }
     decoded + rest
@@ -280,9 +283,9 @@ mod tests {
         #[test]
         fn any_text_can_be_read(text in "(\\PC|\\pC|[<>@#!|&;:`\n]|<@U1>|<!here>|&lt;|:tada:|https://|```){0,60}") {
             let read = parse(&text);
-            let is_raw = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+            let is_raw = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
             prop_assert!(!read.text.contains(is_raw), "{:?}", read.text);
-            prop_assert!(!read.text.contains(|letter| letter != '\n' && is_line_break(letter)));
+            prop_assert!(!read.text.contains(|character| character != '\n' && is_line_break(character)));
             let unique = read.mentions.iter().enumerate();
             for (index, mention) in unique {
                 prop_assert!(!read.mentions[..index].contains(mention));

@@ -251,14 +251,15 @@ fn format_link(target: &str, label: &str) -> String {
 /// Encodes all characters that would end the URL in mrkdwn.
 fn percent_encode(target: &str) -> String {
     let mut encoded = String::with_capacity(target.len());
-    for letter in target.chars() {
-        let ends_url = letter.is_whitespace() || letter.is_control() || is_invisible(letter);
-        if ends_url || matches!(letter, '<' | '>' | '|' | '`' | '"' | '\\' | '^') {
+    for character in target.chars() {
+        let ends_url =
+            character.is_whitespace() || character.is_control() || is_invisible(character);
+        if ends_url || matches!(character, '<' | '>' | '|' | '`' | '"' | '\\' | '^') {
             let mut bytes = [0; 4];
-            let bytes = letter.encode_utf8(&mut bytes).bytes();
+            let bytes = character.encode_utf8(&mut bytes).bytes();
             encoded.extend(bytes.map(|byte| format!("%{byte:02X}")));
         } else {
-            encoded.push(letter);
+            encoded.push(character);
         }
     }
     encoded

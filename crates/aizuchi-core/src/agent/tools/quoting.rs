@@ -26,7 +26,7 @@ pub fn fit(text: &str, tokens: u64) -> &str {
         if size <= tokens || fitting.is_empty() {
             return fitting;
         }
-        // A little less than its share, because the letters of a text are not all alike.
+        // A little less than its share, because the characters of a text are not all alike.
         let share = tokens as f64 / size as f64 * 0.95;
         let keep = (fitting.len() as f64 * share) as usize;
         let end = fitting.char_indices().rfind(|(at, _)| *at <= keep);

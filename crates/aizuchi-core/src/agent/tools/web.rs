@@ -307,11 +307,11 @@ fn is_web_address(address: &str) -> bool {
     let is_web = ["http://", "https://"].iter().any(|scheme| {
         address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     });
-    let breaks_out = |letter: char| {
-        letter.is_whitespace()
-            || letter.is_control()
-            || is_line_break(letter)
-            || "<>".contains(letter)
+    let breaks_out = |character: char| {
+        character.is_whitespace()
+            || character.is_control()
+            || is_line_break(character)
+            || "<>".contains(character)
     };
     is_web && address.len() <= MAX_ADDRESS_BYTES && !address.contains(breaks_out)
 }

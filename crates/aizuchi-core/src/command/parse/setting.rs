@@ -154,8 +154,8 @@ fn key_of(text: &str) -> Option<(SettingKind, &str)> {
         let rest = words.iter().find_map(|word| {
             let rest = text.strip_prefix(word)?;
             // A Latin word must not continue.
-            let is_cut =
-                word.is_ascii() && rest.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+            let is_cut = word.is_ascii()
+                && rest.starts_with(|character: char| character.is_ascii_alphanumeric());
             (!is_cut).then_some(rest)
         })?;
         Some((*kind, rest))

@@ -67,7 +67,7 @@ pub fn asks_who(question: &str) -> bool {
         let mut places = lower.match_indices(who);
         places.any(|(at, who)| !is_somebody(&lower[at + who.len()..]))
     });
-    let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
+    let mut words = lower.split(|character: char| !character.is_alphanumeric());
     asks_japanese || words.any(|word| ["who", "whose", "whom"].contains(&word))
 }
 
@@ -90,7 +90,8 @@ fn tells_time(text: &str) -> bool {
         let next = behind.strip_prefix(' ').unwrap_or(behind);
         let is_unit = |unit: &str| {
             next.strip_prefix(unit).is_some_and(|rest| {
-                unit.len() > 2 || !rest.starts_with(|letter: char| letter.is_ascii_alphabetic())
+                unit.len() > 2
+                    || !rest.starts_with(|character: char| character.is_ascii_alphabetic())
             })
         };
         let before = lower[..at].split_whitespace().next_back().unwrap_or_default();
@@ -98,8 +99,9 @@ fn tells_time(text: &str) -> bool {
         let is_all = || behind.trim_matches(|it: char| !it.is_alphanumeric()).is_empty() && at == 0;
         UNITS.iter().any(|unit| is_unit(unit)) || BEFORE.contains(&before) && !is_amount || is_all()
     };
-    let begins_number = |(at, letter): &(usize, char)| {
-        letter.is_ascii_digit() && !lower[..*at].ends_with(|before: char| before.is_ascii_digit())
+    let begins_number = |(at, character): &(usize, char)| {
+        character.is_ascii_digit()
+            && !lower[..*at].ends_with(|before: char| before.is_ascii_digit())
     };
     // 「六時」
     let in_kanji = ["時", "日", "月", "分", "年"].iter().any(|unit| {
@@ -116,11 +118,12 @@ fn tells_time(text: &str) -> bool {
 fn tells_amount(text: &str) -> bool {
     const CLOCK: [&str; 11] = ["月", "日", "時", ":", "/", "am", "pm", "th", "st", "nd", "rd"];
     let lower = normalize(text);
-    let begins_number = |(at, letter): &(usize, char)| {
-        letter.is_ascii_digit() && !lower[..*at].ends_with(|before: char| before.is_ascii_digit())
+    let begins_number = |(at, character): &(usize, char)| {
+        character.is_ascii_digit()
+            && !lower[..*at].ends_with(|before: char| before.is_ascii_digit())
     };
     let is_amount = |(at, _): (usize, char)| {
-        let behind = lower[at..].trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let behind = lower[at..].trim_start_matches(|character: char| character.is_ascii_digit());
         let is_clock = CLOCK.iter().any(|unit| behind.starts_with(unit));
         behind.starts_with("時間") || !is_clock && !lower[..at].ends_with([':', '/'])
     };
@@ -139,13 +142,13 @@ fn tells_place(text: &str) -> bool {
     const ARTICLES: [&str; 8] = ["the", "a", "an", "my", "our", "your", "this", "that"];
     let lower = normalize(text);
     let words: Vec<&str> = lower
-        .split(|letter: char| !(letter.is_alphanumeric() || letter == '\''))
+        .split(|character: char| !(character.is_alphanumeric() || character == '\''))
         .filter(|word| !word.is_empty())
         .collect();
     let is_place = |at: usize| {
         let mut rest = words[at + 1..].iter().skip_while(|word| ARTICLES.contains(word));
         rest.next().is_some_and(|word| {
-            !word.starts_with(|letter: char| letter.is_ascii_digit())
+            !word.starts_with(|character: char| character.is_ascii_digit())
                 && !List::Days.phrases().contains(word)
                 && !List::Hours.phrases().contains(word)
         })
@@ -169,7 +172,7 @@ pub fn tells_of_somebody(text: &str, question: &str, user_names: &[&str]) -> boo
         || names_stranger(text, &asked)
 }
 
-/// Whether a text names somebody, as its letters show, whom the question does not name.
+/// Whether a text names somebody, as its characters show, whom the question does not name.
 fn names_stranger(text: &str, question: &str) -> bool {
     let is_new = |name: &str| !name.is_empty() && !question.contains(&name.to_lowercase());
     let mut honorifics = text.match_indices("さん");
@@ -181,7 +184,7 @@ fn names_stranger(text: &str, question: &str) -> bool {
         return true;
     }
     let mut words = text.split_whitespace().map(|word| {
-        word.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default()
+        word.split(|character: char| !character.is_alphanumeric()).next().unwrap_or_default()
     });
     // A sentence begins with a capital letter, too.
     let first = words.next().unwrap_or_default();
@@ -189,7 +192,7 @@ fn names_stranger(text: &str, question: &str) -> bool {
     let tells = ["is", "has", "was", "will", "can", "does", "did", "takes", "had", "owns"];
     let is_subject = words.peek().is_some_and(|next| tells.contains(next));
     let is_named = |word: &str| {
-        word.starts_with(|letter: char| letter.is_ascii_uppercase())
+        word.starts_with(|character: char| character.is_ascii_uppercase())
             && !content_words(word).is_empty()
             && !List::Days.phrases().contains(&&*word.to_lowercase())
             && is_new(word)
@@ -197,7 +200,7 @@ fn names_stranger(text: &str, question: &str) -> bool {
     (is_subject && is_named(first)) || words.any(is_named)
 }
 
-/// A question about a person is shorter. Each of its letters is looked at.
+/// A question about a person is shorter. Each of its characters is looked at.
 const MAX_QUESTION_BYTES: usize = 500;
 
 /// The person that a question asks about, as it is written: "who is Mia?", 「佐藤さんって誰？」, but not "who is on call?".
@@ -220,7 +223,7 @@ pub fn person_asked_about(question: &str) -> Option<String> {
     ];
     let behind = behind.iter().find_map(|start| lower.split_once(start)).map(|it| it.1);
     let before = before.iter().find_map(|end| lower.split_once(end)).map(|it| it.0);
-    let subject = behind.or(before)?.trim_matches(|letter: char| !letter.is_alphanumeric());
+    let subject = behind.or(before)?.trim_matches(|character: char| !character.is_alphanumeric());
     let is_written = |at: &usize| question[*at..].to_lowercase().starts_with(subject);
     let at = question.char_indices().map(|(at, _)| at).find(is_written)?;
     let written: String = question[at..].chars().take(subject.chars().count()).collect();
@@ -239,7 +242,7 @@ pub fn tells_who_is(person: &str, text: &str) -> bool {
     let (lower, person) = (normalize(text), person.to_lowercase());
     let behind = |form: &str| lower.split_once(&format!("{person}{form}")).map(|it| it.1);
     let is_defined = |rest: &str| {
-        let rest = rest.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+        let rest = rest.trim_end_matches(|character: char| !character.is_alphanumeric());
         ENDINGS.iter().any(|ending| rest.ends_with(ending))
     };
     behind(" is ").is_some() || behind(" was ").is_some() || behind("は").is_some_and(is_defined)

@@ -47,7 +47,7 @@ pub fn days_until(question: &str) -> Option<String> {
     let lower = normalize(question);
     let behind = BEFORE.iter().find_map(|start| lower.split_once(start)).map(|(_, topic)| topic);
     let before = BEHIND.iter().find_map(|end| lower.split_once(end)).map(|(topic, _)| topic);
-    let topic = behind.or(before)?.trim_matches(|letter: char| !letter.is_alphanumeric());
+    let topic = behind.or(before)?.trim_matches(|character: char| !character.is_alphanumeric());
     (!topic.is_empty()).then(|| topic.to_owned())
 }
 
@@ -93,7 +93,7 @@ fn holiday(lower: &str, written: Date) -> Option<Date> {
             1,
         ),
     ];
-    let name = lower.trim_matches(|letter: char| !letter.is_alphanumeric());
+    let name = lower.trim_matches(|character: char| !character.is_alphanumeric());
     let (_, month, day) = HOLIDAYS.iter().find(|(names, ..)| names.contains(&name))?;
     next(written, *month, *day)
 }
@@ -111,7 +111,7 @@ fn counted_days(lower: &str, written: Date) -> Option<Date> {
     };
     let japanese = || {
         let before = lower.split_once("日後")?.0;
-        let start = before.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+        let start = before.trim_end_matches(|character: char| character.is_ascii_digit()).len();
         before[start..].parse::<i64>().ok()
     };
     let days = english().or_else(japanese)?;
@@ -130,7 +130,7 @@ fn next(written: Date, month: i8, day: i8) -> Option<Date> {
 /// "2026-12-03", "December 3rd", "3 Dec", "12/3", 「12月3日」. Without a year it is the next one.
 fn date(lower: &str, written: Date) -> Option<Date> {
     let words: Vec<&str> = lower
-        .split(|letter: char| !(letter.is_alphanumeric() || "-/".contains(letter)))
+        .split(|character: char| !(character.is_alphanumeric() || "-/".contains(character)))
         .filter(|word| !word.is_empty())
         .collect();
     let complete = words.iter().find_map(|word| word.parse::<Date>().ok());
@@ -166,14 +166,14 @@ fn month(word: &str) -> Option<i8> {
 
 /// "3", "3rd".
 fn day(word: &str) -> Option<i8> {
-    let digits = word.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let digits = word.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let ending = &word[digits.len()..];
     ["", "st", "nd", "rd", "th"].contains(&ending).then(|| digits.parse().ok())?
 }
 
 fn japanese_date(lower: &str) -> Option<(i8, i8)> {
     let (before, behind) = lower.split_once('月')?;
-    let start = before.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+    let start = before.trim_end_matches(|character: char| character.is_ascii_digit()).len();
     let (day, _) = behind.split_once('日')?;
     Some((before[start..].parse().ok()?, day.parse().ok()?))
 }

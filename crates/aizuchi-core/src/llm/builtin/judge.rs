@@ -353,7 +353,7 @@ fn wonders_aloud(question: &QuestionAnalysis<'_>, context: &Context) -> bool {
         && is_newest
         && cues.contains(Cues::QUESTION_WORD)
         && !cues.contains(Cues::SECOND_PERSON)
-        && text.trim_end_matches(|letter: char| !letter.is_alphanumeric()).ends_with("っけ")
+        && text.trim_end_matches(|character: char| !character.is_alphanumeric()).ends_with("っけ")
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub fn text_to_keep(text: &str) -> Option<String> {
         return None;
     }
     let lower = text.to_lowercase();
-    // Where letters change their length in lower case, places cannot be compared.
+    // Where characters change their length in lower case, places cannot be compared.
     let lower = if lower.len() == text.len() { lower } else { text.to_owned() };
     let polite =
         ["please ", "pls ", "plz ", "can you ", "can u ", "could you ", "would you ", "will you "];
@@ -47,7 +47,8 @@ pub fn text_to_keep(text: &str) -> Option<String> {
     let (lower, text) = (&lower[skipped..], &text[skipped..]);
     let behind = List::KeepBefore.phrases().iter().find_map(|phrase| {
         let rest = lower.strip_prefix(phrase)?;
-        let is_cut = phrase.is_ascii() && rest.starts_with(|letter: char| letter.is_alphanumeric());
+        let is_cut =
+            phrase.is_ascii() && rest.starts_with(|character: char| character.is_alphanumeric());
         (!is_cut).then(|| &text[text.len() - rest.len()..])
     });
     let trimmed = lower.trim_end_matches(is_mark);
@@ -59,7 +60,7 @@ pub fn text_to_keep(text: &str) -> Option<String> {
             || rest.ends_with(' ') && phrase.starts_with("please ");
         is_begun.then(|| &text[..rest.len()])
     });
-    let is_around = |letter| is_mark(letter) || ":：".contains(letter);
+    let is_around = |character| is_mark(character) || ":：".contains(character);
     let kept = before.map(without_copula).or(behind)?.trim_matches(is_around);
     (!kept.is_empty()).then(|| kept.to_owned())
 }
@@ -117,9 +118,9 @@ fn without_polite_question(text: &str) -> &str {
 /// 「金曜日だ」 → 「金曜日」, of 「金曜日だと覚えておいて」. A verb keeps its ending: 「頼んだ」.
 fn without_copula(text: &str) -> &str {
     // 「金曜にやるから覚えといて」: why it is to be kept is no part of it, but 「15時から」 and 「頼んだ」 are.
-    let is_kana = |letter: char| ('ぁ'..='ん').contains(&letter);
+    let is_kana = |character: char| ('ぁ'..='ん').contains(&character);
     let ends_sentence =
-        |rest: &str| rest.ends_with(|letter| "るうくすつぬぶむぐいただ".contains(letter));
+        |rest: &str| rest.ends_with(|character| "るうくすつぬぶむぐいただ".contains(character));
     let text = text.trim_end_matches(is_mark);
     let text = text.strip_suffix("から").filter(|rest| ends_sentence(rest)).unwrap_or(text);
     let text = text.strip_suffix("って").filter(|rest| ends_sentence(rest)).unwrap_or(text);
@@ -127,7 +128,7 @@ fn without_copula(text: &str) -> &str {
     let text = explains.filter(|rest| !rest.ends_with(is_kana)).unwrap_or(text);
     match text.strip_suffix('だ') {
         Some(rest) if rest.ends_with("から") || rest.ends_with("まで") => rest,
-        Some(rest) if !rest.ends_with(|letter| ('ぁ'..='ん').contains(&letter)) => rest,
+        Some(rest) if !rest.ends_with(|character| ('ぁ'..='ん').contains(&character)) => rest,
         Some(_) | None => text,
     }
 }

@@ -33,7 +33,8 @@ pub fn is_alone(lower: &str, phrase: &str) -> bool {
 pub fn without_interjection(text: &str) -> Option<&str> {
     let behind = List::Interjections.phrases().iter().find_map(|word| {
         let rest = text.strip_prefix(word)?;
-        let is_cut = word.is_ascii() && rest.starts_with(|letter: char| letter.is_alphanumeric());
+        let is_cut =
+            word.is_ascii() && rest.starts_with(|character: char| character.is_alphanumeric());
         (!is_cut).then(|| rest.trim_start_matches(is_mark))
     });
     behind.filter(|rest| !rest.is_empty())
@@ -60,12 +61,12 @@ pub fn without_prefixes<'a>(text: &'a str, words: &[&str]) -> &'a str {
 
 /// Lower case, straight quotes, single spaces.
 pub fn normalize(text: &str) -> String {
-    let letters = text.chars().map(|letter| match letter {
+    let characters = text.chars().map(|character| match character {
         '’' => '\'',
-        letter if letter.is_whitespace() => ' ',
-        letter => letter,
+        character if character.is_whitespace() => ' ',
+        character => character,
     });
-    letters.collect::<String>().to_lowercase()
+    characters.collect::<String>().to_lowercase()
 }
 
 /// Whether the text holds one of the phrases.
@@ -86,19 +87,20 @@ pub fn holds(lower: &str, phrase: &str) -> bool {
 
 /// Whether the phrase at this place is no part of a longer word in Latin letters.
 pub fn is_whole_word(lower: &str, at: usize, phrase: &str) -> bool {
-    let is_word =
-        |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
-    let begins = phrase.starts_with(|letter: char| letter.is_ascii_alphanumeric());
-    let ends = phrase.ends_with(|letter: char| letter.is_ascii_alphanumeric());
+    let is_word = |character: Option<char>| {
+        character.is_some_and(|character| character.is_ascii_alphanumeric())
+    };
+    let begins = phrase.starts_with(|character: char| character.is_ascii_alphanumeric());
+    let ends = phrase.ends_with(|character: char| character.is_ascii_alphanumeric());
     let before = begins && is_word(lower[..at].chars().next_back());
     let behind = ends && is_word(lower[at + phrase.len()..].chars().next());
     !before && !behind
 }
 
-pub fn is_mark(letter: char) -> bool {
-    letter.is_whitespace() || "?!.,…？！。、，".contains(letter)
+pub fn is_mark(character: char) -> bool {
+    character.is_whitespace() || "?!.,…？！。、，".contains(character)
 }
 
-pub fn is_separator(letter: char) -> bool {
-    letter.is_whitespace() || ",:、，：".contains(letter)
+pub fn is_separator(character: char) -> bool {
+    character.is_whitespace() || ",:、，：".contains(character)
 }

@@ -85,13 +85,14 @@ fn without_one_greeting(text: &str) -> Option<&str> {
     let start = &text[..end.unwrap_or(text.len())];
     let lower = start.to_lowercase();
     let greeting = List::Greetings.phrases().iter().find(|greeting| {
-        let goes_on = |letter: char| letter.is_alphanumeric() || letter == '-';
+        let goes_on = |character: char| character.is_alphanumeric() || character == '-';
         lower.strip_prefix(**greeting).is_some_and(|rest| {
             lower.len() == start.len() && !(greeting.is_ascii() && rest.starts_with(goes_on))
         })
     })?;
     let rest = &text[greeting.len()..];
-    let rest = rest.trim_start_matches(|letter| is_mark(letter) || "~〜ー♪".contains(letter));
+    let rest =
+        rest.trim_start_matches(|character| is_mark(character) || "~〜ー♪".contains(character));
     // "hello there", "hi all".
     let others =
         ["", "there", "all", "everyone", "team", "again", "friend", "皆さん", "みなさん", "みんな"];

@@ -45,7 +45,8 @@ fn joined(sentence: &str) -> Vec<&str> {
 }
 
 fn without_joint(question: &str) -> &str {
-    let question = question.trim_matches(|letter| is_mark(letter) && !"?？".contains(letter));
+    let question =
+        question.trim_matches(|character| is_mark(character) && !"?？".contains(character));
     let joint = JOINING.iter().find_map(|joint| {
         let start = question.get(..joint.len())?;
         start.eq_ignore_ascii_case(joint).then(|| &question[joint.len()..])

@@ -278,9 +278,10 @@ impl<'a> Quotes<'a> {
 
     fn newest<'q>(&self, quotes: Vec<&'q Quote<'a>>, most: usize) -> Vec<&'q Quote<'a>> {
         // 「ぜひ！」 says nothing without what stands before it.
-        const FEW_LETTERS: usize = 8;
-        let says_something =
-            |text: &str| text.chars().nth(FEW_LETTERS).is_some() || !content_words(text).is_empty();
+        const FEW_CHARACTERS: usize = 8;
+        let says_something = |text: &str| {
+            text.chars().nth(FEW_CHARACTERS).is_some() || !content_words(text).is_empty()
+        };
         let here = |quote: &&Quote<'a>| {
             self.context.target_message(&quote.message.id).is_some() && says_something(&quote.text)
         };
@@ -395,7 +396,7 @@ fn quotable_text(message: &Message, persona: &str) -> Option<(String, QuoteKind)
 fn without_ending(text: &str, kind: QuoteKind) -> &str {
     let text = text.strip_suffix('。').unwrap_or(text);
     let told = text.strip_suffix(['よ', 'ね']).filter(|rest| {
-        kind != QuoteKind::Said && rest.ends_with(|letter| ('ぁ'..='ん').contains(&letter))
+        kind != QuoteKind::Said && rest.ends_with(|character| ('ぁ'..='ん').contains(&character))
     });
     told.unwrap_or(text)
 }
@@ -411,8 +412,10 @@ fn is_between_us(message: &Message, context: &Context) -> bool {
 
 /// The text with a capital letter at its beginning.
 fn capitalize(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// The names that people see, also of those who stand only in what was recalled.

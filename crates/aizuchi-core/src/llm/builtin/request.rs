@@ -141,7 +141,7 @@ pub fn asks_for_a_hand(text: &str) -> bool {
         return true;
     }
     let lower = normalize(text);
-    let words = lower.split(|letter: char| !letter.is_alphanumeric());
+    let words = lower.split(|character: char| !character.is_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty() && *word != "please").collect();
     let does = |words: &[&str]| {
         MODALS.contains(&words[0]) && SOMEBODY.contains(&words[1]) && !TELLING.contains(&words[2])
@@ -161,7 +161,7 @@ fn orders(lower: &str) -> bool {
     let is_polite = rest.len() < text.len();
     let does = List::Orders.phrases().iter().any(|verb| {
         rest.strip_prefix(verb).is_some_and(|behind| {
-            !behind.starts_with(|letter: char| letter.is_alphanumeric() || letter == '-')
+            !behind.starts_with(|character: char| character.is_alphanumeric() || character == '-')
                 && !VERBS.iter().any(|verb| behind.starts_with(verb))
         })
     });
@@ -173,11 +173,12 @@ fn orders_in_japanese(text: &str) -> bool {
     let body = without_softener(text).filter(|body| body.ends_with(['て', 'で'])).unwrap_or(text);
     let polite = List::Requests.phrases().iter().find_map(|end| body.strip_suffix(end));
     let body = polite.unwrap_or(body);
-    let is_verb = |before: &str| before.ends_with(|letter: char| !letter.is_ascii());
+    let is_verb = |before: &str| before.ends_with(|character: char| !character.is_ascii());
     let is_heard = |body: &str| {
         // 「来るって」 tells what somebody said, 「作って」 and 「やって」 want something.
         body.strip_suffix("って").is_some_and(|before| {
-            !before.ends_with('や') && before.ends_with(|letter| ('ぁ'..='ん').contains(&letter))
+            !before.ends_with('や')
+                && before.ends_with(|character| ('ぁ'..='ん').contains(&character))
         })
     };
     let ends = body.strip_suffix('て').or_else(|| body.strip_suffix("んで"));
@@ -245,10 +246,10 @@ fn begins_like_question(text: &str) -> bool {
 
 /// A laugh and hardly anything else.
 fn is_laugh(text: &str) -> bool {
-    const MAX_LETTERS: usize = 12;
+    const MAX_CHARACTERS: usize = 12;
     let laughs = Cues::from_text(text).contains(Cues::LAUGHS)
         || List::Laughs.phrases().iter().any(|phrase| is_alone(&normalize(text), phrase));
-    laughs && text.chars().count() <= MAX_LETTERS
+    laughs && text.chars().count() <= MAX_CHARACTERS
 }
 
 #[cfg(test)]

@@ -29,8 +29,9 @@ pub fn solve(text: &str) -> Option<(String, String)> {
     ];
     let lower = text.to_lowercase().replace('’', "'").replace('＝', "=");
     let sum = AROUND.iter().fold(lower, |text, word| text.replace(word, " "));
-    let sum =
-        sum.trim_matches(|letter: char| letter.is_whitespace() || "?？!！.。".contains(letter));
+    let sum = sum.trim_matches(|character: char| {
+        character.is_whitespace() || "?？!！.。".contains(character)
+    });
     if let Some(percentage) = percentage(sum) {
         return Some(percentage);
     }
@@ -113,8 +114,9 @@ fn tokens(sum: &str) -> Option<Vec<Token>> {
         let is_number_due = tokens.len() % 2 == 0;
         let token = match is_number_due {
             true => {
-                let is_part = |letter: char| letter.is_ascii_digit() || ".,".contains(letter);
-                let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+                let is_part =
+                    |character: char| character.is_ascii_digit() || ".,".contains(character);
+                let end = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
                 let digits = rest[..end].replace(',', "");
                 rest = &rest[end..];
                 Token::Number(digits.parse().ok()?)
@@ -137,7 +139,7 @@ fn tokens(sum: &str) -> Option<Vec<Token>> {
 /// "12/3" and "2026-11-25" are days.
 fn is_date(sum: &str) -> bool {
     !sum.contains(char::is_whitespace)
-        && sum.chars().all(|letter| letter.is_ascii_digit() || "/-".contains(letter))
+        && sum.chars().all(|character| character.is_ascii_digit() || "/-".contains(character))
 }
 
 /// Products first, then what is added and taken away.

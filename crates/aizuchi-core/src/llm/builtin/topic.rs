@@ -141,5 +141,5 @@ fn is_hardly_more_than(alone: &str, phrase: &str) -> bool {
         }
         rest
     });
-    rest.chars().all(|letter| !letter.is_alphanumeric())
+    rest.chars().all(|character| !character.is_alphanumeric())
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::llm::builtin::phrases::List;
 use crate::recall::terms::stem;
 
-/// Words that questions are made of. One of them is meant where two of its letters have changed places.
+/// Words that questions are made of. One of them is meant where two of its characters have changed places.
 const COMMON: [&str; 22] = [
     "what", "when", "where", "which", "who", "whose", "why", "how", "the", "that", "this", "then",
     "there", "does", "did", "have", "has", "about", "until", "with", "from", "said",
@@ -34,7 +34,7 @@ const PARTICLES: [&str; 20] = [
     "します",
     "か",
 ];
-/// A word in kana has at least as many letters.
+/// A word in kana has at least as many characters.
 const SHORTEST_KANA: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +46,9 @@ enum Script {
 }
 
 impl Script {
-    fn from_letter(letter: char) -> Self {
-        match letter {
-            letter if letter.is_ascii_alphanumeric() => Script::Latin,
+    fn from_character(character: char) -> Self {
+        match character {
+            character if character.is_ascii_alphanumeric() => Script::Latin,
             'ァ'..='ヺ' | 'ー' => Script::Katakana,
             'ぁ'..='ゖ' => Script::Hiragana,
             _ => Script::Other,
@@ -117,29 +117,30 @@ fn kana_word(run: &str, follows_word: bool) -> Vec<String> {
     if List::CommonKana.phrases().iter().any(|common| run.starts_with(common)) {
         return Vec::new();
     }
-    let letters: Vec<char> = run.chars().collect();
+    let characters: Vec<char> = run.chars().collect();
     let ends = |at: &usize| {
-        let rest: String = letters[*at..].iter().collect();
+        let rest: String = characters[*at..].iter().collect();
         PARTICLES.iter().any(|particle| rest.starts_with(particle))
     };
-    let end = (SHORTEST_KANA..letters.len()).find(ends).unwrap_or(letters.len());
+    let end = (SHORTEST_KANA..characters.len()).find(ends).unwrap_or(characters.len());
     if end < SHORTEST_KANA {
         return Vec::new();
     }
-    let katakana: Vec<char> = letters[..end].iter().map(|letter| to_katakana(*letter)).collect();
+    let katakana: Vec<char> =
+        characters[..end].iter().map(|character| to_katakana(*character)).collect();
     katakana.windows(2).map(|pair| pair.iter().collect()).collect()
 }
 
-fn to_katakana(letter: char) -> char {
+fn to_katakana(character: char) -> char {
     const OFFSET: u32 = 'ア' as u32 - 'あ' as u32;
-    match Script::from_letter(letter) {
-        Script::Hiragana => char::from_u32(letter as u32 + OFFSET).unwrap_or(letter),
-        _ => letter,
+    match Script::from_character(character) {
+        Script::Hiragana => char::from_u32(character as u32 + OFFSET).unwrap_or(character),
+        _ => character,
     }
 }
 
-fn is_kanji(letter: char) -> bool {
-    matches!(letter, '\u{4e00}'..='\u{9fff}' | '々')
+fn is_kanji(character: char) -> bool {
+    matches!(character, '\u{4e00}'..='\u{9fff}' | '々')
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -153,12 +154,12 @@ fn words(text: &str) -> Vec<String> {
 fn runs(text: &str) -> Vec<(Script, &str)> {
     let mut runs: Vec<(Script, &str)> = Vec::new();
     let mut start = 0;
-    let mut letters = text.char_indices().peekable();
-    while let Some((at, letter)) = letters.next() {
-        let script = Script::from_letter(letter);
-        let next = letters.peek();
-        if next.is_none_or(|(_, next)| Script::from_letter(*next) != script) {
-            let end = at + letter.len_utf8();
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let script = Script::from_character(character);
+        let next = characters.peek();
+        if next.is_none_or(|(_, next)| Script::from_character(*next) != script) {
+            let end = at + character.len_utf8();
             runs.push((script, &text[start..end]));
             start = end;
         }
@@ -171,7 +172,7 @@ fn stand_in(script: Script, word: &str, known: &BTreeSet<String>) -> Option<Stri
     let of = |wanted: Script| {
         known
             .iter()
-            .filter(move |other| other.chars().next().map(Script::from_letter) == Some(wanted))
+            .filter(move |other| other.chars().next().map(Script::from_character) == Some(wanted))
     };
     let spoken = |script: Script| {
         let heard = sounds(word);
@@ -199,7 +200,7 @@ fn stand_in(script: Script, word: &str, known: &BTreeSet<String>) -> Option<Stri
 /// Fewer consonants tell no word.
 const FEWEST_SOUNDS: usize = 2;
 
-/// Whether two neighboring letters have changed places: "teh" for "the".
+/// Whether two neighboring characters have changed places: "teh" for "the".
 fn is_swapped(word: &str, other: &str) -> bool {
     let (one, two) = (word.as_bytes(), other.as_bytes());
     let differ: Vec<usize> =
@@ -229,7 +230,7 @@ fn is_mistyped(word: &str, other: &str) -> bool {
     };
     // "allergies" and "allergic".
     let is_family = || common >= 5 && shortest >= 7 && word.len().max(other.len()) - common <= 3;
-    let is_number = |text: &str| text.bytes().any(|letter| letter.is_ascii_digit());
+    let is_number = |text: &str| text.bytes().any(|character| character.is_ascii_digit());
     !is_number(word)
         && !is_number(other)
         && (shortest >= SHORTEST_SWAPPED && is_swapped(word, other)
@@ -250,7 +251,7 @@ fn sounds(word: &str) -> String {
     }
 }
 
-fn sound_of_katakana(letter: char) -> Option<char> {
+fn sound_of_katakana(character: char) -> Option<char> {
     const ROWS: [(char, &str); 14] = [
         ('k', "カキクケコ"),
         ('g', "ガギグゲゴ"),
@@ -268,7 +269,7 @@ fn sound_of_katakana(letter: char) -> Option<char> {
         ('\0', "ワヤユヨ"),
         ('\0', "アイウエオー"),
     ];
-    let (sound, _) = ROWS.iter().find(|(_, row)| row.contains(letter))?;
+    let (sound, _) = ROWS.iter().find(|(_, row)| row.contains(character))?;
     (*sound != '\0').then_some(*sound)
 }
 
@@ -286,24 +287,25 @@ fn sounds_of_latin(word: &[u8]) -> String {
         ("gh", ""),
         ("wh", "h"),
     ];
-    let is_vowel = |letter: Option<&u8>| letter.is_some_and(|letter| b"aeiouy".contains(letter));
+    let is_vowel =
+        |character: Option<&u8>| character.is_some_and(|character| b"aeiouy".contains(character));
     // A plural says its "s" in Japanese only where it stays.
     let word = word.strip_suffix(b"s").filter(|rest| rest.len() >= 4).unwrap_or(word);
     let mut sounds = String::new();
     let mut at = 0;
     while at < word.len() {
         let rest = &word[at..];
-        if let Some((letters, sound)) =
-            LONGER.iter().find(|(letters, _)| rest.starts_with(letters.as_bytes()))
+        if let Some((characters, sound)) =
+            LONGER.iter().find(|(characters, _)| rest.starts_with(characters.as_bytes()))
         {
             sounds.push_str(sound);
-            at += letters.len();
+            at += characters.len();
             continue;
         }
-        let (letter, next) = (word[at], word.get(at + 1));
+        let (character, next) = (word[at], word.get(at + 1));
         let is_soft = next.is_some_and(|next| b"eiy".contains(next));
-        let is_doubled = at > 0 && word[at - 1] == letter;
-        match letter {
+        let is_doubled = at > 0 && word[at - 1] == character;
+        match character {
             _ if is_doubled => {}
             b'c' => sounds.push(if is_soft { 's' } else { 'k' }),
             b'g' if is_soft && at > 0 => sounds.push('z'),
@@ -314,7 +316,7 @@ fn sounds_of_latin(word: &[u8]) -> String {
             b'f' => sounds.push('h'),
             b'q' => sounds.push('k'),
             b'b' | b'd' | b'g' | b'h' | b'k' | b'm' | b'n' | b'p' | b's' | b't' | b'z' => {
-                sounds.push(char::from(letter));
+                sounds.push(char::from(character));
             }
             _ => {}
         }

@@ -95,8 +95,9 @@ impl Allowance {
 pub fn thinks_by_default(model_name: &str) -> bool {
     let name = model_name.to_lowercase();
     let is_openai_o = name.rsplit('/').next().is_some_and(|name| {
-        let mut letters = name.bytes();
-        letters.next() == Some(b'o') && letters.next().is_some_and(|digit| digit.is_ascii_digit())
+        let mut characters = name.bytes();
+        characters.next() == Some(b'o')
+            && characters.next().is_some_and(|digit| digit.is_ascii_digit())
     });
     let has_thinking_name = THINKING_NAMES.iter().any(|part| name.contains(part));
     (is_openai_o || has_thinking_name || is_thinking_claude(&name)) && !name.contains("non-")

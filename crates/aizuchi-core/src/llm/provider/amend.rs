@@ -234,11 +234,11 @@ fn collect_extra(object: &Map<String, Value>, before: &str, sent: &mut Vec<Param
 
 fn to_snake_case(key: &str) -> String {
     let mut snake = String::new();
-    for letter in key.chars() {
-        if letter.is_ascii_uppercase() {
+    for character in key.chars() {
+        if character.is_ascii_uppercase() {
             snake.push('_');
         }
-        snake.push(letter.to_ascii_lowercase());
+        snake.push(character.to_ascii_lowercase());
     }
     snake
 }

@@ -57,8 +57,8 @@ impl ProviderRefusal {
 
     /// Whether a word occurs. That of a parameter has to be the parameter, if it is named apart.
     pub fn names(&self, word: &str) -> bool {
-        let is_apart = |letter: Option<char>| {
-            !letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
+        let is_apart = |character: Option<char>| {
+            !character.is_some_and(|character| character.is_alphanumeric() || character == '_')
         };
         let is_in = |text: &str| {
             text.match_indices(word).any(|(at, word)| {

@@ -189,8 +189,8 @@ fn sanitize_calls(message: ChatMessage, round: &ToolRound) -> ChatMessage {
 }
 
 fn sendable_name(name: &str) -> &str {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-    let is_name = (1..=64).contains(&name.len()) && name.bytes().all(is_letter);
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let is_name = (1..=64).contains(&name.len()) && name.bytes().all(is_allowed);
     if is_name { name } else { UNKNOWN_TOOL_NAME }
 }
 

@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_draft_is_cut_between_letters() {
+    fn a_long_draft_is_cut_between_characters() {
         assert_eq!(shorten("roses", 5), ("roses".to_owned(), false));
         assert_eq!(shorten("ばらの花", 2), ("ばら…".to_owned(), true));
         assert_eq!(shorten("two words", 4), ("two…".to_owned(), true));

@@ -236,11 +236,11 @@ fn quotable(text: &str) -> String {
 
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if "\\*_~`[]()<>|".contains(letter) {
+    for character in text.chars() {
+        if "\\*_~`[]()<>|".contains(character) {
             escaped.push('\\');
         }
-        escaped.push(letter);
+        escaped.push(character);
     }
     escaped
 }

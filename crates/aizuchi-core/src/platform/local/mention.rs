@@ -33,7 +33,7 @@ pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Ment
         let mention = if is_persona {
             Some(Mention::Persona)
         } else {
-            let word = rest.split(|letter: char| !is_name_letter(letter)).next();
+            let word = rest.split(|character: char| !is_name_character(character)).next();
             let word = word.filter(|word| !word.is_empty() && !ALL.contains(word));
             let name = known.cloned().or_else(|| word.map(Arc::from));
             name.map(|name| Mention::User(UserId(name)))
@@ -45,30 +45,30 @@ pub fn parse_mentions(text: &str, persona: &str, users: &[Arc<str>]) -> Vec<Ment
 
 /// Whether `text` begins with `name`. A Latin name must not continue; 相槌さん names 相槌.
 fn starts_with_name(text: &str, name: &str) -> bool {
-    let mut letters = text.chars();
-    let begins = name.chars().all(|letter| {
-        letters.next().is_some_and(|found| found.to_lowercase().eq(letter.to_lowercase()))
+    let mut characters = text.chars();
+    let begins = name.chars().all(|character| {
+        characters.next().is_some_and(|found| found.to_lowercase().eq(character.to_lowercase()))
     });
-    let (next, then) = (letters.next(), letters.next());
+    let (next, then) = (characters.next(), characters.next());
     let goes_on = match next {
-        Some('-') => then.is_some_and(|letter| letter.is_ascii_alphanumeric()),
-        Some(letter) => letter.is_ascii_alphanumeric() || letter == '_',
+        Some('-') => then.is_some_and(|character| character.is_ascii_alphanumeric()),
+        Some(character) => character.is_ascii_alphanumeric() || character == '_',
         None => false,
     };
     begins && !goes_on
 }
 
-/// The same for the persona's name in kana, which is not written in its own letters: no letter follows but those of an
+/// The same for the persona's name in kana, which is not written in its own characters: no character follows but those of an
 /// honorific.
 fn starts_with_kana(text: &str, name: &str) -> bool {
     let Some(rest) = text.strip_prefix(name) else { return false };
     let rest =
         ["さん", "ちゃん", "くん"].iter().find_map(|end| rest.strip_prefix(end)).unwrap_or(rest);
-    !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == 'ー')
+    !rest.starts_with(|character: char| character.is_alphanumeric() || character == 'ー')
 }
 
-fn is_name_letter(letter: char) -> bool {
-    letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.')
+fn is_name_character(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '.')
 }
 
 #[cfg(test)]

@@ -53,9 +53,9 @@ impl LocalRoom {
 
 fn parse_emoji(emoji: &str) -> Result<Arc<str>, LocalRoomError> {
     let emoji = emoji.trim();
-    // The flags of regions are spelled with invisible tag letters.
-    let is_tag_letter = |letter: &char| matches!(letter, '\u{e0020}'..='\u{e007f}');
-    let visible: String = emoji.chars().filter(|letter| !is_tag_letter(letter)).collect();
+    // The flags of regions are spelled with invisible tag characters.
+    let is_tag_character = |character: &char| matches!(character, '\u{e0020}'..='\u{e007f}');
+    let visible: String = emoji.chars().filter(|character| !is_tag_character(character)).collect();
     let is_bad = visible.chars().all(is_invisible)
         || visible.contains(char::is_control)
         || to_single_line(&visible) != visible

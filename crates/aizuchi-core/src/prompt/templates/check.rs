@@ -76,10 +76,12 @@ fn root_name(name: &str) -> &str {
 
 /// The first line that contains the name.
 fn line_of(text: &str, name: &str) -> usize {
-    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+    let is_word_character =
+        |character: char| character.is_alphanumeric() || character == '_' || character == '.';
     let has_name = |line: &str| {
         line.match_indices(name).any(|(at, _)| {
-            !line[..at].ends_with(is_letter) && !line[at + name.len()..].starts_with(is_letter)
+            !line[..at].ends_with(is_word_character)
+                && !line[at + name.len()..].starts_with(is_word_character)
         })
     };
     text.lines().position(has_name).map_or(1, |location| location + 1)

@@ -55,7 +55,7 @@ fn spellings([a, b, c, d]: [u8; 4]) -> Vec<String> {
         format!("0x{a:x}.{rest}"),
         format!("{a}.{b}.{low}"),
         format!("{a}.0x{b:x}.0{low:o}"),
-        // Wide letters and other full stops
+        // Wide characters and other full stops
         format!("{a}。{b}。{c}。{d}"),
         format!("%30x{number:x}"),
         format!("[::ffff:{a}.{b}.{c}.{d}]"),

@@ -34,12 +34,12 @@ impl Writer {
         }
     }
 
-    /// Writes a text up to the letter that is too much.
+    /// Writes a text up to the character that is too much.
     fn push(&mut self, text: &str) {
         self.count_work(text.len());
         let room = MAX_TEXT_BYTES.saturating_sub(self.text.len());
-        let mut letters = text.char_indices();
-        let end = letters.find(|(at, _)| *at > room).map_or(text.len(), |(at, _)| at);
+        let mut characters = text.char_indices();
+        let end = characters.find(|(at, _)| *at > room).map_or(text.len(), |(at, _)| at);
         self.text.push_str(&text[..end]);
     }
 

@@ -52,6 +52,6 @@ pub fn compose(random: &mut Random, kind: TextKind) -> (String, String) {
 
 /// The words in a text that may be such words.
 pub fn words_in(text: &str) -> impl Iterator<Item = &str> {
-    let letters = |letter: char| !letter.is_ascii_lowercase();
-    text.split(letters).filter(|word| word.len() == WORD_LENGTH && word.starts_with('q'))
+    let characters = |character: char| !character.is_ascii_lowercase();
+    text.split(characters).filter(|word| word.len() == WORD_LENGTH && word.starts_with('q'))
 }

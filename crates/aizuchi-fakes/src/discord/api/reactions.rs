@@ -67,11 +67,11 @@ pub fn remove_all(world: &mut World, request: &ParsedRequest) -> Result<ApiRespo
     Ok(ApiResponse::no_content())
 }
 
-/// Discord rejects emoji that it does not know. A name in letters without an id is none.
+/// Discord rejects emoji that it does not know. A name in words without an id is none.
 fn parse_emoji(request: &ParsedRequest) -> Result<FakeEmoji, ApiError> {
     let emoji = FakeEmoji::parse(request.path_parameter("emoji"));
     let is_standard =
-        emoji.name.chars().any(|letter| !letter.is_ascii_alphanumeric() && letter != '_');
+        emoji.name.chars().any(|character| !character.is_ascii_alphanumeric() && character != '_');
     match emoji.id.is_some() || is_standard {
         true => Ok(emoji),
         false => Err(ErrorCode::UnknownEmoji.into()),

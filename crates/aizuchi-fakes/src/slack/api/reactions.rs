@@ -47,9 +47,9 @@ fn target_message(workspace: &Workspace, arguments: &Arguments) -> Result<Messag
 /// A valid emoji name: lower-case letters, digits and a few signs, with an optional skin tone.
 fn reaction_name(arguments: &Arguments) -> Result<&str, ApiError> {
     let name = arguments.required("name", "invalid_name")?.trim_matches(':');
-    let is_valid = |letter: char| {
-        letter.is_alphanumeric() && !letter.is_uppercase()
-            || matches!(letter, '_' | '-' | '+' | ':' | '\'')
+    let is_valid = |character: char| {
+        character.is_alphanumeric() && !character.is_uppercase()
+            || matches!(character, '_' | '-' | '+' | ':' | '\'')
     };
     if name.is_empty() || !name.chars().all(is_valid) {
         return Err(api_error("invalid_name"));

@@ -1,7 +1,7 @@
 //! The output buffer of the mrkdwn writer: line prefixes, style marks, and the separators that Slack needs at marks.
 //!
 //! Slack reads `*` as bold only if its outer neighbor is a space or punctuation. Japanese has no spaces, so
-//! `これは*大事*です` would show its asterisks. A zero-width space (U+200B) between the mark and the letter separates them
+//! `これは*大事*です` would show its asterisks. A zero-width space (U+200B) between the mark and the character separates them
 //! for Slack and is invisible to users.
 
 use crate::mrkdwn::escape;
@@ -13,7 +13,7 @@ const INDENT: &str = "    ";
 pub struct MrkdwnBuffer {
     text: String,
     containers: Vec<Container>,
-    /// The styles of the next letter.
+    /// The styles of the next character.
     styles: Vec<char>,
     /// The style marks that the text has opened and not closed.
     open_marks: Vec<char>,
@@ -96,12 +96,12 @@ impl MrkdwnBuffer {
         }
         self.start_line();
         if self.matching_marks() < self.unique_styles().len() {
-            // An opening mark must touch the first letter.
-            let letters = text.trim_start();
-            let blanks = &text[..text.len() - letters.len()];
+            // An opening mark must touch the first character.
+            let characters = text.trim_start();
+            let blanks = &text[..text.len() - characters.len()];
             self.text.push_str(blanks);
             self.follows_mark &= blanks.is_empty();
-            text = letters;
+            text = characters;
             if text.is_empty() {
                 return;
             }
@@ -149,7 +149,7 @@ impl MrkdwnBuffer {
 
     fn break_lines(&mut self, lines: usize) {
         self.close_marks_to(0);
-        let ends = self.text.chars().rev().take_while(|letter| *letter == '\n').count();
+        let ends = self.text.chars().rev().take_while(|character| *character == '\n').count();
         if !self.text.is_empty() {
             self.text.extend((ends..lines).map(|_| '\n'));
         }
@@ -208,14 +208,16 @@ impl MrkdwnBuffer {
         if self.open_marks.len() <= kept {
             return;
         }
-        let letters = self.text.trim_end_matches(' ').len();
-        let blanks = self.text.split_off(letters);
+        let characters = self.text.trim_end_matches(' ').len();
+        let blanks = self.text.split_off(characters);
         self.text.extend(self.open_marks.drain(kept..).rev());
         self.follows_mark = blanks.is_empty();
         self.text.push_str(&blanks);
     }
 }
 
-fn needs_separator(letter: char) -> bool {
-    !(letter.is_whitespace() || letter.is_ascii_punctuation() || letter == ZERO_WIDTH_SPACE)
+fn needs_separator(character: char) -> bool {
+    !(character.is_whitespace()
+        || character.is_ascii_punctuation()
+        || character == ZERO_WIDTH_SPACE)
 }

@@ -147,6 +147,6 @@ proptest! {
         for inner in brackets(&text) {
             prop_assert!(is_harmless(inner), "{:?} in {:?}", inner, text);
         }
-        prop_assert!(!text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t')));
+        prop_assert!(!text.contains(|character: char| character.is_control() && !matches!(character, '\n' | '\t')));
     }
 }

@@ -3,7 +3,7 @@
 use crate::store::database::sql;
 use crate::store::database::sql::recall;
 
-/// The terms of the messages listed as [number, terms], and the first letters of those in scripts without spaces.
+/// The terms of the messages listed as [number, terms], and the first characters of those in scripts without spaces.
 macro_rules! listed_terms {
     () => {
         "SELECT CAST(j.value ->> 0 AS BIGINT) AS number, t.term FROM json_each($1) AS j CROSS JOIN LATERAL

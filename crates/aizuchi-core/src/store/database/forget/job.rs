@@ -17,8 +17,8 @@ use crate::store::database::forget::{
 use crate::store::database::sql::forget as sql;
 use crate::store::database::{DatabaseStore, rows};
 
-/// How many letters of a user are looked for at once: eight bytes of memory each.
-const LETTERS_AT_ONCE: usize = 1_000_000;
+/// How many characters of a user are looked for at once: eight bytes of memory each.
+const CHARACTERS_AT_ONCE: usize = 1_000_000;
 
 /// What a step has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,18 +48,18 @@ pub struct ForgettingJob {
     current: Option<Forgetting>,
     pending: VecDeque<ForgetWrite>,
     references: Option<References>,
-    letters_at_once: usize,
+    characters_at_once: usize,
 }
 
 impl Default for ForgettingJob {
     fn default() -> Self {
-        Self::with_letters_at_once(LETTERS_AT_ONCE)
+        Self::with_characters_at_once(CHARACTERS_AT_ONCE)
     }
 }
 
 impl ForgettingJob {
-    pub fn with_letters_at_once(letters_at_once: usize) -> Self {
-        Self { current: None, pending: VecDeque::new(), references: None, letters_at_once }
+    pub fn with_characters_at_once(characters_at_once: usize) -> Self {
+        Self { current: None, pending: VecDeque::new(), references: None, characters_at_once }
     }
 
     pub async fn step(
@@ -83,7 +83,7 @@ impl ForgettingJob {
         let was_hiding = self.is_hiding();
         if let Err(error) = store.write_forgetting(write.clone(), now).await {
             // The page is read again.
-            *self = Self::with_letters_at_once(self.letters_at_once);
+            *self = Self::with_characters_at_once(self.characters_at_once);
             return Err(error);
         }
         if let Some(current) = &mut self.current
@@ -134,7 +134,7 @@ impl ForgettingJob {
         } else if !self.has_references_for(forgetting) {
             // Dropped first: two parts would take twice the memory.
             self.references = None;
-            let loaded = References::load(reader, forgetting, self.letters_at_once, now).await?;
+            let loaded = References::load(reader, forgetting, self.characters_at_once, now).await?;
             self.references = Some(loaded);
         }
         match (phase, &self.references) {

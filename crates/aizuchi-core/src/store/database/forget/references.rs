@@ -85,11 +85,11 @@ pub enum TextScope<'a> {
 }
 
 impl References {
-    /// Reads at most this many letters of the user's texts.
+    /// Reads at most this many characters of the user's texts.
     pub async fn load(
         connection: &mut Connection,
         forgetting: &Forgetting,
-        letters: usize,
+        characters: usize,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let (workspace, user) = (forgetting.workspace.as_str(), forgetting.user.as_str());
@@ -103,7 +103,7 @@ impl References {
         let persona = query(sql::PERSONA_AUTHORS).bind(workspace);
         let persona = texts(connection, persona, "author").await?;
         let texts_after = forgetting.position.texts_after;
-        let (quotes, next_texts_after) = read_quotes(connection, forgetting, letters).await?;
+        let (quotes, next_texts_after) = read_quotes(connection, forgetting, characters).await?;
         Ok(Self {
             names: names_that_count(connection, forgetting, now).await?,
             quotes,
@@ -167,9 +167,9 @@ async fn texts(
 async fn read_quotes(
     connection: &mut Connection,
     forgetting: &Forgetting,
-    letters: usize,
+    characters: usize,
 ) -> Result<(QuoteIndex, Option<i64>), StoreError> {
-    let mut quotes = QuoteIndex::with_capacity(letters + LONG_TEXT);
+    let mut quotes = QuoteIndex::with_capacity(characters + LONG_TEXT);
     let mut after = forgetting.position.texts_after;
     loop {
         let page = query(sql::TEXTS_AFTER)
@@ -180,7 +180,7 @@ async fn read_quotes(
             .bind(MESSAGES);
         let page = page.fetch_all(&mut *connection).await?;
         for row in &page {
-            if quotes.len() >= letters {
+            if quotes.len() >= characters {
                 quotes.finish();
                 return Ok((quotes, Some(after)));
             }
@@ -293,17 +293,17 @@ fn is_common(word: &str, texts: &[String]) -> bool {
 /// A name as a whole, and its parts, such as the first name. What is too short or too plain to be told from a word is
 /// left out.
 fn parts_of_name(name: &str) -> Vec<String> {
-    let parts = name.split(|letter: char| !letter.is_alphanumeric());
+    let parts = name.split(|character: char| !character.is_alphanumeric());
     let parts = [name].into_iter().chain(parts).map(str::to_owned);
     parts.filter(|part| can_be_told_from_words(part)).collect()
 }
 
 fn can_be_told_from_words(name: &str) -> bool {
-    let is_hiragana = |letter: char| matches!(letter, '\u{3041}'..='\u{309f}');
+    let is_hiragana = |character: char| matches!(character, '\u{3041}'..='\u{309f}');
     let is_unspaced = name.chars().any(is_unspaced);
     let min_length = if is_unspaced { 2 } else { 3 };
-    let letters = name.chars().filter(|letter| letter.is_alphanumeric()).count();
-    letters >= min_length && !name.chars().all(is_hiragana)
+    let characters = name.chars().filter(|character| character.is_alphanumeric()).count();
+    characters >= min_length && !name.chars().all(is_hiragana)
 }
 
 /// The messages that a row lists as JSON.

@@ -14,9 +14,9 @@ use crate::store::{FORGOTTEN_USER_ID, StoreError, expiry};
 const PAGE: i64 = 2000;
 /// The most rows changed in one write.
 const ROWS: usize = 50;
-/// The most messages and letters erased in one write: every word of them leaves the search index. Files count as letters.
+/// The most messages and characters erased in one write: every word of them leaves the search index. Files count as characters.
 const MESSAGES: i64 = 25;
-const LETTERS: usize = 2_000;
+const CHARACTERS: usize = 2_000;
 
 pub async fn reactions(
     connection: &mut Connection,
@@ -108,12 +108,12 @@ pub async fn messages(
         .bind(0_i64)
         .bind(forgetting.until)
         .bind(MESSAGES);
-    let (mut messages, mut letters) = (Vec::new(), 0);
+    let (mut messages, mut characters) = (Vec::new(), 0);
     for row in page.fetch_all(connection).await? {
         let text: String = rows::column(&row, "text")?;
         let upload_bytes = rows::to_unsigned(rows::column(&row, "upload_bytes")?)?;
-        letters = expiry::length(&text, upload_bytes).saturating_add(letters);
-        if letters > LETTERS && !messages.is_empty() {
+        characters = expiry::length(&text, upload_bytes).saturating_add(characters);
+        if characters > CHARACTERS && !messages.is_empty() {
             break;
         }
         messages.push(message_ref(&row)?);

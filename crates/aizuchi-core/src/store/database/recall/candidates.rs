@@ -224,8 +224,8 @@ fn count_messages(partitions: &[&IndexPartition]) -> usize {
 fn indexed_form(term: &SearchTerm, is_postgres: bool) -> String {
     match (term, is_postgres) {
         (SearchTerm::Term(term), true) => term.clone(),
-        (SearchTerm::Prefix(letter), true) => format!("{letter}*"),
+        (SearchTerm::Prefix(character), true) => format!("{character}*"),
         (SearchTerm::Term(term), false) => format!("\"{term}\""),
-        (SearchTerm::Prefix(letter), false) => format!("\"{letter}\" *"),
+        (SearchTerm::Prefix(character), false) => format!("\"{character}\" *"),
     }
 }
