@@ -6,7 +6,7 @@ pub mod message_window;
 pub mod links;
 pub mod readings;
 pub mod state;
-pub mod talk;
+pub mod message_structure;
 pub mod conversation_analysis;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,9 +23,9 @@ use crate::chat::{
 };
 use crate::context::channel_messages::ChannelMessages;
 use crate::context::links::MessageLinks;
+use crate::context::message_structure::SharedStructure;
 use crate::context::message_window::MessageWindow;
 use crate::context::state::ConversationState;
-use crate::context::talk::SharedTalk;
 use crate::memo::Memo;
 use crate::memory::{Lineage, MemoryId, MessageRef};
 use crate::recall::RecalledMessage;
@@ -282,7 +282,7 @@ pub struct Context {
     /// Why the judge wants to join in, if it has said so for the open decision.
     pub intent: Option<Intent>,
     /// The structure of the target. Gates, prompts and what judges share it.
-    pub talk: SharedTalk,
+    pub talk: SharedStructure,
     /// The revision of the newest human message that the open decision covers.
     pub newest_message_revision: u64,
     /// The store's revision when this was read. Anything newer was not seen.
@@ -316,7 +316,7 @@ impl Context {
             pending_commands: Vec::new(),
             last_silent_state: None,
             intent: None,
-            talk: SharedTalk::default(),
+            talk: SharedStructure::default(),
             newest_message_revision: 0,
             revision: 0,
         }

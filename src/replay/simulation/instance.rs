@@ -20,7 +20,7 @@ use aizuchi_core::agent::{self, Agent, Minds};
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
-use aizuchi_core::context::talk::TalkCache;
+use aizuchi_core::context::message_structure::StructureCache;
 use aizuchi_core::current::Current;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
@@ -53,7 +53,7 @@ pub(super) fn build_instance(
     let seed = setup.settings.seed.wrapping_add(number as u64);
     let settings = ReplaySettings { seed, ..setup.settings };
     let volatile = Arc::new(VolatileStore::keeping_newest(setup.kept_messages));
-    let talks = Arc::new(TalkCache::new());
+    let talks = Arc::new(StructureCache::new());
     let store: Arc<dyn Store> = Arc::new(RecordingStore {
         inner: volatile.clone(),
         recorder: recorder.clone(),

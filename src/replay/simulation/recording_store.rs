@@ -13,7 +13,7 @@ use crate::replay::rows::IdHash;
 use crate::replay::timing::UnsolicitedPost;
 use aizuchi_core::chat::{ChannelId, ConversationId, Message, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::clock::Clock;
-use aizuchi_core::context::talk::{SharedTalk, TalkCache};
+use aizuchi_core::context::message_structure::{SharedStructure, StructureCache};
 use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
@@ -35,7 +35,7 @@ pub(super) struct RecordingStore {
     pub(super) recorder: Arc<Recorder>,
     pub(super) learning: Arc<ReplayLearning>,
     pub(super) clock: Clock,
-    pub(super) talks: Arc<TalkCache>,
+    pub(super) talks: Arc<StructureCache>,
     pub(super) companions: Arc<Companions>,
     /// Of the companion.
     pub(super) number: usize,
@@ -136,7 +136,7 @@ impl Store for RecordingStore {
         conversation: &ConversationId,
         window: &ContextWindow,
     ) -> Result<Context, StoreError> {
-        let talk = SharedTalk::cached_in(self.talks.clone());
+        let talk = SharedStructure::cached_in(self.talks.clone());
         let context = Context { talk, ..self.inner.context(conversation, window).await? };
         let newest = context.target_messages().last().map(|message| message.id.clone());
         self.recorder.lock().considered.insert(conversation, newest);

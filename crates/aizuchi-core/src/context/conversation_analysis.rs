@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{AuthorKind, Message, MessageId, UserId};
 use crate::context::Context;
-use crate::context::talk::{Talk, passes_question_on};
+use crate::context::message_structure::{MessageStructure, passes_question_on};
 use aizuchi_structure::Uptake;
 use aizuchi_structure::cues::Cues;
 
@@ -42,7 +42,7 @@ pub struct ConversationAnalysis<'a> {
     questions: OnceLock<Vec<QuestionAnalysis<'a>>>,
     context: &'a Context,
     target: &'a [Arc<Message>],
-    talk: Arc<Talk>,
+    talk: Arc<MessageStructure>,
     /// The index in `target` of the first message of `talk`.
     first: usize,
     /// What became at the top level of the message that opened the target, if that is a thread.
@@ -118,7 +118,7 @@ pub struct RecentActivity {
 impl<'a> ConversationAnalysis<'a> {
     pub fn new(context: &'a Context) -> Self {
         let target = context.target_messages();
-        let talk = Talk::from_context(context);
+        let talk = MessageStructure::from_context(context);
         let first = target.len() - talk.structure().len();
         let above = uptake_above(context);
         Self { questions: OnceLock::new(), context, target, talk, first, above }
@@ -349,7 +349,7 @@ fn uptake_above(context: &Context) -> Option<UptakeAbove> {
     let parent = context.conversation.thread.as_ref()?;
     let messages = &context.conversation_history.top_level_messages;
     let has_later = messages.last().is_some_and(|newest| newest.id != *parent);
-    let talk = has_later.then(|| Talk::above_target(context))?;
+    let talk = has_later.then(|| MessageStructure::above_target(context))?;
     let uptake = talk.structure().uptake(talk.index_of(parent)?);
     let taken_by = taker(&uptake).map(|(by, probability)| (talk.author(by).clone(), probability));
     Some(UptakeAbove { open: uptake.open, taken_by })

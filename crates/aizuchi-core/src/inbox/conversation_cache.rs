@@ -10,9 +10,9 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, WorkspaceId};
 use crate::context::links::MessageLinks;
+use crate::context::message_structure::{MAX_MESSAGES, MessageStructure};
 use crate::context::message_window::MessageWindow;
 use crate::context::readings::Readings;
-use crate::context::talk::{self, Talk};
 use crate::context::{Context, ContextWindow};
 use crate::rhythm::tempo::Tempo;
 use crate::rhythm::{JudgeTimer, NewMessage, WaitBounds};
@@ -40,7 +40,7 @@ struct CacheState {
 #[derive(Debug, Default)]
 struct CachedConversation {
     /// `None` if it is to be read from the store.
-    talk: Option<Talk>,
+    talk: Option<MessageStructure>,
     timer: Option<JudgeTimer>,
     /// How often `talk` was dropped from the cache.
     drops: u64,
@@ -74,8 +74,8 @@ pub struct HeardLinks {
 /// The window in which a conversation is read back at `now`.
 pub fn window(now: Timestamp) -> ContextWindow {
     ContextWindow {
-        messages: MessageWindow::exact(talk::MAX_MESSAGES),
-        thread_messages: MessageWindow::exact(talk::MAX_MESSAGES),
+        messages: MessageWindow::exact(MAX_MESSAGES),
+        thread_messages: MessageWindow::exact(MAX_MESSAGES),
         since: Timestamp::MIN,
         // No memories are wanted.
         active_since: Timestamp::MAX,
@@ -125,7 +125,7 @@ impl ConversationCache {
         bounds: &WaitBounds,
     ) {
         let mut tempo = Tempo::default();
-        let mut talk = Talk::reading_with(self.readings.clone());
+        let mut talk = MessageStructure::reading_with(self.readings.clone());
         let timer = restore_into(&mut talk, context, names, &mut tempo, bounds, missing.since);
         let key = channel_key(&context.conversation);
         self.state.lock().tempos.entry(key).or_insert(tempo);
@@ -316,7 +316,7 @@ impl CachedConversation {
 /// Adds the messages of a context's target, and returns its timer as it was when the newest of them was heard. `tempo`
 /// becomes that of its channel.
 fn restore_into(
-    talk: &mut Talk,
+    talk: &mut MessageStructure,
     context: &Context,
     names: &[(UserId, Arc<str>)],
     tempo: &mut Tempo,
@@ -358,7 +358,7 @@ fn restore_into(
 
 fn record_message(
     timer: &mut JudgeTimer,
-    talk: Option<&Talk>,
+    talk: Option<&MessageStructure>,
     message: &Message,
     now: Timestamp,
     tempo: &Tempo,

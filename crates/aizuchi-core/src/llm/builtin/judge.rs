@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus, is_closing,
 };
-use crate::context::talk::passes_question_on;
+use crate::context::message_structure::passes_question_on;
 use crate::llm::builtin::matching::normalize;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::preamble::behind_greeting;

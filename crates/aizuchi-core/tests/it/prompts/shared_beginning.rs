@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use aizuchi_core::chat::{Arrival, Heard};
 use aizuchi_core::clock::seeded_random;
+use aizuchi_core::context::message_structure::{SharedStructure, StructureCache};
 use aizuchi_core::context::message_window::MessageWindow;
-use aizuchi_core::context::talk::{SharedTalk, TalkCache};
 use aizuchi_core::context::{Context, ContextLimits, ContextWindow};
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::event::Disposition;
@@ -29,7 +29,7 @@ async fn shared_share(seed: u64, window: impl Fn(ContextWindow) -> ContextWindow
     let (mut second, mut shared, mut whole) = (0, 0, 0);
     let mut last = String::new();
     // Only the tests' own time depends on it.
-    let talks = Arc::new(TalkCache::new());
+    let talks = Arc::new(StructureCache::new());
     for number in 0..300 {
         let id = format!("m{number:03}");
         let draw = |what: &str, most: f64| (seeded_random(seed, &[&id, what]) * most) as usize;
@@ -47,7 +47,7 @@ async fn shared_share(seed: u64, window: impl Fn(ContextWindow) -> ContextWindow
         }
         let window = window(ContextLimits::default().window(at(second)));
         let context = store.store.context(&top_level("garden"), &window).await.unwrap();
-        let talk = SharedTalk::cached_in(talks.clone());
+        let talk = SharedStructure::cached_in(talks.clone());
         let context = Arc::new(Context { talk, ..context });
         let scene = PromptOptions::new(at(second + 60));
         let text = prompts.judge(&persona, &context, &scene).text;

@@ -19,7 +19,7 @@ use aizuchi_structure::{ConversationStructure, FittedModels};
 /// How many messages are kept. The oldest of them only give context.
 pub const MAX_MESSAGES: usize = 2 * WINDOW;
 
-const MAX_KNOWN_TALKS: usize = 64;
+const MAX_CACHED_STRUCTURES: usize = 64;
 /// Users who have left keep their numbers, up to this many for each user who is present.
 const MAX_USERS_KEPT: usize = 8;
 
@@ -47,9 +47,9 @@ fn without_quotations(text: &str) -> String {
 
 /// The newest messages of a conversation.
 #[derive(Debug)]
-pub struct Talk {
+pub struct MessageStructure {
     structure: ConversationStructure<'static>,
-    messages: Vec<TalkMessage>,
+    messages: Vec<StructuredMessage>,
     users: Arc<UserNumbers>,
     names: Arc<NameIndex>,
     readings: Readings,
@@ -64,15 +64,15 @@ struct UserNumbers {
 
 /// A talk and what it was made from. It keeps no text alive.
 #[derive(Debug)]
-struct KnownTalk {
-    talk: Arc<Talk>,
+struct CachedStructure {
+    talk: Arc<MessageStructure>,
     messages: Vec<(Weak<Message>, Option<Arc<MessageLinks>>)>,
     /// The names of the users who may be addressed, by id.
     names: Arc<[(UserId, Arc<str>)]>,
 }
 
 #[derive(Clone, Debug)]
-struct TalkMessage {
+struct StructuredMessage {
     id: MessageId,
     at: Timestamp,
     is_own: bool,
@@ -82,7 +82,7 @@ struct TalkMessage {
     is_stored: bool,
 }
 
-impl Default for Talk {
+impl Default for MessageStructure {
     fn default() -> Self {
         Self {
             structure: ConversationStructure::new(FittedModels::shipped()),
@@ -99,32 +99,32 @@ impl Default for Talk {
 ///
 /// A running program has none: it would hold what was edited, deleted or forgotten since.
 #[derive(Debug, Default)]
-pub struct TalkCache {
+pub struct StructureCache {
     /// The texts of these talks.
     pub readings: Readings,
-    talks: KnownTalks,
+    talks: CachedStructures,
     /// The talks of the top level as contexts of threads have it. The key is without the thread.
-    above: KnownTalks,
+    above: CachedStructures,
 }
 
 #[derive(Debug, Default)]
-struct KnownTalks(Mutex<HashMap<ConversationId, Arc<KnownTalk>>>);
+struct CachedStructures(Mutex<HashMap<ConversationId, Arc<CachedStructure>>>);
 
-impl TalkCache {
+impl StructureCache {
     /// A cache that also keeps the texts that were read lately.
     pub fn new() -> Self {
         Self { readings: Readings::kept(), ..Self::default() }
     }
 }
 
-impl KnownTalks {
-    fn get(&self, conversation: &ConversationId) -> Option<Arc<KnownTalk>> {
+impl CachedStructures {
+    fn get(&self, conversation: &ConversationId) -> Option<Arc<CachedStructure>> {
         self.0.lock().get(conversation).cloned()
     }
 
-    fn insert(&self, conversation: &ConversationId, known: KnownTalk) {
+    fn insert(&self, conversation: &ConversationId, known: CachedStructure) {
         let mut talks = self.0.lock();
-        if talks.len() >= MAX_KNOWN_TALKS && !talks.contains_key(conversation) {
+        if talks.len() >= MAX_CACHED_STRUCTURES && !talks.contains_key(conversation) {
             talks.clear();
         }
         talks.insert(conversation.clone(), Arc::new(known));
@@ -133,26 +133,26 @@ impl KnownTalks {
 
 /// The structure of a context's target, found when it is first asked for. It is no part of what the context says.
 #[derive(Debug, Default)]
-pub struct SharedTalk {
-    found: OnceLock<FoundTalk>,
+pub struct SharedStructure {
+    found: OnceLock<FoundStructure>,
     /// The same of the top level, where the target is a thread.
-    above: OnceLock<FoundTalk>,
-    cache: Option<Arc<TalkCache>>,
+    above: OnceLock<FoundStructure>,
+    cache: Option<Arc<StructureCache>>,
 }
 
-type FoundTalk = (Arc<Talk>, TalkSource);
+type FoundStructure = (Arc<MessageStructure>, StructureSource);
 
 /// What a talk was made from, to tell whether the context still holds it.
 #[derive(Debug)]
-struct TalkSource {
+struct StructureSource {
     messages: Vec<Arc<Message>>,
     names: usize,
     links: usize,
 }
 
-impl SharedTalk {
+impl SharedStructure {
     /// The structure may go on from what is cached, and is cached itself.
-    pub fn cached_in(cache: Arc<TalkCache>) -> Self {
+    pub fn cached_in(cache: Arc<StructureCache>) -> Self {
         Self { cache: Some(cache), ..Self::default() }
     }
 
@@ -163,19 +163,19 @@ impl SharedTalk {
 
 /// The talk of these messages of a context, found when it is first asked for.
 fn get_or_find(
-    found: &OnceLock<FoundTalk>,
+    found: &OnceLock<FoundStructure>,
     messages: &[Arc<Message>],
     context: &Context,
-    find: impl FnOnce() -> Arc<Talk>,
-) -> Arc<Talk> {
-    let (talk, source) = found.get_or_init(|| (find(), TalkSource::new(messages, context)));
+    find: impl FnOnce() -> Arc<MessageStructure>,
+) -> Arc<MessageStructure> {
+    let (talk, source) = found.get_or_init(|| (find(), StructureSource::new(messages, context)));
     match source.is_of(messages, context) {
         true => talk.clone(),
-        false => Arc::new(Talk::of_messages(messages, context)),
+        false => Arc::new(MessageStructure::of_messages(messages, context)),
     }
 }
 
-impl TalkSource {
+impl StructureSource {
     fn new(messages: &[Arc<Message>], context: &Context) -> Self {
         let (names, links) = (context.names.len(), context.links.len());
         Self { messages: messages.to_vec(), names, links }
@@ -189,19 +189,19 @@ impl TalkSource {
 }
 
 /// A copy is there to be changed.
-impl Clone for SharedTalk {
+impl Clone for SharedStructure {
     fn clone(&self) -> Self {
         Self { cache: self.cache.clone(), ..Self::default() }
     }
 }
 
-impl PartialEq for SharedTalk {
+impl PartialEq for SharedStructure {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Talk {
+impl MessageStructure {
     /// A talk without any messages yet.
     pub fn reading_with(readings: Readings) -> Self {
         Self { readings, ..Self::default() }
@@ -228,7 +228,7 @@ impl Talk {
 
     /// Goes on from what is known of the conversation, if its messages and names allow that.
     fn of_known(
-        cache: Option<&KnownTalks>,
+        cache: Option<&CachedStructures>,
         conversation: &ConversationId,
         messages: &[Arc<Message>],
         context: &Context,
@@ -252,7 +252,7 @@ impl Talk {
                 Some(known) => known.names.clone(),
                 None => names.into_iter().map(|(user, name)| (user.clone(), name.into())).collect(),
             };
-            let known = KnownTalk { talk: talk.clone(), messages: messages.collect(), names };
+            let known = CachedStructure { talk: talk.clone(), messages: messages.collect(), names };
             cache.insert(conversation, known);
         }
         talk
@@ -348,7 +348,7 @@ impl Talk {
             }
             None => self.structure.push(utterance),
         }
-        self.messages.push(TalkMessage {
+        self.messages.push(StructuredMessage {
             id: message.id.clone(),
             at: message.at,
             is_own,
@@ -415,7 +415,7 @@ impl Talk {
     }
 }
 
-impl KnownTalk {
+impl CachedStructure {
     /// The talk of messages that goes on from this one. `None` if that might differ from one that is made anew. `links` are
     /// those that the store has of them.
     fn continued(
@@ -424,7 +424,7 @@ impl KnownTalk {
         links: &[Option<&Arc<MessageLinks>>],
         names: &BTreeMap<&UserId, &str>,
         context: &Context,
-    ) -> Option<Talk> {
+    ) -> Option<MessageStructure> {
         let is_it = |known: &Weak<Message>, message: &Arc<Message>| {
             std::ptr::eq(known.as_ptr(), Arc::as_ptr(message))
         };
@@ -573,18 +573,18 @@ mod tests {
             })
         };
         let messages: Vec<Arc<Message>> = (0..60).map(message).collect();
-        let cache = Arc::new(TalkCache::new());
+        let cache = Arc::new(StructureCache::new());
         for end in 2..messages.len() {
             // Many drop out of the window at once.
             let shown = &messages[end / 20 * 10..end];
-            let above = |talk: SharedTalk| {
+            let above = |talk: SharedStructure| {
                 let (channel, shown) = (ChannelId::new("c"), shown.to_vec());
                 let history = ChannelMessages::from_messages(channel, "c".into(), shown);
                 let context = Context::new(conversation(Some("000")), history);
-                Talk::above_target(&Context { talk, ..context })
+                MessageStructure::above_target(&Context { talk, ..context })
             };
-            let known = above(SharedTalk::cached_in(cache.clone()));
-            let anew = above(SharedTalk::default());
+            let known = above(SharedStructure::cached_in(cache.clone()));
+            let anew = above(SharedStructure::default());
             assert_eq!(known.structure().len(), shown.len());
             for index in 0..shown.len() {
                 let (known, anew) = (known.structure(), anew.structure());
