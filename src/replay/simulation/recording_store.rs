@@ -248,18 +248,11 @@ impl RecordingStore {
         if let (ReplayEventKind::Speak, Event::Post(item)) = (kind, &claim.event)
             && !claim.is_owed
             && item.id == item.first_in_draft
-        {
-            if let Some((decided_at, newest_human)) =
+            && let Some((decided_at, newest_human)) =
                 record.join_decisions.get(conversation).copied()
-            {
-                let at = record.now;
-                record.unsolicited_posts.push(UnsolicitedPost {
-                    at,
-                    thread,
-                    newest_human,
-                    decided_at,
-                });
-            }
+        {
+            let at = record.now;
+            record.unsolicited_posts.push(UnsolicitedPost { at, thread, newest_human, decided_at });
         }
         record.write(&event);
     }
