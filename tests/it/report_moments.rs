@@ -38,7 +38,7 @@ fn moments_are_told_from_what_is_really_posted() {
         format!("With a model: up to {spoke} moments to speak"),
         "Without a model, and with response.mode: companion, Aizuchi would have posted ".to_owned(),
         format!("{really} post"),
-        "Read moments as moments, not as posts.".to_owned(),
+        "Moments are not posts.".to_owned(),
     ] {
         assert!(text.contains(&part), "{part}: {text}");
     }

@@ -25,7 +25,7 @@ texts! {
         / "モデルなしなら無料です。これらの場面でモデルに判断させると、月に約 {money} です（{model}）。";
     /// Stands beside the headline. What stands in backquotes is shown as code.
     stand_in(empty: &str, moments: &str):
-        "Read moments as moments, not as posts. The built-in rules chose them, standing in for a model; no model was asked. At {empty} of {moments} "
+        "Moments are not posts. The built-in rules chose them, standing in for a model; no model was asked. At {empty} of {moments} "
         "they had only “I don’t know” or “does anyone know?” to offer, and there nothing is posted without a model. All posts on this page are those with "
         "`response.mode: companion`: without a model, the default in a real workspace is `mention_only`, with which Aizuchi says nothing unasked. A model decides itself at each "
         "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
@@ -35,7 +35,7 @@ texts! {
           "モデルを使えば、それぞれの場面で答えるか黙るかをモデルが決めます。そのうち何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
     stand_in_helps:
-        "Read moments as moments, not as posts. The built-in rules chose them, standing in for a model; no model was asked. All posts on this page are those with "
+        "Moments are not posts. The built-in rules chose them, standing in for a model; no model was asked. All posts on this page are those with "
         "`response.mode: companion`: without a model, the default in a real workspace is `mention_only`, with which Aizuchi says nothing unasked. A model decides itself at each "
         "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
         / "「話す場面」の数は、投稿の数ではありません。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。このページの投稿はすべて "
@@ -56,7 +56,7 @@ texts! {
         "at least: {count} if the next message of the one who asked counts, too" / "少なくともこの回数。尋ねた本人がすぐ続けた場面も数えると {count}";
     posted_to_open: "questions left open for an hour, to which it would post without a model" / "1 時間誰も応じなかった質問のうち、モデルなしで投稿する件数";
     posted_to_unanswered: "questions that nobody answered, to which it would post without a model" / "誰も答えなかった質問のうち、モデルなしで投稿する件数";
-    tile_open_moments(count: &str): "at so many it found a moment to speak: {count}" / "話す場面と判断していた件数：{count}";
+    tile_open_moments(count: &str): "it found a moment to speak at: {count}" / "話す場面と判断していた件数：{count}";
     to_speak: "Moments to speak" / "話す場面";
     hours:
         "Moments to speak, and those that would probably interrupt: how many in each hour of the day"
