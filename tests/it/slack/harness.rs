@@ -119,11 +119,16 @@ impl SlackHarness {
         put_database(&self.home.database()).await;
         let program = self.home.start();
         self.wait_until(|slack| slack.connection_counts().open >= 2).await;
+        self.until_read().await;
+        program
+    }
+
+    /// Waits until the history of both channels is read.
+    pub async fn until_read(&self) {
         for channel in [&self.tea, &self.attic] {
             let cursor = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
             self.until_kept(&cursor, 1).await;
         }
-        program
     }
 
     /// Waits until the fake is in a certain state.
