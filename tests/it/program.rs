@@ -17,7 +17,7 @@ pub struct Home {
 }
 
 /// No test waits longer than this for something that should happen at once.
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two polls, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
