@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use aizuchi_harness::net::http;
+use aizuchi_harness::test_store::put_database;
 
 /// A folder with a program's config and database, which outlives restarts of the program.
 pub struct Home {
@@ -146,7 +147,13 @@ impl Home {
         program
     }
 
+    /// The first start finds a migrated database, unless the config names another file or a server.
     fn spawn(&self, mut program: Command, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+        let config = std::fs::read_to_string(self.config()).unwrap_or_default();
+        let url = format!("url: sqlite://{}\n", self.database().display());
+        if config.contains(&url) {
+            put_database(&self.database());
+        }
         program
             .arg("--config")
             .arg(self.config())
