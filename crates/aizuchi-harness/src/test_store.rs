@@ -32,7 +32,7 @@ use aizuchi_core::store::{Cursors, Store, sqlite};
 /// its use, so that each story would open as many as it may; and each plans all statements anew.
 const READERS: u32 = 1;
 /// How long a spawned process may take to `exec`.
-const EXEC_TIMEOUT: Duration = Duration::from_secs(10);
+const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The stores that the program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
