@@ -29,6 +29,7 @@ mod export;
 mod export_orders;
 mod fakes;
 mod forget;
+mod first_start;
 mod found_config;
 mod gate;
 mod gate_hindsight;

@@ -123,7 +123,7 @@ async fn a_hostile_pdf_harms_nobody() {
         let began = Instant::now();
         let read = reader().pdf_text(bytes).await;
         assert_eq!(read, Err(DocumentError::Unreadable), "{name}");
-        assert!(began.elapsed() < Duration::from_secs(30), "{name}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(60), "{name}: {:?}", began.elapsed());
     }
 }
 

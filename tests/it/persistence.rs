@@ -6,10 +6,8 @@ use aizuchi_core::store::database::exchange_text::unpack;
 use sqlx::{ConnectOptions, Row, SqliteConnection};
 use tokio::sync::watch;
 
-use crate::program::{Home, Program};
+use crate::program::{Home, Program, TIMEOUT};
 
-/// No test waits longer than this for something that should happen at once.
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two polls, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 

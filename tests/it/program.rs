@@ -10,14 +10,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use aizuchi_harness::net::http;
+use aizuchi_harness::test_store::put_database;
 
 /// A folder with a program's config and database, which outlives restarts of the program.
 pub struct Home {
     folder: TempDir,
 }
 
-/// No test waits longer than this for something that should happen at once.
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// No test waits longer than this for a state. A lease or a post's settling may pass meanwhile, on a machine that has many
+/// times its load.
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two polls, where there is nothing to subscribe to.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -146,7 +148,13 @@ impl Home {
         program
     }
 
+    /// The first start finds a migrated database, unless the config names another file or a server.
     fn spawn(&self, mut program: Command, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
+        let config = std::fs::read_to_string(self.config()).unwrap_or_default();
+        let url = format!("url: sqlite://{}\n", self.database().display());
+        if config.contains(&url) {
+            put_database(&self.database());
+        }
         program
             .arg("--config")
             .arg(self.config())

@@ -22,7 +22,7 @@ use aizuchi_harness::providers::ProviderResponse;
 /// A process whose session shows no activity for this long is no longer active.
 const LEASE: Duration = Duration::from_secs(15);
 /// How long the other process may take to notice, to connect and to become ready.
-const TAKEOVER_TIME: Duration = Duration::from_secs(15);
+const TAKEOVER_TIME: Duration = Duration::from_secs(45);
 /// No test waits longer than this.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two polls, where there is nothing to subscribe to.

@@ -32,7 +32,7 @@ use aizuchi_core::store::{Cursors, Store, sqlite};
 /// its use, so that each story would open as many as it may; and each plans all statements anew.
 const READERS: u32 = 1;
 /// How long a spawned process may take to `exec`.
-const EXEC_TIMEOUT: Duration = Duration::from_secs(10);
+const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The stores that the program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,12 +290,21 @@ impl TestStore {
 }
 
 /// Puts a new SQLite database with all tables there, unless there is a file already. The first start of a program then
-/// migrates nothing, which takes longer than all that it does otherwise.
-pub async fn put_database(path: &Path) {
-    use sqlx::{ConnectOptions as _, Connection as _};
+/// migrates nothing, which takes longer than all that it does otherwise. Blocks, as the start of a program does.
+pub fn put_database(path: &Path) {
     if path.exists() {
         return;
     }
+    let put = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(write_own_database(path));
+    };
+    // A test may have a runtime of its own, on whose thread no other can be entered.
+    std::thread::scope(|scope| scope.spawn(put).join().unwrap());
+}
+
+async fn write_own_database(path: &Path) {
+    use sqlx::{ConnectOptions as _, Connection as _};
     write_migrated_file(path).await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut connection = options.connect().await.unwrap();

@@ -256,6 +256,7 @@ async fn do_by_keyboard_in_japanese(harness: &SlackHarness, program: &Program, w
     let browser = Browser::start_in("ja").await;
     let tab = browser.blank().await;
     tab.open_page(&format!("{}/login", program.address)).await;
+    tab.expect_focus("token").await;
     tab.type_text(ADMIN).await;
     tab.press(Key::Enter).await;
     tab.expect_result("return location.pathname === '/login'", json!(false)).await;

@@ -12,10 +12,8 @@ use fantoccini::wd::{WebDriverCompatibleCommand, WindowHandle};
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
-use crate::program::Program;
+use crate::program::{Program, TIMEOUT};
 
-/// How long the page may take for anything.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// Between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 

@@ -15,7 +15,6 @@ use crate::discord::bodies::are_valid;
 use crate::program::{Home, Program};
 use crate::subprocess::serve_apart;
 use aizuchi_harness::providers::{Server, ServerLimits};
-use aizuchi_harness::test_store::put_database;
 
 /// The opcodes with which a bot starts and resumes a session.
 pub const IDENTIFY: u64 = 2;
@@ -116,7 +115,6 @@ impl DiscordHarness {
 
     /// Starts the program, and waits until it is connected and has read both channels.
     pub async fn start(&self) -> Program {
-        put_database(&self.home.database()).await;
         let program = self.home.start();
         self.until_heard().await;
         for channel in [self.tea, self.attic] {

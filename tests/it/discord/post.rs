@@ -501,7 +501,7 @@ async fn a_reaction_can_use_a_custom_emoji() {
     };
     let is_found = tokio::select! {
         ended = harness.discord.run(CancellationToken::new()) => panic!("{ended:?}"),
-        is_found = tokio::time::timeout(Duration::from_secs(20), react) => is_found.unwrap(),
+        is_found = tokio::time::timeout(Duration::from_secs(120), react) => is_found.unwrap(),
     };
     assert!(is_found);
     let reactions = &harness.fake.messages(harness.tea).unwrap()[0].reactions;
@@ -517,7 +517,17 @@ async fn typing_is_shown_only_before_unsolicited_posts_and_while_thinking() {
     let wait = harness.discord.show_typing(&harness.item("Tea is ready.", &[])).await;
     assert!(wait > SignedDuration::ZERO && wait <= SignedDuration::from_secs(3), "{wait}");
     assert_eq!(harness.fake.calls(Method::StartTyping).len(), 1);
-    let thinking = harness.discord.show_thinking(&harness.conversation);
+    let mut thinking = harness.discord.show_thinking(&harness.conversation);
+    let is_shown = async {
+        let calls = || harness.fake.calls(Method::StartTyping);
+        while calls().len() < 2 || calls().pop().unwrap().answer.is_none() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        () = &mut thinking => panic!("it is shown as long as somebody thinks"),
+        shown = tokio::time::timeout(Duration::from_secs(120), is_shown) => shown.unwrap(),
+    }
     let over = tokio::time::timeout(Duration::from_millis(100), thinking).await;
     assert!(over.is_err());
     assert_eq!(harness.fake.calls(Method::StartTyping).len(), 2);

@@ -84,7 +84,7 @@ async fn h11_a_kill_at_any_point_leads_to_one_answer() {
     let began = std::time::Instant::now();
     assert_eq!(program.stop(), Some(0));
     assert!(
-        began.elapsed() < std::time::Duration::from_secs(10),
+        began.elapsed() < std::time::Duration::from_secs(45),
         "stopping does not wait for a model"
     );
     let program = harness.start().await;

@@ -13,7 +13,6 @@ use tokio_util::sync::DropGuard;
 use crate::program::{Home, Program};
 use crate::subprocess::serve_apart;
 use aizuchi_harness::providers::{Server, ServerLimits};
-use aizuchi_harness::test_store::put_database;
 
 pub struct SlackHarness {
     pub slack: Arc<FakeSlack>,
@@ -116,14 +115,18 @@ impl SlackHarness {
 
     /// Starts the program, and waits until it is connected and has read the history of both channels.
     pub async fn start(&self) -> Program {
-        put_database(&self.home.database()).await;
         let program = self.home.start();
         self.wait_until(|slack| slack.connection_counts().open >= 2).await;
+        self.until_read().await;
+        program
+    }
+
+    /// Waits until the history of both channels is read.
+    pub async fn until_read(&self) {
         for channel in [&self.tea, &self.attic] {
             let cursor = format!("SELECT count(*) FROM bookmarks WHERE place = '{channel}'");
             self.until_kept(&cursor, 1).await;
         }
-        program
     }
 
     /// Waits until the fake is in a certain state.

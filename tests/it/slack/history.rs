@@ -1,7 +1,6 @@
 //! The backfill: which parts of the history are read, and how often.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::fault::Fault;
@@ -9,7 +8,7 @@ use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::slack::ts::Ts;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::program::next_poll;
+use crate::program::{TIMEOUT, next_poll};
 use crate::slack::harness::{SlackHarness, SlackOptions};
 
 impl SlackHarness {
@@ -108,8 +107,7 @@ async fn backfill_progress_is_shown() {
             }
         }
     };
-    let (status, sentence) =
-        tokio::time::timeout(Duration::from_secs(30), both_tell_the_same).await.unwrap();
+    let (status, sentence) = tokio::time::timeout(TIMEOUT, both_tell_the_same).await.unwrap();
     assert!(
         status["platform"] == "Slack" && status["channels"] == 2 && status["threads"] == 0,
         "{status}"
@@ -145,6 +143,6 @@ async fn a_channel_with_unknown_membership_does_not_block_the_backfill() {
             next_poll().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), all_is_read).await.unwrap();
+    tokio::time::timeout(TIMEOUT, all_is_read).await.unwrap();
     assert_eq!(program.stop(), Some(0));
 }

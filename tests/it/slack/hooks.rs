@@ -51,22 +51,27 @@ async fn only_signed_events_are_accepted() {
     let verification = json!({"type": "url_verification", "challenge": "3eZbrw1aB"}).to_string();
     let (status, answer) = SignedRequest::json(&verification).send(&program).await;
     assert_eq!((status, &answer["challenge"]), (200, &json!("3eZbrw1aB")));
-    // The backfill has read the channels before the message is there, so only the event can bring it.
-    harness.wait_until(|slack| slack.calls("conversations.history").len() >= 2).await;
     let text = format!("<@{}> hello?", harness.bot);
-    let ts = harness.slack.send_message(&harness.tea, &harness.mio, &text).unwrap();
-    let event = json!({"type": "event_callback", "team_id": "T0DEV00001", "event_id": "Ev1",
-        "event": {"type": "message", "channel": harness.tea, "channel_type": "channel",
-            "user": harness.mio, "text": text, "ts": ts.to_string()}});
-    let event = event.to_string();
+    let event = |ts: &str| {
+        let event = json!({"type": "event_callback", "team_id": "T0DEV00001", "event_id": "Ev1",
+            "event": {"type": "message", "channel": harness.tea, "channel_type": "channel",
+                "user": harness.mio, "text": text, "ts": ts}});
+        event.to_string()
+    };
+    // The message of a forged event is in no history, so nothing else can bring it.
+    let forged_event = event(&format!("{}.000100", Timestamp::now().as_second()));
     let late = Timestamp::now() - jiff::SignedDuration::from_secs(400);
     for forged in [
-        SignedRequest { secret: "another", ..SignedRequest::json(&event) },
-        SignedRequest { at: late, ..SignedRequest::json(&event) },
+        SignedRequest { secret: "another", ..SignedRequest::json(&forged_event) },
+        SignedRequest { at: late, ..SignedRequest::json(&forged_event) },
     ] {
         assert_eq!(forged.send(&program).await.0, 401);
     }
+    // The backfill has read the channels before the message is there, so the event brings it.
+    harness.until_read().await;
     assert_eq!(harness.count("SELECT count(*) FROM messages").await, 0);
+    let ts = harness.slack.send_message(&harness.tea, &harness.mio, &text).unwrap();
+    let event = event(&ts.to_string());
     for _ in 0..3 {
         assert_eq!(SignedRequest::json(&event).send(&program).await.0, 200);
     }

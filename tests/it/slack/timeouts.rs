@@ -288,9 +288,13 @@ async fn h14_an_unknown_outcome_can_be_looked_up() {
         adapter.harness.slack.release_hanging();
     }
     // If the history cannot be read, the outcome stays unknown.
-    adapter.harness.slack.inject_fault("conversations.history", Fault::Status(503));
-    let found = restarted.find_posted(&adapter.outbox_item("key-1")).await;
-    assert!(matches!(found, Err(PlatformError::OutcomeUnknown(_))), "{found:?}");
+    for fault in [Fault::Status(503), Fault::HangBefore(Hang::UntilReleased)] {
+        adapter.harness.slack.inject_fault("conversations.history", fault.clone());
+        let found = restarted.find_posted(&adapter.outbox_item("key-1")).await;
+        let is_unknown = matches!(found, Err(PlatformError::OutcomeUnknown(_)));
+        assert!(is_unknown, "{fault:?}: {found:?}");
+        adapter.harness.slack.release_hanging();
+    }
     // Only a message of the bot itself counts.
     let posted = restarted.find_posted(&adapter.outbox_item("key-1")).await.unwrap().unwrap();
     assert_eq!(posted.author.as_str(), adapter.harness.bot);

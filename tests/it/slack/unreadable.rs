@@ -1,12 +1,12 @@
 //! Channels and messages that cannot be read keep nobody waiting.
 
-use aizuchi_fakes::fault::Hang;
 use aizuchi_fakes::slack::channel::NewChannel;
 use aizuchi_fakes::slack::fault::Fault;
 use aizuchi_fakes::slack::message::NewFakeMessage;
 use aizuchi_fakes::wire::LONE_SURROGATE;
+use jiff::SignedDuration;
 
-use crate::program::next_poll;
+use crate::program::{TIMEOUT, next_poll};
 use crate::slack::harness::SlackHarness;
 
 /// How many channels there are, one of which cannot be read.
@@ -61,7 +61,15 @@ async fn answer_in_other_channels(wrong: Wrong) {
     assert_eq!(answered, expected);
     if is_unreadable {
         // The log and those who are trusted learn which channel it is.
-        harness.until_log("the backfill of a channel failed").await;
+        let is_logged = async {
+            while !harness.log().contains("the backfill of a channel failed") {
+                // What hangs is cut off now, as its timeout would do later.
+                harness.slack.release_hanging();
+                next_poll().await;
+            }
+        };
+        let in_time = tokio::time::timeout(TIMEOUT, is_logged).await;
+        assert!(in_time.is_ok(), "{}", harness.log());
         let behind = async || program.get("/ready").await["catching_up"][0]["behind"].clone();
         while behind().await["count"] != 1 {
             next_poll().await;
@@ -85,7 +93,10 @@ async fn a_channel_whose_history_is_no_json_keeps_no_other_waiting() {
 
 #[tokio::test]
 async fn a_channel_whose_history_hangs_keeps_no_other_waiting() {
-    answer_in_other_channels(Wrong::History(Fault::HangBefore(Hang::UntilReleased))).await;
+    // It hangs until it is released, and is then reset; it is never executed.
+    let after = SignedDuration::from_hours(1);
+    let hang = Fault::CommitLater { after, status: None };
+    answer_in_other_channels(Wrong::History(hang)).await;
 }
 
 /// The page is read, and the message with it.

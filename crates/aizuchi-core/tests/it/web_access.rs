@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::web_server::{WebServer, page, redirect, response};
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Where the tests' own server is. It plays a public one.
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// What must never be reached.

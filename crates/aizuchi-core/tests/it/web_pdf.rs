@@ -15,7 +15,7 @@ use flate2::write::GzEncoder;
 
 use crate::web_server::{WebServer, redirect, response};
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_BYTES: usize = 1_000;
 
 /// Answers by what a document holds, and notes what it was given.

@@ -20,7 +20,7 @@ use aizuchi_harness::fixtures::JOIN;
 use aizuchi_harness::harness::{Harness, HarnessOptions};
 use aizuchi_harness::test_store::{TestStore, on_every_store};
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A search engine, and a page that has moved.
 fn respond(path: &str) -> Vec<u8> {
