@@ -138,7 +138,8 @@ pub struct ReplaySettings {
 /// Where the events of a replay go.
 pub type EventOutput = Box<dyn Write + Send>;
 
-/// Takes what happened in a channel. The channels come in their order.
+/// Takes what happened in a channel. The channels come in their order. What it keeps beyond the replay it keeps after
+/// [`Record::check`]: that is asked again when it has returned, since it may read what nobody has read before.
 pub type ChannelTaker<'a> =
     &'a mut dyn FnMut(usize, &RecordedChannel, &mut Record) -> anyhow::Result<()>;
 
@@ -364,3 +365,6 @@ fn into_record(recorder: Arc<Recorder>) -> anyhow::Result<Record> {
         Arc::try_unwrap(recorder).ok().context("a part of the replay is still running")?;
     Ok(recorder.into_inner())
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,9 +42,11 @@ impl DaySplit {
     pub fn new(channels: &dyn ChannelSource) -> anyhow::Result<Option<Self>> {
         let mut messages: BTreeMap<UtcDay, u64> = BTreeMap::new();
         for index in 0..channels.channel_count() {
-            for row in channels.channel(index)?.rows.all() {
+            let channel = channels.channel(index)?;
+            for row in channel.rows.all() {
                 *messages.entry(day_of(row.at())).or_default() += 1;
             }
+            channel.rows.check()?;
         }
         let days: Vec<UtcDay> = messages.keys().copied().collect();
         let (Some(first), Some(last)) = (days.first(), days.last()) else { return Ok(None) };

@@ -154,6 +154,7 @@ impl PresentReplay<'_> {
                     found.insert((*key).clone(), reader.read(&row)?);
                 }
             }
+            channel.rows.check()?;
         }
         Ok(found)
     }

@@ -424,15 +424,15 @@ impl PolicyRun<'_> {
             if part.failed > 0 && matches!(self.judge, Judge::Model(_)) {
                 self.is_cut_short.set(true);
             }
-            let moments = record.moments.take();
-            if let (Some(report), Some(moments)) = (&mut report, &moments) {
+            if let (Some(report), Some(moments)) = (&mut report, &record.moments) {
                 report.add(channel, moments)?;
             }
             if let Some(checkpoint) = checkpoint.as_mut().filter(|_| !self.is_cut_short.get()) {
                 if let Some(output) = &mut record.output {
                     output.flush().context("cannot write the events")?;
                 }
-                checkpoint.add(number, index, written.load(Ordering::Relaxed), &part, moments)?;
+                let written = written.load(Ordering::Relaxed);
+                checkpoint.add((number, index), written, &part, channel, record)?;
             }
             score.merge(part);
             self.bar.inc(channel.rows.len() as u64);

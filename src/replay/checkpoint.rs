@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::replay::history::RecordedChannel;
 use crate::replay::moments::Moments;
+use crate::replay::record::Record;
 use crate::replay::score::ReplayScore;
 use crate::replay::timing::SavedDelays;
 
@@ -141,18 +143,22 @@ impl Checkpoint {
         self.done.last().map_or(0, |(done, _)| done.events_bytes)
     }
 
-    /// A channel is done. Its events must be in their file.
+    /// The channel with this number is done. Its events must be in their file. Takes the moments out of its record.
+    ///
+    /// Fails, and writes nothing, if a column that the score or a report was made from could not be read: the same command
+    /// would go on with wrong figures.
     pub fn add(
         &mut self,
-        policy: usize,
-        channel: usize,
+        (policy, number): (usize, usize),
         events_bytes: u64,
         score: &ReplayScore,
-        moments: Option<Moments>,
+        channel: &RecordedChannel,
+        record: &mut Record,
     ) -> anyhow::Result<()> {
+        record.check(channel)?;
         let delays = ChannelDelays { delays: score.timing.delays()? };
-        let done = ChannelDone { policy, channel, events_bytes, score: score.clone() };
-        let moments = ChannelMoments { moments };
+        let done = ChannelDone { policy, channel: number, events_bytes, score: score.clone() };
+        let moments = ChannelMoments { moments: record.moments.take() };
         let mut line = serde_json::to_vec(&DoneLine { done: &done, delays, moments })?;
         line.push(b'\n');
         self.file.write_all(&line).context("cannot write how far the replay has come")
@@ -162,8 +168,8 @@ impl Checkpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::Policy;
     use crate::replay::moments::CallCount;
+    use crate::replay::{Policy, empty_record};
     use aizuchi_core::decision::Usage;
     use serde_json::json;
 
@@ -176,11 +182,16 @@ mod tests {
     fn each_policy_gets_its_own_moments_back() {
         let file = std::env::temp_dir().join(format!("aizuchi-checkpoint-{}", std::process::id()));
         let replayed = json!({ "seed": 1 });
-        let score = ReplayScore::new(&Policy::default_settings());
+        let policy = Policy::default_settings();
+        let score = ReplayScore::new(&policy);
+        let channel = RecordedChannel::of("den".to_owned(), Vec::new());
         let mut begun = Checkpoint::open(&file, &replayed).unwrap();
-        begun.add(0, 0, 10, &score, Some(moments(1))).unwrap();
-        begun.add(0, 1, 20, &score, None).unwrap();
-        begun.add(1, 0, 30, &score, Some(moments(3))).unwrap();
+        for (place, events_bytes, moments) in
+            [((0, 0), 10, Some(moments(1))), ((0, 1), 20, None), ((1, 0), 30, Some(moments(3)))]
+        {
+            let mut record = Record { moments, ..empty_record(&channel, &policy, None) };
+            begun.add(place, events_bytes, &score, &channel, &mut record).unwrap();
+        }
         drop(begun);
         let resumed = Checkpoint::open(&file, &replayed).unwrap();
         let of = |policy: usize| {

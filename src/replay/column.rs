@@ -10,7 +10,7 @@ use std::io;
 use tracing::warn;
 
 use crate::replay::column::fixed::Fixed;
-use crate::replay::column::paged_file::PagedFile;
+use crate::replay::column::paged_file::{Failure, PagedFile};
 
 /// So many records are in memory before they go to the file.
 pub const MAX_KEPT: usize = 1 << 16;
@@ -27,8 +27,8 @@ pub struct Column<T> {
     kept: Vec<T>,
     /// The disk took nothing, so all stay in memory.
     is_full: bool,
-    /// What it was made from could not be read.
-    has_failed: bool,
+    /// A record of it, or of a column that is made from it or that it is made from, could not be read or written.
+    failure: Failure,
 }
 
 /// The records in a file: whole pages of them.
@@ -56,19 +56,22 @@ impl<T> Column<T> {
         self.kept.len()
     }
 
-    /// Whether a record could not be read or written, so that others stand for it.
-    pub fn has_failed(&self) -> bool {
-        self.has_failed || self.stored.as_ref().is_some_and(|stored| stored.file.has_failed())
-    }
-
-    /// Remembers that what it was made from could not be read.
-    pub fn fail_if(&mut self, has_failed: bool) {
-        self.has_failed |= has_failed;
+    /// Fails if a record could not be read or written until now, so that another stands for it: here, or in a column that is
+    /// derived from this one or from which this one is. So whoever asks the first of them need not know the others.
+    pub fn check(&self) -> anyhow::Result<()> {
+        self.failure.check()
     }
 }
 
 impl<T: Fixed> Column<T> {
     const PAGE_RECORDS: usize = PAGE_BYTES / T::BYTES;
+
+    /// A column of what follows from this one. Each fails with the other.
+    pub fn derive<U: Fixed>(&self, records: impl IntoIterator<Item = U>) -> Column<U> {
+        let mut derived = Column { failure: self.failure.clone(), ..Column::default() };
+        derived.extend(records);
+        derived
+    }
 
     pub fn push(&mut self, record: T) {
         self.kept.push(record);
@@ -87,7 +90,7 @@ impl<T: Fixed> Column<T> {
 
     fn try_store(&mut self) -> io::Result<()> {
         if self.stored.is_none() {
-            let file = PagedFile::new(Self::PAGE_RECORDS * T::BYTES)?;
+            let file = PagedFile::new(Self::PAGE_RECORDS * T::BYTES, self.failure.clone())?;
             self.stored = Some(Stored { file, count: 0 });
         }
         let Some(stored) = &mut self.stored else { return Ok(()) };
@@ -162,16 +165,14 @@ impl<T: Fixed> Column<T> {
 
 impl<T> Default for Column<T> {
     fn default() -> Self {
-        Self { stored: None, kept: Vec::new(), is_full: false, has_failed: false }
+        Self { stored: None, kept: Vec::new(), is_full: false, failure: Failure::default() }
     }
 }
 
 /// A copy has a file of its own.
 impl<T: Fixed> Clone for Column<T> {
     fn clone(&self) -> Self {
-        let mut copy: Self = self.iter().collect();
-        copy.fail_if(self.has_failed());
-        copy
+        self.derive(self.iter())
     }
 }
 
@@ -187,11 +188,23 @@ impl<T: Fixed> Extend<T> for Column<T> {
     }
 }
 
+/// In tests alone: elsewhere [`Column::derive`] says what the records follow from.
+#[cfg(test)]
 impl<T: Fixed> FromIterator<T> for Column<T> {
     fn from_iter<I: IntoIterator<Item = T>>(records: I) -> Self {
         let mut column = Self::default();
         column.extend(records);
         column
+    }
+}
+
+#[cfg(test)]
+impl<T: Fixed> Column<T> {
+    /// As if all its records were in a file that was lost.
+    pub fn lost(self) -> io::Result<Self> {
+        let file = PagedFile::lost(Self::PAGE_RECORDS * T::BYTES, self.failure.clone())?;
+        let stored = Some(Stored { file, count: self.len() });
+        Ok(Self { stored, kept: Vec::new(), ..self })
     }
 }
 

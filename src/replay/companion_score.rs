@@ -93,6 +93,7 @@ impl Replay<'_> {
         for index in 0..channels.channel_count() {
             let channel = channels.channel(index)?;
             score.add(&channel, &self.companion_acts(&channel, count)?);
+            channel.rows.check()?;
             progress(channel.rows.len() as u64);
         }
         Ok(score)
@@ -113,9 +114,11 @@ impl Replay<'_> {
             false => with_default(NoSubscriber::new(), simulate)?,
         }
         for recorder in recorders {
-            if let Some(error) = into_record(recorder)?.first_error.take() {
+            let mut record = into_record(recorder)?;
+            if let Some(error) = record.first_error.take() {
                 return Err(error);
             }
+            record.check(channel)?;
         }
         Ok(companions.take_acts())
     }

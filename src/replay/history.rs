@@ -241,7 +241,8 @@ impl RecordedChannel {
         take: &mut dyn FnMut(RecordedMessage) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut reader = self.reader();
-        self.rows.all().try_for_each(|row| take(reader.read(&row)?))
+        self.rows.all().try_for_each(|row| take(reader.read(&row)?))?;
+        self.rows.check()
     }
 
     /// The messages of some times, as if there were no others.
@@ -251,6 +252,7 @@ impl RecordedChannel {
         for row in self.rows.all().filter(|row| takes(row.at())) {
             rows.add(&reader.read(&row)?.row_source(row.place()));
         }
+        self.rows.check()?;
         let (name, messages) = (self.name.clone(), Arc::clone(&self.messages));
         Ok(Self { name, rows: rows.finish(), messages, is_annotated: self.is_annotated })
     }

@@ -206,12 +206,12 @@ impl Record {
         newest.iter().rposition(|call| call.thread == thread).map(|place| first + place)
     }
 
-    /// Fails if something of it or of its channel could not be read back from a temporary file.
+    /// Fails if something of it or of its channel, or of what was made of them for figures, could not be read back from a
+    /// temporary file.
     pub fn check(&self, channel: &RecordedChannel) -> anyhow::Result<()> {
-        let has_failed = self.calls.has_failed()
-            || self.all_posts.has_failed()
-            || self.unsolicited_posts.has_failed();
-        anyhow::ensure!(!has_failed, "cannot use a temporary file");
+        self.calls.check()?;
+        self.all_posts.check()?;
+        self.unsolicited_posts.check()?;
         channel.rows.check()
     }
 

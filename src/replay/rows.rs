@@ -8,7 +8,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use anyhow::ensure;
 use jiff::Timestamp;
 
 use crate::replay::column::fixed::Fixed;
@@ -151,7 +150,7 @@ pub struct RecordedAuthor {
     pub name: Option<Arc<str>>,
 }
 
-/// The rows of a channel, by time.
+/// The rows of a channel, by time. All columns of it fail together, since they are derived from each other.
 #[derive(Clone, Debug, Default)]
 pub struct ChannelRows {
     rows: Column<MessageRow>,
@@ -222,17 +221,17 @@ impl ChannelRows {
         self.rows.kept()
     }
 
-    /// Fails if a row could not be read back from its temporary file, so that nothing found in them may be trusted.
+    /// Fails if a row could not be read back from its temporary file, or what was made of the rows, so that nothing found in
+    /// them until now may be trusted.
     pub fn check(&self) -> anyhow::Result<()> {
-        let of_people = self.people.get();
-        let has_failed = self.rows.has_failed()
-            || self.threads.has_failed()
-            || self.threads_by_id.has_failed()
-            || self.replies.has_failed()
-            || self.answers.get().is_some_and(Column::has_failed)
-            || self.by_id.get().is_some_and(Column::has_failed)
-            || of_people.is_some_and(|it| it.places.has_failed() || it.begins.has_failed());
-        ensure!(!has_failed, "cannot use a temporary file");
+        self.rows.check()
+    }
+
+    /// As if the file were lost that says what people wrote in which thread.
+    #[cfg(test)]
+    pub fn lose_people(&mut self) -> std::io::Result<()> {
+        let PeopleByThread { places, begins } = self.group_people();
+        self.people = OnceLock::from(PeopleByThread { places: places.lost()?, begins });
         Ok(())
     }
 
@@ -257,9 +256,8 @@ impl ChannelRows {
 
     fn place_of(&self, id: IdHash) -> Option<u32> {
         let by_id = self.by_id.get_or_init(|| {
-            let places: Column<(IdHash, u32)> =
-                self.all().zip(0..).map(|(row, place)| (row.id, place)).collect();
-            places.sorted_by_key(|entry| *entry)
+            let places = self.all().zip(0_u32..).map(|(row, place)| (row.id, place));
+            self.rows.derive(places).sorted_by_key(|entry| *entry)
         });
         let first = by_id.partition_point(|(known, _)| *known < id);
         by_id.get(first).filter(|(known, _)| *known == id).map(|(_, place)| place)
@@ -297,8 +295,8 @@ impl ChannelRows {
     }
 
     fn group_people(&self) -> PeopleByThread {
-        let zeros = std::iter::repeat_n(0_u32, self.threads.len() + 1);
-        let mut begins: Column<u32> = zeros.collect();
+        let zeros = |count: usize| self.rows.derive(std::iter::repeat_n(0_u32, count));
+        let mut begins: Column<u32> = zeros(self.threads.len() + 1);
         let add_one = |numbers: &mut Column<u32>, place: usize| {
             let number = numbers.get(place).unwrap_or(0);
             numbers.set(place, number + 1);
@@ -311,15 +309,13 @@ impl ChannelRows {
             *sum += begin;
             Some(*sum)
         });
-        let sums: Column<u32> = sums.collect();
-        let count = self.people().count();
-        let mut places: Column<u32> = std::iter::repeat_n(0, count).collect();
+        let sums: Column<u32> = begins.derive(sums);
+        let mut places: Column<u32> = zeros(self.people().count());
         let mut next = sums.clone();
         for (row, place) in self.all().zip(0..).filter(|(row, _)| !row.is_bot()) {
             let thread = row.thread as usize;
             places.set(add_one(&mut next, thread) as usize, place);
         }
-        places.fail_if(begins.has_failed() || next.has_failed());
         PeopleByThread { places, begins: sums }
     }
 
@@ -343,7 +339,7 @@ impl ChannelRows {
     pub fn answers_to(&self, asked: &MessageRow) -> impl Iterator<Item = MessageRow> {
         let answers = self.answers.get_or_init(|| {
             let turned = self.replies.iter().map(|(reply, asked)| (asked, reply));
-            turned.collect::<Column<(u32, u32)>>().sorted_by_key(|pair| *pair)
+            self.replies.derive(turned).sorted_by_key(|pair| *pair)
         });
         let place = if answers.is_empty() { None } else { self.place_of(asked.id) };
         let first = answers.partition_point(|(asked, _)| Some(*asked) < place);

@@ -298,7 +298,8 @@ pub fn open_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     rows.people().filter(is_open).map(|row| row.id).collect()
 }
 
-/// What happened, thread by thread, in the order in which it did. The top level is one of them.
+/// What happened, thread by thread, in the order in which it did. The top level is one of them. If this cannot be read,
+/// [`Column::check`] of `happened` says so.
 pub fn by_thread<T: Fixed>(happened: &Column<T>, thread: impl Fn(&T) -> IdHash) -> Column<T> {
     happened.clone().sorted_by_key(thread)
 }

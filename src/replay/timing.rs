@@ -67,9 +67,6 @@ pub struct TimingScore {
     /// The users' delays in seconds, each with its weight.
     #[serde(skip)]
     human_delays: DelayRuns,
-    /// Delays could not be read back, so nothing is known of them.
-    #[serde(skip)]
-    has_failed: bool,
 }
 
 /// The delays of a [`TimingScore`], for a checkpoint. They keep their bits: as decimal digits they would not come back
@@ -115,14 +112,14 @@ impl TimingScore {
         self.preempting_messages += other.preempting_messages;
         self.own_delays.merge(other.own_delays);
         self.human_delays.merge(other.human_delays);
-        self.has_failed |= other.has_failed;
     }
 
+    /// Adds a channel. Where `posts` or the rows of the channel fail, what was added means nothing.
     pub fn add(&mut self, channel: &RecordedChannel, posts: &Column<UnsolicitedPost>) {
         let rows = &channel.rows;
         let Some(half) = rows.get(rows.len() / 2).map(|row| row.at()) else { return };
-        let posts = || posts.iter().filter(move |post| post.at >= half);
-        let mut delays = Column::default();
+        let late_posts = || posts.iter().filter(move |post| post.at >= half);
+        let mut delays: Column<f64> = posts.derive([]);
         for thread in rows.threads() {
             let people = rows.people_in(thread);
             let people = people.from(people.partition_point(|row| row.at() < half));
@@ -133,7 +130,7 @@ impl TimingScore {
                 delays.extend((delay <= MAX_ANSWER_SECONDS).then_some(delay));
             }
         }
-        for post in posts() {
+        for post in late_posts() {
             let people = rows.people_at(post.thread);
             let next = people.partition_point(|row| row.at() <= post.at);
             let next = people.get(next).map(|next| next.at().duration_since(post.at));
@@ -141,12 +138,11 @@ impl TimingScore {
             self.posts += 1;
             self.preempting_posts += usize::from(is_soon);
         }
-        let timed = posts().filter_map(|post| {
+        let timed = late_posts().filter_map(|post| {
             let behind = rows.find(post.newest_human?)?.ts;
             Some((epoch(post.decided_at) - behind, epoch(post.at) - behind))
         });
-        let timed: Column<(f64, f64)> = timed.collect();
-        self.compare(&timed, delays);
+        self.compare(&posts.derive(timed), delays);
     }
 
     /// Compares each post with all user delays of its channel that are longer than its wait. Together these delays weigh
@@ -154,8 +150,8 @@ impl TimingScore {
     fn compare(&mut self, posts: &Column<(f64, f64)>, delays: Column<f64>) {
         let delays = delays.sorted_by_key(|delay| total_order(*delay));
         let longer = |wait: f64| delays.len() - delays.partition_point(|delay| *delay <= wait);
-        let mut waits: Column<(f64, f64)> = Column::default();
-        let mut own: Column<(f64, f64)> = Column::default();
+        let mut waits: Column<(f64, f64)> = posts.derive([]);
+        let mut own: Column<(f64, f64)> = posts.derive([]);
         for (wait, spoken) in posts.iter().filter(|(wait, _)| longer(*wait) > 0) {
             own.push((spoken, 1.0));
             waits.push((wait, 1.0 / longer(wait) as f64));
@@ -171,7 +167,6 @@ impl TimingScore {
             (weight > 0.0).then_some((delay, weight))
         });
         self.human_delays.add_sorted(weighted);
-        self.has_failed |= delays.has_failed() || own.has_failed() || waits.has_failed();
     }
 
     /// The Kolmogorov–Smirnov distance between the persona's delays and the users': the maximum difference of their
@@ -183,7 +178,7 @@ impl TimingScore {
     /// are longer than the persona had waited when it decided to speak.
     pub fn distance(&self) -> Option<f64> {
         let found = known(self.maximum_difference());
-        found.filter(|_| !self.own_delays.is_empty() && !self.has_failed)
+        found.filter(|_| !self.own_delays.is_empty())
     }
 
     fn maximum_difference(&self) -> io::Result<f64> {
@@ -214,9 +209,6 @@ impl TimingScore {
 
     /// The persona's median delay and the users'.
     pub fn medians(&self) -> Option<(f64, f64)> {
-        if self.has_failed {
-            return None;
-        }
         let (own, human) = (median(&self.own_delays), median(&self.human_delays));
         Some((known(own)??, known(human)??))
     }

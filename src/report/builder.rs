@@ -174,7 +174,7 @@ impl ReportBuilder {
             let done = self.policies.iter_mut();
             done.for_each(|policy| policy.decided.forget_spoken(&channel.name));
         }
-        Ok(())
+        channel.rows.check()
     }
 
     /// Makes the period at least this long.

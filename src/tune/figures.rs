@@ -151,6 +151,7 @@ pub fn hindsight(channels: &dyn ChannelSource) -> anyhow::Result<RecordedAnswers
                 }
             }
         }
+        channel.rows.check()?;
     }
     Ok(RecordedAnswers::of_questions(open, unknown))
 }
@@ -208,3 +209,6 @@ fn unanswered_questions(channel: &RecordedChannel) -> HashSet<IdHash> {
     }
     questions
 }
+
+#[cfg(test)]
+mod tests;

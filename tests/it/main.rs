@@ -68,6 +68,7 @@ mod replay_against;
 mod replay_inputs;
 mod replay_rows;
 mod replay_memory;
+mod replay_memory_long;
 mod replay_judge;
 mod replay_prefix;
 mod replay_tolerance;

@@ -1,5 +1,6 @@
 //! The memory that a replay takes, measured in processes of their own.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,8 +14,7 @@ use serde_json::json;
 const INPUT: &str = "AIZUCHI_TEST_REPLAYED";
 
 /// What a further message of a channel may take at most, while its rows, its calls and its posts are still in memory. From
-/// 65 536 of each on they are in a file, which the tests of `replay::rows` and `replay::column` show. Stated in
-/// docs/internals/replay.md.
+/// 65 536 of each on they are in a file, see `replay_memory_long`. Stated in docs/internals/replay.md.
 const BYTES_FOR_EACH_MESSAGE: usize = 160;
 
 /// Invented channels: bursts of messages with pauses between them, in which the persona speaks.
@@ -39,9 +39,14 @@ fn peak(channels: usize, messages: usize) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("channels.jsonl");
     write_channels(&file, channels, messages);
+    peak_of("replay_memory::a_process_that_is_measured", &[(INPUT, file.as_os_str())])
+}
+
+/// The peak of a process that runs a test of this binary, which says it with [`print_peak`], in bytes.
+pub fn peak_of(test: &str, variables: &[(&str, &OsStr)]) -> usize {
     let run = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "replay_memory::a_process_that_is_measured", "--nocapture"])
-        .env(INPUT, &file)
+        .args(["--exact", test, "--nocapture"])
+        .envs(variables.iter().copied())
         // So that it measures what is in use, whatever the number of processors.
         .env("MALLOC_ARENA_MAX", "1")
         .output()
@@ -51,6 +56,13 @@ fn peak(channels: usize, messages: usize) -> usize {
     let (_, peak) = output.split_once("peak of ").unwrap_or_else(|| panic!("{output}"));
     let kilobytes: String = peak.chars().take_while(char::is_ascii_digit).collect();
     kilobytes.parse::<usize>().unwrap() * 1024
+}
+
+/// How much memory this process has taken.
+pub fn print_peak() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    println!("peak of {}", peak.trim());
 }
 
 /// Replays the channels that the tests below name, and says how much memory that took. Without any it has nothing to do.
@@ -76,9 +88,7 @@ fn a_process_that_is_measured() {
     });
     replayed.unwrap();
     assert!(score.spoken_posts > 20 && score.timing.distance().is_some(), "{score:?}");
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    println!("peak of {}", peak.trim());
+    print_peak();
 }
 
 #[test]

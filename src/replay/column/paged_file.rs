@@ -3,15 +3,30 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use tracing::warn;
 
 use crate::replay::column::fixed::Fixed;
 
 /// So many pages are in memory at most. Each has one place, by its number.
 const PAGES: usize = 256;
+
+/// The first error that put zeros in the place of what was written. All that are made from each other share it.
+#[derive(Clone, Debug, Default)]
+pub struct Failure(Arc<OnceLock<String>>);
+
+impl Failure {
+    pub fn check(&self) -> anyhow::Result<()> {
+        let Some(error) = self.0.get() else { return Ok(()) };
+        let folder = std::env::temp_dir();
+        anyhow::bail!("cannot use a temporary file in {}: {error}", folder.display())
+    }
+
+    fn note(&self, error: &io::Error) {
+        self.0.get_or_init(|| error.to_string());
+    }
+}
 
 /// A file without a name, which is gone when the program ends, however it ends.
 #[derive(Debug)]
@@ -19,7 +34,7 @@ pub struct PagedFile {
     file: File,
     page_bytes: usize,
     cache: Mutex<PageCache>,
-    has_failed: AtomicBool,
+    failure: Failure,
 }
 
 #[derive(Debug)]
@@ -38,19 +53,20 @@ struct Page {
 
 impl PagedFile {
     /// A page has whole records.
-    pub fn new(page_bytes: usize) -> io::Result<Self> {
-        let pages = vec![Page::default(); PAGES];
-        Ok(Self {
-            file: tempfile::tempfile()?,
-            page_bytes,
-            cache: Mutex::new(PageCache { pages, has_changes: false }),
-            has_failed: AtomicBool::new(false),
-        })
+    pub fn new(page_bytes: usize, failure: Failure) -> io::Result<Self> {
+        Ok(Self::of(tempfile::tempfile()?, page_bytes, failure))
     }
 
-    /// Whether something could not be read or written, so that zeros stand for it.
-    pub fn has_failed(&self) -> bool {
-        self.has_failed.load(Ordering::Relaxed)
+    /// A file of which nothing can be read, and to which nothing can be written.
+    #[cfg(test)]
+    pub fn lost(page_bytes: usize, failure: Failure) -> io::Result<Self> {
+        Ok(Self::of(File::open("/dev/null")?, page_bytes, failure))
+    }
+
+    fn of(file: File, page_bytes: usize, failure: Failure) -> Self {
+        let pages = vec![Page::default(); PAGES];
+        let cache = Mutex::new(PageCache { pages, has_changes: false });
+        Self { file, page_bytes, cache, failure }
     }
 
     /// Writes whole pages behind all others.
@@ -102,7 +118,7 @@ impl PagedFile {
     fn read_into(&self, offset: u64, bytes: &mut [u8]) {
         if let Err(error) = self.file.read_exact_at(bytes, offset) {
             bytes.fill(0);
-            self.fail(&error);
+            self.failure.note(&error);
         }
     }
 
@@ -113,13 +129,7 @@ impl PagedFile {
         let Some(number) = page.number else { return };
         let offset = number * self.page_bytes as u64;
         if let Err(error) = self.file.write_all_at(&page.bytes, offset) {
-            self.fail(&error);
-        }
-    }
-
-    fn fail(&self, error: &io::Error) {
-        if !self.has_failed.swap(true, Ordering::Relaxed) {
-            warn!(%error, "cannot use a temporary file");
+            self.failure.note(&error);
         }
     }
 }

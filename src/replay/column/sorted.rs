@@ -16,17 +16,14 @@ impl<T: Fixed> Column<T> {
             self.kept.sort_by_key(key);
             return self;
         }
-        let mut pieces = Self::default();
+        let mut pieces: Self = self.derive([]);
         for from in (0..self.len()).step_by(PIECE) {
             let mut piece: Vec<T> = self.part(from, from + PIECE).records().collect();
             piece.sort_by_key(&key);
             pieces.extend(piece);
         }
-        pieces.fail_if(self.has_failed());
         drop(self);
-        let mut sorted = pieces.merged(&key);
-        sorted.fail_if(pieces.has_failed());
-        sorted
+        pieces.merged(&key)
     }
 
     /// Of sorted pieces, each as long as possible.
@@ -39,7 +36,7 @@ impl<T: Fixed> Column<T> {
         for (number, piece) in pieces.iter_mut().enumerate() {
             heads.extend(piece.peek().map(|record| Reverse((key(record), number))));
         }
-        let mut sorted = Self::default();
+        let mut sorted: Self = self.derive([]);
         while let Some(Reverse((_, number))) = heads.pop() {
             let piece = &mut pieces[number];
             sorted.extend(piece.next());

@@ -32,7 +32,39 @@ fn a_long_column_says_what_a_short_one_says() {
     let copy = column.clone();
     column.set(3, (0, 3));
     assert_eq!((copy.get(3), column.get(3)), (Some((5000, 3)), Some((0, 3))));
-    assert!(!column.has_failed());
+    column.check().unwrap();
+}
+
+#[test]
+fn a_lost_file_fails_all_that_is_made_of_it() {
+    let column: Column<(u64, u32)> = (0..1000).map(|place| (7, place)).collect();
+    let derived: Column<u32> = column.derive([1, 2]);
+    let copy = column.clone().lost().unwrap();
+    copy.check().unwrap();
+    assert_eq!(copy.get(3), Some((0, 0)));
+    let error = copy.check().unwrap_err().to_string();
+    assert!(error.starts_with("cannot use a temporary file in "), "{error}");
+    // Nobody need ask the copy.
+    assert!(column.check().is_err() && derived.check().is_err());
+    // Nor what is read of it block by block, nor a record that is changed.
+    let column: Column<u32> = (0..1000).collect();
+    assert!(column.clone().lost().unwrap().sorted_by_key(|number| *number).iter().eq([0; 1000]));
+    assert!(column.check().is_err());
+    let mut column = (0..1000).collect::<Column<u32>>().lost().unwrap();
+    column.set(5, 6);
+    assert!(column.check().is_err());
+}
+
+#[test]
+fn a_column_that_the_disk_does_not_take_stays_in_memory() {
+    let mut column = Column::<u32>::default().lost().unwrap();
+    column.extend(0..MANY);
+    assert_eq!((column.kept(), column.len()), (MANY as usize, MANY as usize));
+    assert!(column.iter().eq(0..MANY));
+    assert_eq!(column.partition_point(|number| *number < 123_456), 123_456);
+    let sorted = column.sorted_by_key(|number| std::cmp::Reverse(*number));
+    assert!(sorted.iter().eq((0..MANY).rev()));
+    sorted.check().unwrap();
 }
 
 #[test]

@@ -333,7 +333,7 @@ impl Spool {
         let mut last = None;
         let mut suspects: Vec<u64> =
             hashes.iter().filter(|hash| last.replace(*hash) == Some(*hash)).collect();
-        anyhow::ensure!(!hashes.has_failed(), "cannot use a temporary file");
+        hashes.check()?;
         suspects.dedup();
         let mut duplicates = Vec::new();
         if suspects.is_empty() {

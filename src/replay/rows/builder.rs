@@ -64,13 +64,14 @@ pub struct RowsBuilder {
 
 impl Default for RowsBuilder {
     fn default() -> Self {
+        let rows: Column<MessageRow> = Column::default();
         Self {
-            rows: Column::default(),
             authors: Vec::new(),
             author_numbers: HashMap::new(),
-            threads: Column::from_iter([IdHash::TOP_LEVEL]),
+            threads: rows.derive([IdHash::TOP_LEVEL]),
             thread_numbers: HashMap::from([(IdHash::TOP_LEVEL, 0)]),
-            replies: Column::default(),
+            replies: rows.derive([]),
+            rows,
         }
     }
 }
@@ -136,9 +137,7 @@ impl RowsBuilder {
         if is_renumbered {
             let renumbered =
                 |row: MessageRow| MessageRow { author: numbers[row.author as usize], ..row };
-            let mut changed: Column<MessageRow> = rows.iter().map(renumbered).collect();
-            changed.fail_if(rows.has_failed());
-            rows = changed;
+            rows = rows.derive(rows.iter().map(renumbered));
         }
         if !rows.iter().is_sorted_by_key(|row| row.at()) {
             rows = rows.sorted_by_key(MessageRow::at);
@@ -158,7 +157,7 @@ impl RowsBuilder {
                 author.name = Some(name.clone());
             }
         }
-        let threads_by_id: Column<(IdHash, u32)> = threads.iter().zip(0..).collect();
+        let threads_by_id: Column<(IdHash, u32)> = threads.derive(threads.iter().zip(0..));
         let threads_by_id = threads_by_id.sorted_by_key(|thread| *thread);
         let names = named.into_iter().map(|(_, number, name)| (number, name)).collect();
         let mut built = ChannelRows {
@@ -172,12 +171,10 @@ impl RowsBuilder {
         let pairs = replies
             .iter()
             .filter_map(|(reply, asked)| Some((built.place_of(reply)?, built.place_of(asked)?)));
-        let mut pairs = pairs.collect::<Column<(u32, u32)>>().sorted_by_key(|pair| *pair);
-        pairs.fail_if(replies.has_failed());
+        let pairs = replies.derive(pairs).sorted_by_key(|pair| *pair);
         let mut last = None;
         let is_new = |pair: &(u32, u32)| last.replace(*pair) != Some(*pair);
-        built.replies = pairs.iter().filter(is_new).collect();
-        built.replies.fail_if(pairs.has_failed());
+        built.replies = pairs.derive(pairs.iter().filter(is_new));
         built
     }
 }
