@@ -23,7 +23,6 @@ texts! {
           "（{dates}）を示します。その間に {people}が {messages}をしました。"
           "聞くだけのチャンネルでは投稿せず、どうするつもりだったかを記録しました。";
     dates(from: &str, to: &str): "{from} to {to}" / "{from}〜{to}";
-    most_in_hour(most: &str): "tallest bar: {most}" / "最も高い棒：{most}";
 
     // The headline.
     headline_replay(period: &str, channels: &str, name: &str, times: &str, rate: &str):
@@ -145,9 +144,6 @@ texts! {
     legend_wrong: "would probably have interrupted" / "邪魔になりそう";
     hours_people: "When people write: messages in each hour of the day" / "人が発言する時間帯：1 時間ごとの発言数";
     hours_own: "When it would have spoken, and interrupted: times in each hour of the day" / "話す時間帯と、邪魔になりそうな時間帯（見込み）：1 時間ごとの回数";
-    hours_zone(zone: &str):
-        "Times are in the time zone {zone}; timezone in the config sets another."
-        / "時刻のタイムゾーンは {zone} です（設定ファイルの timezone で変えられます）。";
     hours_busiest(hour: &str, share: &str):
         "The busiest hour for people begins at {hour} ({share} of their messages)."
         / "人の発言が最も多いのは {hour} からの 1 時間です（全体の {share}）。";
@@ -166,13 +162,7 @@ texts! {
     no_worse_hour:
         "Single hours differ too little in their share of interruptions to tell them from chance."
         / "邪魔になりそうな割合は、1 時間ごとでは偶然と区別できる差がありません。";
-    /// The four parts of the day, each with its share.
-    quarters(parts: &str):
-        "By part of the day, these shares would probably interrupt: {parts}." / "一日を 4 つに分けると、邪魔になりそうな割合は次のとおりです：{parts}。";
     quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
-    quarters_worse(parts: &str):
-        "More than chance explains it is at {parts}." / "偶然とはいえないほど高いのは {parts} です。";
-    quarters_alike: "Chance could explain these differences." / "これらの差は偶然でも説明できます。";
     /// The hours with the most, each with its number.
     most_hours(hours: &str):
         "In number there are most in the hours that begin at {hours}." / "回数が多いのは、{hours} からの 1 時間です。";
