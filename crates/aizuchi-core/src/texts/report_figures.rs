@@ -57,8 +57,13 @@ texts! {
 
     // How often, and where.
     two_bases(posts: &str, moments: &str):
-        "There are two counts. Of the posts without a model {posts} would probably interrupt: that is the headline’s number. Of all moments, posted or not, {moments} would: the bars, the parts of the day and most columns count these."
+        "There are two counts of what would probably interrupt. Of the posts without a model: {posts}; that is the headline’s number. Of all moments, posted or not: {moments}; most columns, the bars and the parts of the day count these."
         / "数え方は二つあります。モデルなしの投稿のうち、邪魔になりそうなものは {posts} で、見出しの数字はこちらです。投稿しないものも含めた「話す場面」では {moments} で、棒グラフ、時間帯の比較、表の多くの列はこちらを数えています。";
+    part_of(part: &str, whole: &str): "{part} of {whole}" / "{whole} 回中 {part}";
+    /// Where the posts without a model stand.
+    places_posted(channel: &str, threads: &str):
+        "It would post where the talk is: {channel} in the channel itself, {threads} in a thread."
+        / "投稿するのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}です。";
     in_zone(title: &str, zone: &str): "{title} ({zone})" / "{title}（{zone}）";
     hours_posts: "Posts without a model: how many in each hour of the day" / "モデルなしの投稿：1 時間ごとの回数";
     zone(zone: &str):
