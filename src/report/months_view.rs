@@ -81,13 +81,13 @@ mod tests {
         let trend = Trend { older: 12.0, newer: 25.0, months: 2 };
         assert_eq!(
             told_trend(trend, Language::En),
-            "It grows: about 25 a month in the newest 2 whole months, about 12 in the oldest 2 whole months. Expect the \
+            "The number of posts grows: about 25 a month in the newest 2 whole months, about 12 in the oldest 2 whole months. Expect the \
              newer number rather than the average."
         );
         let trend = Trend { older: 26.0, newer: 5.4, months: 1 };
         assert_eq!(
             told_trend(trend, Language::Ja),
-            "減っています：最も新しい 1 か月では月に約 5 回、最も古い 1 か月では約 26 回です。平均ではなく、新しいほうの数を見込んでください。"
+            "投稿は減っています：最も新しい 1 か月では月に約 5 回、最も古い 1 か月では約 26 回です。平均ではなく、新しいほうの数を見込んでください。"
         );
     }
 }

@@ -130,7 +130,7 @@ texts! {
     channel: "Channel" / "チャンネル";
     spoken: "It would have spoken" / "自分から話す回数（見込み）";
     spoken_ledger: "It spoke or would have" / "話した回数・「話す」と判断した回数";
-    of_these_wrong: "Of these, interruptions" / "うち邪魔になりそう";
+    of_these_wrong: "Interruptions among them" / "うち邪魔になりそう";
     messages_of_people: "People’s messages" / "人の発言";
     all_channels: "All channels" / "全チャンネル";
     bar_label(spoke: &str, wrong: &str):

@@ -101,11 +101,11 @@ texts! {
     part_of_month(month: &str): "{month} (part of it)" / "{month}（途中）";
     posts_column: "Posts without a model" / "モデルなしの投稿";
     more_lately(newer: &str, older: &str, months: &str):
-        "It grows: about {newer} a month in the newest {months}, about {older} in the oldest {months}. Expect the newer number rather than the average."
-        / "増えています：最も新しい {months}では月に約 {newer} 回、最も古い {months}では約 {older} 回です。平均ではなく、新しいほうの数を見込んでください。";
+        "The number of posts grows: about {newer} a month in the newest {months}, about {older} in the oldest {months}. Expect the newer number rather than the average."
+        / "投稿は増えています：最も新しい {months}では月に約 {newer} 回、最も古い {months}では約 {older} 回です。平均ではなく、新しいほうの数を見込んでください。";
     less_lately(newer: &str, older: &str, months: &str):
-        "It gets less: about {newer} a month in the newest {months}, about {older} in the oldest {months}. Expect the newer number rather than the average."
-        / "減っています：最も新しい {months}では月に約 {newer} 回、最も古い {months}では約 {older} 回です。平均ではなく、新しいほうの数を見込んでください。";
+        "The number of posts falls: about {newer} a month in the newest {months}, about {older} in the oldest {months}. Expect the newer number rather than the average."
+        / "投稿は減っています：最も新しい {months}では月に約 {newer} 回、最も古い {months}では約 {older} 回です。平均ではなく、新しいほうの数を見込んでください。";
     one_whole_month: "whole month" / "1 か月";
     whole_months(count: &str): "{count} whole months" / "{count} か月";
 
