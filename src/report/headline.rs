@@ -21,10 +21,12 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     let l = language;
     let stand_in = policy.posted_without_model.filter(|_| policy.spoke.is_some_and(|all| all > 0));
     let interruption = policy.wrong.filter(|_| policy.spoke.is_some_and(|all| all > 0));
+    // What holds for every policy is said once.
+    let is_first = report.policies.first().is_some_and(|first| first.name == policy.name);
     let details = [
         stand_in.map(|posted| in_this_history(report, posted, l)),
-        interruption.map(|_| figure_texts::interruption(l).to_owned()),
-        stand_in.map(|_| figure_texts::as_shipped(l).to_owned()),
+        interruption.filter(|_| is_first).map(|_| figure_texts::interruption(l).to_owned()),
+        stand_in.filter(|_| is_first).map(|_| figure_texts::as_shipped(l).to_owned()),
         sentences::verdicts_unknown(policy, l),
         with_model(policy, l),
         Some(sentences::cost_sentence(report, policy, l)),

@@ -60,16 +60,16 @@ texts! {
         "Over the last {period}, in {channels}, {name} neither spoke unasked nor would have."
         / "直近の{period}、{channels}で、{name} は自分から話すことも、話そうとすることもありませんでした。";
     cost_free_or(money: &str, model: &str):
-        "That is free with its built-in rules (no model), and about {money} a month with {model}."
+        "The built-in rules (no model) are free; with {model} it costs about {money} a month."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料、{model} なら月に約 {money} です。";
     cost_free_or_unknown:
-        "That is free with its built-in rules (no model). What a month with a model costs is not known."
+        "The built-in rules (no model) are free. What a month with a model costs is not known."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用はわかりません。";
     cost_free_in_short_time:
-        "That is free with its built-in rules (no model). This history is too short to tell what a month with a model would cost."
+        "The built-in rules (no model) are free. This history is too short to tell what a month with a model would cost."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用は、期間が短いためわかりません。";
     cost_about(money: &str, model: &str):
-        "That is about {money} a month with {model}." / "{model} で月に約 {money} です。";
+        "With {model} it costs about {money} a month." / "{model} で月に約 {money} です。";
     cost_spent(money: &str, month: &str):
         "Its models cost {money} in that time, about {month} a month."
         / "その間のモデルの費用は {money}、月に約 {month} です。";
