@@ -171,3 +171,43 @@ fn ledger_title(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_told_as_one_in_so_many() {
+        for (wrong, spoke, english, japanese) in [
+            (
+                0,
+                40,
+                "none of these posts shows a sign of interrupting",
+                "邪魔になる様子のあるものはありません",
+            ),
+            (2, 9, "2 of 9 posts would probably interrupt", "9 回のうち 2 回は邪魔になりそうです"),
+            (
+                19,
+                104,
+                "about 1 in 5 posts would probably interrupt",
+                "その約 5 回に 1 回は邪魔になりそうです",
+            ),
+            (
+                10,
+                20,
+                "about half of the posts would probably interrupt",
+                "その約半分は邪魔になりそうです",
+            ),
+            (
+                30,
+                40,
+                "most of the posts would probably interrupt",
+                "そのほとんどは邪魔になりそうです",
+            ),
+        ] {
+            let posted = PostedFigures { spoke, wrong, ..PostedFigures::default() };
+            assert_eq!(wrong_clause(posted, Language::En), english);
+            assert_eq!(wrong_clause(posted, Language::Ja), japanese);
+        }
+    }
+}

@@ -71,7 +71,8 @@ pub fn compare_day_parts(parts: &[(usize, usize)]) -> Option<DayParts> {
 
 fn worse_parts(parts: &[(usize, usize)]) -> DayParts {
     let sum = |all: &[(usize, usize)]| {
-        all.iter().fold((0, 0), |(spoke, wrong), one| (spoke + one.0, wrong + one.1))
+        let none = (0_usize, 0_usize);
+        all.iter().fold(none, |(spoke, wrong), one| (spoke + one.0, wrong + one.1))
     };
     let rate = |(spoke, wrong): (usize, usize)| wrong as f64 / spoke.max(1) as f64 * 100.0;
     let of_day = rate(sum(parts));
