@@ -91,6 +91,13 @@ fn the_page_says_where_it_posts_and_that_texts_are_verbatim() {
     let text = seen(&page);
     assert!(text.contains("in the channel itself, once in a thread."), "{text}");
     assert!(text.contains("Names are those of the history, and the texts are verbatim"), "{text}");
+    // Moments are in no place: what is not posted stands nowhere.
+    let (page, json) = page_and_json(&history, &[]);
+    let policy = &json["report"]["policies"][0];
+    assert!(count(&policy["spoke"]) > 0, "{policy:#}");
+    assert_eq!(policy["posted_without_model"]["spoke"], 0, "{policy:#}");
+    let text = seen(&page);
+    assert!(!text.contains("in the channel itself") && !text.contains("no messages in threads"));
     let (page, _) = page_and_json(&history, &["--judge", "speak", "--anonymous"]);
     let text = seen(&page);
     assert!(text.contains("Names of people who wrote were replaced; the texts"), "{text}");
