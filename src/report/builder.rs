@@ -21,6 +21,7 @@ use crate::report::figures::{
     PlacePosts, PolicyFigures, PostedFigures, Report, ReportSource, Spent, Unanswered,
 };
 use crate::report::interruptions::per_100;
+use crate::report::months::{MonthFigures, MonthSums};
 use crate::report::posts::PostList;
 use crate::report::settings::{PolicySetting, settings_of};
 use aizuchi_core::chat::MessageId;
@@ -91,6 +92,7 @@ struct PolicySums {
     channels: Vec<ChannelFigures>,
     verdicts: Verdicts,
     hours: [HourFigures; 24],
+    months: BTreeMap<Date, usize>,
     days: BTreeMap<Date, usize>,
     posted_days: BTreeMap<Date, usize>,
     posts: PostList,
@@ -215,7 +217,7 @@ impl ReportBuilder {
         });
         let messages_in_threads = sums.first().map_or(0, |policy| policy.messages_in_threads);
         let options = self.options;
-        let figures = |policy: &PolicySums| policy.figures(&options, days);
+        let figures = |policy: &PolicySums| policy.figures(&options, days, span);
         let policies: Vec<PolicyFigures> = sums.iter().map(figures).collect();
         let decided: Vec<Decided> = sums.into_iter().map(|policy| policy.decided).collect();
         let comparison = differences::compare(&decided, &policies);
@@ -282,6 +284,7 @@ impl PolicySums {
                 posted_without_model: Some(PlacePosts::default()),
                 ..HourFigures::default()
             }; 24],
+            months: BTreeMap::new(),
             days: BTreeMap::new(),
             posted_days: BTreeMap::new(),
             posts: PostList::default(),
@@ -326,6 +329,9 @@ impl PolicySums {
             own.posted_without_model =
                 PlacePosts::sum(own.posted_without_model, added.posted_without_model);
         }
+        for (month, messages) in channel.months {
+            *self.months.entry(month).or_default() += messages;
+        }
         for (day, spoke) in channel.days {
             *self.days.entry(day).or_default() += spoke;
         }
@@ -355,7 +361,12 @@ impl PolicySums {
         self.candidates.extend(channel.candidates);
     }
 
-    fn figures(&self, options: &ReportOptions, days: f64) -> PolicyFigures {
+    fn figures(
+        &self,
+        options: &ReportOptions,
+        days: f64,
+        span: Option<(Timestamp, Timestamp)>,
+    ) -> PolicyFigures {
         let is_known =
             options.source != ReportSource::AlwaysSilent && !self.verdicts.are_all_unknown();
         let spoke = self.channels.iter().map(|channel| channel.spoke).sum::<usize>();
@@ -402,6 +413,7 @@ impl PolicySums {
             reacted: self.reacted,
             by_channel: self.channels.iter().map(with_posts).collect(),
             by_hour: self.hours.iter().map(with_rate).collect(),
+            by_month: self.months(span, &options.zone, is_known, is_builtin),
             first_answers: FirstAnswers {
                 taken_up: it_first as usize + person_first as usize + self.nobody_else,
                 it_first: it_first as usize,
@@ -432,6 +444,24 @@ impl PolicySums {
             stories: choose(&told),
             posts: Some(&self.posts).filter(|_| is_known && !options.source.is_scripted()).cloned(),
         }
+    }
+
+    /// The months of a history from this time to that one.
+    fn months(
+        &self,
+        span: Option<(Timestamp, Timestamp)>,
+        zone: &TimeZone,
+        is_known: bool,
+        is_builtin: bool,
+    ) -> Vec<MonthFigures> {
+        let Some((from, to)) = span else { return Vec::new() };
+        let [from, to] = [from, to].map(|at| zone.to_datetime(at).date());
+        let sums = MonthSums {
+            messages: &self.months,
+            spoken: Some(&self.days).filter(|_| is_known),
+            posted: Some(&self.posted_days).filter(|_| is_builtin),
+        };
+        sums.figures(from, to)
     }
 
     /// What was spent: as the ledger has it, or for the answers of the model that judged.

@@ -46,6 +46,8 @@ pub struct ChannelReport {
     pub reacted: usize,
     pub verdicts: Verdicts,
     pub hours: [HourFigures; 24],
+    /// Messages by people, by the first day of their month.
+    pub months: BTreeMap<Date, usize>,
     /// Its posts unasked by day.
     pub days: BTreeMap<Date, usize>,
     /// What of them the built-in mind posts where it stands in for no model.
@@ -187,6 +189,7 @@ impl<'a> ChannelAnalysis<'a> {
             verdicts: Verdicts::default(),
             hours: [HourFigures { posted_without_model: self.no_posts(), ..HourFigures::default() };
                 24],
+            months: BTreeMap::new(),
             days: BTreeMap::new(),
             posted_days: BTreeMap::new(),
             posts: self.list_posts()?,
@@ -211,7 +214,9 @@ impl<'a> ChannelAnalysis<'a> {
         let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
         for message in self.channel.rows.people() {
             report.figures.messages += 1;
-            report.hours[hour(message.at())].messages += 1;
+            let at = zone.to_datetime(message.at());
+            report.hours[at.hour() as usize].messages += 1;
+            *report.months.entry(at.date().first_of_month()).or_default() += 1;
         }
         for delay in self.index.delays() {
             report.user_delays.add(delay);

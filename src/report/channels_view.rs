@@ -1,7 +1,6 @@
 //! The channels as the page shows them: how often it would have spoken in each, and how often that would have interrupted.
 
-use crate::report::figures::{ChannelFigures, PlacePosts, PolicyFigures, Report};
-use crate::report::interruptions::per_100;
+use crate::report::figures::{ChannelFigures, PlacePosts, PolicyFigures};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
@@ -13,10 +12,8 @@ const MAX_CHANNELS: usize = 16;
 pub struct ChannelFiguresRow {
     pub name: String,
     pub spoke: String,
-    pub rate: String,
+    /// With their share.
     pub wrong: String,
-    /// The share of interruptions.
-    pub wrong_rate: String,
     /// What is posted without a model, where the built-in mind stands in for one.
     pub posted: Option<String>,
     pub messages: String,
@@ -28,8 +25,8 @@ pub struct ChannelFiguresRow {
 
 /// The channels of a policy, those with the most first, and their sum. A table of one row compares nothing: its figures stand
 /// above it.
-pub fn rows(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow> {
-    let table = Table { days: report.period.days, is_known: policy.spoke.is_some(), language };
+pub fn rows(policy: &PolicyFigures, language: Language) -> Vec<ChannelFiguresRow> {
+    let table = Table { is_known: policy.spoke.is_some(), language };
     let mut sorted: Vec<&ChannelFigures> = policy.by_channel.iter().collect();
     sorted.sort_by_key(|channel| {
         (std::cmp::Reverse((channel.spoke, channel.messages)), &channel.name)
@@ -53,7 +50,6 @@ pub fn rows(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<
 }
 
 struct Table {
-    days: f64,
     is_known: bool,
     language: Language,
 }
@@ -66,19 +62,12 @@ impl Table {
         label: Option<String>,
     ) -> ChannelFiguresRow {
         let (l, is_known) = (self.language, self.is_known);
-        let shown = |number: usize| match is_known {
-            true => words::count(number),
-            false => words::UNKNOWN.to_owned(),
-        };
-        let per_day = (self.days >= 1.0 && is_known && channel.spoke > 0)
-            .then(|| words::rate(channel.spoke as f64 / self.days, l));
+        let known = |shown: String| if is_known { shown } else { words::UNKNOWN.to_owned() };
         let width = |number: usize| (number as f64 / most as f64 * 100.0).min(100.0);
         ChannelFiguresRow {
             name: label.unwrap_or_else(|| words::channel(&channel.name)),
-            spoke: shown(channel.spoke),
-            rate: per_day.unwrap_or_else(|| words::UNKNOWN.to_owned()),
-            wrong: shown(channel.wrong),
-            wrong_rate: words::percent_of_100(per_100(channel.wrong, channel.spoke)),
+            spoke: known(words::count(channel.spoke)),
+            wrong: known(words::part(channel.wrong, channel.spoke, l)),
             posted: channel.posted_without_model.map(|posts| words::posts(posts, l)),
             messages: words::count(channel.messages),
             fine_width: width(channel.spoke - channel.wrong.min(channel.spoke)),

@@ -48,7 +48,7 @@ pub struct HourBar {
 
 impl Chart {
     /// One bar for each hour of the day.
-    pub fn of_hours(title: &str, language: Language, hours: &[HourBar]) -> Self {
+    pub fn of_hours(title: &str, hours: &[HourBar]) -> Self {
         let sum = |bar: &HourBar| bar.parts.iter().map(|(_, count)| count).sum::<usize>();
         let most = hours.iter().map(sum).max().unwrap_or(0).max(1);
         let bars = hours.iter().enumerate().flat_map(|(hour, bar)| {
@@ -68,10 +68,9 @@ impl Chart {
         });
         let bars = bars.collect();
         let most = words::count(most);
-        let told = texts::most_in_hour(language, &most);
         let ticks = (0..hours.len()).map(tick).collect();
         let width = hours.len() as f64 * COLUMN;
-        Self { title: format!("{title} · {told}"), width, bars, most, ticks }
+        Self { title: title.to_owned(), width, bars, most, ticks }
     }
 }
 
@@ -145,7 +144,7 @@ mod tests {
     fn hours_stand_below_their_own_bars() {
         let hour = |hour: usize| HourBar { parts: vec![("own", hour + 1)], label: String::new() };
         let hours: Vec<HourBar> = (0..24).map(hour).collect();
-        let chart = Chart::of_hours("spoken", Language::En, &hours);
+        let chart = Chart::of_hours("spoken", &hours);
         let column = chart.width / chart.ticks.len() as f64;
         for (hour, bar) in chart.bars.iter().enumerate() {
             let (begin, end) = (hour as f64 * column, (hour + 1) as f64 * column);

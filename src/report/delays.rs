@@ -27,6 +27,34 @@ pub struct Timing {
     pub people: [f64; GROUPS],
 }
 
+/// A post this long after the message that it answers comes soon, …
+const SOON: SignedDuration = SignedDuration::from_mins(3);
+/// … and after this long late.
+const LATE: SignedDuration = SignedDuration::from_mins(30);
+
+/// How long after the messages that they answer posts come, and not after the newest ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AnswerDelays {
+    /// Posts whose message is known.
+    pub known: usize,
+    pub within_3_minutes: usize,
+    pub over_30_minutes: usize,
+}
+
+impl AnswerDelays {
+    pub fn add(&mut self, delay: SignedDuration) {
+        self.known += 1;
+        self.within_3_minutes += usize::from(delay <= SOON);
+        self.over_30_minutes += usize::from(delay > LATE);
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        self.known += other.known;
+        self.within_3_minutes += other.within_3_minutes;
+        self.over_30_minutes += other.over_30_minutes;
+    }
+}
+
 impl Delays {
     pub fn add(&mut self, delay: SignedDuration) {
         let seconds = delay.as_secs_f64().max(0.0);
@@ -82,6 +110,18 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_come_soon_or_late() {
+        let mut delays = AnswerDelays::default();
+        for seconds in [0, 180, 181, 1800, 1801, 38_000] {
+            delays.add(SignedDuration::from_secs(seconds));
+        }
+        let all = AnswerDelays { known: 6, within_3_minutes: 2, over_30_minutes: 2 };
+        assert_eq!(delays, all);
+        delays.merge(all);
+        assert_eq!((delays.known, delays.within_3_minutes, delays.over_30_minutes), (12, 4, 4));
+    }
 
     #[test]
     fn medians_are_close_and_groups_exact() {

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use crate::replay::moments::Reason;
 use crate::report::comparison::Comparison;
-use crate::report::delays::Timing;
+use crate::report::delays::{AnswerDelays, Timing};
 use crate::report::interruptions::worst_place;
+use crate::report::months::MonthFigures;
 use crate::report::posts::PostList;
 use crate::report::settings::PolicySetting;
 use crate::report::story::Story;
@@ -124,6 +125,8 @@ pub struct PolicyFigures {
     pub reacted: usize,
     pub by_channel: Vec<ChannelFigures>,
     pub by_hour: Vec<HourFigures>,
+    /// By month of the calendar, without those in which nothing was written.
+    pub by_month: Vec<MonthFigures>,
     pub first_answers: FirstAnswers,
     pub unanswered: Option<Unanswered>,
     pub timing: Option<Timing>,
@@ -151,6 +154,8 @@ pub struct PostedFigures {
     pub wrong: usize,
     pub asker_went_on: usize,
     pub in_threads: usize,
+    /// How long they come after the messages that they answer.
+    pub answer_delays: AnswerDelays,
     /// Questions that nobody answered.
     pub picked_up: usize,
     pub it_first: usize,
@@ -328,6 +333,7 @@ impl PostedFigures {
         self.wrong += other.wrong;
         self.asker_went_on += other.asker_went_on;
         self.in_threads += other.in_threads;
+        self.answer_delays.merge(other.answer_delays);
         self.picked_up += other.picked_up;
         self.it_first += other.it_first;
         self.it_first_undisturbed += other.it_first_undisturbed;

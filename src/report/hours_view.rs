@@ -2,16 +2,19 @@
 //! interrupted.
 
 use crate::report::charts::{Chart, HourBar};
-use crate::report::figures::{HourFigures, PolicyFigures, Report};
-use crate::report::interruptions::{MIN_POSTS, per_100, worse_places};
+use crate::report::figures::{HourFigures, PlacePosts, PolicyFigures, Report};
+use crate::report::interruptions::{DayParts, MIN_POSTS, compare_day_parts, per_100, worse_places};
 use crate::report::words;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
 use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
+use aizuchi_core::texts::report_figures as figure_texts;
 
 /// A part of the day.
-const HOURS_OF_QUARTER: usize = 6;
+const HOURS_OF_PART: usize = 6;
+const HOURS_OF_DAY: usize = 24;
 const MAX_MOST_HOURS: usize = 2;
 
 pub struct HoursView {
@@ -45,20 +48,33 @@ impl HoursView {
             parts: vec![("people", figures.messages)],
             label: texts::hour_label(l, hour, &words::count(figures.messages)),
         });
-        let people = Chart::of_hours(texts::hours_people(l), l, &people.collect::<Vec<_>>());
+        let chart = |title: &str, bars: &[HourBar]| {
+            Chart::of_hours(&figure_texts::in_zone(l, title, &report.zone), bars)
+        };
+        let people = chart(texts::hours_people(l), &people.collect::<Vec<_>>());
         let own = policy.spoke.filter(|spoke| *spoke > 0).map(|_| {
-            let bars = hours.iter().enumerate().map(|(hour, figures)| own_bar(hour, figures, l));
+            let bars = hours.iter().enumerate().map(|(hour, one)| {
+                own_bar(hour, PlacePosts { spoke: one.spoke, wrong: one.wrong }, l)
+            });
             let title =
                 if report.has_stand_in() { moment_texts::hours(l) } else { texts::hours_own(l) };
-            Chart::of_hours(title, l, &bars.collect::<Vec<_>>())
+            chart(title, &bars.collect::<Vec<_>>())
+        });
+        let is_any = policy.posted_without_model.is_some_and(|posted| posted.spoke > 0);
+        let posts = is_any.then(|| {
+            let bars = hours
+                .iter()
+                .enumerate()
+                .map(|(hour, one)| own_bar(hour, one.posted_without_model.unwrap_or_default(), l));
+            chart(figure_texts::hours_posts(l), &bars.collect::<Vec<_>>())
         });
         let has_own = own.is_some();
         Self {
-            charts: [people].into_iter().chain(own).collect(),
+            charts: [people].into_iter().chain(posts).chain(own).collect(),
             has_own,
             rows: if has_own { rows(hours, l) } else { Vec::new() },
             note: note(report, hours, l),
-            worst: worst(policy, l),
+            worst: worst(report, policy, l),
             rate_rule: has_rare(policy).then(|| texts::per_100_rule(l, &words::count(MIN_POSTS))),
         }
     }
@@ -71,8 +87,8 @@ fn has_rare(policy: &PolicyFigures) -> bool {
         || policy.by_hour.iter().any(|one| is_rare(one.spoke))
 }
 
-fn own_bar(hour: usize, figures: &HourFigures, language: Language) -> HourBar {
-    let HourFigures { spoke, wrong, .. } = *figures;
+fn own_bar(hour: usize, counts: PlacePosts, language: Language) -> HourBar {
+    let PlacePosts { spoke, wrong } = counts;
     let times = |count| words::times(count, language);
     let label = texts::bar_label(language, &times(spoke), &times(wrong));
     HourBar {
@@ -96,7 +112,7 @@ fn rows(hours: &[HourFigures], language: Language) -> Vec<HourRow> {
 fn note(report: &Report, hours: &[HourFigures], language: Language) -> String {
     let busiest = hours.iter().enumerate();
     let busiest = busiest.max_by_key(|(hour, one)| (one.messages, std::cmp::Reverse(*hour)));
-    let zone = texts::hours_zone(language, &report.zone);
+    let zone = figure_texts::zone(language, &report.zone);
     match busiest.filter(|(_, one)| one.messages > 0) {
         Some((hour, one)) => {
             let share = one.messages as f64 / report.messages.max(1) as f64;
@@ -108,23 +124,34 @@ fn note(report: &Report, hours: &[HourFigures], language: Language) -> String {
 }
 
 /// The channel and the hour with the most interruptions, where chance does not explain that it is these.
-fn worst(policy: &PolicyFigures, language: Language) -> Vec<String> {
+fn worst(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
+    let l = language;
     let channel = policy.worst_channel().map(|one| {
-        let (wrong, spoke) = (words::count(one.wrong), words::count(one.spoke));
-        texts::worst_channel(language, &words::channel(&one.name), &wrong, &spoke)
+        let (name, wrong) = (words::channel(&one.name), words::count(one.wrong));
+        match report.has_stand_in() {
+            true => figure_texts::worst_channel(l, &name, &wrong, &moments(one.spoke, l)),
+            false => texts::worst_channel(l, &name, &wrong, &words::count(one.spoke)),
+        }
     });
     let hour = policy.worst_hour().map(|(hour, one)| {
-        let (wrong, spoke) = (words::count(one.wrong), words::count(one.spoke));
-        texts::worst_hour(language, &clock(hour), &wrong, &spoke)
+        let (hour, wrong) = (clock(hour), words::count(one.wrong));
+        match report.has_stand_in() {
+            true => figure_texts::worst_hour(l, &hour, &wrong, &moments(one.spoke, l)),
+            false => texts::worst_hour(l, &hour, &wrong, &words::count(one.spoke)),
+        }
     });
-    let most = if hour.is_none() { most_hours(policy, language) } else { None };
+    let most = if hour.is_none() { most_hours(policy, l) } else { None };
     channel
         .into_iter()
         .chain(hour)
-        .chain(quarters(policy, language))
-        .chain(worse_hours(policy, language))
+        .chain(day_parts(report, policy, l))
+        .chain(worse_hours(policy, l))
         .chain(most)
         .collect()
+}
+
+fn moments(count: usize, language: Language) -> String {
+    words::number_of(counted::moments, count, language)
 }
 
 /// The hours with the most interruptions in number.
@@ -140,32 +167,56 @@ fn most_hours(policy: &PolicyFigures, language: Language) -> Option<String> {
 }
 
 /// The shares of interruptions in the four parts of the day, which are laid down before anybody looks at them.
-fn quarters(policy: &PolicyFigures, language: Language) -> Option<String> {
+fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
     let l = language;
     policy.wrong.filter(|wrong| *wrong > 0)?;
-    let hours_of_quarter = policy.by_hour.chunks(HOURS_OF_QUARTER);
-    let counts = hours_of_quarter.map(|hours| {
+    let hours_of_part = policy.by_hour.chunks(HOURS_OF_PART);
+    let counts = hours_of_part.map(|hours| {
         hours.iter().fold((0, 0), |(spoke, wrong), one| (spoke + one.spoke, wrong + one.wrong))
     });
     let counts: Vec<(usize, usize)> = counts.collect();
-    let worse = worse_places(&counts)?;
-    let told = |place: usize| {
-        let (spoke, wrong) = counts[place];
-        let from = place * HOURS_OF_QUARTER;
-        per_100(wrong, spoke).map(|rate| {
-            let share = words::percent(rate / 100.0);
-            texts::quarter(l, from, from + HOURS_OF_QUARTER, &share)
-        })
+    let finding = match compare_day_parts(&counts)? {
+        DayParts::TooFew => figure_texts::too_few_to_compare(l).to_owned(),
+        DayParts::Alike => figure_texts::may_be_chance(l).to_owned(),
+        DayParts::Worse { places, per_100, rest_per_100 } => {
+            let [share, rest] = [per_100, rest_per_100].map(|rate| words::percent(rate / 100.0));
+            let times = ranges(&places).into_iter();
+            let times = times.map(|(from, end)| figure_texts::between(l, from, end));
+            let times: Vec<String> = times.collect();
+            figure_texts::interrupts_more(l, &times.join(list_separator(l)), &share, &rest)
+        }
     };
-    let join = |places: &mut dyn Iterator<Item = usize>| {
-        places.filter_map(told).collect::<Vec<_>>().join(list_separator(l))
-    };
-    let shares = texts::quarters(l, &join(&mut (0..counts.len())));
-    let finding = match worse.is_empty() {
-        true => texts::quarters_alike(l).to_owned(),
-        false => texts::quarters_worse(l, &join(&mut worse.into_iter())),
+    let parts = counts.iter().enumerate().filter_map(|(place, (spoke, wrong))| {
+        let share = words::percent(per_100(*wrong, *spoke)? / 100.0);
+        let from = place * HOURS_OF_PART;
+        Some(texts::quarter(l, from, from + HOURS_OF_PART, &share))
+    });
+    let parts = parts.collect::<Vec<_>>().join(list_separator(l));
+    let shares = match report.has_stand_in() {
+        true => figure_texts::parts_of_day_moments(l, &parts),
+        false => figure_texts::parts_of_day(l, &parts),
     };
     Some(texts::two_sentences(l, &shares, &finding))
+}
+
+/// The hours of parts of the day, from and to. Those that follow each other are one, also over midnight.
+fn ranges(places: &[usize]) -> Vec<(usize, usize)> {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for place in places {
+        let (from, end) = (place * HOURS_OF_PART, (place + 1) * HOURS_OF_PART);
+        match ranges.last_mut() {
+            Some(last) if last.1 == from => last.1 = end,
+            Some(_) | None => ranges.push((from, end)),
+        }
+    }
+    if let (Some((0, end)), Some((from, HOURS_OF_DAY))) =
+        (ranges.first().copied(), ranges.last().copied())
+        && ranges.len() > 1
+    {
+        ranges.pop();
+        ranges[0] = (from, end);
+    }
+    ranges
 }
 
 /// The hours with a larger share of interruptions than the rest of the day, as far as chance does not explain it.
@@ -226,11 +277,23 @@ mod tests {
 
     #[test]
     fn what_would_have_interrupted_is_the_lower_part_of_a_bar() {
-        let figures = HourFigures { messages: 9, spoke: 4, wrong: 1, ..HourFigures::default() };
-        let bars = [own_bar(0, &figures, Language::En)];
-        let chart = Chart::of_hours("spoken", Language::En, &bars);
+        let bars = [own_bar(0, PlacePosts { spoke: 4, wrong: 1 }, Language::En)];
+        let chart = Chart::of_hours("spoken", &bars);
         let drawn: Vec<_> =
             chart.bars.iter().map(|bar| (bar.class, bar.y, bar.y + bar.height)).collect();
         assert_eq!(drawn, [("wrong", 45.0, 60.0), ("own", 0.0, 45.0)]);
+    }
+
+    #[test]
+    fn parts_of_the_day_that_follow_each_other_are_one() {
+        for (places, expected) in [
+            (&[1, 2][..], &[(6, 18)][..]),
+            (&[0, 3][..], &[(18, 6)][..]),
+            (&[0, 1, 3][..], &[(18, 12)][..]),
+            (&[0, 2][..], &[(0, 6), (12, 18)][..]),
+            (&[3][..], &[(18, 24)][..]),
+        ] {
+            assert_eq!(ranges(places), expected, "{places:?}");
+        }
     }
 }

@@ -1,10 +1,27 @@
 //! How often it would have interrupted, for so many posts.
 
-use crate::report::noise::{differ, is_larger_share};
+use crate::report::noise::{ShareComparison, compare_shares, differ, is_larger_share};
 
 /// From so many posts on, a rate says something: with fewer, one interruption more or less changes it by more than ten in a
 /// hundred.
 pub const MIN_POSTS: usize = 10;
+
+/// What the shares of interruptions in the parts of the day say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DayParts {
+    /// There are too few to compare them.
+    TooFew,
+    /// Chance may explain how they differ.
+    Alike,
+    /// They differ. These, by place, have a larger share than the whole day.
+    Worse {
+        places: Vec<usize>,
+        /// Interruptions in a hundred posts of these places.
+        per_100: f64,
+        /// The same of the others.
+        rest_per_100: f64,
+    },
+}
 
 /// Interruptions in a hundred posts. `None` where there are too few posts to tell.
 pub fn per_100(wrong: usize, spoke: usize) -> Option<f64> {
@@ -37,6 +54,38 @@ pub fn worse_places(places: &[(usize, usize)]) -> Option<Vec<usize>> {
     (tested >= 2).then_some(worse)
 }
 
+/// Compares the parts of the day, which are laid down before anybody looks at them, each with its posts and interruptions.
+/// `None` if no two of them have enough posts.
+pub fn compare_day_parts(parts: &[(usize, usize)]) -> Option<DayParts> {
+    let told = parts.iter().copied().filter(|(spoke, _)| *spoke >= MIN_POSTS);
+    let told: Vec<(usize, usize)> = told.collect();
+    if told.len() < 2 {
+        return None;
+    }
+    Some(match compare_shares(&told) {
+        ShareComparison::TooFew => DayParts::TooFew,
+        ShareComparison::Alike => DayParts::Alike,
+        ShareComparison::Differ => worse_parts(parts),
+    })
+}
+
+fn worse_parts(parts: &[(usize, usize)]) -> DayParts {
+    let sum = |all: &[(usize, usize)]| {
+        let none = (0_usize, 0_usize);
+        all.iter().fold(none, |(spoke, wrong), one| (spoke + one.0, wrong + one.1))
+    };
+    let rate = |(spoke, wrong): (usize, usize)| wrong as f64 / spoke.max(1) as f64 * 100.0;
+    let of_day = rate(sum(parts));
+    let is_worse = |part: &(usize, usize)| part.0 >= MIN_POSTS && rate(*part) > of_day;
+    let (worse, rest): (Vec<_>, Vec<_>) = parts.iter().copied().partition(is_worse);
+    let places = parts.iter().enumerate().filter(|(_, part)| is_worse(part));
+    DayParts::Worse {
+        places: places.map(|(place, _)| place).collect(),
+        per_100: rate(sum(&worse)),
+        rest_per_100: rate(sum(&rest)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +105,22 @@ mod tests {
         assert_eq!(worse_places(&[(100, 14), (100, 15), (100, 20)]), Some(vec![]));
         assert_eq!(worse_places(&[(100, 40), (300, 30), (90, 50)]), Some(vec![2, 0]));
         assert_eq!(worse_places(&[(20, 0), (20, 0)]), Some(vec![]));
+    }
+
+    #[test]
+    fn parts_of_the_day_are_compared_as_a_whole() {
+        assert_eq!(compare_day_parts(&[(398, 39), (9, 0), (0, 0), (0, 0)]), None);
+        let few = [(12, 1), (12, 0), (0, 0), (0, 0)];
+        assert_eq!(compare_day_parts(&few), Some(DayParts::TooFew));
+        let alike = [(100, 10), (120, 15), (90, 8), (4, 4)];
+        assert_eq!(compare_day_parts(&alike), Some(DayParts::Alike));
+        let parts = [(398, 39), (617, 97), (592, 97), (330, 37)];
+        let Some(DayParts::Worse { places, per_100, rest_per_100 }) = compare_day_parts(&parts)
+        else {
+            panic!("{:?}", compare_day_parts(&parts));
+        };
+        assert_eq!(places, [1, 2]);
+        assert_eq!((per_100.round(), rest_per_100.round()), (16.0, 10.0));
     }
 
     #[test]

@@ -3,6 +3,20 @@
 /// The value that chi-squared with one degree of freedom exceeds in 5 of 100 cases if nothing but chance is at work.
 const CHI_SQUARED_95: f64 = 3.841;
 
+/// The value that chi-squared exceeds by chance in 1 of 100 cases, with one degree of freedom and with each more (R. A. Fisher,
+/// *Statistical Methods for Research Workers*, 1925, table III).
+const CHI_SQUARED_99: [f64; 3] = [6.635, 9.210, 11.345];
+
+/// What the shares of cases in several groups say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareComparison {
+    /// There are too few cases for the test, or no two groups, or more than four.
+    TooFew,
+    /// Chance may explain how they differ.
+    Alike,
+    Differ,
+}
+
 /// The fewest cases against none that chance does not explain.
 pub const FEWEST_CASES: usize = 6;
 
@@ -40,6 +54,35 @@ pub fn is_larger_share(one: (usize, usize), other: (usize, usize), groups: usize
     let corrected = (apart - all / 2.0).max(0.0);
     let margins = size * other_size * all_cases * (all - all_cases);
     corrected * corrected * all > limit(groups) * margins
+}
+
+/// Whether the shares of cases differ between two to four groups by more than chance explains in 99 of 100 cases. Each group is
+/// its size and its cases.
+///
+/// This is the chi-squared test of a whole table (K. Pearson, Philosophical Magazine 50, 1900), where W. G. Cochran's rule allows
+/// it: every expected count is at least 1, and at most a fifth of them are below 5 (*Some methods for strengthening the common
+/// χ² tests*, Biometrics 10, 1954). Its level is stricter than the usual one of 95 in 100, since moments of one conversation
+/// are not independent.
+pub fn compare_shares(groups: &[(usize, usize)]) -> ShareComparison {
+    let limit = groups.len().checked_sub(2).and_then(|place| CHI_SQUARED_99.get(place).copied());
+    let Some(limit) = limit else { return ShareComparison::TooFew };
+    let size = groups.iter().map(|(size, _)| *size).sum::<usize>() as f64;
+    let share = groups.iter().map(|(_, cases)| *cases).sum::<usize>() as f64 / size;
+    let cells = groups.iter().flat_map(|(size, cases)| {
+        let (size, cases) = (*size as f64, *cases as f64);
+        [(cases, size * share), (size - cases, size * (1.0 - share))]
+    });
+    let cells: Vec<(f64, f64)> = cells.collect();
+    let small = cells.iter().filter(|(_, expected)| *expected < 5.0).count();
+    let are_enough = cells.iter().all(|(_, expected)| *expected >= 1.0);
+    if !are_enough || small * 5 > cells.len() {
+        return ShareComparison::TooFew;
+    }
+    let squares = cells.iter().map(|(found, expected)| (found - expected).powi(2) / expected);
+    match squares.sum::<f64>() > limit {
+        true => ShareComparison::Differ,
+        false => ShareComparison::Alike,
+    }
 }
 
 /// What chi-squared with one degree of freedom exceeds by chance in 5 of 100 cases, divided by the number of pairs. It is the
@@ -92,6 +135,27 @@ mod tests {
             ((10, 0), (10, 0), 1, false),
         ] {
             assert_eq!(is_larger_share(one, other, groups), expected, "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn shares_of_several_groups_differ_only_beyond_chance() {
+        for (groups, expected) in [
+            // Chi-squared is 12.3, and 11.3 the limit.
+            (&[(398, 39), (617, 97), (592, 97), (330, 37)][..], ShareComparison::Differ),
+            // The same shares of half as many.
+            (&[(199, 20), (308, 48), (296, 48), (165, 19)][..], ShareComparison::Alike),
+            (&[(100, 10), (100, 30)][..], ShareComparison::Differ),
+            (&[(100, 10), (100, 10), (100, 10)][..], ShareComparison::Alike),
+            // One of ten is expected in each.
+            (&[(10, 0), (10, 2)][..], ShareComparison::TooFew),
+            (&[(100, 0), (100, 0)][..], ShareComparison::TooFew),
+            (&[(0, 0), (0, 0)][..], ShareComparison::TooFew),
+            (&[(100, 10)][..], ShareComparison::TooFew),
+            (&[][..], ShareComparison::TooFew),
+            (&[(100, 10); 5][..], ShareComparison::TooFew),
+        ] {
+            assert_eq!(compare_shares(groups), expected, "{groups:?}");
         }
     }
 

@@ -9,6 +9,7 @@ use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
+use aizuchi_core::texts::report_figures as figure_texts;
 
 pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let l = language;
@@ -25,24 +26,41 @@ pub fn notes(report: &Report, policy: &PolicyFigures, language: Language) -> Vec
         .map(|latency| texts::counted_latency(l, &format!("{:.1}", latency as f64 / 1000.0)));
     let shadow = (policy.observed > 0).then(|| texts::counted_shadow(l).to_owned());
     let anonymous = report.is_anonymous.then(|| texts::counted_anonymous(l).to_owned());
-    let plain = [texts::left_out_period(l), texts::counted_wrong(l)].map(str::to_owned);
-    let went_on = policy.asker_went_on.map(|count| match count {
-        0 => texts::counted_lower_limit(l).to_owned(),
-        count => texts::counted_went_on(l, &words::times(count, l)),
-    });
+    let plain = [texts::left_out_period(l), figure_texts::interruption(l), texts::counted_wrong(l)];
+    let plain = plain.map(str::to_owned);
+    let lower_limit = lower_limit(report, policy, l);
+    let parts_rule = policy.wrong.filter(|wrong| *wrong > 0);
+    let parts_rule = parts_rule.map(|_| figure_texts::parts_rule(l).to_owned());
     let ahead = (report.policies.len() > 1).then(|| texts::counted_ahead(l).to_owned());
     bad.into_iter()
         .chain(records)
         .chain(notes_on_privacy(left_out, l))
         .chain(opted_out)
         .chain(plain)
-        .chain(went_on)
+        .chain(lower_limit)
+        .chain(parts_rule)
         .chain(ahead)
         .chain([moment_texts::rounded(l).to_owned()])
         .chain(latency)
         .chain(shadow)
         .chain(anonymous)
         .collect()
+}
+
+/// That there may be more interruptions, and how many there are with those at which the asker was still typing.
+fn lower_limit(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
+    let l = language;
+    let went_on = policy.asker_went_on?;
+    let (spoke, wrong) = policy.spoke.zip(policy.wrong)?;
+    let things = if report.has_stand_in() { counted::moments } else { counted::posts };
+    Some(match went_on {
+        0 => texts::counted_lower_limit(l).to_owned(),
+        went_on => {
+            let all = words::part(wrong + went_on, spoke, l);
+            let spoken = words::number_of(things, spoke, l);
+            texts::counted_went_on(l, &words::times(went_on, l), &all, &spoken)
+        }
+    })
 }
 
 /// What could be read and is in no figure, in one sentence.

@@ -10,7 +10,9 @@ use crate::report::code::{TextPart, parts};
 use crate::report::cost_view::CostView;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::first_view::FirstView;
+use crate::report::headline::{Headline, headline};
 use crate::report::hours_view::HoursView;
+use crate::report::months_view::MonthsView;
 use crate::report::next_steps::NextSteps;
 use crate::report::notes::notes;
 use crate::report::policies_view::PoliciesView;
@@ -26,6 +28,7 @@ use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
+use aizuchi_core::texts::report_figures as figure_texts;
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -37,12 +40,11 @@ struct ReportPage<'a> {
     frame: Option<&'a PageFrame>,
     title: String,
     kicker: &'static str,
+    /// What the persona is.
+    what_it_is: String,
     headline: String,
-    /// That the figures may be too low.
-    unknown: Option<String>,
-    cost_sentence: String,
-    /// How many moments there are for a model, where the built-in mind stands in for one.
-    for_model: Option<String>,
+    /// What belongs to the headline, each a paragraph.
+    details: Vec<String>,
     /// What the moments are, where the built-in mind stands in for a model.
     stand_in: Option<Vec<TextPart>>,
     intro: String,
@@ -57,7 +59,10 @@ struct ReportPage<'a> {
     has_posts: bool,
     posts: Option<PostsView>,
     posted_label: &'static str,
+    /// What is counted of posts, and what of moments.
+    two_bases: Option<String>,
     channels: Vec<ChannelFiguresRow>,
+    months: Option<MonthsView>,
     hours: HoursView,
     asides: Vec<String>,
     moments_rule: String,
@@ -69,6 +74,8 @@ struct ReportPage<'a> {
     unanswered_rule: &'static str,
     persona: &'a str,
     timing: Option<TimingView>,
+    /// How soon after their questions the posts without a model come.
+    after_questions: Option<String>,
     cost: CostView,
     policies: Option<PoliciesView>,
     /// Whether it says which differences are clear.
@@ -136,9 +143,11 @@ impl<'a> View<'a> {
 
     fn page(&self) -> ReportPage<'a> {
         let (report, policy, l) = (self.report, self.policy, self.language);
-        let unanswered =
-            policy.unanswered.map(|found| sentences::unanswered(found, report.source, l));
+        let unanswered = policy.unanswered.map(|found| {
+            sentences::unanswered(found, policy.posted_without_model, report.source, l)
+        });
         let all_spoken = policy.moments.wrong + policy.moments.spoke;
+        let Headline { title: headline, details } = headline(report, policy, l);
         ReportPage {
             l,
             tag: l.tag(),
@@ -150,10 +159,9 @@ impl<'a> View<'a> {
                 true => texts::kicker_ledger(l),
                 false => texts::kicker_replay(l),
             },
-            headline: sentences::headline(report, policy, l),
-            unknown: sentences::verdicts_unknown(policy, l),
-            cost_sentence: sentences::cost_sentence(report, policy, l),
-            for_model: sentences::moments_for_model(policy, l),
+            what_it_is: figure_texts::what_it_is(l, &report.persona),
+            headline,
+            details,
             stand_in: sentences::stand_in(report, policy, l).map(|told| parts(&told)),
             intro: self.intro(),
             names: match report.is_anonymous {
@@ -172,7 +180,9 @@ impl<'a> View<'a> {
                 true => moment_texts::posted_text(l),
                 false => moment_texts::would_quote(l),
             },
-            channels: channels_view::rows(report, policy, l),
+            two_bases: sentences::two_bases(report, policy, l),
+            channels: channels_view::rows(policy, l),
+            months: MonthsView::new(report, policy, l),
             hours: HoursView::new(report, policy, l),
             asides: self.asides(),
             moments_rule: texts::moments_rule(
@@ -198,6 +208,7 @@ impl<'a> View<'a> {
             },
             unanswered,
             persona: &report.persona,
+            after_questions: sentences::after_questions(policy, l),
             timing: policy.timing.map(|timing| TimingView::new(&timing, &report.persona, l)),
             cost: CostView::new(report, policy, l),
             has_verdicts: report.comparison.iter().any(|one| !one.measures.is_empty()),

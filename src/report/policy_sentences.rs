@@ -283,6 +283,7 @@ mod tests {
             reacted: 0,
             by_channel: Vec::new(),
             by_hour: Vec::new(),
+            by_month: Vec::new(),
             first_answers: FirstAnswers::default(),
             unanswered: None,
             timing: Some(Timing { own_median, people_median: 60.0, own, people }),

@@ -14,42 +14,7 @@ use aizuchi_core::texts::ledger::list_separator;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
-
-/// In how long a time it would have spoken how often, and for how much.
-pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> String {
-    let days = report.period.days;
-    let period = words::period(days, language);
-    let channels = words::number_of(counted::channels, report.channels, language);
-    let name = &*report.persona;
-    let rate = rate_clause(policy, language);
-    let spoke = policy.spoke.unwrap_or(0);
-    let times = words::times(spoke, language);
-    if policy.spoke.is_none() && report.source != ReportSource::AlwaysSilent {
-        return texts::headline_no_verdict(language, &period, &channels, name);
-    }
-    match report.source {
-        ReportSource::Ledger => {
-            ledger_headline(report, policy, &period, &channels, &rate, language)
-        }
-        ReportSource::AlwaysSilent => {
-            let calls = words::times(policy.calls.judge_calls as usize, language);
-            texts::headline_unknown(language, &period, &channels, name, &calls)
-        }
-        ReportSource::AlwaysSpeak => {
-            texts::headline_at_most(language, &period, &channels, name, &times, &rate)
-        }
-        ReportSource::Builtin | ReportSource::Model if spoke == 0 => {
-            texts::headline_never(language, &period, &channels, name)
-        }
-        ReportSource::Builtin => {
-            let posted = policy.posted_without_model.unwrap_or_default();
-            posts_headline(name, posted, &period, &channels, language)
-        }
-        ReportSource::Model => {
-            texts::headline_replay(language, &period, &channels, name, &times, &rate)
-        }
-    }
-}
+use aizuchi_core::texts::report_figures as figure_texts;
 
 /// That the figures may be too low, if they may.
 pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {
@@ -57,36 +22,6 @@ pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<St
     is_partial.then(|| {
         texts::verdicts_unknown(language, &words::times(policy.unknown_verdicts, language))
     })
-}
-
-/// What is posted without a model, and how much of that would have interrupted.
-fn posts_headline(
-    name: &str,
-    posted: PostedFigures,
-    period: &str,
-    channels: &str,
-    language: Language,
-) -> String {
-    let l = language;
-    if posted.spoke == 0 {
-        return moment_texts::headline_no_post(l, period, channels, name);
-    }
-    let (times, month) = (words::times(posted.spoke, l), per_month(posted, l));
-    let posts = moment_texts::headline(l, period, channels, name, &times, &month);
-    let wrong = match posted.wrong {
-        0 => moment_texts::headline_no_wrong(l).to_owned(),
-        wrong => moment_texts::headline_wrong(l, &words::part(wrong, posted.spoke, l)),
-    };
-    texts::two_sentences(l, &posts, &wrong)
-}
-
-/// How many moments there are for a model, where the built-in mind stands in for one.
-pub fn moments_for_model(policy: &PolicyFigures, language: Language) -> Option<String> {
-    let l = language;
-    policy.posted_without_model?;
-    let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;
-    let moments = words::number_of(counted::moments, spoke, l);
-    Some(moment_texts::up_to_moments(l, &moments, &rate_clause(policy, l)))
 }
 
 /// How often it would speak, behind the number. Empty if it is not known, or never.
@@ -128,21 +63,30 @@ pub fn shown_policy(report: &Report, policy: &PolicyFigures, language: Language)
     })
 }
 
-/// Where its posts stand: in the channel itself, or in threads.
+/// Where its posts stand: in the channel itself, or in threads. Where the built-in mind stands in for a model, these are what is
+/// posted without one.
 pub fn places(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
-    let spoke = policy.spoke.filter(|spoke| *spoke > 0)?;
-    if report.messages_in_threads == 0 {
-        return Some(moment_texts::no_threads(language).to_owned());
+    let counts = match (report.has_stand_in(), policy.posted_without_model) {
+        (true, Some(posted)) => (posted.spoke, posted.in_threads),
+        (true, None) => return None,
+        (false, _) => (policy.spoke?, policy.in_threads?),
+    };
+    let (posts, in_threads) = counts;
+    let in_channel = posts.saturating_sub(in_threads);
+    // Of a thread that begins earlier, or that may not be told, no message is in the history.
+    if report.messages_in_threads == 0 && in_threads == 0 {
+        return policy
+            .spoke
+            .filter(|spoke| *spoke > 0)
+            .map(|_| moment_texts::no_threads(language).to_owned());
     }
-    let in_threads = policy.in_threads?;
-    let [channel, threads] =
-        [spoke.saturating_sub(in_threads), in_threads].map(|count| words::times(count, language));
-    Some(match report.source {
+    let [channel, threads] = [in_channel, in_threads].map(|count| words::times(count, language));
+    (posts > 0).then(|| match report.source {
         ReportSource::Ledger => moment_texts::places_ledger(language, &channel, &threads),
-        ReportSource::Builtin
-        | ReportSource::AlwaysSilent
-        | ReportSource::AlwaysSpeak
-        | ReportSource::Model => moment_texts::places(language, &channel, &threads),
+        ReportSource::Builtin => figure_texts::places_posted(language, &channel, &threads),
+        ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak | ReportSource::Model => {
+            moment_texts::places(language, &channel, &threads)
+        }
     })
 }
 
@@ -178,28 +122,6 @@ pub fn because_unknown(report: &Report, language: Language) -> &'static str {
         | ReportSource::AlwaysSpeak
         | ReportSource::Model
         | ReportSource::Ledger => texts::because_no_verdict(language),
-    }
-}
-
-fn ledger_headline(
-    report: &Report,
-    policy: &PolicyFigures,
-    period: &str,
-    channels: &str,
-    rate: &str,
-    language: Language,
-) -> String {
-    let name = &*report.persona;
-    let observed = policy.observed;
-    let spoke = policy.spoke.unwrap_or(0).saturating_sub(observed);
-    let (times, shadow) = (words::times(spoke, language), words::times(observed, language));
-    match (spoke, observed) {
-        (0, 0) => texts::headline_ledger_never(language, period, channels, name),
-        (0, _) => texts::headline_ledger(language, period, channels, name, &shadow, rate),
-        (_, 0) => texts::headline_ledger_spoke(language, period, channels, name, &times, rate),
-        (_, _) => {
-            texts::headline_ledger_both(language, period, channels, name, &times, &shadow, rate)
-        }
     }
 }
 
@@ -242,7 +164,7 @@ fn estimated_cost_sentence(report: &Report, policy: &PolicyFigures, language: La
         (Some((model, month)), ReportSource::Builtin)
             if policy.spoke.is_some_and(|all| all > 0) =>
         {
-            moment_texts::cost(language, &money(month), model)
+            figure_texts::cost(language, &money(month), model)
         }
         (Some((model, month)), ReportSource::Builtin | ReportSource::Ledger) => {
             texts::cost_free_or(language, &money(month), model)
@@ -265,8 +187,17 @@ pub fn at_open_question(source: ReportSource, language: Language) -> &'static st
     }
 }
 
-/// How many questions nobody answered, and about how many of them it would have said something.
-pub fn unanswered(found: Unanswered, source: ReportSource, language: Language) -> String {
+/// How many questions nobody answered, and about how many of them it would have said something. Where the built-in mind stands
+/// in for a model, how many of them it noticed, and at how many it posts something without one.
+pub fn unanswered(
+    found: Unanswered,
+    posted: Option<PostedFigures>,
+    source: ReportSource,
+    language: Language,
+) -> String {
+    if let Some(posted) = posted {
+        return noticed(found, posted, language);
+    }
     let (picked_up, questions) = (words::count(found.picked_up), found.questions);
     let which = match found.picked_up {
         0 => texts::which_none(language).to_owned(),
@@ -280,6 +211,38 @@ pub fn unanswered(found: Unanswered, source: ReportSource, language: Language) -
     };
     let questions = words::number_of(counted::questions, questions, language);
     counts(language, &questions, at_open_question(source, language), &which)
+}
+
+fn noticed(found: Unanswered, posted: PostedFigures, language: Language) -> String {
+    let questions = words::number_of(counted::questions, found.questions, language);
+    let counts = match found.is_annotated {
+        true => figure_texts::noticed,
+        false => figure_texts::noticed_in_hour,
+    };
+    let [noticed, posted] = [found.picked_up, posted.picked_up].map(words::count);
+    counts(language, &questions, &noticed, &posted)
+}
+
+/// How soon after their questions the posts without a model come.
+pub fn after_questions(policy: &PolicyFigures, language: Language) -> Option<String> {
+    let delays = policy.posted_without_model?.answer_delays;
+    let [soon, known, late] =
+        [delays.within_3_minutes, delays.known, delays.over_30_minutes].map(words::count);
+    (delays.known > 0).then(|| figure_texts::after_question(language, &soon, &known, &late))
+}
+
+/// The shares of interruptions of posts and of moments, where the page has both.
+pub fn two_bases(report: &Report, policy: &PolicyFigures, language: Language) -> Option<String> {
+    let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
+    let (spoke, wrong) = policy.spoke.zip(policy.wrong)?;
+    let told = |wrong: usize, whole: usize| {
+        let share = words::part(wrong, whole, language);
+        figure_texts::part_of(language, &share, &words::count(whole))
+    };
+    (posted.spoke > 0).then(|| {
+        let (posts, moments) = (told(posted.wrong, posted.spoke), told(wrong, spoke));
+        figure_texts::two_bases(language, &posts, &moments)
+    })
 }
 
 /// What people did at that moment.
@@ -358,13 +321,28 @@ mod tests {
             let expected = format!(
                 "People left {count} without any answer. It would have said something about {which} within an hour."
             );
-            assert_eq!(unanswered(found, ReportSource::Model, Language::En), expected);
+            assert_eq!(unanswered(found, None, ReportSource::Model, Language::En), expected);
             let (count, which) = japanese.split_once('、').unwrap();
             let space = if which == "ありません" { "" } else { " " };
             let expected = format!(
                 "人が答えないままの質問が {count}ありました。そのうち、1 時間以内に発言していたはずのものは{space}{which}。"
             );
-            assert_eq!(unanswered(found, ReportSource::Model, Language::Ja), expected);
+            assert_eq!(unanswered(found, None, ReportSource::Model, Language::Ja), expected);
         }
+    }
+
+    #[test]
+    fn questions_that_the_rules_noticed_are_no_posts() {
+        let found = Unanswered { questions: 397, picked_up: 279, missed: 118, is_annotated: false };
+        let posted = Some(PostedFigures { picked_up: 10, ..PostedFigures::default() });
+        let told = |language| unanswered(found, posted, ReportSource::Builtin, language);
+        assert_eq!(
+            told(Language::En),
+            "397 questions got no reply within an hour. The rules noticed 279 of them; a post came at 10."
+        );
+        assert_eq!(
+            told(Language::Ja),
+            "1 時間以内に誰も応じなかった質問が 397 件ありました。ルールが気づいたのはそのうち 279 件、投稿したのは 10 件です。"
+        );
     }
 }

@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::report::cautions::cautions;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::headline::{Headline, headline};
 use crate::report::policy_sentences;
 use crate::report::sentences;
 use crate::report::story::{Story, StoryKind};
@@ -69,14 +70,11 @@ fn add_policy(
     language: Language,
 ) {
     // Writing to a string does not fail.
-    let _ = writeln!(text, "{}", sentences::headline(report, policy, language));
-    if let Some(unknown) = sentences::verdicts_unknown(policy, language) {
-        let _ = writeln!(text, "{unknown}");
+    let Headline { title, details } = headline(report, policy, language);
+    let _ = writeln!(text, "{title}");
+    for detail in details {
+        let _ = writeln!(text, "{detail}");
     }
-    if let Some(moments) = sentences::moments_for_model(policy, language) {
-        let _ = writeln!(text, "{moments}");
-    }
-    let _ = writeln!(text, "{}", sentences::cost_sentence(report, policy, language));
     let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };
     let mut channels: Vec<_> = policy.by_channel.iter().collect();
     channels.sort_by_key(|channel| (std::cmp::Reverse(channel.spoke), &channel.name));

@@ -12,6 +12,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
+use aizuchi_core::texts::report_figures as figure_texts;
 
 pub struct Tile {
     pub value: String,
@@ -72,7 +73,7 @@ impl Figures<'_> {
             let most = posted.busiest_day.zip(posted.busiest_date);
             with_busiest(words::rate(month / DAYS_OF_MONTH, l), most, l)
         });
-        let moments = sentences::rate_clause(self.policy, l);
+        let checks = words::times(self.policy.calls.judge_calls as usize, l);
         Tile {
             value: words::count(posted.spoke),
             label: match posted.spoke {
@@ -83,7 +84,7 @@ impl Figures<'_> {
                 Some(rate) => moment_texts::needs_mode(l, &rate),
                 None => moment_texts::only_with_mode(l).to_owned(),
             },
-            more: vec![moment_texts::tile_moments(l, &self.moments(), &moments)],
+            more: vec![figure_texts::tile_with_model(l, &checks, &self.moments())],
             is_warning: false,
         }
     }
@@ -110,25 +111,31 @@ impl Figures<'_> {
         let judged = counts.filter(|(_, spoke)| *spoke > 0);
         let asker = went_on.filter(|went_on| *went_on > 0).zip(judged);
         let asker = asker.map(|(went_on, (wrong, spoke))| {
-            moment_texts::with_asker(l, &words::part(wrong + went_on, spoke, l))
+            figure_texts::with_asker(l, &words::part(wrong + went_on, spoke, l))
         });
-        let of_moments = moments.filter(|_| self.posted().is_some()).map(|(wrong, spoke)| {
-            let wrong = words::part(wrong, spoke, l);
-            moment_texts::tile_wrong_moments(l, &wrong, &self.moments())
-        });
+        let of_moments = moments.filter(|_| self.posted().is_some());
+        let of_moments = of_moments.map(|(wrong, spoke)| self.wrong_moments(wrong, spoke));
+        let share = judged.and_then(|(wrong, spoke)| per_100(wrong, spoke));
+        let share = share.map(|rate| words::percent(rate / 100.0));
         Tile {
             value: counts.map_or(words::UNKNOWN.to_owned(), |(wrong, _)| words::count(wrong)),
             label: texts::figure_wrong(l).to_owned(),
-            note: match judged.map(|(wrong, spoke)| per_100(wrong, spoke)) {
-                None => String::new(),
-                Some(None) => texts::figure_wrong_rule(l).to_owned(),
-                Some(Some(rate)) => {
-                    let share = words::percent(rate / 100.0);
-                    texts::two_notes(l, &share, texts::figure_wrong_rule(l))
-                }
-            },
+            note: share.map(|share| figure_texts::share_of_posts(l, &share)).unwrap_or_default(),
             more: asker.into_iter().chain(of_moments).collect(),
             is_warning: counts.is_some_and(|(wrong, _)| wrong > 0),
+        }
+    }
+
+    /// How many of the moments would interrupt, and how many with those at which the asker goes on.
+    fn wrong_moments(&self, wrong: usize, spoke: usize) -> String {
+        let (moments, l) = (self.moments(), self.language);
+        let share = words::part(wrong, spoke, l);
+        match self.policy.asker_went_on {
+            Some(went_on) if went_on > 0 => {
+                let more = words::part(wrong + went_on, spoke, l);
+                figure_texts::tile_moments_wrong_with_asker(l, &share, &moments, &more)
+            }
+            Some(_) | None => figure_texts::tile_moments_wrong(l, &share, &moments),
         }
     }
 
@@ -159,7 +166,7 @@ impl Figures<'_> {
             },
             more: posted
                 .and(policy.unanswered)
-                .map(|found| moment_texts::tile_open_moments(l, &words::count(found.picked_up)))
+                .map(|found| figure_texts::tile_noticed(l, &words::count(found.picked_up)))
                 .into_iter()
                 .collect(),
             is_warning: false,

@@ -75,6 +75,7 @@ mod replay_tolerance;
 mod report;
 mod report_examples;
 mod report_moments;
+mod report_months;
 mod report_opened;
 mod report_policies;
 mod report_posts;

@@ -207,7 +207,7 @@ fn unknown_is_never_zero() {
     assert!(policy["costs"].as_array().unwrap().iter().all(|cost| cost["per_month"].is_null()));
     assert!(seen(&page).contains("– a month"), "{}", seen(&page));
     let summary = replay(&short, &[]);
-    let sentence = "That is free with its built-in rules (no model). This history is too short to tell what a month with a model would cost.";
+    let sentence = "The built-in rules (no model) are free. This history is too short to tell what a month with a model would cost.";
     assert!(summary.contains(sentence), "{summary}");
 }
 

@@ -35,17 +35,24 @@ fn moments_are_told_from_what_is_really_posted() {
     assert!(count(&posted["wrong"]) <= count(&policy["wrong"]));
     let text = seen(&page);
     for part in [
-        format!("With a model: up to {spoke} moments to speak"),
-        "Without a model, and with response.mode: companion, Aizuchi would have posted ".to_owned(),
+        format!("The rules, which stand in for it here, found {spoke} moments; a model may choose"),
+        "Switched on without a model, Aizuchi would post about ".to_owned(),
+        "in your channel; ".to_owned(),
+        "As shipped: nothing.".to_owned(),
+        "The posts on this page need response.mode: companion.".to_owned(),
         format!("{really} post"),
         "Moments are not posts.".to_owned(),
+        "Of the posts without a model, counted from the message that each answers: ".to_owned(),
     ] {
         assert!(text.contains(&part), "{part}: {text}");
     }
     assert!(!text.contains("would have spoken unasked"), "{text}");
     let (page, _) = page_and_json(&history, &["--language", "ja"]);
     let text = seen(&page);
-    assert!(text.contains("モデルなしで response.mode: companion を設定していたら"), "{text}");
+    assert!(
+        text.contains("モデルなしで話す設定にすると、Aizuchi は 1 チャンネルで月に約"),
+        "{text}"
+    );
 }
 
 /// With another judge nobody stands in for a model.
@@ -84,6 +91,13 @@ fn the_page_says_where_it_posts_and_that_texts_are_verbatim() {
     let text = seen(&page);
     assert!(text.contains("in the channel itself, once in a thread."), "{text}");
     assert!(text.contains("Names are those of the history, and the texts are verbatim"), "{text}");
+    // Moments are in no place: what is not posted stands nowhere.
+    let (page, json) = page_and_json(&history, &[]);
+    let policy = &json["report"]["policies"][0];
+    assert!(count(&policy["spoke"]) > 0, "{policy:#}");
+    assert_eq!(policy["posted_without_model"]["spoke"], 0, "{policy:#}");
+    let text = seen(&page);
+    assert!(!text.contains("in the channel itself") && !text.contains("no messages in threads"));
     let (page, _) = page_and_json(&history, &["--judge", "speak", "--anonymous"]);
     let text = seen(&page);
     assert!(text.contains("Names of people who wrote were replaced; the texts"), "{text}");

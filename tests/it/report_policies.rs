@@ -132,7 +132,7 @@ fn interruptions_have_their_hour_their_channel_and_their_rate() {
     let text = seen(&page);
     assert!(text.contains("The channel with the most interruptions is #help: "), "{text}");
     assert!(text.contains("The hour with the most interruptions begins at "), "{text}");
-    assert!(text.contains("Times are in the time zone UTC;"), "{text}");
+    assert!(text.contains("All times on this page are in the time zone UTC;"), "{text}");
 }
 
 #[test]
@@ -146,19 +146,19 @@ fn what_a_period_costs_and_says_of_nothing_is_told() {
         assert!((total / days * 30.4 - month).abs() < 1e-9, "{cost}");
     }
     let text = seen(&page);
-    assert!(text.contains("Over 9 days, these moments would cost about "), "{text}");
-    assert!(text.contains("standing in for a model; no model was asked."), "{text}");
+    assert!(text.contains("Over 9 days, all checks and replies would cost about "), "{text}");
+    assert!(text.contains("They stand in for a model here; no model was asked."), "{text}");
     assert_eq!(policy["only_asked_again"], policy["spoke"]);
     assert_eq!(policy["posted_without_model"]["spoke"], 0);
     assert!(
-        text.contains("Without a model, Aizuchi would have posted nothing unasked over 9 days"),
+        text.contains("Without a model, Aizuchi would post nothing unasked in your "),
         "{text}"
     );
-    assert!(text.contains("At 7 of 7 moments they had only"), "{text}");
+    assert!(text.contains("At 7 of 7 moments the rules had only"), "{text}");
     // Of another judge it is not known.
     let (page, json) = page_and_json(&history, &["--judge", "speak"]);
     assert_eq!(json["report"]["policies"][0]["only_asked_again"], Value::Null);
-    assert!(!seen(&page).contains("they had only"));
+    assert!(!seen(&page).contains("the rules had only"));
 }
 
 /// A judge that answered only what one of the policies asked.

@@ -45,11 +45,7 @@ fn every_post_is_listed_and_its_conditions_are_named() {
     ] {
         assert!(list.contains(part), "{part}: {list}");
     }
-    assert!(
-        text.contains(
-            "Without a model, and with response.mode: companion, Aizuchi would have posted"
-        )
-    );
+    assert!(text.contains("Switched on without a model, Aizuchi would post about "), "{text}");
     assert!(page.contains("<code class=\"block\">response:\n  mode: companion\n</code>"), "{text}");
     assert!(!text.contains("really post"), "{text}");
     let (page, json) = page_and_json(&history, &["--anonymous=all"]);

@@ -63,6 +63,7 @@ impl<'a> ChannelAnalysis<'a> {
             report.posted.asker_went_on += usize::from(goes_on && !is_wrong && is_posted);
             let taken_up = (id.clone(), moment.at);
             if is_posted {
+                report.posted.answer_delays.add(moment.at.duration_since(about.at()));
                 report.posted_about.push(taken_up.clone());
             }
             report.taken_up.push(taken_up);

@@ -153,8 +153,8 @@ texts! {
     many_withheld_messages(messages: &str):
         "{messages} withheld messages (commands, or of people who opted out)"
         / "使わない発言（コマンドや、オプトアウトした人のもの）{messages} 件";
-    one_judge_call: "1 judge call" / "判断 1 回";
-    many_judge_calls(calls: &str): "{calls} judge calls" / "判断 {calls} 回";
+    one_judge_call: "1 check whether to speak" / "判断 1 回";
+    many_judge_calls(calls: &str): "{calls} checks whether to speak" / "判断 {calls} 回";
     one_call: "1 call" / "1 回の呼び出し";
     many_calls(calls: &str): "{calls} calls" / "{calls} 回の呼び出し";
     one_answer: "1 answer" / "1 件の回答";

@@ -5,42 +5,23 @@ use crate::texts::Name;
 
 texts! {
     // The beginning of a replay with the built-in rules.
-    headline(period: &str, channels: &str, name: &str, times: &str, month: &str):
-        "Without a model, and with response.mode: companion, {name} would have posted {times} over {period} in {channels}{month}."
-        / "モデルなしで response.mode: companion を設定していたら、{name} は{period}、{channels}の会話に自分から {times}投稿していたはずです{month}。";
-    headline_no_post(period: &str, channels: &str, name: &str):
-        "Without a model, {name} would have posted nothing unasked over {period} in {channels}."
-        / "モデルなしなら、{name} は{period}、{channels}の会話に自分からは何も投稿していませんでした。";
-    /// Of its posts. Stands behind the headline.
-    headline_wrong(wrong: &str): "{wrong} of these would probably have interrupted." / "そのうち、邪魔になりそうなのは {wrong} 回です。";
-    headline_no_wrong: "None of these shows a sign of interrupting." / "そのうち、邪魔になる様子のあるものはありません。";
-    /// What a model would be asked about.
-    up_to_moments(moments: &str, rate: &str):
-        "With a model: up to {moments} to speak{rate}. How many of them would become posts is not known."
-        / "モデルを使う場合：「話す場面」は最大 {moments}です{rate}。そのうち何回投稿するかはわかりません。";
     month_clause(count: &str): ", about {count} a month" / "（月に約 {count} 回）";
     rare_clause: ", less than one a month" / "（月に 1 回未満）";
-    cost(money: &str, model: &str):
-        "Without a model that is free. A model, which decides itself at each of these moments, would cost about {money} a month ({model})."
-        / "モデルなしなら無料です。これらの場面でモデルに判断させると、月に約 {money} です（{model}）。";
     /// Stands beside the headline. What stands in backquotes is shown as code.
     stand_in(empty: &str, moments: &str):
-        "Moments are not posts. The built-in rules chose them, standing in for a model; no model was asked. At {empty} of {moments} "
-        "they had only “I don’t know” or “does anyone know?” to offer, and there nothing is posted without a model. All posts on this page are those with "
-        "`response.mode: companion`: without a model, the default in a real workspace is `mention_only`, with which Aizuchi says nothing unasked. A model decides itself at each "
-        "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
-        / "「話す場面」の数は、投稿の数ではありません。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。"
-          "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。このページの投稿はすべて "
-          "`response.mode: companion` を設定した場合のものです。モデルがないときの実際のワークスペースでの既定は `mention_only` で、自分からは話しません。"
-          "モデルを使えば、それぞれの場面で答えるか黙るかをモデルが決めます。そのうち何回話すかは、このページではわかりません。"
+        "Moments are not posts. A moment is where the built-in rules would think of speaking. They stand in for a model here; no model was asked. At {empty} of {moments} "
+        "the rules had only “I don’t know” or “does anyone know?” to say, and without a model nothing is posted there. With a model it is the model that decides: it writes an answer, "
+        "or keeps silent. How often, this page does not know; `--judge model` asks one (below, under what you can do next)."
+        / "「話す場面」の数は、投稿の数ではありません。内蔵のルールが、話すことを考えたはずの場面です。ルールはモデルの代わりで、モデルには尋ねていません。"
+          "{moments}のうち {empty} 回は、内蔵のルールには「わかりません」か「どなたかわかりますか」しか言うことがなく、モデルなしの運用では何も投稿しません。"
+          "モデルを使えば、答えるか黙るかをモデルが決めます。何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
     stand_in_helps:
-        "Moments are not posts. The built-in rules chose them, standing in for a model; no model was asked. All posts on this page are those with "
-        "`response.mode: companion`: without a model, the default in a real workspace is `mention_only`, with which Aizuchi says nothing unasked. A model decides itself at each "
-        "moment, and writes an answer or keeps silent: how often, this page does not know. `--judge model` asks one (below, under what you can do next)."
-        / "「話す場面」の数は、投稿の数ではありません。場面は、モデルの代わりに内蔵のルールが選びました（モデルには尋ねていません）。このページの投稿はすべて "
-          "`response.mode: companion` を設定した場合のものです。モデルがないときの実際のワークスペースでの既定は `mention_only` で、自分からは話しません。"
-          "モデルを使えば、それぞれの場面で答えるか黙るかをモデルが決めます。そのうち何回話すかは、このページではわかりません。"
+        "Moments are not posts. A moment is where the built-in rules would think of speaking. They stand in for a model here; no model was asked. "
+        "With a model it is the model that decides: it writes an answer, "
+        "or keeps silent. How often, this page does not know; `--judge model` asks one (below, under what you can do next)."
+        / "「話す場面」の数は、投稿の数ではありません。内蔵のルールが、話すことを考えたはずの場面です。ルールはモデルの代わりで、モデルには尋ねていません。"
+          "モデルを使えば、答えるか黙るかをモデルが決めます。何回話すかは、このページではわかりません。"
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
 
     // The figures.
@@ -48,15 +29,8 @@ texts! {
     many_posts: "posts unasked without a model" / "モデルなしで自分から投稿する回数";
     needs_mode(rate: &str): "{rate}; only with response.mode: companion" / "{rate}。response.mode: companion の場合のみ";
     only_with_mode: "only with response.mode: companion" / "response.mode: companion の場合のみ";
-    tile_moments(moments: &str, rate: &str):
-        "with a model: up to {moments}{rate}; the number of posts is not known" / "モデルを使う場合：「話す場面」が最大 {moments}{rate}。投稿の数は不明";
-    tile_wrong_moments(wrong: &str, moments: &str): "of {moments} to speak: {wrong}" / "話す場面 {moments}のうち：{wrong}";
-    /// With its share: how many it is if the one who asked and writes again is counted, too.
-    with_asker(count: &str):
-        "at least: {count} if the next message of the one who asked counts, too" / "少なくともこの回数。尋ねた本人がすぐ続けた場面も数えると {count}";
-    posted_to_open: "questions left open for an hour, to which it would post without a model" / "1 時間誰も応じなかった質問のうち、モデルなしで投稿する件数";
-    posted_to_unanswered: "questions that nobody answered, to which it would post without a model" / "誰も答えなかった質問のうち、モデルなしで投稿する件数";
-    tile_open_moments(count: &str): "it found a moment to speak at: {count}" / "話す場面と判断していた件数：{count}";
+    posted_to_open: "questions without a reply for an hour get a post without a model" / "1 時間誰も応じなかった質問のうち、モデルなしで投稿する件数";
+    posted_to_unanswered: "questions that nobody answered get a post without a model" / "誰も答えなかった質問のうち、モデルなしで投稿する件数";
     to_speak: "Moments to speak" / "話す場面";
     hours:
         "Moments to speak, and those that would probably interrupt: how many in each hour of the day"
@@ -124,7 +98,7 @@ texts! {
     badge_posted: "would post without a model" / "モデルなしでも投稿";
     badge_moment: "only a moment" / "場面のみ（投稿なし）";
     /// Stands beside words of the built-in rules that are posted nowhere.
-    stands_in: "stands in for a model; without one, nothing is posted here" / "モデルの代わりの言葉（モデルなしでは投稿しない）";
+    stands_in: "not posted: the rules picked this moment; a model might write here" / "投稿なし（ルールが選んだ場面。モデルなら何か書くかもしれない）";
 
     // Where it posts, and what of people is on the page.
     places(channel: &str, threads: &str):

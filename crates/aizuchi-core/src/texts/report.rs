@@ -9,21 +9,20 @@ texts! {
     kicker_replay: "A replay of your own history" / "実際の履歴の再生";
     kicker_ledger: "From its own ledger" / "判断の記録から";
     intro_replay(name: &str, messages: &str, people: &str, dates: &str):
-        "{name} is a chat companion that listens and decides by itself when to say something. This page shows what it would "
+        "This page shows what {name} would "
         "have done in your channels: it read {messages} of {people} ({dates}) in the order in "
         "which they were written, and decided when to speak by the rules that it has live. It is all computed afterwards: nothing was posted, and what people would have replied is not known."
-        / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。このページは、皆さんのチャンネルにいたら何をしていたかを示します。"
+        / "このページは、{name} が皆さんのチャンネルにいたら何をしていたかを示します。"
           "{people}の {messages}（{dates}）を書かれた順に読み、いつ話すかを実際の運用と同じルールで判断しました。"
           "すべて後からの計算で、投稿はしていません。皆さんがどう返したかまではわかりません。";
     intro_ledger(name: &str, messages: &str, people: &str, dates: &str):
-        "{name} is a chat companion that listens and decides by itself when to say something. This page shows what it "
+        "This page shows what {name} "
         "decided in your channels ({dates}), while {people} wrote {messages}. In channels where it "
         "only observes, it posted nothing and noted what it would have done."
-        / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。このページは、皆さんのチャンネルで何を判断したか"
+        / "このページは、{name} が皆さんのチャンネルで何を判断したか"
           "（{dates}）を示します。その間に {people}が {messages}をしました。"
           "聞くだけのチャンネルでは投稿せず、どうするつもりだったかを記録しました。";
     dates(from: &str, to: &str): "{from} to {to}" / "{from}〜{to}";
-    most_in_hour(most: &str): "tallest bar: {most}" / "最も高い棒：{most}";
 
     // The headline.
     headline_replay(period: &str, channels: &str, name: &str, times: &str, rate: &str):
@@ -61,16 +60,16 @@ texts! {
         "Over the last {period}, in {channels}, {name} neither spoke unasked nor would have."
         / "直近の{period}、{channels}で、{name} は自分から話すことも、話そうとすることもありませんでした。";
     cost_free_or(money: &str, model: &str):
-        "That is free with its built-in rules (no model), and about {money} a month with {model}."
+        "The built-in rules (no model) are free; with {model} it costs about {money} a month."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料、{model} なら月に約 {money} です。";
     cost_free_or_unknown:
-        "That is free with its built-in rules (no model). What a month with a model costs is not known."
+        "The built-in rules (no model) are free. What a month with a model costs is not known."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用はわかりません。";
     cost_free_in_short_time:
-        "That is free with its built-in rules (no model). This history is too short to tell what a month with a model would cost."
+        "The built-in rules (no model) are free. This history is too short to tell what a month with a model would cost."
         / "内蔵のルール（モデルを使わず、決まった手順で動くもの）なら無料です。モデルを使った場合の 1 か月の費用は、期間が短いためわかりません。";
     cost_about(money: &str, model: &str):
-        "That is about {money} a month with {model}." / "{model} で月に約 {money} です。";
+        "With {model} it costs about {money} a month." / "{model} で月に約 {money} です。";
     cost_spent(money: &str, month: &str):
         "Its models cost {money} in that time, about {month} a month."
         / "その間のモデルの費用は {money}、月に約 {month} です。";
@@ -107,10 +106,6 @@ texts! {
     time: "time" / "回数";
     times: "times" / "回数";
     figure_wrong: "of these would probably have interrupted" / "そのうち、邪魔になりそうな回数";
-    figure_wrong_rule:
-        "within a quick exchange between people, or within a minute before or after a message of another person"
-        / "人どうしの速いやり取りの最中か、ほかの人の発言の前後 1 分以内に話すもの";
-    two_notes(one: &str, other: &str): "{one}: {other}" / "{one}。{other}";
     /// What it would have done at a question that nobody answered.
     said_something: "said something" / "発言していた";
     figure_picked_up(done: &str):
@@ -135,8 +130,7 @@ texts! {
     channel: "Channel" / "チャンネル";
     spoken: "It would have spoken" / "自分から話す回数（見込み）";
     spoken_ledger: "It spoke or would have" / "話した回数・「話す」と判断した回数";
-    rate: "How often" / "頻度";
-    of_these_wrong: "Of these, interruptions" / "うち邪魔になりそう";
+    of_these_wrong: "Interruptions among them" / "うち邪魔になりそう";
     messages_of_people: "People’s messages" / "人の発言";
     all_channels: "All channels" / "全チャンネル";
     bar_label(spoke: &str, wrong: &str):
@@ -145,9 +139,6 @@ texts! {
     legend_wrong: "would probably have interrupted" / "邪魔になりそう";
     hours_people: "When people write: messages in each hour of the day" / "人が発言する時間帯：1 時間ごとの発言数";
     hours_own: "When it would have spoken, and interrupted: times in each hour of the day" / "話す時間帯と、邪魔になりそうな時間帯（見込み）：1 時間ごとの回数";
-    hours_zone(zone: &str):
-        "Times are in the time zone {zone}; timezone in the config sets another."
-        / "時刻のタイムゾーンは {zone} です（設定ファイルの timezone で変えられます）。";
     hours_busiest(hour: &str, share: &str):
         "The busiest hour for people begins at {hour} ({share} of their messages)."
         / "人の発言が最も多いのは {hour} からの 1 時間です（全体の {share}）。";
@@ -166,16 +157,10 @@ texts! {
     no_worse_hour:
         "Single hours differ too little in their share of interruptions to tell them from chance."
         / "邪魔になりそうな割合は、1 時間ごとでは偶然と区別できる差がありません。";
-    /// The four parts of the day, each with its share.
-    quarters(parts: &str):
-        "By part of the day, these shares would probably interrupt: {parts}." / "一日を 4 つに分けると、邪魔になりそうな割合は次のとおりです：{parts}。";
     quarter(from: usize, end: usize, share: &str): "{from}:00–{end}:00 {share}" / "{from} 時〜{end} 時 {share}";
-    quarters_worse(parts: &str):
-        "More than chance explains it is at {parts}." / "偶然とはいえないほど高いのは {parts} です。";
-    quarters_alike: "Chance could explain these differences." / "これらの差は偶然でも説明できます。";
     /// The hours with the most, each with its number.
     most_hours(hours: &str):
-        "In number there are most in the hours that begin at {hours}." / "回数が多いのは、{hours} からの 1 時間です。";
+        "The largest numbers are in the hours that begin at {hours}." / "回数が多いのは、{hours} からの 1 時間です。";
     /// Where it would have interrupted most often, with its numbers.
     worst_channel(channel: &str, wrong: &str, spoke: &str):
         "The channel with the most interruptions is {channel}: {wrong}, of {spoke} posts there."
@@ -268,8 +253,8 @@ texts! {
     unanswered_for_hour: "Questions that nobody followed up within an hour" / "1 時間以内に誰も応じなかった質問";
     /// Why this is another number than that of moments with nobody.
     unanswered_bridge:
-        "This is another count than “nobody” in the section before: that one counts moments, also about messages that are no such question, in threads for instance, and each question may have several."
-        / "前の節の「発言なし」とは数え方が違います。そちらは場面の数で、スレッドの中など、ここで数える質問ではない発言についての場面も含み、一つの質問に複数の場面があることもあります。";
+        "This section counts questions. The line “nobody” in the section before counts times, also those about messages that are no such question, and several about one question; so its numbers are others."
+        / "この節で数えているのは質問の数です。前の節の「発言なし」は回数で、ここで数える質問ではない発言についてのものや、一つの質問についての複数の回も含むため、数が違います。";
     unanswered_counts(questions: &str, done: &str, which: &str):
         "People left {questions} without any answer. It would have {done} about {which} within an hour."
         / "人が答えないままの質問が {questions}ありました。そのうち、1 時間以内に{done}はずのものは {which}。";
@@ -298,7 +283,7 @@ texts! {
         "Most often it comes after {group} ({share} of the time); of people’s delays {people} are that long."
         / "最も多いのは {group}で、全体の {share}です。人では、その長さの間隔は {people}です。";
     timing_basis:
-        "Its delay counts from the newest message that it had read to its post: the wait for a rest of the talk, the calls, and the time that it takes like a person before it posts. So it may be shorter than the longest rest in the settings, or longer."
+        "Its delay counts from the newest message that it had read to its post. First it waits until the talk pauses, then a model takes its time, and then it waits as long as a person would before answering. So the delay may be shorter or longer than the wait in the settings."
         / "ボットの間隔は、読んだ最後の発言から投稿までです。会話が止まるのを待つ時間、呼び出しにかかる時間、人のように置く間を合わせたものなので、設定にある待ち時間より短いことも長いこともあります。";
     timing_unknown: "There is nothing to compare: it would not have spoken, or only in channels where it just observes and so does not wait for the right moment."
         / "比べるものがありません。話す場面がなかったか、タイミングを計らない「聞くだけ」の判断しかありませんでした。";
@@ -318,20 +303,20 @@ texts! {
         "Deciding takes {share} of the tokens, and it is paid also where it stays silent."
         / "トークンの {share} は判断に使われます。黙っているときにもかかる費用です。";
     cost_basis(judge: &str, reply: &str, judge_tokens: &str, reply_tokens: &str, date: &str):
-        "This is based on {judge}, which read {judge_tokens} tokens each on average, and on {reply}, which read {reply_tokens} tokens each. Lengths are estimated from the prompts of this replay; "
-        "list prices of {date}, so check those of today; nothing saved by a provider’s cache. A model says yes to different things than this replay’s judge, so treat this as a rough figure."
+        "The price is that of {judge}, which read {judge_tokens} tokens each on average, and of {reply}, which read {reply_tokens} tokens each. Lengths are estimated from the prompts of this replay, and answers are taken as short: "
+        "tokens that a model spends on thinking are not counted. List prices of {date}, so check those of today; nothing saved by a provider’s cache. A model may speak at other moments than this replay found, so treat this as a rough figure."
         / "この再生のプロンプトから見積もった、{judge}（1 回に読むのは平均 {judge_tokens} トークン）と{reply}（同 {reply_tokens} トークン）に基づきます。"
-          "価格は {date} の公開価格で（今の価格を確かめてください）、"
+          "答えは短いものとし、モデルが考えるのに使うトークンは数えていません。価格は {date} の公開価格で（今の価格を確かめてください）、"
           "キャッシュによる割引は含みません。モデルは別の場面で「話す」と判断するので、正確な額ではなく、おおよその目安です。"
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
     /// What the replies are for.
     cost_replies(unasked: &str, called: &str, more: &str):
-        "The replies: {unasked} unasked, {called} where it was called, and {more} that were written again or not used, because people went on talking meanwhile."
+        "The replies are {unasked} unasked, {called} where it was called, and {more} written again or not used, because people went on talking meanwhile."
         / "返答の内訳：自分から話すもの {unasked}、呼ばれて答えるもの {called}、書いている間に会話が進んで書き直したか使わなかったもの {more}。";
-    cost_judge: "The judge is the check whether to speak: a call each time." / "判断役とは、話すかどうかの判断のことで、そのたびに 1 回呼び出します。";
+    cost_judge: "Each check whether to speak is one call of a model, also where it ends in silence." / "話すかどうかの判断では、黙ることになる場合も含め、そのたびにモデルを 1 回呼び出します。";
     /// Judge calls, and how many of them judged the same once more.
     with_second_looks(judge: &str, looks: &str):
-        "{judge} ({looks} of them a second look)" / "{judge}（うち再判断 {looks} 回）";
+        "{judge} ({looks} of them once more about the same)" / "{judge}（うち同じことの再判断 {looks} 回）";
     cost_basis_ledger(judge: &str, reply: &str, date: &str):
         "This is based on {judge} and {reply} of this period and on what they used; for other models, list prices of {date}."
         / "この期間の{judge}と{reply}、およびその使用量に基づきます。ほかのモデルは {date} の公開価格です。";
@@ -346,8 +331,8 @@ texts! {
         / "この期間（{period}）に実際にかかった費用：{money}。同じペースなら 1 か月（30.4 日）で {month} です。";
     /// How the total and the month go together.
     cost_period(period: &str, total: &str, model: &str, month: &str):
-        "Over {period}, these moments would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}."
-        / "{period}で、これらの場面の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。";
+        "Over {period}, all checks and replies would cost about {total} with {model}. At the same pace a month of 30.4 days comes to about {month}."
+        / "{period}で、すべての判断と返信の費用は {model} なら約 {total} です。同じペースなら 1 か月（30.4 日）で約 {month} です。";
     cost_total: "This period" / "この期間";
     /// In a replay with a model.
     cost_judged(money: &str, month: &str):
@@ -443,17 +428,14 @@ texts! {
         / "履歴にあるのは書かれたものだけです。ほかのボットの発言は読みますが、人の発言には数えません。";
     left_out_opted_out: "Nothing written by people who opted out appears on this page." / "オプトアウトした人の発言は、このページのどこにもありません。";
     counted_wrong:
-        "A post counts as a probable interruption if two or more people had written within two minutes and one of them wrote again "
-        "within a minute, or if another person wrote within a minute before or after it, following the message that it is about. Whether that was an answer is known only "
-        "where the history says what answers what; there only answers count. Replies to its own name never count."
-        / "次のどちらかに当たれば「邪魔になりそう」と数えます。2 分以内に 2 人以上が発言し、1 分以内に誰かが続けたやり取りに割り込む場合と、"
-          "取り上げる発言の後に、ほかの人の発言があり、その前後 1 分以内に話す場合です。それが返事かどうかは、どの発言への返事かが履歴に記されているときだけわかります（そのときは返事だけを数えます）。"
-          "名前で呼ばれて答えたものは数えません。";
+        "Whether what the other one wrote was an answer is known only where the history says what answers what; there only answers count. Replies to its own name never count as interruptions."
+        / "ほかの人の発言が返事かどうかは、どの発言への返事かが履歴に記されているときだけわかります（そのときは返事だけを数えます）。名前で呼ばれて答えたものは、邪魔とは数えません。";
     counted_lower_limit:
         "That is a lower limit: how people would have felt about a post is not known." / "これは少なめの見積もりです。投稿を人がどう感じたかまではわかりません。";
-    counted_went_on(times: &str):
-        "That is a lower limit: in addition, the one who had asked went on writing within a minute after it {times}, which does not count."
-        / "これは少なめの見積もりです。このほか、尋ねた本人が 1 分以内に発言を続けた場面が {times}ありますが、数えていません。";
+    /// With how many there would be with these, of how many.
+    counted_went_on(times: &str, all: &str, spoken: &str):
+        "That is a lower limit. In addition, the asker was still typing and wrote within a minute after it {times}. If you count these, too, it is {all} of {spoken}."
+        / "これは少なめの見積もりです。このほか、尋ねた本人がまだ書いていて 1 分以内に発言した場面が {times}あります。これも数えると {spoken}のうち {all} になります。";
     counted_ahead:
         "“Before another person wrote” counts the times after which another person did write, and that would probably not have interrupted."
         / "「ほかの人より先」は、その後にほかの人の発言があり、邪魔になりそうでなかったものを数えます。";

@@ -1,0 +1,124 @@
+//! The part of a report that says how often it would speak, when, how fast, and for how much.
+
+texts! {
+    // The headline, and what stands below it.
+    what_it_is(name: &str):
+        "{name} is a chat companion that listens and decides by itself when to say something."
+        / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。";
+    headline(name: &str, rate: &str, channels: &str, wrong: &str):
+        "Switched on without a model, {name} would post {rate} in {channels}; {wrong}. As shipped: nothing."
+        / "モデルなしで話す設定にすると、{name} は {channels}で {rate}投稿し、{wrong}。初期設定のままなら、自分からは投稿しません。";
+    headline_no_post(name: &str, channels: &str):
+        "Without a model, {name} would post nothing unasked in {channels}."
+        / "モデルなしなら、{name} は {channels}で、自分からは何も投稿しません。";
+    your_channel: "your channel" / "1 チャンネル";
+    your_channels(channels: &str): "your {channels}" / "{channels}";
+    rate_lately(rate: &str, lately: &str): "{rate} (lately about {lately})" / "{rate}（最近は月に約 {lately} 回）";
+    /// How many of its posts would interrupt: the end of the headline.
+    wrong_none: "none of these posts shows a sign of interrupting" / "邪魔になる様子のあるものはありません";
+    wrong_one_in(number: &str): "about 1 in {number} posts would probably interrupt" / "その約 {number} 回に 1 回は邪魔になりそうです";
+    wrong_half: "about half of the posts would probably interrupt" / "その約半分は邪魔になりそうです";
+    wrong_most: "most of the posts would probably interrupt" / "そのほとんどは邪魔になりそうです";
+    wrong_some(wrong: &str, posts: &str): "{wrong} of {posts} would probably interrupt" / "{posts}のうち {wrong} 回は邪魔になりそうです";
+    in_this_history(period: &str, posts: &str, wrong: &str):
+        "In this history of {period}: {posts} unasked, of which {wrong} would probably interrupt."
+        / "この履歴（{period}）では、自分からの投稿は {posts}、そのうち邪魔になりそうなものは {wrong} です。";
+    nothing_in_this_history(period: &str):
+        "In this history of {period}, the rules found no earlier message to quote."
+        / "この履歴（{period}）では、引用できる前の発言をルールが見つけられませんでした。";
+    /// The same words where it is first used, and where it says how things were counted.
+    interruption:
+        "A post counts as an interruption if, after the message that it is about, somebody other than the asker wrote within a minute before or after the post; "
+        "or if two or more people wrote in the 2 minutes before it and one of them wrote again within a minute. This is about timing: whether a post helps is not measured."
+        / "「邪魔になりそう」と数えるのは次の場合です。取り上げた発言の後に、尋ねた本人以外の人の発言があり、その前後 1 分以内に投稿する場合と、"
+          "直前の 2 分間に 2 人以上が発言していて、そのうちの誰かが 1 分以内にまた発言する場合です。見ているのはタイミングだけで、投稿が役に立つかどうかは測っていません。";
+    as_shipped:
+        "As shipped, without a model, its mode is mention_only, and it posts nothing unasked. The posts on this page need response.mode: companion."
+        / "モデルがないときの初期設定のモードは mention_only で、自分からは何も投稿しません。このページの投稿は、response.mode: companion を設定した場合のものです。";
+    with_model(checks: &str, moments: &str):
+        "With a model: it would be asked {checks} whether to speak. The rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others."
+        / "モデルを使う場合：話すかどうかを {checks}モデルに尋ねます。モデルの代わりのルールが選んだ「話す場面」は {moments}ですが、モデルが選ぶ場面はそれより少ないことも、多いことも、別の場面のこともあります。";
+    cost(money: &str, model: &str):
+        "Without a model it costs nothing. With {model} it costs about {money} a month: that pays for all of these checks, also those that end in silence, and for the replies."
+        / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返信の費用が含まれます。";
+
+    // The figures at the top.
+    tile_with_model(checks: &str, moments: &str):
+        "with a model: asked {checks}; the rules found {moments}; a model may choose fewer, more, or others"
+        / "モデルを使う場合：尋ねるのは {checks}。ルールが選んだ「話す場面」は {moments}（モデルが選ぶ場面とは異なります）";
+    share_of_posts(share: &str): "{share} of the posts" / "投稿の {share}";
+    with_asker(count: &str):
+        "{count} if you also count the asker who was still typing" / "尋ねた本人がまだ書いていた場面も数えると {count}";
+    tile_moments_wrong(wrong: &str, moments: &str): "of all {moments}, posted or not: {wrong}" / "投稿しないものも含む「話す場面」{moments}のうち：{wrong}";
+    tile_moments_wrong_with_asker(wrong: &str, moments: &str, more: &str):
+        "of all {moments}, posted or not: {wrong}; {more} with that asker"
+        / "投稿しないものも含む「話す場面」{moments}のうち：{wrong}（尋ねた本人の場面も数えると {more}）";
+    tile_noticed(count: &str): "the rules noticed: {count}" / "ルールが気づいた件数：{count}";
+
+    // How often, and where.
+    two_bases(posts: &str, moments: &str):
+        "There are two counts of what would probably interrupt. Of the posts without a model: {posts}; that is the headline’s number. Of all moments, posted or not: {moments}; most columns, the bars and the parts of the day count these."
+        / "数え方は二つあります。モデルなしの投稿のうち、邪魔になりそうなものは {posts} で、見出しの数字はこちらです。投稿しないものも含めた「話す場面」では {moments} で、棒グラフ、時間帯の比較、表の多くの列はこちらを数えています。";
+    part_of(part: &str, whole: &str): "{part} of {whole}" / "{whole} 回中 {part}";
+    /// Where the posts without a model stand.
+    places_posted(channel: &str, threads: &str):
+        "It would post where the talk is: {channel} in the channel itself, {threads} in a thread."
+        / "投稿するのは会話のある場所です。チャンネルに直接が {channel}、スレッドの中が {threads}です。";
+    in_zone(title: &str, zone: &str): "{title} ({zone})" / "{title}（{zone}）";
+    hours_posts: "Posts without a model: how many in each hour of the day" / "モデルなしの投稿：1 時間ごとの回数";
+    zone(zone: &str):
+        "All times on this page are in the time zone {zone}; timezone in the config sets another."
+        / "このページの時刻のタイムゾーンは {zone} です（設定ファイルの timezone で変えられます）。";
+    wrong_with_share: "Interruptions (share)" / "邪魔になりそう（割合）";
+    worst_channel(channel: &str, wrong: &str, moments: &str):
+        "The channel with the most interruptions is {channel}: {wrong}, of {moments} there, posted or not."
+        / "邪魔になりそうな回数が最も多いチャンネルは {channel} です（そこでの、投稿しないものも含む「話す場面」{moments}のうち {wrong} 回）。";
+    worst_hour(hour: &str, wrong: &str, moments: &str):
+        "The hour with the most interruptions begins at {hour}: {wrong}, of {moments} in that hour, posted or not."
+        / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（投稿しないものも含む「話す場面」{moments}のうち {wrong} 回）。";
+    /// The parts of the day, each with its share.
+    parts_of_day(parts: &str):
+        "Share of interruptions by part of the day: {parts}." / "一日を 4 つに分けた、邪魔になりそうな割合：{parts}。";
+    parts_of_day_moments(parts: &str):
+        "Share of interruptions among the moments, by part of the day: {parts}." / "一日を 4 つに分けた、「話す場面」のうち邪魔になりそうな割合：{parts}。";
+    between(from: usize, end: usize): "between {from}:00 and {end}:00" / "{from} 時〜{end} 時";
+    interrupts_more(times: &str, share: &str, rest: &str):
+        "It interrupts more {times} ({share}) than in the other hours ({rest}). Chance alone makes such a difference in fewer than 1 of 100 histories."
+        / "{times}は邪魔になりそうな割合が {share} で、ほかの時間帯（{rest}）より高くなっています。偶然だけでこれほどの差になるのは、100 回に 1 回未満です。";
+    may_be_chance: "These differences may be chance." / "これらの差は偶然かもしれません。";
+    too_few_to_compare: "There are too few interruptions to compare the parts of the day." / "数が少ないため、時間帯どうしは比べられません。";
+    /// Where it says how things were counted.
+    parts_rule:
+        "Parts of the day are compared by a chi-squared test of the whole table. A difference is named if chance alone makes such a one in fewer than 1 of 100 histories. 5 of 100 is the usual limit; "
+        "this one is stricter, since moments of one conversation are not independent of each other. Single hours are each compared with the rest of the day, at 5 of 100 divided by the number of hours."
+        / "時間帯の割合は、4 つをまとめたカイ二乗検定で比べ、偶然だけでは 100 回に 1 回未満しか起きない差だけを挙げています。ふつうの基準は 100 回に 5 回ですが、"
+          "同じ会話の中の場面は互いに無関係ではないため、厳しくしています。1 時間ごとの割合は、それ以外の時間と比べ、100 回に 5 回という基準を時間の数で割っています。";
+
+    // By month.
+    by_month: "By month" / "月別";
+    month: "Month" / "月";
+    month_format: "%b %Y" / "%Y年%-m月";
+    part_of_month(month: &str): "{month} (part of it)" / "{month}（途中）";
+    posts_column: "Posts without a model" / "モデルなしの投稿";
+    more_lately(newer: &str, older: &str, months: &str):
+        "The number of posts grows: about {newer} a month in the newest {months}, about {older} in the oldest {months}. Expect the newer number rather than the average."
+        / "投稿は増えています：最も新しい {months}では月に約 {newer} 回、最も古い {months}では約 {older} 回です。平均ではなく、新しいほうの数を見込んでください。";
+    less_lately(newer: &str, older: &str, months: &str):
+        "The number of posts falls: about {newer} a month in the newest {months}, about {older} in the oldest {months}. Expect the newer number rather than the average."
+        / "投稿は減っています：最も新しい {months}では月に約 {newer} 回、最も古い {months}では約 {older} 回です。平均ではなく、新しいほうの数を見込んでください。";
+    one_whole_month: "whole month" / "1 か月";
+    whole_months(count: &str): "{count} whole months" / "{count} か月";
+
+    // Questions that nobody answered.
+    noticed_in_hour(questions: &str, noticed: &str, posted: &str):
+        "{questions} got no reply within an hour. The rules noticed {noticed} of them; a post came at {posted}."
+        / "1 時間以内に誰も応じなかった質問が {questions}ありました。ルールが気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
+    noticed(questions: &str, noticed: &str, posted: &str):
+        "{questions} got no answer. The rules noticed {noticed} of them within an hour; a post came at {posted}."
+        / "誰も答えなかった質問が {questions}ありました。ルールが 1 時間以内に気づいたのはそのうち {noticed} 件、投稿したのは {posted} 件です。";
+
+    // Timing.
+    after_question(soon: &str, known: &str, late: &str):
+        "Of the posts without a model, counted from the message that each answers: {soon} of {known} come within 3 minutes, {late} after more than half an hour."
+        / "モデルなしの投稿を、答える発言から数えると、{known} 回のうち {soon} 回は 3 分以内、{late} 回は 30 分を過ぎてからです。";
+}
