@@ -91,7 +91,7 @@ async fn axe_finds_nothing_on_any_page_in_japanese() {
 async fn expect_no_violations(token: &str, language: &str, schemes: &[&str]) {
     let axe = axe_script();
     let (harness, program, workspace) = judged().await;
-    let browser = Browser::start_in(language).await;
+    let browser = Browser::start_undrawn_in(language).await;
     let tab = browser.blank().await;
     let mut found: BTreeMap<String, Value> = BTreeMap::new();
     let mut look = async |place: String| {

@@ -83,7 +83,7 @@ async fn what_a_form_leads_to_is_sound_for_each_role() {
     }
 
     let axe = axe_script();
-    let browser = Browser::start().await;
+    let browser = Browser::start_undrawn_in("en-US").await;
     let tab = browser.blank().await;
     for token in [OPERATOR, ADMIN] {
         sign_in(&tab, &program, token).await;

@@ -111,7 +111,7 @@ async fn nothing_that_is_stored_runs_on_any_page() {
     addresses.retain(|it| {
         !["/live", "/ready", "/metrics", ".json", ".css"].iter().any(|end| it.ends_with(end))
     });
-    let browser = Browser::start().await;
+    let browser = Browser::start_undrawn_in("en-US").await;
     let tab = browser.blank().await;
     tab.send_devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": LISTEN })).await;
     sign_in(&tab, &program, ADMIN).await;

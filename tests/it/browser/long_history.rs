@@ -105,7 +105,7 @@ impl LongHistory {
             }
         }
 
-        let browser = Browser::start().await;
+        let browser = Browser::start_undrawn_in("en-US").await;
         let tab = browser.blank().await;
         tab.send_devtools("Network.enable", json!({})).await;
         sign_in(&tab, &program, token).await;

@@ -47,6 +47,8 @@ pub struct BrowserKind {
     pub pointer: Pointer,
     /// What its user reads, as `en-US`.
     pub language: String,
+    /// Whether frames are drawn.
+    pub is_drawn: bool,
 }
 
 /// The browsers that no test is using.
@@ -146,7 +148,9 @@ fn arguments(kind: &BrowserKind, profile: &str) -> Vec<String> {
         format!("--user-data-dir={profile}"),
         format!("--blink-settings={pointer}"),
     ];
-    fixed.map(str::to_owned).into_iter().chain(own).collect()
+    // Frames are then drawn when a client asks for one, which none does.
+    let undrawn = (!kind.is_drawn).then(|| "--enable-begin-frame-control".to_owned());
+    fixed.map(str::to_owned).into_iter().chain(own).chain(undrawn).collect()
 }
 
 /// Starts chromedriver. Returns its supervisor and its port, or `None` if it ends at once.
