@@ -79,7 +79,7 @@ pub struct ReportBuilder {
 /// The sums of one policy over its channels.
 struct PolicySums {
     name: String,
-    with_default_limits_of: Option<String>,
+    with_default_limits_of: Vec<String>,
     settings: Option<Vec<PolicySetting>>,
     observed: usize,
     only_asked_again: usize,
@@ -266,7 +266,7 @@ impl PolicySums {
     fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            with_default_limits_of: None,
+            with_default_limits_of: Vec::new(),
             settings: None,
             observed: 0,
             only_asked_again: 0,

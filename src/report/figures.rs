@@ -92,8 +92,9 @@ pub struct Period {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyFigures {
     pub name: String,
-    /// The policy that turns off limits of the defaults, which this one has again.
-    pub with_default_limits_of: Option<String>,
+    /// The policies that turn off limits of the defaults, which this one has again. There may be
+    /// several, where the limits are all that they differ in.
+    pub with_default_limits_of: Vec<String>,
     /// What the policy is. `None` for the ledger, whose settings may have changed meanwhile.
     pub settings: Option<Vec<PolicySetting>>,
     /// Posts unasked. `None` if the judge of the replay never says yes, or never said anything.
@@ -386,7 +387,7 @@ fn with_default_limits<'a>(
     policies: &'a [PolicyFigures],
     policy: &PolicyFigures,
 ) -> Option<&'a PolicyFigures> {
-    let is_it = |one: &&PolicyFigures| one.with_default_limits_of.as_ref() == Some(&policy.name);
+    let is_it = |one: &&PolicyFigures| one.with_default_limits_of.contains(&policy.name);
     policies.iter().find(is_it)
 }
 

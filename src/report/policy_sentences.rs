@@ -266,7 +266,7 @@ mod tests {
         let (own, people) = ([0.0; 8], [0.0; 8]);
         PolicyFigures {
             name: name.to_owned(),
-            with_default_limits_of: None,
+            with_default_limits_of: Vec::new(),
             settings: None,
             spoke: Some(0),
             unknown_verdicts: 0,
