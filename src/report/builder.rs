@@ -166,7 +166,8 @@ impl ReportBuilder {
         if let Some(policy) = self.policies.last_mut() {
             if is_compared {
                 policy.decided.add(&channel.name, &moments.moments, &report.taken_up);
-                policy.decided.add_picked_up(&channel.name, &report.picked_up);
+                let (all, posted) = (&report.picked_up, &report.posted_picked_up);
+                policy.decided.add_picked_up(&channel.name, all, posted);
             }
             policy.add(report, moments);
         }

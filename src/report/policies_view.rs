@@ -135,26 +135,30 @@ impl Rows<'_> {
     fn posted(&self, measure: Measure, value: fn(PostedFigures) -> usize) -> Option<FigureRow> {
         let name = moment_texts::row_posted(self.language);
         let value = |one: &PolicyFigures| one.posted_without_model.map(value);
-        let offered = self.report.on_offer().into_iter();
-        let values = offered.map(|place| value(self.report.policies.get(place)?));
-        let verdict = match values.collect::<Option<Vec<usize>>>() {
-            Some(values) if self.has_verdicts() => {
-                self.told(&MeasureComparison::of_counts(measure, values))
-            }
-            Some(_) | None => "",
+        let comparison = self.report.comparison.as_ref().filter(|_| self.has_verdicts());
+        let of_counts = || {
+            let offered = self.report.on_offer().into_iter();
+            let values = offered.map(|place| value(self.report.policies.get(place)?));
+            Some(MeasureComparison::of_counts(measure, values.collect::<Option<Vec<usize>>>()?))
         };
+        let compared = comparison.and_then(|one| match measure {
+            // As in the row above, it is known which ones each reaches.
+            Measure::PickedUp => one.posted_picked_up.clone(),
+            Measure::Spoke | Measure::Wrong | Measure::ItFirst => of_counts(),
+        });
+        let verdict = compared.map_or("", |compared| self.told(&compared));
         let row = self.row(name, None, |one| value(one).map(words::count));
         self.report.has_stand_in().then_some(FigureRow { verdict, ..row })
     }
 
     fn has_verdicts(&self) -> bool {
-        self.report.comparison.iter().any(|one| one.offered.len() > 1 && !one.measures.is_empty())
+        self.report.comparison.iter().any(|one| !one.measures.is_empty())
     }
 
     /// The difference between the policies on offer.
     fn verdict(&self, measure: Measure) -> &'static str {
         let comparison = self.report.comparison.iter().filter(|_| self.has_verdicts());
-        let mut measures = comparison.flat_map(|one| &one.offered_measures);
+        let mut measures = comparison.flat_map(|one| &one.measures);
         let found = measures.find(|one| one.measure == measure);
         found.map_or("", |found| self.told(found))
     }
