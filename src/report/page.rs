@@ -161,7 +161,7 @@ impl<'a> View<'a> {
                 false => moment_texts::names_as_they_are(l),
             },
             settings: (report.policies.len() == 1)
-                .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, l)))
+                .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, report.source, l)))
                 .flatten(),
             tiles: tiles(report, policy, l),
             shown_policy: sentences::shown_policy(report, policy, l),

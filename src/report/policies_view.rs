@@ -26,6 +26,8 @@ pub struct PoliciesView {
     pub settings: Vec<SettingRow>,
     /// The policies that have the default settings, where others have not.
     pub defaults: Vec<String>,
+    /// That none differs from them.
+    pub settings_same: &'static str,
     pub rows: Vec<FigureRow>,
     /// Whether it is known which differences are clear.
     pub has_verdicts: bool,
@@ -69,7 +71,11 @@ impl PoliciesView {
             names: policies.iter().map(|one| one.name.clone()).collect(),
             not_compared: policy_sentences::not_compared(report, l),
             settings: rows(policies, l),
-            defaults: defaults(policies, l),
+            defaults: defaults(report, l),
+            settings_same: match report.has_stand_in() {
+                true => policy_texts::settings_same_but_mode(l),
+                false => policy_texts::settings_same(l),
+            },
             rows: figure_rows(report, l),
             has_verdicts: Rows { report, language }.has_verdicts(),
             channels: places_view::channels(policies, l),
@@ -100,12 +106,16 @@ impl PoliciesView {
 }
 
 /// Those that change nothing, unless nobody does.
-fn defaults(policies: &[PolicyFigures], language: Language) -> Vec<String> {
+fn defaults(report: &Report, language: Language) -> Vec<String> {
     let (same, others): (Vec<&PolicyFigures>, Vec<&PolicyFigures>) =
-        policies.iter().partition(|policy| policy.has_default_settings());
+        report.policies.iter().partition(|policy| policy.has_default_settings());
+    let sentence = |policy: &&PolicyFigures| match report.has_stand_in() {
+        true => policy_texts::is_default_but_mode(language, &policy.name),
+        false => policy_texts::is_default(language, &policy.name),
+    };
     match others.is_empty() {
         true => Vec::new(),
-        false => same.iter().map(|one| policy_texts::is_default(language, &one.name)).collect(),
+        false => same.iter().map(sentence).collect(),
     }
 }
 

@@ -41,7 +41,10 @@ fn each_policy_is_told_by_what_it_has_besides_the_defaults() {
     let wait = "How it waits before it judges response.wait as long as the talk’s own pace suggests (default) for a fixed \
                 time";
     assert!(text.contains(wait), "{text}");
-    assert!(text.contains("adaptive has the default settings."), "{text}");
+    assert!(
+        text.contains("adaptive has the default settings, except response.mode: companion."),
+        "{text}"
+    );
     let unlimited = "quiet-300 has no limit on how long messages wait while people go on talking, tokens a day, ";
     assert!(text.contains(unlimited) && !text.contains("adaptive has no limit"), "{text}");
     assert!(text.contains("quiet-300 has none of the rules (gates)"), "{text}");
@@ -59,7 +62,11 @@ fn each_policy_is_told_by_what_it_has_besides_the_defaults() {
 fn the_only_policy_is_told_in_a_sentence() {
     let (_folder, history) = pottery();
     let (page, json) = page_and_json(&history, &[]);
-    assert!(seen(&page).contains("This replay used the default settings. In short"), "{page}");
+    assert!(
+        seen(&page)
+            .contains("This replay used the default settings, except response.mode: companion ."),
+        "{page}"
+    );
     assert_eq!(json["report"]["comparison"], Value::Null);
     let careful = history.with_file_name("careful.yaml");
     fs::write(&careful, "response: {min_confidence: 0.8}").unwrap();
@@ -83,7 +90,10 @@ fn equal_policies_are_not_told_apart() {
     let text = seen(&page);
     assert!(text.contains("Would probably have interrupted 2 2 none"), "{text}");
     assert!(text.contains("Which one to take: this history does not tell."), "{text}");
-    assert!(text.contains("All policies have the default settings."), "{text}");
+    assert!(
+        text.contains("All policies have the default settings, except response.mode: companion."),
+        "{text}"
+    );
     assert!(!text.contains("clearly"), "{text}");
     // Where it is not known how often they would have spoken, nothing is compared.
     let silent = [&policies[..], &["--judge", "silent"]].concat();
