@@ -11,6 +11,7 @@ pub mod settings;
 pub mod delays;
 pub mod story;
 pub mod posts;
+pub mod replay_command;
 pub mod figures;
 pub mod channel_index;
 pub mod channel;

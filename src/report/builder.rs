@@ -237,6 +237,7 @@ impl ReportBuilder {
             currency: options.costs.currency,
             prices_of: LIST_DATE,
             latency_ms: options.latency_ms,
+            command: None,
         };
         let names = self.names;
         let named = |id: String| {

@@ -9,6 +9,7 @@ use crate::report::comparison::Comparison;
 use crate::report::delays::Timing;
 use crate::report::interruptions::worst_place;
 use crate::report::posts::PostList;
+use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
 use crate::report::story::Story;
 
@@ -37,6 +38,10 @@ pub struct Report {
     pub prices_of: &'static str,
     /// The assumed median of a model call, in a replay.
     pub latency_ms: Option<u64>,
+    /// The command that made it, for a reader who wants to go on from there. It tells where files lie, so it is on the page of
+    /// their owner and in no JSON.
+    #[serde(skip)]
+    pub command: Option<ReplayCommand>,
 }
 
 /// Where the decisions come from, and who judged.

@@ -333,6 +333,7 @@ mod tests {
             currency: "USD".to_owned(),
             prices_of: "2026-01-01",
             latency_ms: None,
+            command: None,
         }
     }
 

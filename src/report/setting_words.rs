@@ -53,7 +53,7 @@ pub fn of_one(
     let is_companion = settings.iter().any(|setting| setting.value == Some(COMPANION));
     if source == ReportSource::Builtin
         && is_companion
-        && settings.iter().all(|one| one.is_default())
+        && settings.iter().all(PolicySetting::is_default)
     {
         return parts(texts::settings_default_but_mode(l));
     }
