@@ -20,12 +20,14 @@ use crate::report::setting_words;
 use crate::report::story::Story;
 use crate::report::story_view::{StoryView, folded};
 use crate::report::tiles::{Tile, tiles};
+use crate::report::what_leaves;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
+use aizuchi_core::texts::what_leaves as leaves_texts;
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -74,6 +76,7 @@ struct ReportPage<'a> {
     /// Whether it says which differences are clear.
     has_verdicts: bool,
     next: NextSteps,
+    what_leaves: Vec<Vec<TextPart>>,
     notes: Vec<String>,
 }
 
@@ -203,6 +206,7 @@ impl<'a> View<'a> {
             has_verdicts: report.comparison.iter().any(|one| !one.measures.is_empty()),
             policies: PoliciesView::new(report, self.zone, l),
             next: NextSteps::new(report, policy, l),
+            what_leaves: what_leaves::lines(report, l),
             notes: notes(report, policy, l),
         }
     }

@@ -262,15 +262,22 @@ fn the_policy_of_the_figures_is_named_before_them() {
 fn a_policy_can_be_copied_from_the_page() {
     let (_folder, history) = pottery();
     let (page, _) = page_and_json(&history, &BOTH);
-    let block = page.split_once("<code class=\"block\">response:\n").unwrap().1;
-    assert!(block.starts_with("  mode: companion\n</code>"), "{block}");
+    assert!(page.contains("<code class=\"block\">response:\n  mode: companion\n</code>"), "{page}");
     let text = seen(&page);
     assert!(text.contains("To use adaptive without a model, put this into your config"), "{text}");
     // With a judge that says the same to everything, it is not about what is posted without a model.
     let (spoken, _) = page_and_json(&history, &[&BOTH[..], &["--judge", "speak"]].concat());
     let told = "adaptive is the default settings, so your config needs no lines for it";
     assert!(seen(&spoken).contains(told), "{}", seen(&spoken));
-    assert!(text.contains("aizuchi replay INPUT --judge model --max-cost 1 --report"), "{text}");
+    let command = "aizuchi replay FOLDER/history.jsonl --policy policies/adaptive.yaml --policy policies/quiet-300.yaml \
+                   --judge model --max-cost ";
+    assert!(text.contains(command), "{text}");
+    // The first one is not the one that has a twin.
+    assert!(text.contains("for adaptive only"), "{text}");
+    let (limited, _) = page_and_json(&history, &BOTH[2..]);
+    let limited = seen(&limited);
+    assert!(limited.contains("for all 2 policies"), "{limited}");
+    assert!(!limited.contains("for quiet-300 only"), "{limited}");
     // Where a model was asked, or nobody is compared, there is less to say.
     let (page, _) = page_and_json(&history, &[]);
     assert!(!seen(&page).contains("To use "), "{}", seen(&page));

@@ -70,6 +70,7 @@ pub mod report;
 pub mod policies;
 pub mod moments;
 pub mod next_steps;
+pub mod what_leaves;
 pub mod demo;
 pub mod command_line;
 pub mod slack;
