@@ -123,28 +123,37 @@ impl Steps<'_> {
         }
     }
 
-    /// As long as it takes to see something.
+    /// As long as it takes to see something. While it listens it writes no texts, so without a model the moments at which it
+    /// would post nothing are on its report, too.
     fn observe(&self) -> Vec<NextStep> {
         let l = self.language;
         let days = self.report.period.days;
-        let posts = quieter::posts(self.policy).filter(|_| days >= 1.0);
-        let per_week = posts.map(|posts| posts as f64 / days * DAYS_OF_WEEK);
-        let weeks = per_week.map_or(1, weeks_to_listen);
-        let begin = match per_week {
-            Some(per_week) if per_week > 0.0 => {
-                let shown = (per_week * weeks as f64).round().max(1.0) as usize;
-                let length = match weeks {
-                    1 => step_texts::one_week(l).to_owned(),
-                    _ => step_texts::many_weeks(l, &weeks.to_string()),
-                };
-                let pace = words::one_decimal(per_week);
-                step_texts::observe(l, &length, &self.posts_text(shown), &pace)
-            }
-            Some(_) if self.report.has_stand_in() => step_texts::observe_nothing(l).to_owned(),
-            Some(_) | None => step_texts::observe_unknown(l).to_owned(),
+        let is_paced = days >= 1.0 && !self.report.source.is_scripted();
+        let spoke = self.policy.spoke.filter(|spoke| is_paced && *spoke > 0);
+        let per_week = |count: usize| count as f64 / days * DAYS_OF_WEEK;
+        let weeks = spoke.map_or(1, |spoke| weeks_to_listen(per_week(spoke)));
+        let shown = |count: usize| (per_week(count) * weeks as f64).round() as usize;
+        let length = match weeks {
+            1 => step_texts::one_week(l).to_owned(),
+            _ => step_texts::many_weeks(l, &weeks.to_string()),
         };
-        let last = weeks * 7;
-        let command = format!("aizuchi report --last {last}d --html listened.html\n");
+        let begin = match (spoke, self.policy.posted_without_model) {
+            (None, _) => step_texts::observe_unknown(l).to_owned(),
+            (Some(spoke), None) => {
+                let posts = self.posts_text(shown(spoke).max(1));
+                step_texts::observe(l, &length, &posts, &words::one_decimal(per_week(spoke)))
+            }
+            (Some(spoke), Some(posted)) => {
+                let moments = words::number_of(counted::moments, shown(spoke).max(1), l);
+                match shown(posted.spoke) {
+                    0 => step_texts::observe_no_posts(l, &length, &moments),
+                    posts => {
+                        step_texts::observe_moments(l, &length, &moments, &words::count(posts))
+                    }
+                }
+            }
+        };
+        let command = format!("aizuchi report --last {weeks}w --html listened.html\n");
         vec![
             NextStep::new(&begin, mode_block(Mode::Observe)),
             NextStep::new(step_texts::observed(l), command),
@@ -155,8 +164,8 @@ impl Steps<'_> {
     fn mention_only(&self) -> Option<NextStep> {
         let l = self.language;
         let begin = match quieter::posts(self.policy) {
-            Some(0) => return None,
-            Some(posts) if !self.is_compared() => {
+            Some(0) if !self.is_compared() => return None,
+            Some(posts) if !self.is_compared() && !self.is_ledger() => {
                 step_texts::mention_only_of(l, &self.posts_text(posts))
             }
             Some(_) | None => step_texts::mention_only(l).to_owned(),
@@ -242,11 +251,15 @@ impl Steps<'_> {
             (true, false) if needs_mode => step_texts::block_without_model(l, name),
             (true, false) => step_texts::block_of(l, name),
         };
-        let begin = match needs_restart(settings) {
-            true => texts::two_sentences(l, step_texts::restart(l), &begin),
-            false => begin,
-        };
-        Some(NextStep::new(&begin, lines))
+        Some(NextStep::new(&self.with_restart(&begin, settings), lines))
+    }
+
+    /// That a reload does not do for these settings, if so.
+    fn with_restart(&self, begin: &str, settings: &[PolicySetting]) -> String {
+        match needs_restart(settings) {
+            true => texts::two_sentences(self.language, step_texts::restart(self.language), begin),
+            false => begin.to_owned(),
+        }
     }
 
     /// The commands that go on from this history.

@@ -64,7 +64,8 @@ fn only_settings_that_change_something_are_offered() {
     let (_folder, history) = pottery();
     let text = seen(&page_and_json(&history, &[]).0);
     assert!(
-        !text.contains("Only when called") && text.contains("so a week or two will show nothing"),
+        !text.contains("Only when called")
+            && text.contains("without a model it would hardly post at any of them"),
         "{text}"
     );
 }

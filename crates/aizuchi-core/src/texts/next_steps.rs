@@ -51,9 +51,13 @@ texts! {
     observe_unknown:
         "Only listen, for a week: it posts nothing, and you see what it would do."
         / "聞くだけ（1 週間）：投稿はせず、どうするかだけがわかります。";
-    observe_nothing:
-        "Only listen: it posts nothing, and you see what it would do. In this history it would have posted nothing, so a week or two will show nothing either, unless a model judges."
-        / "聞くだけ：投稿はせず、どうするかだけがわかります。この履歴では何も投稿しなかったので、モデルを使わない限り、1、2 週間では何も見られないでしょう。";
+    /// Where no model judges. It writes no texts meanwhile, so what it would post is not told from the rest.
+    observe_moments(weeks: &str, moments: &str, posts: &str):
+        "Only listen, for {weeks}: it posts nothing, and its report shows at which moments it would speak, without texts. At the pace of this history these are about {moments}; without a model it would post at about {posts} of them."
+        / "聞くだけ（{weeks}）：投稿はせず、どの場面で話そうとするかだけがわかります（文章は作りません）。この履歴のペースなら約 {moments}で、モデルなしで投稿するのは、そのうち約 {posts} 回です。";
+    observe_no_posts(weeks: &str, moments: &str):
+        "Only listen, for {weeks}: it posts nothing, and its report shows at which moments it would speak, without texts. At the pace of this history these are about {moments}; without a model it would hardly post at any of them."
+        / "聞くだけ（{weeks}）：投稿はせず、どの場面で話そうとするかだけがわかります（文章は作りません）。この履歴のペースなら約 {moments}ですが、モデルなしで投稿するものはほとんどありません。";
     observed: "After that, read what it would have done:" / "そのあと、どうしたかを読みます：";
 
     // Quieter settings.
