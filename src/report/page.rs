@@ -25,6 +25,7 @@ use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::moments as moment_texts;
+use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::what_leaves as leaves_texts;

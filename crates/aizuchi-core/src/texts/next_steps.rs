@@ -81,6 +81,8 @@ texts! {
         "Let it speak in one channel, {channel}. A week later run `aizuchi report --last 7d --html week.html` again."
         / "一つのチャンネル（{channel}）で話させる。一週間後にもう一度 `aizuchi report --last 7d --html week.html` を実行します。";
 
+    /// A heading.
+    others: "In the chat, and commands" / "チャットでの操作とコマンド";
     // In the chat.
     off(persona: &str):
         "To stop it at once, write `@{persona} stop` in a channel (an hour) or `@{persona} mute` (until `@{persona} unmute`). Everybody in the channel may. It then does not answer when called either. "

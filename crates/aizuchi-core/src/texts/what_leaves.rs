@@ -23,8 +23,8 @@ texts! {
         "It stores in your own database what it hears (messages, their authors and times, reactions), what it remembers, and what it decided and why. What a model was asked and answered is deleted after 30 days; messages stay until they are deleted, or as long as `retention.messages_days` says."
         / "皆さんのデータベースに、聞いたこと（発言、書いた人、時刻、リアクション）、記憶したこと、判断とその理由を保存します。モデルへの質問と回答は 30 日で消えます。発言は、削除されるまで、または `retention.messages_days` の日数だけ残ります。";
     deleted(persona: &str):
-        "What people edit or delete in the chat, it changes or deletes, too. `@{persona} forget me` deletes what somebody wrote and what it remembers of that; after `@{persona} opt out` it ignores them."
-        / "チャットで編集・削除されたものは、こちらでも変更・削除します。`@{persona} 私のことを忘れて` で、その人の発言とそこから記憶したことを消します。`@{persona} オプトアウト` の後は、その人の発言を見ません。";
+        "What people edit or delete in the chat, it changes or deletes, too. `@{persona} forget me` deletes what somebody wrote and what it remembers of that (it asks first); after `@{persona} opt out` it ignores them."
+        / "チャットで編集・削除されたものは、こちらでも変更・削除します。`@{persona} 私のことを忘れて` で、確認のうえ、その人の発言とそこから記憶したことを消します。`@{persona} オプトアウト` の後は、その人の発言を見ません。";
     quotes:
         "A quote comes from the same channel or from a public one, never from another private channel or a direct message."
         / "引用するのは、同じチャンネルか公開チャンネルの発言だけです。ほかの非公開チャンネルやダイレクトメッセージからは引用しません。";
