@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::report::figures::{ChannelFigures, PolicyFigures};
-use crate::report::posts::PostList;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue};
 use aizuchi_core::rules::Mode;
 
@@ -39,7 +38,9 @@ pub fn cooldown(policy: &PolicyFigures) -> Option<Cooldown> {
     let posts = policy.posts.as_ref()?;
     let listed = posts.listed.len();
     let longer = COOLDOWNS.into_iter().filter(|seconds| *seconds as f64 > own);
-    let mut found = longer.map(|seconds| Cooldown { seconds, left: left(posts, seconds), listed });
+    let times = || posts.listed.iter().map(|post| (&*post.channel, post.at));
+    let mut found =
+        longer.map(|seconds| Cooldown { seconds, left: left(times(), seconds), listed });
     found.find(|one| one.left < listed && one.left * 10 <= listed * 9)
 }
 
@@ -64,15 +65,16 @@ pub fn with_cooldown(settings: &[PolicySetting], seconds: i64) -> Vec<PolicySett
     settings.iter().map(changed).collect()
 }
 
-/// How many posts are left if none comes so soon after another one in its channel, threads included, as the gate has it.
-fn left(posts: &PostList, seconds: i64) -> usize {
+/// How many posts are left if none comes so soon after another one in its channel, threads included, as the gate has it. They
+/// come in the order of their time.
+fn left<'a>(posts: impl Iterator<Item = (&'a str, Timestamp)>, seconds: i64) -> usize {
     let cooldown = SignedDuration::from_secs(seconds);
     let mut last: HashMap<&str, Timestamp> = HashMap::new();
     let mut left = 0;
-    for post in &posts.listed {
-        let before = last.get(&*post.channel);
-        if before.is_none_or(|before| post.at.duration_since(*before) >= cooldown) {
-            last.insert(&post.channel, post.at);
+    for (channel, at) in posts {
+        let before = last.get(channel);
+        if before.is_none_or(|before| at.duration_since(*before) >= cooldown) {
+            last.insert(channel, at);
             left += 1;
         }
     }
@@ -93,37 +95,19 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::replay::Policy;
-    use crate::report::posts::ListedPost;
     use crate::report::settings::settings_of;
-    use crate::report::story::{StoryAuthor, StoryMessage};
-
-    fn post(channel: &str, minute: i64) -> ListedPost {
-        let at = Timestamp::from_second(minute * 60).unwrap();
-        ListedPost {
-            at,
-            channel: channel.to_owned(),
-            asked: StoryMessage {
-                at,
-                author: StoryAuthor { id: "ann".to_owned(), name: "ann".to_owned() },
-                is_bot: false,
-                text: "who has a ladder?".to_owned(),
-                is_about: true,
-                left_out_after: 0,
-                left_out: Vec::new(),
-            },
-            said: None,
-            is_wrong: false,
-        }
-    }
 
     #[test]
     fn a_cooldown_counts_from_the_last_post_that_is_left() {
-        let listed = vec![post("a", 0), post("b", 5), post("a", 10), post("a", 20), post("a", 34)];
-        let posts = PostList { listed, more: 0 };
+        let posts = [("a", 0), ("b", 5), ("a", 10), ("a", 20), ("a", 34)];
+        let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let left = |minutes: i64| {
+            left(posts.map(|(channel, minute)| (channel, at(minute))).into_iter(), minutes * 60)
+        };
         // The one at 10 falls away, so it keeps nothing from being posted at 20; the one at 20 does so at 34.
-        assert_eq!(left(&posts, 15 * 60), 3);
-        assert_eq!(left(&posts, 5 * 60), 5);
-        assert_eq!(left(&posts, 60 * 60), 2);
+        assert_eq!(left(15), 3);
+        assert_eq!(left(5), 5);
+        assert_eq!(left(60), 2);
     }
 
     #[test]
