@@ -36,9 +36,9 @@ texts! {
         "Take the policy that you like best: its lines are below. Let it only listen first. A mixture, such as one policy’s wait with the limits of the defaults, is another policy than those of this page: write it into a file, and replay it first."
         / "最もよいと思う方針を選んでください（書く内容は下にあります）。まず聞くだけにするのがお勧めです。ある方針の待ち時間に既定の上限を組み合わせるなど、混ぜたものはこのページのどの方針とも違うので、ファイルに書いて先に再生してください。";
     place:
-        "Where to write it: into `config.yaml` in the folder where you start Aizuchi, or into the file that you name with `--config`. `aizuchi check` says which file it is. "
+        "Where to write it: into `config.yaml` in the folder where you start Aizuchi, or into the file that you name with `--config`. `aizuchi check` says which file it is. If a section such as `response:` is there already, the lines go into it. "
         "Then `systemctl reload aizuchi`, or `kill -HUP` with the number of its process, has it read the file again: no restart is needed unless this page says so."
-        / "書くところ：Aizuchi を起動するフォルダーの `config.yaml`、または `--config` で指定したファイル。どのファイルかは `aizuchi check` でわかります。"
+        / "書くところ：Aizuchi を起動するフォルダーの `config.yaml`、または `--config` で指定したファイル。どのファイルかは `aizuchi check` でわかります。`response:` などの見出しがすでにあれば、その中に書きます。"
           "書いたら `systemctl reload aizuchi`、または `kill -HUP`（とプロセス番号）で読み直させます。このページに書いてある場合を除き、再起動は要りません。";
 
     // To listen.
