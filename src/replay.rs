@@ -65,8 +65,8 @@ const KEPT_MESSAGES: usize = 50_000;
 pub struct Policy {
     pub name: String,
     pub config: Config,
-    /// The policy that turns off limits of the defaults, which this one has again.
-    pub with_default_limits_of: Option<String>,
+    /// The policies that turn off limits of the defaults, which this one has again.
+    pub with_default_limits_of: Vec<String>,
 }
 
 impl Policy {
@@ -80,7 +80,7 @@ impl Policy {
         Ok(Self {
             name: name.with_context(|| format!("{} names no file of settings", path.display()))?,
             config,
-            with_default_limits_of: None,
+            with_default_limits_of: Vec::new(),
         })
     }
 
@@ -113,7 +113,11 @@ impl Policy {
 
     /// The defaults: what a workspace gets without a config file.
     pub fn default_settings() -> Self {
-        Self { name: "default".to_owned(), config: Config::default(), with_default_limits_of: None }
+        Self {
+            name: "default".to_owned(),
+            config: Config::default(),
+            with_default_limits_of: Vec::new(),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The arguments that name recorded messages, for `replay` and `tune`.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -17,6 +17,7 @@ use crate::config::storage::StorageUrl;
 use crate::replay::history::ChannelSource;
 use crate::replay::input::database::RoomLabels;
 use crate::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
+use crate::report::replay_command::{Argument, INPUT};
 use aizuchi_core::persona::Language;
 use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::texts::counted;
@@ -115,11 +116,35 @@ impl RecordingArgs {
         }
     }
 
+    /// The words that name these messages again.
+    pub fn words(&self) -> Vec<Argument> {
+        let option = |name: &str, value: Argument| [Argument::plain(name), value];
+        let input = self.input.iter().map(|input| Argument::file(input, INPUT));
+        let store = self.from_store.iter().flat_map(|url| {
+            let url = url.as_deref().map(address);
+            [Argument::plain("--from-store")].into_iter().chain(url)
+        });
+        let times = [("--from", self.from), ("--to", self.to)];
+        let times = times
+            .into_iter()
+            .filter_map(|(name, at)| Some(option(name, Argument::plain(at?.to_string()))));
+        let private = self.private.then(|| Argument::plain("--private"));
+        input.chain(store).chain(times.flatten()).chain(private).collect()
+    }
+
     fn name(&self) -> String {
         match &self.input {
             Some(input) => input.display().to_string(),
             None => "the database".to_owned(),
         }
+    }
+}
+
+/// That of a server may hold a password.
+fn address(url: &str) -> Argument {
+    match url.starts_with("sqlite:") {
+        true => Argument::file(Path::new(url), "URL"),
+        false => Argument::secret("URL"),
     }
 }
 

@@ -33,9 +33,14 @@ use crate::replay::table::{companion_table, table};
 use crate::replay::{EventOutput, Policy, ReplayJudge, ReplaySettings};
 use crate::report::builder::ReportBuilder;
 use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
+use crate::report::replay_command::{Argument, POLICY, ReplayCommand};
 use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
 use aizuchi_core::rules::room::Room;
+
+/// The usual median of a simulated model call, in milliseconds.
+const LATENCY_MS: u64 = 4000;
+const SEED: u64 = 1;
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -52,10 +57,10 @@ pub struct ReplayArgs {
     #[command(flatten)]
     judge: JudgeArgs,
     /// The median duration of a simulated model call, in milliseconds of simulated time; at most one day.
-    #[arg(long, value_name = "MS", default_value_t = 4000, value_parser = value_parser!(u64).range(..=86_400_000))]
+    #[arg(long, value_name = "MS", default_value_t = LATENCY_MS, value_parser = value_parser!(u64).range(..=86_400_000))]
     latency: u64,
     /// The random seed; the same seed gives the same result.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
     /// Replay with so many companions in each channel, each with its own bot, and count the moments at which exactly one of
     /// them spoke. They know each other, unless the settings name other companions.
@@ -92,6 +97,7 @@ impl ReplayArgs {
     ) -> anyhow::Result<ExitCode> {
         // A judgment that nobody knows is counted, not warned of.
         log::init_plain("warn,aizuchi_core::runner=error");
+        let config = named.clone();
         let files = match (&self.policy[..], named) {
             ([], None) => Vec::new(),
             ([], Some(config)) => vec![config],
@@ -179,9 +185,30 @@ impl ReplayArgs {
         let scores = self.replay(&run, &policies, builder.as_mut())?;
         bar.finish_and_clear();
         judge.report();
-        let report = self.report.finish(builder, &policies, left_out(&recording))?;
+        let command = self.command(config.as_deref());
+        let report = self.report.finish(builder, &policies, left_out(&recording), command)?;
         self.print(&recording, &judge, &scores, report)?;
         Ok(self.exit_code(&recording))
+    }
+
+    /// What another command needs to replay the same again, with the config that `--config` names.
+    fn command(&self, config: Option<&Path>) -> ReplayCommand {
+        let file = |option: &str, path: &Path, stands_for_it| {
+            [Argument::plain(option), Argument::file(path, stands_for_it)]
+        };
+        let config = config.map(|path| file("--config", path, "CONFIG.yaml"));
+        let policies = self.policy.iter().flat_map(|path| file("--policy", path, POLICY));
+        let latency = (self.latency != LATENCY_MS).then(|| ("--latency", self.latency));
+        let seed = (self.seed != SEED).then(|| ("--seed", self.seed));
+        let numbers = [latency, seed].into_iter().flatten().flat_map(|(option, number)| {
+            [Argument::plain(option), Argument::plain(number.to_string())]
+        });
+        ReplayCommand {
+            config: config.into_iter().flatten().collect(),
+            history: self.recording.words(),
+            policies: policies.collect(),
+            others: numbers.chain(self.report.words()).collect(),
+        }
     }
 
     /// How welcome words were, if a policy asks for that and the input tells it.

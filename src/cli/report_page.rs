@@ -15,6 +15,7 @@ use crate::report::cost::PricedModel;
 use crate::report::default_limits::add_default_limits;
 use crate::report::figures::{LeftOut, Report, ReportSource};
 use crate::report::page::page;
+use crate::report::replay_command::{Argument, ReplayCommand};
 use crate::report::summary::summary;
 use aizuchi_core::persona::Language;
 
@@ -128,17 +129,34 @@ impl ReplayReportArgs {
         }))
     }
 
-    /// The report and its summary. Writes the page.
+    /// The words that ask for the same kind of page again.
+    pub fn words(&self) -> Vec<Argument> {
+        let language = self.page.language.map(|language| match language {
+            PageLanguageArg::En => "en",
+            PageLanguageArg::Ja => "ja",
+        });
+        let anonymous = self.page.anonymous.map(|whom| match whom {
+            AnonymousArg::People => "--anonymous",
+            AnonymousArg::All => "--anonymous=all",
+        });
+        let language = language.into_iter().flat_map(|language| ["--language", language]);
+        language.chain(anonymous).map(Argument::plain).collect()
+    }
+
+    /// The report and its summary. Writes the page. `command` is the one that was given.
     pub fn finish(
         &self,
         builder: Option<ReportBuilder>,
         policies: &[Policy],
         left_out: LeftOut,
+        command: ReplayCommand,
     ) -> anyhow::Result<Option<(Report, String)>> {
         let (Some(builder), Some(policy)) = (builder, policies.first()) else { return Ok(None) };
         let language = self.page.language(&policy.config);
         let zone = policy.config.time_zone_or(TimeZone::UTC);
         let report = self.page.finish(builder.finish(left_out), language);
+        let command = if report.is_anonymous { command.anonymous() } else { command };
+        let report = Report { command: Some(command), ..report };
         if let Some(path) = &self.report {
             write_page(path, &report, &zone, language)?;
         }

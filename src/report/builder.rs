@@ -80,7 +80,7 @@ pub struct ReportBuilder {
 /// The sums of one policy over its channels.
 struct PolicySums {
     name: String,
-    with_default_limits_of: Option<String>,
+    with_default_limits_of: Vec<String>,
     settings: Option<Vec<PolicySetting>>,
     observed: usize,
     only_asked_again: usize,
@@ -168,7 +168,8 @@ impl ReportBuilder {
         if let Some(policy) = self.policies.last_mut() {
             if is_compared {
                 policy.decided.add(&channel.name, &moments.moments, &report.taken_up);
-                policy.decided.add_picked_up(&channel.name, &report.picked_up);
+                let (all, posted) = (&report.picked_up, &report.posted_picked_up);
+                policy.decided.add_picked_up(&channel.name, all, posted);
             }
             policy.add(report, moments);
         }
@@ -238,6 +239,7 @@ impl ReportBuilder {
             currency: options.costs.currency,
             prices_of: LIST_DATE,
             latency_ms: options.latency_ms,
+            command: None,
         };
         let names = self.names;
         let named = |id: String| {
@@ -268,7 +270,7 @@ impl PolicySums {
     fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            with_default_limits_of: None,
+            with_default_limits_of: Vec::new(),
             settings: None,
             observed: 0,
             only_asked_again: 0,

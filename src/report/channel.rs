@@ -67,6 +67,8 @@ pub struct ChannelReport {
     posted_about: Vec<(MessageId, Timestamp)>,
     /// The questions among them that nobody else answered.
     pub picked_up: Vec<MessageId>,
+    /// Those of them about which it posts something where no model judges.
+    pub posted_picked_up: Vec<MessageId>,
 }
 
 /// What the judge said where it was asked unasked.
@@ -210,6 +212,7 @@ impl<'a> ChannelAnalysis<'a> {
             taken_up: Vec::new(),
             posted_about: Vec::new(),
             picked_up: Vec::new(),
+            posted_picked_up: Vec::new(),
         };
         let hour = |at: Timestamp| zone.to_datetime(at).hour() as usize;
         for message in self.channel.rows.people() {
@@ -303,13 +306,14 @@ impl<'a> ChannelAnalysis<'a> {
         let (taken_up, posted) = (first_times(&report.taken_up), first_times(&report.posted_about));
         let mut missed = Vec::new();
         for question in unanswered {
-            report.posted.picked_up += usize::from(soon_after(&posted, question).is_some());
+            report.posted_picked_up.extend(soon_after(&posted, question).cloned());
             match soon_after(&taken_up, question) {
                 Some(id) => report.picked_up.push(id.clone()),
                 None => missed.push(question),
             }
         }
         report.unanswered.picked_up = report.picked_up.len();
+        report.posted.picked_up = report.posted_picked_up.len();
         report.unanswered.missed = missed.len();
         let told = missed.into_iter().filter_map(|question| self.missed(question));
         let told: Vec<Pending<'a>> = told.collect();

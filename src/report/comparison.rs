@@ -7,12 +7,15 @@ use crate::report::noise;
 /// Policies are named by their place among the policies of the report, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    pub measures: Vec<MeasureComparison>,
-    /// The policies that a reader can take. Among these the advice chooses.
+    /// The policies that a reader can take. Only these are compared: one that nobody is to take must not make a difference
+    /// between the others look smaller.
     pub offered: Vec<usize>,
-    /// What is compared among these alone. Places are those in `offered`.
+    /// Empty if one alone is offered.
+    pub measures: Vec<MeasureComparison>,
+    /// The questions that nobody answered and that each reaches with a post, where no model judges. `None` for other minds
+    /// than the built-in one.
     #[serde(skip)]
-    pub offered_measures: Vec<MeasureComparison>,
+    pub posted_picked_up: Option<MeasureComparison>,
     /// `None` if it is not known how often each of them would have spoken, or if one alone is offered.
     pub advice: Option<Advice>,
 }
@@ -45,7 +48,7 @@ impl Measure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MeasureComparison {
     pub measure: Measure,
-    /// The count of each policy.
+    /// The count of each policy that is compared.
     pub values: Vec<usize>,
     /// The policies that are ahead: the best one, and those that differ from it by no more than chance explains.
     pub ahead: Vec<usize>,
@@ -107,6 +110,12 @@ impl MeasureComparison {
     pub fn of_counts(measure: Measure, values: Vec<usize>) -> Self {
         let counts = values.clone();
         Self::new(measure, values, |one, other| (counts[one], counts[other]))
+    }
+
+    /// The same with the places among all policies, of which these were offered. The values stay as they are.
+    pub fn among_all(self, offered: &[usize]) -> Self {
+        let ahead = self.ahead.iter().filter_map(|place| offered.get(*place).copied());
+        Self { ahead: ahead.collect(), ..self }
     }
 
     pub fn best(&self) -> Option<usize> {

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use crate::config::channels::ChannelKey;
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue, hours_text};
 use aizuchi_core::persona::Language;
 use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::PostTiming;
+use aizuchi_core::rules::{Mode, PostTiming};
 use aizuchi_core::texts::next_steps as texts;
 
 /// The settings that are not the default, as YAML. Empty if all are. What cannot be written down, since it may name channels
@@ -19,6 +20,25 @@ pub fn block_with_mode(settings: &[PolicySetting], language: Language) -> String
     block_of(settings, language, |setting| {
         setting.key == SettingKey::Mode || is_told(setting, settings)
     })
+}
+
+/// The mode that holds where no channel has its own.
+pub fn mode_block(mode: Mode) -> String {
+    format!("response:\n  mode: {}\n", mode.name())
+}
+
+/// The mode of a channel, whose name comes from outside. `None` if the config cannot name it.
+pub fn channel_block(channel: &str, mode: Mode) -> Option<String> {
+    let key = ChannelKey::try_from(channel.to_owned()).ok()?;
+    // A string of JSON is one of YAML, too.
+    let name = serde_json::Value::from(key.0);
+    Some(format!("channels:\n  {name}: {{mode: {}}}\n", mode.name()))
+}
+
+/// Whether one of the lines of these settings holds only after a restart.
+pub fn needs_restart(settings: &[PolicySetting]) -> bool {
+    let needs_it = |setting: &PolicySetting| !setting.key.holds_after_reload();
+    settings.iter().any(|setting| is_told(setting, settings) && needs_it(setting))
 }
 
 fn block_of(
@@ -137,6 +157,34 @@ mod tests {
         assert_eq!(config_block(&settings(""), Language::En), "");
         let block = block_with_mode(&settings("response: {cooldown_seconds: 900}"), Language::En);
         assert_eq!(block, "response:\n  mode: companion\n  cooldown_seconds: 900\n");
+    }
+
+    #[test]
+    fn a_channel_keeps_its_name() {
+        for (name, line) in [
+            ("#garden", r##""#garden": {mode: observe}"##),
+            (r#"#a"b\c"#, r##""#a\"b\\c": {mode: observe}"##),
+        ] {
+            let block = channel_block(name, Mode::Observe).unwrap();
+            assert_eq!(block, format!("channels:\n  {line}\n"));
+            let config = Config::parse(&block).unwrap();
+            let names: Vec<&str> = config.channels.keys().map(|key| key.0.as_str()).collect();
+            assert_eq!(names, [name], "{block}");
+        }
+        assert_eq!(channel_block("#Garden party", Mode::Observe), None);
+    }
+
+    #[test]
+    fn what_a_running_one_takes_over_is_told_from_the_rest() {
+        for (config, expected) in [
+            ("", false),
+            ("response: {min_confidence: 0.8, cooldown_seconds: 900}", false),
+            ("budget: {tokens_per_day: off}", false),
+            ("response: {wait: fixed}", true),
+            ("persona: {name: Mio}", true),
+        ] {
+            assert_eq!(needs_restart(&settings(config)), expected, "{config}");
+        }
     }
 
     #[test]

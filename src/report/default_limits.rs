@@ -23,7 +23,7 @@ pub fn add_default_limits(policies: &mut Vec<Policy>, language: Language) -> Vec
     for policy in limited {
         let wanted = comparable(&policy.config);
         match policies.iter_mut().find(|one| comparable(&one.config) == wanted) {
-            Some(same) => same.with_default_limits_of = policy.with_default_limits_of,
+            Some(same) => same.with_default_limits_of.extend(policy.with_default_limits_of),
             None => {
                 added.push(policy.name.clone());
                 policies.push(policy);
@@ -62,7 +62,7 @@ fn with_default_limits(policy: &Policy, language: Language) -> Option<Policy> {
     (config != policy.config).then(|| Policy {
         name: texts::with_default_limits(language, &policy.name),
         config,
-        with_default_limits_of: Some(policy.name.clone()),
+        with_default_limits_of: vec![policy.name.clone()],
     })
 }
 
@@ -92,7 +92,7 @@ mod tests {
         Policy {
             name: name.to_owned(),
             config: Config::parse(config).unwrap(),
-            with_default_limits_of: None,
+            with_default_limits_of: Vec::new(),
         }
     }
 
@@ -108,7 +108,7 @@ mod tests {
         let added = add_default_limits(&mut policies, Language::En);
         assert_eq!(added, ["quiet-300 with the default limits"]);
         assert_eq!(names(&policies), ["adaptive", "quiet-300", &added[0]]);
-        assert_eq!(policies[2].with_default_limits_of.as_deref(), Some("quiet-300"));
+        assert_eq!(policies[2].with_default_limits_of, ["quiet-300"]);
         let lines = "response:\n  wait: fixed\n  min_wait_seconds: 300\n  timing: plain\n";
         assert_eq!(config_block(&settings_of(&policies[2]), Language::En), lines);
         // What is there already is not measured twice.
@@ -116,9 +116,21 @@ mod tests {
         let mut policies = vec![quiet, same];
         assert!(add_default_limits(&mut policies, Language::En).is_empty());
         assert_eq!(names(&policies), ["quiet-300", "calm"]);
-        assert_eq!(policies[1].with_default_limits_of.as_deref(), Some("quiet-300"));
+        assert_eq!(policies[1].with_default_limits_of, ["quiet-300"]);
         let mut policies = vec![adaptive, policy("careful", "response: {min_confidence: 0.8}")];
         assert!(add_default_limits(&mut policies, Language::Ja).is_empty());
         assert_eq!(policies.len(), 2);
+    }
+
+    /// Both lack limits, so neither may be offered, though one policy has the limits of both.
+    #[test]
+    fn two_policies_may_become_the_same_one() {
+        let quiet = policy("quiet-300", include_str!("../../policies/quiet-300.yaml"));
+        let mut gated = policy("gated", include_str!("../../policies/quiet-300.yaml"));
+        gated.config.response.gates = Config::default().response.gates;
+        let mut policies = vec![quiet, gated];
+        let added = add_default_limits(&mut policies, Language::En);
+        assert_eq!(added, ["quiet-300 with the default limits"]);
+        assert_eq!(policies[2].with_default_limits_of, ["quiet-300", "gated"]);
     }
 }

@@ -29,6 +29,8 @@ pub struct Decided {
     taken_up: HashMap<MessageKey, Timestamp>,
     /// The questions among them that nobody else answered.
     picked_up: HashSet<MessageKey>,
+    /// Those of them about which it posts something where no model judges.
+    posted_picked_up: HashSet<MessageKey>,
     /// The decisions to stay silent, channel by channel in the order of their time.
     silent: Vec<SilentDecision>,
     /// The sentences that are reasons, by their numbers.
@@ -59,6 +61,7 @@ impl Decided {
             policy: policy.to_owned(),
             taken_up: HashMap::new(),
             picked_up: HashSet::new(),
+            posted_picked_up: HashSet::new(),
             silent: Vec::new(),
             sentences: Vec::new(),
             sentence_numbers: HashMap::new(),
@@ -66,9 +69,14 @@ impl Decided {
         }
     }
 
-    pub fn add_picked_up(&mut self, channel: &str, questions: &[MessageId]) {
-        let keys = questions.iter().map(|question| key(channel, question.as_str()));
-        self.picked_up.extend(keys);
+    /// Adds the questions of a channel that it takes up, and those of them about which it posts something where no model
+    /// judges.
+    pub fn add_picked_up(&mut self, channel: &str, questions: &[MessageId], posted: &[MessageId]) {
+        let keys = |ids: &[MessageId]| -> Vec<MessageKey> {
+            ids.iter().map(|question| key(channel, question.as_str())).collect()
+        };
+        self.picked_up.extend(keys(questions));
+        self.posted_picked_up.extend(keys(posted));
     }
 
     pub fn add(&mut self, channel: &str, moments: &[Moment], taken_up: &[(MessageId, Timestamp)]) {
@@ -224,27 +232,36 @@ fn stories_of(
     found.into_iter().map(|one| one.story.clone()).collect()
 }
 
-/// Which policy is ahead in what, and which of those on offer to take. Nothing is compared while a verdict is not known: a
+/// Which policy on offer is ahead in what, and which to take. Nothing is compared while a verdict is not known: a
 /// policy that nobody judged would look quiet.
 pub fn compare(decided: &[Decided], policies: &[PolicyFigures]) -> Option<Comparison> {
     if policies.len() < 2 {
         return None;
     }
     let offered = on_offer(policies);
-    if policies.iter().any(|policy| policy.unknown_verdicts > 0) {
-        let (measures, offered_measures) = (Vec::new(), Vec::new());
-        return Some(Comparison { measures, offered, offered_measures, advice: None });
+    let is_unknown = policies.iter().any(|policy| policy.unknown_verdicts > 0);
+    if is_unknown || offered.len() < 2 {
+        return Some(nothing_compared(offered));
     }
-    let all: Vec<usize> = (0..policies.len()).collect();
-    let measures = measures_of(decided, policies, &all);
-    let offered_measures = measures_of(decided, policies, &offered);
-    let advice = if offered.len() < 2 { None } else { advise(&offered_measures) };
-    let advice = advice.map(|advice| advice.among_all(&offered));
-    Some(Comparison { measures, offered, offered_measures, advice })
+    let measures = measures_of(decided, policies, &offered);
+    let advice = advise(&measures).map(|advice| advice.among_all(&offered));
+    let posted = |policy: &PolicyFigures| Some(policy.posted_without_model?.picked_up);
+    let posted = offered.iter().map(|place| posted(&policies[*place])).collect();
+    let posted = of_questions(decided, &offered, posted, |one| &one.posted_picked_up);
+    let among_all = |measure: MeasureComparison| measure.among_all(&offered);
+    Some(Comparison {
+        measures: measures.into_iter().map(among_all).collect(),
+        posted_picked_up: posted.map(among_all),
+        advice,
+        offered,
+    })
 }
 
-/// What is compared among the policies at these places. Of the questions that nobody answered it is known which ones each
-/// reaches, so those that both reach say nothing.
+fn nothing_compared(offered: Vec<usize>) -> Comparison {
+    Comparison { offered, measures: Vec::new(), posted_picked_up: None, advice: None }
+}
+
+/// What is compared among the policies at these places.
 fn measures_of(
     decided: &[Decided],
     policies: &[PolicyFigures],
@@ -255,19 +272,9 @@ fn measures_of(
             places.iter().map(|place| count(&policies[*place])).collect();
         Some(MeasureComparison::of_counts(measure, values?))
     };
-    let only = |one: usize, other: usize| {
-        let [one, other] = [one, other].map(|place| decided.get(*places.get(place)?));
-        match one.zip(other) {
-            Some((one, other)) => one.picked_up.difference(&other.picked_up).count(),
-            None => 0,
-        }
-    };
     let picked_up: Option<Vec<usize>> =
         places.iter().map(|place| Some(policies[*place].unanswered?.picked_up)).collect();
-    let picked_up = picked_up.map(|values| {
-        let apart = |one, other| (only(one, other), only(other, one));
-        MeasureComparison::new(Measure::PickedUp, values, apart)
-    });
+    let picked_up = of_questions(decided, places, picked_up, |one| &one.picked_up);
     // To be early with a question that is asked again is no gain.
     let first = |policy: &PolicyFigures| match policy.posted_without_model {
         Some(posted) => Some(posted.it_first_undisturbed),
@@ -280,6 +287,25 @@ fn measures_of(
         counts(Measure::ItFirst, &first),
     ];
     measures.into_iter().flatten().collect()
+}
+
+/// Of the questions that nobody answered it is known which ones each policy reaches, so those that both reach say nothing.
+/// `None` if a count is not known.
+fn of_questions(
+    decided: &[Decided],
+    places: &[usize],
+    counts: Option<Vec<usize>>,
+    reached: fn(&Decided) -> &HashSet<MessageKey>,
+) -> Option<MeasureComparison> {
+    let only = |one: usize, other: usize| {
+        let [one, other] = [one, other].map(|place| decided.get(*places.get(place)?));
+        match one.zip(other) {
+            Some((one, other)) => reached(one).difference(reached(other)).count(),
+            None => 0,
+        }
+    };
+    let apart = |one, other| (only(one, other), only(other, one));
+    Some(MeasureComparison::new(Measure::PickedUp, counts?, apart))
 }
 
 /// First what would have helped, then what would have disturbed, then what nobody else answered.

@@ -10,6 +10,7 @@ use crate::report::delays::{AnswerDelays, Timing};
 use crate::report::interruptions::worst_place;
 use crate::report::months::MonthFigures;
 use crate::report::posts::PostList;
+use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
 use crate::report::story::Story;
 
@@ -38,6 +39,10 @@ pub struct Report {
     pub prices_of: &'static str,
     /// The assumed median of a model call, in a replay.
     pub latency_ms: Option<u64>,
+    /// The command that made it, for a reader who wants to go on from there. It tells where files lie, so it is on the page of
+    /// their owner and in no JSON.
+    #[serde(skip)]
+    pub command: Option<ReplayCommand>,
 }
 
 /// Where the decisions come from, and who judged.
@@ -93,8 +98,9 @@ pub struct Period {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyFigures {
     pub name: String,
-    /// The policy that turns off limits of the defaults, which this one has again.
-    pub with_default_limits_of: Option<String>,
+    /// The policies that turn off limits of the defaults, which this one has again. There may be
+    /// several, where the limits are all that they differ in.
+    pub with_default_limits_of: Vec<String>,
     /// What the policy is. `None` for the ledger, whose settings may have changed meanwhile.
     pub settings: Option<Vec<PolicySetting>>,
     /// Posts unasked. `None` if the judge of the replay never says yes, or never said anything.
@@ -392,7 +398,7 @@ fn with_default_limits<'a>(
     policies: &'a [PolicyFigures],
     policy: &PolicyFigures,
 ) -> Option<&'a PolicyFigures> {
-    let is_it = |one: &&PolicyFigures| one.with_default_limits_of.as_ref() == Some(&policy.name);
+    let is_it = |one: &&PolicyFigures| one.with_default_limits_of.contains(&policy.name);
     policies.iter().find(is_it)
 }
 

@@ -22,13 +22,16 @@ use crate::report::setting_words;
 use crate::report::story::Story;
 use crate::report::story_view::{StoryView, folded};
 use crate::report::tiles::{Tile, tiles};
+use crate::report::what_leaves;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted::{self, Counted};
 use aizuchi_core::texts::moments as moment_texts;
+use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::report_figures as figure_texts;
+use aizuchi_core::texts::what_leaves as leaves_texts;
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -81,6 +84,7 @@ struct ReportPage<'a> {
     /// Whether it says which differences are clear.
     has_verdicts: bool,
     next: NextSteps,
+    what_leaves: Vec<Vec<TextPart>>,
     notes: Vec<String>,
 }
 
@@ -169,7 +173,7 @@ impl<'a> View<'a> {
                 false => moment_texts::names_as_they_are(l),
             },
             settings: (report.policies.len() == 1)
-                .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, l)))
+                .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, report.source, l)))
                 .flatten(),
             tiles: tiles(report, policy, l),
             shown_policy: sentences::shown_policy(report, policy, l),
@@ -214,6 +218,7 @@ impl<'a> View<'a> {
             has_verdicts: report.comparison.iter().any(|one| !one.measures.is_empty()),
             policies: PoliciesView::new(report, self.zone, l),
             next: NextSteps::new(report, policy, l),
+            what_leaves: what_leaves::lines(report, l),
             notes: notes(report, policy, l),
         }
     }

@@ -26,6 +26,8 @@ pub struct PoliciesView {
     pub settings: Vec<SettingRow>,
     /// The policies that have the default settings, where others have not.
     pub defaults: Vec<String>,
+    /// That none differs from them.
+    pub settings_same: &'static str,
     pub rows: Vec<FigureRow>,
     /// Whether it is known which differences are clear.
     pub has_verdicts: bool,
@@ -69,7 +71,11 @@ impl PoliciesView {
             names: policies.iter().map(|one| one.name.clone()).collect(),
             not_compared: policy_sentences::not_compared(report, l),
             settings: rows(policies, l),
-            defaults: defaults(policies, l),
+            defaults: defaults(report, l),
+            settings_same: match report.has_stand_in() {
+                true => policy_texts::settings_same_but_mode(l),
+                false => policy_texts::settings_same(l),
+            },
             rows: figure_rows(report, l),
             has_verdicts: Rows { report, language }.has_verdicts(),
             channels: places_view::channels(policies, l),
@@ -100,12 +106,16 @@ impl PoliciesView {
 }
 
 /// Those that change nothing, unless nobody does.
-fn defaults(policies: &[PolicyFigures], language: Language) -> Vec<String> {
+fn defaults(report: &Report, language: Language) -> Vec<String> {
     let (same, others): (Vec<&PolicyFigures>, Vec<&PolicyFigures>) =
-        policies.iter().partition(|policy| policy.has_default_settings());
+        report.policies.iter().partition(|policy| policy.has_default_settings());
+    let sentence = |policy: &&PolicyFigures| match report.has_stand_in() {
+        true => policy_texts::is_default_but_mode(language, &policy.name),
+        false => policy_texts::is_default(language, &policy.name),
+    };
     match others.is_empty() {
         true => Vec::new(),
-        false => same.iter().map(|one| policy_texts::is_default(language, &one.name)).collect(),
+        false => same.iter().map(sentence).collect(),
     }
 }
 
@@ -135,26 +145,30 @@ impl Rows<'_> {
     fn posted(&self, measure: Measure, value: fn(PostedFigures) -> usize) -> Option<FigureRow> {
         let name = moment_texts::row_posted(self.language);
         let value = |one: &PolicyFigures| one.posted_without_model.map(value);
-        let offered = self.report.on_offer().into_iter();
-        let values = offered.map(|place| value(self.report.policies.get(place)?));
-        let verdict = match values.collect::<Option<Vec<usize>>>() {
-            Some(values) if self.has_verdicts() => {
-                self.told(&MeasureComparison::of_counts(measure, values))
-            }
-            Some(_) | None => "",
+        let comparison = self.report.comparison.as_ref().filter(|_| self.has_verdicts());
+        let of_counts = || {
+            let offered = self.report.on_offer().into_iter();
+            let values = offered.map(|place| value(self.report.policies.get(place)?));
+            Some(MeasureComparison::of_counts(measure, values.collect::<Option<Vec<usize>>>()?))
         };
+        let compared = comparison.and_then(|one| match measure {
+            // As in the row above, it is known which ones each reaches.
+            Measure::PickedUp => one.posted_picked_up.clone(),
+            Measure::Spoke | Measure::Wrong | Measure::ItFirst => of_counts(),
+        });
+        let verdict = compared.map_or("", |compared| self.told(&compared));
         let row = self.row(name, None, |one| value(one).map(words::count));
         self.report.has_stand_in().then_some(FigureRow { verdict, ..row })
     }
 
     fn has_verdicts(&self) -> bool {
-        self.report.comparison.iter().any(|one| one.offered.len() > 1 && !one.measures.is_empty())
+        self.report.comparison.iter().any(|one| !one.measures.is_empty())
     }
 
     /// The difference between the policies on offer.
     fn verdict(&self, measure: Measure) -> &'static str {
         let comparison = self.report.comparison.iter().filter(|_| self.has_verdicts());
-        let mut measures = comparison.flat_map(|one| &one.offered_measures);
+        let mut measures = comparison.flat_map(|one| &one.measures);
         let found = measures.find(|one| one.measure == measure);
         found.map_or("", |found| self.told(found))
     }

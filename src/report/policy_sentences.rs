@@ -29,7 +29,7 @@ pub fn not_compared(report: &Report, language: Language) -> Vec<String> {
     unknown.map(sentence).collect()
 }
 
-/// Which policy is ahead in what, or that there is no clear difference.
+/// Which policy on offer is ahead in what, or that there is no clear difference.
 pub fn findings(report: &Report, language: Language) -> Vec<String> {
     let measures = report.comparison.iter().flat_map(|comparison| &comparison.measures);
     measures.map(|measure| finding(report, measure, language)).collect()
@@ -37,7 +37,9 @@ pub fn findings(report: &Report, language: Language) -> Vec<String> {
 
 fn finding(report: &Report, compared: &MeasureComparison, language: Language) -> String {
     let l = language;
-    let pairs = report.policies.iter().zip(&compared.values);
+    let offered = report.on_offer();
+    let offered = offered.iter().filter_map(|place| report.policies.get(*place));
+    let pairs = offered.zip(&compared.values);
     let values = pairs.map(|(one, value)| texts::policy_value(l, &one.name, &words::count(*value)));
     let values = values.collect::<Vec<_>>().join(list_separator(l));
     let ahead = all_of(&names(report, &compared.ahead), l);
@@ -113,15 +115,15 @@ pub fn gives_up(report: &Report, language: Language) -> Vec<String> {
 fn given_up_with(
     report: &Report,
     comparison: &Comparison,
-    place: usize,
+    policy: usize,
     language: Language,
 ) -> Option<String> {
-    let policy = report.policies.get(place)?;
-    let place = comparison.offered.iter().position(|one| *one == place)?;
-    let offered = Offered { report, comparison, place, language };
+    let name = &report.policies.get(policy)?.name;
+    let place = comparison.offered.iter().position(|one| *one == policy)?;
+    let offered = Offered { report, comparison, policy, place, language };
     let parts = offered.parts_given_up();
     let told = parts.join(texts::part_separator(language));
-    (!parts.is_empty()).then(|| texts::gives_up(language, &policy.name, &told))
+    (!parts.is_empty()).then(|| texts::gives_up(language, name, &told))
 }
 
 /// The comparison, if anything is known of how the policies speak.
@@ -133,6 +135,8 @@ fn known(report: &Report) -> Option<&Comparison> {
 struct Offered<'a> {
     report: &'a Report,
     comparison: &'a Comparison,
+    /// Its place among all policies.
+    policy: usize,
     /// Its place among those on offer.
     place: usize,
     language: Language,
@@ -145,8 +149,8 @@ impl Offered<'_> {
 
     fn parts_given_up(&self) -> Vec<String> {
         let (l, place) = (self.language, self.place);
-        let behind = self.comparison.offered_measures.iter().filter_map(|measure| {
-            let own = measure.values.get(place).filter(|_| !measure.is_ahead(place))?;
+        let behind = self.comparison.measures.iter().filter_map(|measure| {
+            let own = measure.values.get(place).filter(|_| !measure.is_ahead(self.policy))?;
             let (own, best) = (words::count(*own), words::count(measure.best()?));
             match measure.measure {
                 // To speak more is no loss by itself.
@@ -266,7 +270,7 @@ mod tests {
         let (own, people) = ([0.0; 8], [0.0; 8]);
         PolicyFigures {
             name: name.to_owned(),
-            with_default_limits_of: None,
+            with_default_limits_of: Vec::new(),
             settings: None,
             spoke: Some(0),
             unknown_verdicts: 0,
@@ -316,7 +320,7 @@ mod tests {
             differences: None,
             comparison: Some(Comparison {
                 offered: (0..policies.len()).collect(),
-                offered_measures: measures.clone(),
+                posted_picked_up: None,
                 measures,
                 advice,
             }),
@@ -330,6 +334,7 @@ mod tests {
             currency: "USD".to_owned(),
             prices_of: "2026-01-01",
             latency_ms: None,
+            command: None,
         }
     }
 
@@ -411,6 +416,25 @@ mod tests {
             let told = gives_up(report, Language::En);
             assert!(told[1].starts_with(given_up), "{told:?}");
         }
+    }
+
+    /// With the third policy in the comparison the difference between the other two would have to be larger.
+    #[test]
+    fn only_what_is_on_offer_is_compared() {
+        let wrong = (Measure::Wrong, &[6, 0][..]);
+        let mut report = report(&[EAGER, CALM, ("limited", 300.0)], &[wrong]);
+        report.policies[2].with_default_limits_of = vec!["calm".to_owned()];
+        let comparison = report.comparison.as_mut().unwrap();
+        let measures = comparison.measures.drain(..).map(|one| one.among_all(&[0, 2]));
+        comparison.measures = measures.collect();
+        comparison.offered = vec![0, 2];
+        assert_eq!(
+            findings(&report, Language::En),
+            ["limited would interrupt clearly less often: eager 6, limited 0."]
+        );
+        let told = gives_up(&report, Language::En);
+        assert!(told[0].contains("6 interruptions instead of 0"), "{told:?}");
+        assert!(!told[1].contains("interruptions"), "{told:?}");
     }
 
     #[test]

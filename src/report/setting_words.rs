@@ -1,17 +1,19 @@
 //! The settings of policies in plain words, beside their names in the config.
 
 use crate::report::code::{TextPart, parts};
-use crate::report::figures::PolicyFigures;
+use crate::report::figures::{PolicyFigures, ReportSource};
 use crate::report::settings::{PolicySetting, SettingKey, SettingValue, hours_text};
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rhythm::WaitStrategy;
-use aizuchi_core::rules::PostTiming;
+use aizuchi_core::rules::{Mode, PostTiming};
 use aizuchi_core::texts::ledger as names;
 use aizuchi_core::texts::policies as texts;
 
 /// A wait of a year is one without an end.
 pub const NO_LIMIT_SECONDS: f64 = 31_536_000.0;
+
+const COMPANION: SettingValue = SettingValue::Mode(Mode::Companion);
 
 /// A setting that differs, and what each policy has there.
 pub struct SettingRow {
@@ -41,13 +43,25 @@ pub fn rows(policies: &[PolicyFigures], language: Language) -> Vec<SettingRow> {
     shown.filter(|row| row.values.iter().any(|value| value != words::UNKNOWN)).collect()
 }
 
-/// What the only policy of a replay is.
-pub fn of_one(settings: &[PolicySetting], language: Language) -> Vec<TextPart> {
+/// What the only policy of a replay is, beside what holds where nobody sets anything.
+pub fn of_one(
+    settings: &[PolicySetting],
+    source: ReportSource,
+    language: Language,
+) -> Vec<TextPart> {
     let l = language;
+    let is_companion = settings.iter().any(|setting| setting.value == Some(COMPANION));
+    if source == ReportSource::Builtin
+        && is_companion
+        && settings.iter().all(PolicySetting::is_default)
+    {
+        return parts(texts::settings_default_but_mode(l));
+    }
     let changed = settings.iter().filter_map(|setting| {
-        let value = setting.value.as_ref().filter(|value| **value != setting.default)?;
+        let default = usual(setting, source);
+        let value = setting.value.as_ref().filter(|value| **value != default)?;
         let key = setting.key;
-        let (own, default) = (value_text(key, value, l), value_text(key, &setting.default, l));
+        let (own, default) = (value_text(key, value, l), value_text(key, &default, l));
         Some(match key.told_path() {
             Some(path) => texts::setting_changed(l, label(key, l), path, &own, &default),
             None => texts::others_changed(l, label(key, l), &own),
@@ -57,6 +71,15 @@ pub fn of_one(settings: &[PolicySetting], language: Language) -> Vec<TextPart> {
     match changed.is_empty() {
         true => parts(texts::settings_default(l)),
         false => parts(&texts::settings_changed(l, &changed.join(texts::setting_separator(l)))),
+    }
+}
+
+/// What a setting is if nobody sets it. The mode of the defaults is that with a model; on Slack and Discord it is another
+/// one where none judges.
+fn usual(setting: &PolicySetting, source: ReportSource) -> SettingValue {
+    match setting.key == SettingKey::Mode && source == ReportSource::Builtin {
+        true => SettingValue::Mode(Mode::MentionOnly),
+        false => setting.default.clone(),
     }
 }
 
@@ -175,25 +198,44 @@ mod tests {
     use crate::replay::Policy;
     use crate::report::settings::settings_of;
 
-    fn told_of(config: &str, language: Language) -> String {
+    fn told_of(config: &str, source: ReportSource, language: Language) -> String {
         let config = Config::parse(config).unwrap();
         let policy = Policy { config, ..Policy::default_settings() };
-        let parts = of_one(&settings_of(&policy), language);
+        let parts = of_one(&settings_of(&policy), source, language);
         parts.iter().map(|part| &*part.text).collect()
+    }
+
+    /// Whoever keeps "the defaults" without a model gets one that says nothing unasked.
+    #[test]
+    fn the_mode_of_a_replay_is_no_default_without_a_model() {
+        assert_eq!(
+            told_of("", ReportSource::Builtin, Language::En),
+            "This replay used the default settings, except response.mode: companion. Without a model, the default on Slack \
+             and Discord is mention_only: it then says nothing unasked."
+        );
+        let changed =
+            told_of("response: {min_confidence: 0.8}", ReportSource::Builtin, Language::En);
+        let mode = "(response.mode): joins in at pauses instead of only when mentioned; How sure";
+        assert!(changed.contains(mode), "{changed}");
+        let called = told_of("response: {mode: mention_only}", ReportSource::Builtin, Language::En);
+        assert_eq!(called, "This replay used the default settings.");
     }
 
     #[test]
     fn a_policy_is_told_in_plain_words() {
-        assert_eq!(told_of("", Language::En), "This replay used the default settings.");
+        assert_eq!(
+            told_of("", ReportSource::Model, Language::En),
+            "This replay used the default settings."
+        );
         let careful = "response: {min_confidence: 0.8, cooldown_seconds: 900}";
         assert_eq!(
-            told_of(careful, Language::En),
+            told_of(careful, ReportSource::Model, Language::En),
             "This replay used the default settings, except for these: How sure its judge must be \
              (response.min_confidence): 80 % instead of 70 %; How long it stays silent after it has joined in \
              (response.cooldown_seconds): 15 min instead of none."
         );
         assert_eq!(
-            told_of("response: {cooldown_seconds: 900}", Language::Ja),
+            told_of("response: {cooldown_seconds: 900}", ReportSource::Model, Language::Ja),
             "この再生は既定の設定で行いました。ただし、次の設定は既定値と違います：自分から話した後、控える時間（response.cooldown_seconds）：15 分（既定はなし）。"
         );
     }

@@ -169,6 +169,34 @@ impl SettingKey {
         }
     }
 
+    /// Whether a running Aizuchi takes it over when it reads its config again.
+    pub fn holds_after_reload(self) -> bool {
+        match self {
+            SettingKey::Mode
+            | SettingKey::MinConfidence
+            | SettingKey::Cooldown
+            | SettingKey::MaxShare
+            | SettingKey::QuietHours
+            | SettingKey::FacilitatorRest
+            | SettingKey::FacilitatorCooldown
+            | SettingKey::TokensPerDay
+            | SettingKey::PostsPerChannel
+            | SettingKey::JudgeCallsPerPerson
+            | SettingKey::CallsPerDecision
+            | SettingKey::Channels => true,
+            SettingKey::Wait
+            | SettingKey::MinWait
+            | SettingKey::MinWaitFloor
+            | SettingKey::Jitter
+            | SettingKey::MaxWait
+            | SettingKey::Timing
+            | SettingKey::MaxDelay
+            | SettingKey::Gates
+            | SettingKey::LearnedGate
+            | SettingKey::Others => false,
+        }
+    }
+
     /// Whether it changes anything beside the other settings.
     fn is_in_force(self, config: &Config) -> bool {
         let response = &config.response;

@@ -94,7 +94,7 @@ impl TriedSettings {
         };
         config.channels.insert(ChannelKey(channel.id.to_string()), kept);
         let mut present =
-            Policy { name: "present".to_owned(), config, with_default_limits_of: None };
+            Policy { name: "present".to_owned(), config, with_default_limits_of: Vec::new() };
         present.add_judgment_prompt();
         let policy = Policy { name: "tried".to_owned(), ..present.clone() };
         let by_id = || ChannelKey(channel.id.to_string());

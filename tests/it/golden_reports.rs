@@ -32,7 +32,9 @@ fn replay(folder: &Path, input: &[String], more: &[&str]) -> Output {
     let printed = String::from_utf8(run.get_output().stdout.clone()).unwrap();
     Output {
         json: printed.lines().map(without_duration).collect::<Vec<_>>().join("\n"),
-        page: fs::read_to_string(folder.join("page.html")).unwrap(),
+        page: fs::read_to_string(folder.join("page.html"))
+            .unwrap()
+            .replace(folder.to_str().unwrap(), "FOLDER"),
     }
 }
 

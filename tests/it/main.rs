@@ -79,6 +79,7 @@ mod report_months;
 mod report_opened;
 mod report_policies;
 mod report_posts;
+mod report_next_steps;
 mod run_options;
 mod search;
 mod slack;

@@ -51,7 +51,10 @@ pub fn page_and_json(history: &Path, arguments: &[&str]) -> (String, Value) {
     let page = history.with_extension("html");
     let page_arguments = ["--json", "--report", page.to_str().unwrap()];
     let json = replay(history, &[&page_arguments, arguments].concat());
-    (fs::read_to_string(page).unwrap(), serde_json::from_str(&json).unwrap())
+    // The page names the history, which lies in another folder each time.
+    let folder = history.parent().unwrap().to_str().unwrap();
+    let shown = fs::read_to_string(page).unwrap().replace(folder, "FOLDER");
+    (shown, serde_json::from_str(&json).unwrap())
 }
 
 pub fn pottery() -> (TempDir, PathBuf) {

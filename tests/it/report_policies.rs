@@ -41,7 +41,10 @@ fn each_policy_is_told_by_what_it_has_besides_the_defaults() {
     let wait = "How it waits before it judges response.wait as long as the talk’s own pace suggests (default) for a fixed \
                 time";
     assert!(text.contains(wait), "{text}");
-    assert!(text.contains("adaptive has the default settings."), "{text}");
+    assert!(
+        text.contains("adaptive has the default settings, except response.mode: companion."),
+        "{text}"
+    );
     let unlimited = "quiet-300 has no limit on how long messages wait while people go on talking, tokens a day, ";
     assert!(text.contains(unlimited) && !text.contains("adaptive has no limit"), "{text}");
     assert!(text.contains("quiet-300 has none of the rules (gates)"), "{text}");
@@ -59,7 +62,11 @@ fn each_policy_is_told_by_what_it_has_besides_the_defaults() {
 fn the_only_policy_is_told_in_a_sentence() {
     let (_folder, history) = pottery();
     let (page, json) = page_and_json(&history, &[]);
-    assert!(seen(&page).contains("This replay used the default settings. In short"), "{page}");
+    assert!(
+        seen(&page)
+            .contains("This replay used the default settings, except response.mode: companion ."),
+        "{page}"
+    );
     assert_eq!(json["report"]["comparison"], Value::Null);
     let careful = history.with_file_name("careful.yaml");
     fs::write(&careful, "response: {min_confidence: 0.8}").unwrap();
@@ -83,7 +90,10 @@ fn equal_policies_are_not_told_apart() {
     let text = seen(&page);
     assert!(text.contains("Would probably have interrupted 2 2 none"), "{text}");
     assert!(text.contains("Which one to take: this history does not tell."), "{text}");
-    assert!(text.contains("All policies have the default settings."), "{text}");
+    assert!(
+        text.contains("All policies have the default settings, except response.mode: companion."),
+        "{text}"
+    );
     assert!(!text.contains("clearly"), "{text}");
     // Where it is not known how often they would have spoken, nothing is compared.
     let silent = [&policies[..], &["--judge", "silent"]].concat();
@@ -252,15 +262,22 @@ fn the_policy_of_the_figures_is_named_before_them() {
 fn a_policy_can_be_copied_from_the_page() {
     let (_folder, history) = pottery();
     let (page, _) = page_and_json(&history, &BOTH);
-    let block = page.split_once("<code class=\"block\">response:\n").unwrap().1;
-    assert!(block.starts_with("  mode: companion\n</code>"), "{block}");
+    assert!(page.contains("<code class=\"block\">response:\n  mode: companion\n</code>"), "{page}");
     let text = seen(&page);
     assert!(text.contains("To use adaptive without a model, put this into your config"), "{text}");
     // With a judge that says the same to everything, it is not about what is posted without a model.
     let (spoken, _) = page_and_json(&history, &[&BOTH[..], &["--judge", "speak"]].concat());
     let told = "adaptive is the default settings, so your config needs no lines for it";
     assert!(seen(&spoken).contains(told), "{}", seen(&spoken));
-    assert!(text.contains("aizuchi replay INPUT --judge model --max-cost 1 --report"), "{text}");
+    let command = "aizuchi replay FOLDER/history.jsonl --policy policies/adaptive.yaml --policy policies/quiet-300.yaml \
+                   --judge model --max-cost ";
+    assert!(text.contains(command), "{text}");
+    // The first one is not the one that has a twin.
+    assert!(text.contains("for adaptive only"), "{text}");
+    let (limited, _) = page_and_json(&history, &BOTH[2..]);
+    let limited = seen(&limited);
+    assert!(limited.contains("for all 2 policies"), "{limited}");
+    assert!(!limited.contains("for quiet-300 only"), "{limited}");
     // Where a model was asked, or nobody is compared, there is less to say.
     let (page, _) = page_and_json(&history, &[]);
     assert!(!seen(&page).contains("To use "), "{}", seen(&page));

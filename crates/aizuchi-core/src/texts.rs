@@ -71,6 +71,7 @@ pub mod policies;
 pub mod moments;
 pub mod report_figures;
 pub mod next_steps;
+pub mod what_leaves;
 pub mod demo;
 pub mod command_line;
 pub mod slack;

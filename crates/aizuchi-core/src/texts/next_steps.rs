@@ -22,20 +22,104 @@ texts! {
     /// Of the only policy, which has no name that means anything.
     block: "The settings of this replay, to put into your config:" / "この再生の設定（設定ファイルに書く内容）：";
 
-    // Commands.
+    /// Stands behind the sentence before some lines.
+    restart: "Some of these lines hold only after a restart." / "再起動しないと有効にならない行があります。";
+
+    // What stands before all of it. What stands in backquotes is shown as code.
+    begin_without_model:
+        "Not sure? Let it only listen first, then take one of the other settings. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
+        / "迷うときは、まず聞くだけにし、そのあとほかの設定のどれかにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
+    begin_with_model:
+        "Not sure? Let it only listen first, then let it speak. If you write nothing into the config, it speaks unasked with a model, and without one, on Slack and Discord, only when called."
+        / "迷うときは、まず聞くだけにし、そのあと話させてください。設定ファイルに何も書かなければ、モデルを使う場合は自分から話し、モデルなしの Slack と Discord では呼ばれたときだけ話します。";
+    begin_policies:
+        "Take the policy that you like best: its lines are below. Let it only listen first. A mixture, such as one policy’s wait with the limits of the defaults, is another policy than those of this page: write it into a file, and replay it first."
+        / "最もよいと思う方針を選んでください（書く内容は下にあります）。まず聞くだけにするのがお勧めです。ある方針の待ち時間に既定の上限を組み合わせるなど、混ぜたものはこのページのどの方針とも違うので、ファイルに書いて先に再生してください。";
+    place:
+        "Where to write it: into `config.yaml` in the folder where you start Aizuchi, or into the file that you name with `--config`. `aizuchi check` says which file it is. If a section such as `response:` is there already, the lines go into it. "
+        "Then `systemctl reload aizuchi`, or `kill -HUP` with the number of its process, has it read the file again: no restart is needed unless this page says so."
+        / "書くところ：Aizuchi を起動するフォルダーの `config.yaml`、または `--config` で指定したファイル。どのファイルかは `aizuchi check` でわかります。`response:` などの見出しがすでにあれば、その中に書きます。"
+          "書いたら `systemctl reload aizuchi`、または `kill -HUP`（とプロセス番号）で読み直させます。このページに書いてある場合を除き、再起動は要りません。";
+
+    // To listen.
+    one_week: "a week" / "1 週間";
+    many_weeks(weeks: &str): "{weeks} weeks" / "{weeks} 週間";
+    /// `posts` in all of it, and `pace` in a week.
+    observe(weeks: &str, posts: &str, pace: &str):
+        "Only listen, for {weeks}: it posts nothing, and you see what it would do. At the pace of this history that shows about {posts} ({pace} a week)."
+        / "聞くだけ（{weeks}）：投稿はせず、どうするかだけがわかります。この履歴のペースなら、その間に見られるのは約 {posts}（週に {pace} 回）です。";
+    observe_unknown:
+        "Only listen, for a week: it posts nothing, and you see what it would do."
+        / "聞くだけ（1 週間）：投稿はせず、どうするかだけがわかります。";
+    /// Where no model judges. It writes no texts meanwhile, so what it would post is not told from the rest.
+    observe_moments(weeks: &str, moments: &str, posts: &str):
+        "Only listen, for {weeks}: it posts nothing, and its report shows at which moments it would speak, without texts. At the pace of this history these are about {moments}; without a model it would post at about {posts} of them."
+        / "聞くだけ（{weeks}）：投稿はせず、どの場面で話そうとするかだけがわかります（文章は作りません）。この履歴のペースなら約 {moments}で、モデルなしで投稿するのは、そのうち約 {posts} 回です。";
+    observe_no_posts(weeks: &str, moments: &str):
+        "Only listen, for {weeks}: it posts nothing, and its report shows at which moments it would speak, without texts. At the pace of this history these are about {moments}; without a model it would hardly post at any of them."
+        / "聞くだけ（{weeks}）：投稿はせず、どの場面で話そうとするかだけがわかります（文章は作りません）。この履歴のペースなら約 {moments}ですが、モデルなしで投稿するものはほとんどありません。";
+    observed: "After that, read what it would have done:" / "そのあと、どうしたかを読みます：";
+
+    // Quieter settings.
+    mention_only:
+        "Only when called: it answers to its name, and posts nothing unasked."
+        / "呼ばれたときだけ：名前で呼ばれれば答え、自分からは何も投稿しません。";
+    mention_only_of(posts: &str):
+        "Only when called: it answers to its name, and posts nothing unasked. Of the {posts} of this replay, none would be left."
+        / "呼ばれたときだけ：名前で呼ばれれば答え、自分からは何も投稿しません。この再生の {posts}の投稿は、すべてなくなります。";
+    /// Of the posts in the list of the page.
+    cooldown(length: &str, left: &str, listed: &str):
+        "Quieter: after a post it stays silent in that channel for {length}. Of the {listed} in the list of this page, about {left} would be left."
+        / "静かにする：自分から投稿した後、そのチャンネルでは {length}控えます。このページの一覧にある {listed}のうち、残るのは約 {left} 回です。";
+    first_channel(channel: &str, posts: &str, all: &str):
+        "Begin in one channel, {channel} ({posts} of the {all}). Elsewhere it speaks only when called."
+        / "一つのチャンネルから始める：{channel}（{all}のうち {posts} 回）。ほかでは、呼ばれたときだけ話します。";
+    quieter_channel(channel: &str, left: &str, all: &str):
+        "Quieter in {channel}, where it would have interrupted most often: there it speaks only when called. {left} of the {all} would be left."
+        / "邪魔になりそうな回数が最も多い {channel} だけ静かにする：そこでは、呼ばれたときだけ話します。{all}のうち、残るのは {left} 回です。";
+    speak(channel: &str):
+        "Let it speak in one channel, {channel}. A week later run `aizuchi report --last 7d --html week.html` again."
+        / "一つのチャンネル（{channel}）で話させる。一週間後にもう一度 `aizuchi report --last 7d --html week.html` を実行します。";
+
+    /// A heading.
+    others: "In the chat, and commands" / "チャットでの操作とコマンド";
+    // In the chat.
+    off(persona: &str):
+        "To stop it at once, write `@{persona} stop` in a channel (an hour) or `@{persona} mute` (until `@{persona} unmute`). Everybody in the channel may. It then does not answer when called either. "
+        "An admin can write `@{persona} mute everywhere`."
+        / "すぐに止めるには、チャンネルで `@{persona} ストップ`（1 時間）か `@{persona} ミュート`（`@{persona} ミュート解除` まで）と書きます。そこにいる人なら誰でもできます。その間は、呼ばれても答えません。"
+          "管理者は `@{persona} どこでもミュート` も使えます。";
+    in_channel(persona: &str):
+        "To change a single channel without the config, an admin writes `@{persona} mode observe` there, or `mention_only`, `companion` or `off`. It holds at once."
+        / "設定ファイルを使わずに一つのチャンネルだけ変えるには、管理者がそこで `@{persona} モード observe` と書きます（`mention_only`、`companion`、`off` も同じ）。すぐに有効になります。";
+
+    // Commands. Each stands before its command.
     ask_model(most: &str, model: &str, estimate: &str):
-        "See what a model would do: `aizuchi replay INPUT --judge model --max-cost {most} --report page.html` asks the model of your config, and says before the first "
-        "call how many there are and what they cost (estimated with {model}, once: {estimate}; --max-cost {most} stops it there); give it the --policy options of this replay, too."
-        / "モデルならどうするかを見る：`aizuchi replay INPUT --judge model --max-cost {most} --report page.html` が設定ファイルのモデルに尋ねます。最初の呼び出しの前に、"
-          "回数と費用を表示して確認します（{model} の場合の見積もり、1 回分：{estimate}。--max-cost {most} に達すると止まります）。この再生の --policy も付けてください。";
+        "See what a model would do. This asks the model of your config. Before the first call it says how many calls there are and what they cost. Estimated with {model}, once: {estimate}. "
+        "`--max-cost {most}` allows about a third more, and stops it there. The estimate counts no thinking tokens; `--max-cost` does."
+        / "モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。{model} の場合の見積もり、1 回分：{estimate}。"
+          "`--max-cost {most}` はその 3 割増しほどで、そこに達すると止まります。思考（thinking）のトークンは見積もりに入っていませんが、`--max-cost` には数えます。";
+    last_month(money: &str, date: &str):
+        "Add `--from {date}` to ask about the last 30 days only, for about {money}."
+        / "`--from {date}` を付けると、最後の 30 日だけについて尋ねます（約 {money}）。";
     estimate_alone(period: &str, money: &str): "{money} for all {period}" / "{period}分で {money}";
     /// Of all policies of the page, and of the first one alone.
     estimate_of_all(policies: usize, period: &str, money: &str, policy: &str, alone: &str):
         "{money} for all {policies} policies and {period}; {alone} for {policy} only"
         / "{policies} つの方針すべて、{period}分で {money}（{policy} だけなら {alone}）";
+    /// Where the first one is measured with the limits of the defaults, too.
+    estimate_of_policies(policies: usize, period: &str, money: &str):
+        "{money} for all {policies} policies and {period}" / "{policies} つの方針すべて、{period}分で {money}";
     ask_model_unpriced:
-        "See what a model would do: `aizuchi replay INPUT --judge model --report page.html` asks the model of your config, and says before the first call how many there "
-        "are and what they cost; give it the --policy options of this replay, too."
-        / "モデルならどうするかを見る：`aizuchi replay INPUT --judge model --report page.html` が設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を"
-          "表示して確認します。この再生の --policy も付けてください。";
+        "See what a model would do. This asks the model of your config. Before the first call it says how many calls there are and what they cost."
+        / "モデルならどうするかを見る：設定ファイルのモデルに尋ねます。最初の呼び出しの前に、回数と費用を表示します。";
+    tune:
+        "Let it look for settings that suit this history better. It prints lines for your config."
+        / "この履歴により合う設定を探させる：設定ファイルに書く内容を出力します。";
+    compare:
+        "Compare settings of your own. Write each into a file."
+        / "自分の設定を比べる：それぞれをファイルに書きます。";
+    placeholders:
+        "Words in capitals, such as INPUT, stand for your own files: the history that this page was made from, and its settings."
+        / "INPUT などの大文字の語は、皆さんのファイル（このページの元になった履歴と設定）に置き換えてください。";
 }

@@ -11,6 +11,15 @@ texts! {
     is_default(policy: &str): "{policy} has the default settings." / "{policy} は既定の設定です。";
     settings_same: "All policies have the default settings." / "どの方針も既定の設定です。";
     settings_default: "This replay used the default settings." / "この再生は既定の設定で行いました。";
+    // Where no model judges, the default mode on Slack and Discord is another one than that of a replay.
+    is_default_but_mode(policy: &str):
+        "{policy} has the default settings, except response.mode: companion." / "{policy} は、response.mode: companion のほかは既定の設定です。";
+    settings_same_but_mode:
+        "All policies have the default settings, except response.mode: companion." / "どの方針も、response.mode: companion のほかは既定の設定です。";
+    /// What stands in backquotes is shown as code.
+    settings_default_but_mode:
+        "This replay used the default settings, except `response.mode: companion`. Without a model, the default on Slack and Discord is `mention_only`: it then says nothing unasked."
+        / "この再生は、`response.mode: companion` のほかは既定の設定で行いました。モデルなしの場合、Slack と Discord での既定は `mention_only` で、自分からは何も話しません。";
     /// Of a replay with one policy.
     settings_changed(settings: &str):
         "This replay used the default settings, except for these: {settings}."

@@ -371,41 +371,9 @@ texts! {
 
     // What to do next. What stands in backquotes is shown as code.
     next: "What you can do next" / "次にできること";
-    next_begin:
-        "Which settings should you use? If you are not sure, keep the settings of this replay (the defaults, unless you gave a policy) and "
-        "let it only listen for a week: nothing is posted, and you see what it would do in your channels."
-        / "どの設定にするか迷うときは、この再生の設定（方針を指定していなければ既定の設定）のまま、まず一週間、聞くだけにしてみてください。投稿はせず、皆さんのチャンネルでどんな判断をするかがわかります。";
-    next_begin_policies:
-        "Which settings should you use? Put the lines of the policy that you like best into your config, and let it only listen for a week before it "
-        "speaks. A mixture, such as one policy’s wait with the limits of the defaults, is another policy than those of this page: write it into a file, and replay it first."
-        / "どの設定にするか：最もよいと思う方針の内容を設定ファイルに書き、話す前にまず一週間、聞くだけにしてみてください。ある方針の待ち時間に既定の上限を組み合わせるなど、混ぜたものはこのページのどの方針とも違うので、ファイルに書いて先に再生してください。";
     next_begin_ledger:
         "Which settings should you use? If it would have spoken where you would have liked it to, keep the settings that you have."
         / "どの設定にするか：話してほしいところで「話す」と判断していれば、今の設定のままで構いません。";
-    next_observe:
-        "Only listen: set `response.mode: observe`, and after a week run `aizuchi report --last 7d --html week.html`."
-        / "聞くだけにする：`response.mode: observe` を設定し、一週間後に `aizuchi report --last 7d --html week.html` を実行します。";
-    next_speak(channel: &str):
-        "Let it speak in one channel: `channels: {{\"{channel}\": {{mode: companion}}}}`. A week later run `aizuchi report --last 7d "
-        "--html week.html` again."
-        / "一つのチャンネルで話させる：`channels: {{\"{channel}\": {{mode: companion}}}}`。一週間後にもう一度 "
-          "`aizuchi report --last 7d --html week.html` を実行します。";
-    next_quieter:
-        "Quieter: with `response.mode: mention_only` it speaks only when it is called by its name; with `response.cooldown_seconds: "
-        "900` it stays silent for 15 minutes after it has joined in."
-        / "静かにする：`response.mode: mention_only` なら、名前で呼ばれたときだけ話します。`response.cooldown_seconds: 900` なら、"
-          "自分から話した後の 15 分間は控えます。";
-    next_quieter_channel(channel: &str):
-        "Quieter in {channel}, where it would have interrupted most often: `channels: {{\"{channel}\": {{mode: mention_only}}}}`."
-        / "邪魔になりそうな回数が最も多い {channel} だけ静かにする：`channels: {{\"{channel}\": {{mode: mention_only}}}}`。";
-    next_tune:
-        "Let it look for settings: `aizuchi tune INPUT` prints the ones that suit this history better. (INPUT is the history that "
-        "this page was made from.)"
-        / "設定を探させる：`aizuchi tune INPUT` が、この履歴により合う設定を出力します（INPUT はこのページの元になった履歴です）。";
-    next_compare:
-        "Compare your own settings: write each into a file and run `aizuchi replay INPUT --policy one.yaml --policy other.yaml "
-        "--report page.html`."
-        / "自分の設定を比べる：それぞれをファイルに書き、`aizuchi replay INPUT --policy one.yaml --policy other.yaml --report page.html` を実行します。";
     next_why:
         "Ask about single decisions: `aizuchi why --channel \"#general\" --last 10`."
         / "一つ一つの判断の理由を見る：`aizuchi why --channel \"#general\" --last 10`。";

@@ -1,0 +1,23 @@
+//! Which data go where, for a team that asks before it switches something on.
+
+use crate::report::code::{TextPart, parts};
+use crate::report::figures::{Report, ReportSource};
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::what_leaves as texts;
+
+/// One line for each question that people ask.
+pub fn lines(report: &Report, language: Language) -> Vec<Vec<TextPart>> {
+    let l = language;
+    let (replayed, quotes) = match report.source {
+        ReportSource::Builtin | ReportSource::AlwaysSilent | ReportSource::AlwaysSpeak => {
+            (Some(texts::replayed_here(l)), texts::quotes_of_replay(l))
+        }
+        ReportSource::Model => (Some(texts::replayed_with_model(l)), texts::quotes_of_replay(l)),
+        ReportSource::Ledger => (None, texts::quotes(l)),
+    };
+    let deleted = texts::deleted(l, &report.persona);
+    let begin = [texts::no_model(l)].into_iter().chain(replayed);
+    let rest = [texts::with_model(l), texts::others(l), texts::stored(l), deleted.as_str(), quotes];
+    let all = begin.chain(rest).chain([texts::notified(l)]);
+    all.map(parts).collect()
+}

@@ -1,0 +1,92 @@
+//! What a report says about how to go on: commands that can be pasted, settings that change something, and how to stop it.
+
+use serde_json::Value;
+
+use crate::report::{folder_with, page_and_json, pottery, recording, seen};
+
+/// A question a day to which an answer was given before.
+fn cellar(days: usize, hour: usize) -> String {
+    let question = |day: usize| {
+        format!("{day} {hour:02}:00:00 help mia Does anyone know how the attic window opens?\n")
+    };
+    let answer = "0 08:00:00 help tom The attic window opens with the long hook.\n";
+    let talk = "1 10:00:00 tools ida Good morning!\n";
+    format!("{answer}{talk}{}", (1..=days).map(question).collect::<String>())
+}
+
+fn posted(json: &Value) -> u64 {
+    json["report"]["policies"][0]["posted_without_model"]["spoke"].as_u64().unwrap()
+}
+
+#[test]
+fn what_to_paste_names_the_history() {
+    let (_folder, history) = pottery();
+    let arguments =
+        ["--policy", "policies/adaptive.yaml", "--from", "2026-03-02", "--language", "en"];
+    let text = seen(&page_and_json(&history, &arguments).0);
+    for command in [
+        "aizuchi replay FOLDER/history.jsonl --from 2026-03-02T00:00:00Z --policy policies/adaptive.yaml --language en --judge \
+         model --max-cost 1 --report model.html",
+        "aizuchi tune FOLDER/history.jsonl --from 2026-03-02T00:00:00Z --policy policies/adaptive.yaml",
+        "aizuchi replay FOLDER/history.jsonl --from 2026-03-02T00:00:00Z --language en --policy one.yaml --policy other.yaml \
+         --report compared.html",
+    ] {
+        assert!(text.contains(command), "{command}: {text}");
+    }
+    assert!(!text.contains("INPUT"), "{text}");
+    // A page that may be handed on says nothing about where files lie.
+    let (page, json) = page_and_json(&history, &[&arguments[..], &["--anonymous"]].concat());
+    let text = seen(&page);
+    assert!(
+        text.contains("aizuchi replay INPUT --from 2026-03-02T00:00:00Z --policy POLICY.yaml"),
+        "{text}"
+    );
+    assert!(text.contains("Words in capitals, such as INPUT, stand for your own files"), "{text}");
+    for shown in [&page, &json["report"].to_string()] {
+        assert!(!shown.contains("history.jsonl") && !shown.contains("FOLDER"), "{shown}");
+    }
+}
+
+#[test]
+fn only_settings_that_change_something_are_offered() {
+    let (_folder, history) = folder_with(&recording(&cellar(14, 12)));
+    let (page, json) = page_and_json(&history, &[]);
+    let (text, posted) = (seen(&page), posted(&json));
+    assert!(posted > 0, "{json:#}");
+    let called = format!("Of the {posted} post");
+    assert!(text.contains(&called), "{text}");
+    // There is a day between any two, and they are all in one channel.
+    for part in ["after a post it stays silent in that channel", "Begin in one channel"] {
+        assert!(!text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("Only listen, for "), "{text}");
+    // Nothing is posted where nothing helps, so nothing can be quieter.
+    let (_folder, history) = pottery();
+    let text = seen(&page_and_json(&history, &[]).0);
+    assert!(
+        !text.contains("Only when called")
+            && text.contains("without a model it would hardly post at any of them"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_page_says_how_to_stop_it_and_what_leaves() {
+    let (_folder, history) = pottery();
+    let text = seen(&page_and_json(&history, &[]).0);
+    for part in [
+        "If you write nothing into the config, Slack and Discord get mention_only without a model: then it says nothing unasked.",
+        "aizuchi check says which file it is.",
+        "write @Aizuchi stop in a channel (an hour) or @Aizuchi mute",
+        "What leaves your workspace",
+        "This replay ran on your machine, asked no model and sent nothing.",
+        "On Discord its posts notify nobody.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = seen(&page_and_json(&history, &["--language", "ja"]).0);
+    for part in ["ワークスペースの外に出るもの", "@Aizuchi ミュート解除", "書くところ："]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
