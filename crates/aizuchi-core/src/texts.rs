@@ -69,6 +69,7 @@ pub mod counted;
 pub mod report;
 pub mod policies;
 pub mod moments;
+pub mod report_posts;
 pub mod next_steps;
 pub mod demo;
 pub mod command_line;

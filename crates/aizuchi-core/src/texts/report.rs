@@ -184,19 +184,6 @@ texts! {
         "The hour with the most interruptions begins at {hour}: {wrong}, of {spoke} posts in that hour."
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（その時間の発言 {spoke} 回のうち {wrong} 回）。";
     as_table: "The same as a table" / "表で見る";
-    mentions(times: &str):
-        "In addition, it would have taken a message for a call to it {times}, and answered: one with its name in the config, or an answer to it. In a history from before it came, "
-        "those are mistakes: another bot, or a word like its name."
-        / "このほか、呼びかけと受け取って答えていたはずの発言が {times}あります（設定にある名前があるもの、またはボットへの返事）。ボットが来る前の履歴なら、これは取り違えです（ほかのボットか、名前に似た言葉）。";
-    mentions_ledger(times: &str):
-        "In addition, it was called by name {times}; where it may speak, it answered."
-        / "このほか、名前で {times}呼ばれ、話してよいチャンネルでは答えました。";
-    reactions(times: &str):
-        "It would have reacted with an emoji instead of words {times}."
-        / "言葉の代わりに、リアクションだけを {times}付けていたはずです。";
-    reactions_ledger(times: &str):
-        "It reacted with an emoji instead of words {times}."
-        / "言葉の代わりに、リアクションだけを {times}付けました。";
 
     // The moments.
     moments: "Examples" / "場面の例";
