@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 
+use crate::report::code::{TextPart, parts};
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
 use crate::report::story::Story;
 use crate::report::story_view::{StoryView, folded};
@@ -13,7 +14,7 @@ use aizuchi_core::texts::report_posts as texts;
 pub struct BesideView {
     pub heading: &'static str,
     /// How often it happens, and when.
-    pub sentences: Vec<String>,
+    pub sentences: Vec<Vec<TextPart>>,
     /// How many of them are shown.
     pub shown: Option<String>,
     pub stories: Vec<StoryView>,
@@ -32,7 +33,7 @@ pub fn besides(
         let shown = texts::examples_shown(l, &words::count(stories.len()), &words::count(count));
         (count > 0).then(|| BesideView {
             heading,
-            sentences,
+            sentences: sentences.iter().map(|sentence| parts(sentence)).collect(),
             shown: (!stories.is_empty()).then_some(shown),
             stories: folded(told),
         })
@@ -66,7 +67,7 @@ fn call_sentences(report: &Report, policy: &PolicyFigures, language: Language) -
     let names = names.map(|(name, count)| texts::name_times(l, name, &times(*count)));
     let names: Vec<String> = names.collect();
     let named = || texts::called_by_name(l, &times(called.named()), &names.join(list_separator(l)));
-    let parts = [
+    let kinds = [
         (called.named() > 0).then(named),
         (called.after_post > 0).then(|| texts::called_after_post(l, &times(called.after_post))),
         (called.after_moment > 0)
@@ -75,5 +76,5 @@ fn call_sentences(report: &Report, policy: &PolicyFigures, language: Language) -
     ];
     let begin = [texts::called_times(l, &all)];
     let end = [texts::called_modes(l).to_owned()];
-    begin.into_iter().chain(parts.into_iter().flatten()).chain(end).collect()
+    begin.into_iter().chain(kinds.into_iter().flatten()).chain(end).collect()
 }

@@ -186,6 +186,48 @@ mod tests {
     }
 
     #[test]
+    fn interruptions_of_posts_are_told_before_those_of_moments() {
+        let wrong = |channel: &str, second: i64, is_posted: bool| {
+            let mut one = candidate(channel, second, 0);
+            one.story.kind = StoryKind::Wrong;
+            one.story.posted_without_model = Some(is_posted);
+            one
+        };
+        let calm = |second: i64| candidate("a", second, 0);
+        let mut all: Vec<Candidate> = (0..40).map(calm).collect();
+        all.extend((40..80).map(|second| wrong("b", second, false)));
+        let told = |all: &[Candidate]| -> (usize, usize) {
+            let told = choose(all);
+            let of = |is_posted: bool| {
+                let is_it = |one: &&Story| {
+                    one.kind == StoryKind::Wrong && one.posted_without_model == Some(is_posted)
+                };
+                told.iter().filter(is_it).count()
+            };
+            (of(true), of(false))
+        };
+        assert_eq!(told(&all), (0, MAX_WRONG));
+        all.push(wrong("b", 80, true));
+        assert_eq!(told(&all), (1, MAX_WRONG - 1));
+        all.extend((81..84).map(|second| wrong("b", second, true)));
+        let (posts, moments) = told(&all);
+        assert!(posts >= MAX_WRONG && moments == 0, "{posts} {moments}");
+    }
+
+    #[test]
+    fn calls_are_told_by_themselves() {
+        let mut all: Vec<Candidate> = (0..20).map(|second| candidate("a", second, 0)).collect();
+        for one in &mut all[5..10] {
+            one.story.kind = StoryKind::Called;
+        }
+        assert!(choose(&all).iter().all(|story| story.kind == StoryKind::Spoke));
+        let calls = choose_of(&all, Example::Called, 3);
+        let seconds: Vec<i64> = calls.iter().map(|story| story.at.as_second()).collect();
+        assert_eq!(seconds, [5, 6, 8]);
+        assert!(choose_of(&all, Example::Reacted, 3).is_empty());
+    }
+
+    #[test]
     fn what_helps_is_told_beside_what_does_not() {
         let mut all: Vec<Candidate> = (0..40).map(|second| candidate("a", second, 0)).collect();
         all[33].story.posted_without_model = Some(true);

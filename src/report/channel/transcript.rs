@@ -6,7 +6,7 @@ use crate::replay::history::MessageReader;
 use crate::replay::moments::{Moment, MomentKind};
 use crate::replay::rows::MessageRow;
 use crate::report::channel::post::{is_posted, is_unasked};
-use crate::report::channel::silence::{says_answered, says_asked};
+use crate::report::channel::silence::{is_silent, question_of, says_answered, says_asked};
 use crate::report::channel::{ChannelAnalysis, Pending};
 use crate::report::choice::{Candidate, Example, parts};
 use crate::report::figures::ReportSource;
@@ -93,7 +93,11 @@ impl<'a> ChannelAnalysis<'a> {
     /// What the rules took for something else than it was. It is known where the recording says what answers what, and only if
     /// they meant this message.
     fn mistake(&self, moment: &Moment, about: &MessageRow) -> Option<Mistake> {
-        let is_meant = self.about(moment).is_some_and(|meant| meant.id == about.id);
+        let meant = match is_silent(moment) {
+            true => question_of(moment, &self.index),
+            false => self.about(moment),
+        };
+        let is_meant = meant.is_some_and(|meant| meant.id == about.id);
         if !self.index.is_annotated || !is_meant || moment.is_owed {
             return None;
         }

@@ -188,10 +188,10 @@ texts! {
     // The moments.
     moments: "Examples" / "場面の例";
     moments_rule(all: &str, wrong: &str, fine: &str, silent: &str):
-        "These are examples, picked by a fixed rule from {all} ({wrong} with a probable interruption, {fine} without a sign of one) and from "
+        "These are examples, picked by a fixed rule from {all} ({wrong} with a probable interruption, {fine} whose timing looks harmless) and from "
         "the questions at which it stayed silent ({silent}). Each kind is cut into stretches of time, and of each stretch one is shown: of the channel that is shown "
         "least so far, an interruption that comes closest to a message, and a question that says enough to be understood."
-        / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、その様子のない {fine} 回）と、質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。"
+        / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、間合いに問題のなさそうな {fine} 回）と、質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。"
           "種類ごとに期間をいくつかに区切り、区切りごとに 1 件を示しています。まだ示した数の少ないチャンネルから、ほかの発言に最も近いもの、または内容のわかる長さの質問を選びます。";
     moments_none: "There is no moment to show." / "示せる場面はありません。";
     moments_wrong: "Where it would probably have interrupted" / "邪魔になりそうな場面";
