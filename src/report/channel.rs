@@ -5,7 +5,7 @@ mod called;
 mod listed;
 mod post;
 mod quoted;
-mod silence;
+pub mod silence;
 mod transcript;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -20,7 +20,6 @@ use crate::replay::rows::{IdHash, MessageRow};
 use crate::report::called::CalledFigures;
 use crate::report::channel::called::Said;
 use crate::report::channel::post::{about_id, is_posted, is_unasked};
-pub use crate::report::channel::silence::says_asked;
 use crate::report::channel::silence::{is_silent, question_of, says_answered};
 use crate::report::channel_index::ChannelIndex;
 use crate::report::choice::Candidate;

@@ -1,7 +1,7 @@
 //! Why it did what it did. What the built-in rules say of people is what they took them for, and the report says no more.
 
 use crate::replay::moments::Reason;
-use crate::report::channel::says_asked;
+use crate::report::channel::silence::says_asked;
 use crate::report::story::{Mistake, Story};
 use crate::report::words;
 use aizuchi_core::decision::gate::Gate;
