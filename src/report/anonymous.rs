@@ -9,7 +9,7 @@ use crate::replay::moments::Reason;
 use crate::report::builder::BuiltReport;
 use crate::report::figures::Report;
 use crate::report::posts::ListedPost;
-use crate::report::story::{Story, StoryAct, StoryAuthor, StoryMessage};
+use crate::report::story::{Mistake, Story, StoryAct, StoryAuthor, StoryMessage};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::report as texts;
 
@@ -124,7 +124,8 @@ pub fn anonymize(built: BuiltReport, anonymity: Anonymity, language: Language) -
     report.is_anonymous = true;
     for policy in &mut report.policies {
         policy.by_channel.iter_mut().for_each(|channel| replacements.channel(&mut channel.name));
-        policy.stories.iter_mut().for_each(|story| replacements.story(story));
+        let stories = [&mut policy.stories, &mut policy.answers_to_calls, &mut policy.reactions];
+        stories.into_iter().flatten().for_each(|story| replacements.story(story));
         let posts = policy.posts.iter_mut().flat_map(|posts| &mut posts.listed);
         posts.for_each(|post| replacements.post(post));
     }
@@ -204,11 +205,16 @@ impl Replacements {
         }
         story.reason.iter_mut().for_each(|reason| self.reason(reason));
         story.note.author_mut().into_iter().for_each(|author| self.author(author));
+        match &mut story.mistake {
+            Some(Mistake::AlreadyAnswered { person }) => self.author(person),
+            Some(Mistake::NotAnswered) | None => {}
+        }
     }
 
     fn post(&self, post: &mut ListedPost) {
         self.channel(&mut post.channel);
         self.message(&mut post.asked);
+        post.after.iter_mut().for_each(|message| self.message(message));
         post.said.iter_mut().for_each(|text| *text = self.text(text));
     }
 

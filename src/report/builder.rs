@@ -11,8 +11,9 @@ use crate::config::Config;
 use crate::replay::Policy;
 use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{CallCount, Moments};
+use crate::report::called::CalledFigures;
 use crate::report::channel::{ChannelAnalysis, ChannelReport, Names, Verdicts};
-use crate::report::choice::{Candidate, choose};
+use crate::report::choice::{Candidate, Example, choose, choose_of};
 use crate::report::cost::{CostBasis, DAYS_OF_MONTH, PricedModel};
 use crate::report::delays::{Delays, Timing};
 use crate::report::differences::{self, Decided};
@@ -29,6 +30,8 @@ use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::LIST_DATE;
 
 const SECONDS_OF_DAY: f64 = 86_400.0;
+/// How many answers to calls are shown, and how many reactions.
+const MAX_BESIDE: usize = 3;
 
 /// What a report is made with.
 #[derive(Clone, Debug)]
@@ -88,6 +91,7 @@ struct PolicySums {
     in_threads: usize,
     asker_went_on: usize,
     answered_mentions: usize,
+    called: CalledFigures,
     reacted: usize,
     channels: Vec<ChannelFigures>,
     verdicts: Verdicts,
@@ -158,7 +162,8 @@ impl ReportBuilder {
         if let (Some(first), Some(last)) = (first, last) {
             self.include(first.at(), last.at());
         }
-        let analysis = ChannelAnalysis::new(channel, moments, &self.names, self.options.source);
+        let (source, persona) = (self.options.source, &*self.options.persona);
+        let analysis = ChannelAnalysis::new(channel, moments, &self.names, source, persona);
         let report = analysis.report(&self.options.zone)?;
         let is_compared = self.options.policies > 1;
         let earlier = self.policies.split_last().map_or(&[][..], |(_, earlier)| earlier);
@@ -278,6 +283,7 @@ impl PolicySums {
             in_threads: 0,
             asker_went_on: 0,
             answered_mentions: 0,
+            called: CalledFigures::default(),
             reacted: 0,
             channels: Vec::new(),
             verdicts: Verdicts::default(),
@@ -322,6 +328,7 @@ impl PolicySums {
         self.in_threads += channel.in_threads;
         self.asker_went_on += channel.asker_went_on;
         self.answered_mentions += channel.answered_mentions;
+        self.called.merge(channel.called);
         self.reacted += channel.reacted;
         self.verdicts.merge(channel.verdicts);
         for (own, added) in self.hours.iter_mut().zip(channel.hours) {
@@ -412,6 +419,7 @@ impl PolicySums {
             in_threads: is_known.then_some(self.in_threads),
             asker_went_on: is_known.then_some(self.asker_went_on),
             answered_mentions: self.answered_mentions,
+            called: self.called.clone(),
             reacted: self.reacted,
             by_channel: self.channels.iter().map(with_posts).collect(),
             by_hour: self.hours.iter().map(with_rate).collect(),
@@ -444,6 +452,8 @@ impl PolicySums {
             }),
             moments: self.moments,
             stories: choose(&told),
+            answers_to_calls: choose_of(&self.candidates, Example::Called, MAX_BESIDE),
+            reactions: choose_of(&self.candidates, Example::Reacted, MAX_BESIDE),
             posts: Some(&self.posts).filter(|_| is_known && !options.source.is_scripted()).cloned(),
         }
     }

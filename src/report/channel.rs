@@ -1,9 +1,11 @@
 //! One channel under one policy: how often it would have spoken, whether that would have disturbed, and which moments
 //! may be told.
 
+mod called;
 mod listed;
 mod post;
-mod silence;
+mod quoted;
+pub mod silence;
 mod transcript;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -15,6 +17,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::replay::history::RecordedChannel;
 use crate::replay::moments::{Moment, MomentKind, Moments, Reason};
 use crate::replay::rows::{IdHash, MessageRow};
+use crate::report::called::CalledFigures;
+use crate::report::channel::called::Said;
 use crate::report::channel::post::{about_id, is_posted, is_unasked};
 use crate::report::channel::silence::{is_silent, question_of, says_answered};
 use crate::report::channel_index::ChannelIndex;
@@ -43,6 +47,7 @@ pub struct ChannelReport {
     pub in_threads: usize,
     pub asker_went_on: usize,
     pub answered_mentions: usize,
+    pub called: CalledFigures,
     pub reacted: usize,
     pub verdicts: Verdicts,
     pub hours: [HourFigures; 24],
@@ -122,6 +127,8 @@ pub struct ChannelAnalysis<'a> {
     moments: &'a [Moment],
     names: &'a Names,
     source: ReportSource,
+    /// The name of the persona.
+    persona: &'a str,
     /// The times at which it decided, by place and in order.
     looks: HashMap<IdHash, Vec<Timestamp>>,
     /// The decision to stay silent about each question.
@@ -152,6 +159,7 @@ impl<'a> ChannelAnalysis<'a> {
         moments: &'a Moments,
         names: &'a Names,
         source: ReportSource,
+        persona: &'a str,
     ) -> Self {
         let index = ChannelIndex::new(channel);
         let moments = &moments.moments;
@@ -167,7 +175,7 @@ impl<'a> ChannelAnalysis<'a> {
         let owed = moments.iter().filter(|moment| moment.is_owed);
         let owed = owed.flat_map(|moment| [&moment.about, &moment.message]).flatten();
         let owed = owed.map(|id| IdHash::of(id.as_str())).collect();
-        Self { channel, index, moments, names, source, looks, silent, owed }
+        Self { channel, index, moments, names, source, persona, looks, silent, owed }
     }
 
     /// Fails if a message cannot be read.
@@ -187,6 +195,7 @@ impl<'a> ChannelAnalysis<'a> {
             in_threads: 0,
             asker_went_on: 0,
             answered_mentions: 0,
+            called: CalledFigures::default(),
             reacted: 0,
             verdicts: Verdicts::default(),
             hours: [HourFigures { posted_without_model: self.no_posts(), ..HourFigures::default() };
@@ -225,13 +234,18 @@ impl<'a> ChannelAnalysis<'a> {
             report.user_delays.add(delay);
         }
         let mut pending = Vec::new();
+        let (mut said, mut reader) = (Said::new(), self.channel.reader());
         for moment in self.moments {
             report.verdicts.add(moment);
             match moment.kind {
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken if moment.is_owed => {
+                    let call = self.call(moment, &mut said, &mut reader)?;
                     report.answered_mentions += 1;
+                    report.called.add(&call);
+                    pending.extend(self.answered_call(moment, call));
                 }
                 MomentKind::Spoke | MomentKind::WouldHaveSpoken => {
+                    self.say(&mut said, moment);
                     let date = zone.to_datetime(moment.at).date();
                     let spoken = self.spoken(moment);
                     let (is_wrong, is_posted) = (spoken.disturbance.is_some(), is_posted(moment));
@@ -251,7 +265,10 @@ impl<'a> ChannelAnalysis<'a> {
                     self.add_spoken(&spoken, &mut report);
                     pending.extend(self.tellable(spoken));
                 }
-                MomentKind::Reacted => report.reacted += 1,
+                MomentKind::Reacted => {
+                    report.reacted += 1;
+                    pending.extend(self.reaction(moment));
+                }
                 MomentKind::Silent | MomentKind::Dropped | MomentKind::Failed => {}
             }
         }

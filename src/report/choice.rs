@@ -22,18 +22,27 @@ pub enum Example {
     Nobody,
     /// … or somebody had written already.
     PersonFirst,
+    /// It posts without a model, too, and would probably have interrupted.
+    WrongPost,
     /// It would probably have interrupted.
     Wrong,
     /// It stayed silent, and nobody answered.
     Missed,
     /// It stayed silent, and a person answered.
     Answered,
+    /// It answered what it took for a call.
+    Called,
+    /// It used an emoji instead of words.
+    Reacted,
 }
 
 impl Example {
     pub fn new(kind: StoryKind, note: &Note, helps: bool) -> Self {
         match (kind, note) {
+            (StoryKind::Wrong, _) if helps => Example::WrongPost,
             (StoryKind::Wrong, _) => Example::Wrong,
+            (StoryKind::Called, _) => Example::Called,
+            (StoryKind::Reacted, _) => Example::Reacted,
             (StoryKind::Silent, Note::Answered { .. }) => Example::Answered,
             (StoryKind::Silent, _) => Example::Missed,
             (StoryKind::Spoke, _) if helps => Example::Helps,
@@ -49,13 +58,16 @@ impl Example {
 }
 
 const MAX_STORIES: usize = 12;
-/// How many of each kind are told, if there are as many of the others.
-const SHARES: [(Example, usize); 7] = [
+/// How many interruptions are told: first those of posts, and of mere moments only where these are fewer.
+const MAX_WRONG: usize = 3;
+/// How many of each kind are told, if there are as many of the others. Calls and reactions are told elsewhere.
+const SHARES: [(Example, usize); 8] = [
     (Example::Helps, 3),
     (Example::PersonLater, 2),
     (Example::Nobody, 1),
     (Example::PersonFirst, 0),
-    (Example::Wrong, 3),
+    (Example::WrongPost, MAX_WRONG),
+    (Example::Wrong, MAX_WRONG),
     (Example::Missed, 2),
     (Example::Answered, 1),
 ];
@@ -75,7 +87,10 @@ pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
         .collect();
     let mut used = HashMap::new();
     let mut chosen: Vec<&Candidate> = Vec::new();
-    for (pool, (_, share)) in pools.iter_mut().zip(SHARES) {
+    for (pool, (example, share)) in pools.iter_mut().zip(SHARES) {
+        let others =
+            if example == Example::Wrong { count_of(&chosen, Example::WrongPost) } else { 0 };
+        let share = share.saturating_sub(others);
         let taken = spread(pool.clone(), share, &mut used);
         pool.retain(|one| !taken.iter().any(|other| std::ptr::eq(*one, *other)));
         chosen.extend(taken);
@@ -86,6 +101,19 @@ pub fn choose(candidates: &[Candidate]) -> Vec<Story> {
     }
     chosen.sort_by_key(|one| (Example::of(&one.story), one.story.at, one.story.channel.clone()));
     chosen.into_iter().map(|one| one.story.clone()).collect()
+}
+
+fn count_of(chosen: &[&Candidate], example: Example) -> usize {
+    chosen.iter().filter(|one| Example::of(&one.story) == example).count()
+}
+
+/// So many stories of one kind, by time. What is about the same message is told once.
+pub fn choose_of(candidates: &[Candidate], example: Example, count: usize) -> Vec<Story> {
+    let mut told = HashSet::new();
+    let pool = candidates.iter().filter(|one| Example::of(&one.story) == example);
+    let pool = pool.filter(|one| told.insert((&one.story.channel, &one.story.anchor)));
+    let pool: Vec<&Candidate> = pool.collect();
+    spread(pool, count, &mut HashMap::new()).into_iter().map(|one| one.story.clone()).collect()
 }
 
 /// Cuts the stories by time into so many parts and takes one of each: of the channel that was used least, the first by its
@@ -130,6 +158,7 @@ mod tests {
             act: StoryAct::WouldSay(None),
             after: Vec::new(),
             reason: None,
+            mistake: None,
             note: Note::NobodyAnswered,
             posted_without_model: None,
             anchor: second.to_string(),
@@ -154,6 +183,48 @@ mod tests {
         assert_eq!(seconds(&found), [0, 14, 25]);
         // Fewer than asked for.
         assert_eq!(spread(two.iter().take(2).collect(), 5, &mut HashMap::new()).len(), 2);
+    }
+
+    #[test]
+    fn interruptions_of_posts_are_told_before_those_of_moments() {
+        let wrong = |channel: &str, second: i64, is_posted: bool| {
+            let mut one = candidate(channel, second, 0);
+            one.story.kind = StoryKind::Wrong;
+            one.story.posted_without_model = Some(is_posted);
+            one
+        };
+        let calm = |second: i64| candidate("a", second, 0);
+        let mut all: Vec<Candidate> = (0..40).map(calm).collect();
+        all.extend((40..80).map(|second| wrong("b", second, false)));
+        let told = |all: &[Candidate]| -> (usize, usize) {
+            let told = choose(all);
+            let of = |is_posted: bool| {
+                let is_it = |one: &&Story| {
+                    one.kind == StoryKind::Wrong && one.posted_without_model == Some(is_posted)
+                };
+                told.iter().filter(is_it).count()
+            };
+            (of(true), of(false))
+        };
+        assert_eq!(told(&all), (0, MAX_WRONG));
+        all.push(wrong("b", 80, true));
+        assert_eq!(told(&all), (1, MAX_WRONG - 1));
+        all.extend((81..84).map(|second| wrong("b", second, true)));
+        let (posts, moments) = told(&all);
+        assert!(posts >= MAX_WRONG && moments == 0, "{posts} {moments}");
+    }
+
+    #[test]
+    fn calls_are_told_by_themselves() {
+        let mut all: Vec<Candidate> = (0..20).map(|second| candidate("a", second, 0)).collect();
+        for one in &mut all[5..10] {
+            one.story.kind = StoryKind::Called;
+        }
+        assert!(choose(&all).iter().all(|story| story.kind == StoryKind::Spoke));
+        let calls = choose_of(&all, Example::Called, 3);
+        let seconds: Vec<i64> = calls.iter().map(|story| story.at.as_second()).collect();
+        assert_eq!(seconds, [5, 6, 8]);
+        assert!(choose_of(&all, Example::Reacted, 3).is_empty());
     }
 
     #[test]

@@ -222,7 +222,7 @@ fn stories_of(
         let key = key(&story.channel, &story.anchor);
         let is_of_side = match story.kind {
             StoryKind::Wrong | StoryKind::Spoke => takers(decided, &key) == policies,
-            StoryKind::Silent => false,
+            StoryKind::Silent | StoryKind::Called | StoryKind::Reacted => false,
         };
         if is_of_side && told.insert(key) {
             pool.push(Candidate { rank: (interest(story), 0), ..candidate.clone() });
@@ -314,7 +314,7 @@ fn interest(story: &Story) -> u8 {
         _ if story.helps() => 0,
         (_, StoryKind::Wrong) => 1,
         (Note::NobodyAnswered, _) => 2,
-        (_, StoryKind::Spoke | StoryKind::Silent) => 3,
+        (_, StoryKind::Spoke | StoryKind::Silent | StoryKind::Called | StoryKind::Reacted) => 3,
     }
 }
 
@@ -358,6 +358,7 @@ mod tests {
             act: StoryAct::WouldSay(None),
             after: Vec::new(),
             reason: None,
+            mistake: None,
             note: Note::NobodyAnswered,
             posted_without_model: None,
             anchor: "7".to_owned(),

@@ -5,6 +5,7 @@ use jiff::civil::Date;
 use serde::Serialize;
 
 use crate::replay::moments::Reason;
+use crate::report::called::CalledFigures;
 use crate::report::comparison::Comparison;
 use crate::report::delays::{AnswerDelays, Timing};
 use crate::report::interruptions::worst_place;
@@ -126,8 +127,10 @@ pub struct PolicyFigures {
     pub posted_without_model: Option<PostedFigures>,
     /// Posts unasked that stand in a thread. The others stand in the channel itself.
     pub in_threads: Option<usize>,
-    /// Answers to its own name.
+    /// Answers to what it took for calls.
     pub answered_mentions: usize,
+    /// What these calls were.
+    pub called: CalledFigures,
     pub reacted: usize,
     pub by_channel: Vec<ChannelFigures>,
     pub by_hour: Vec<HourFigures>,
@@ -143,6 +146,10 @@ pub struct PolicyFigures {
     pub spent: Option<Spent>,
     pub moments: MomentCounts,
     pub stories: Vec<Story>,
+    /// Some of its answers to calls.
+    pub answers_to_calls: Vec<Story>,
+    /// Some of its reactions.
+    pub reactions: Vec<Story>,
     /// What it posted or would post unasked, one by one. `None` if that is not known, or if the judge always says the same.
     pub posts: Option<PostList>,
 }

@@ -31,6 +31,7 @@ use aizuchi_core::texts::next_steps as step_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::report_figures as figure_texts;
+use aizuchi_core::texts::report_posts as post_texts;
 use aizuchi_core::texts::what_leaves as leaves_texts;
 
 #[derive(Template)]
@@ -70,6 +71,8 @@ struct ReportPage<'a> {
     asides: Vec<String>,
     moments_rule: String,
     groups: Vec<StoryGroup>,
+    /// That reasons are guesses of the rules.
+    guesses: Option<&'static str>,
     first: FirstView,
     unanswered_title: &'static str,
     unanswered: Option<String>,
@@ -197,6 +200,10 @@ impl<'a> View<'a> {
                 &words::count(policy.moments.silent),
             ),
             groups: self.groups(),
+            guesses: report.has_stand_in().then(|| match policy.first_answers.is_annotated {
+                true => post_texts::guesses_annotated(l),
+                false => post_texts::guesses(l),
+            }),
             first: FirstView::new(report, policy, l),
             unanswered_title: match policy.unanswered {
                 Some(found) if !found.is_annotated => texts::unanswered_for_hour(l),
@@ -237,17 +244,7 @@ impl<'a> View<'a> {
     }
 
     fn asides(&self) -> Vec<String> {
-        let (policy, l, is_ledger) = (self.policy, self.language, self.is_ledger());
-        let mentions = (policy.answered_mentions > 0).then(|| {
-            let times = words::times(policy.answered_mentions, l);
-            if is_ledger { texts::mentions_ledger(l, &times) } else { texts::mentions(l, &times) }
-        });
-        let reactions = (policy.reacted > 0).then(|| {
-            let times = words::times(policy.reacted, l);
-            if is_ledger { texts::reactions_ledger(l, &times) } else { texts::reactions(l, &times) }
-        });
-        let places = sentences::places(self.report, policy, l);
-        places.into_iter().chain(mentions).chain(reactions).collect()
+        sentences::places(self.report, self.policy, self.language).into_iter().collect()
     }
 
     fn groups(&self) -> Vec<StoryGroup> {

@@ -259,6 +259,7 @@ pub fn advice(report: &Report, language: Language) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::called::CalledFigures;
     use crate::report::comparison::advise;
     use crate::report::delays::Timing;
     use crate::report::figures::{
@@ -284,6 +285,7 @@ mod tests {
             posted_without_model: None,
             in_threads: None,
             answered_mentions: 0,
+            called: CalledFigures::default(),
             reacted: 0,
             by_channel: Vec::new(),
             by_hour: Vec::new(),
@@ -296,6 +298,8 @@ mod tests {
             spent: None,
             moments: MomentCounts::default(),
             stories: Vec::new(),
+            answers_to_calls: Vec::new(),
+            reactions: Vec::new(),
             posts: None,
         }
     }

@@ -14,6 +14,9 @@ pub struct PostList {
     pub listed: Vec<ListedPost>,
     /// How many there are besides: later ones, and those whose message is not known.
     pub more: usize,
+    /// How many quote a message that another one in the channel quoted within the day before, the posts that are not listed
+    /// included. `None` if what is quoted is not known.
+    pub same_quotes: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,12 +29,20 @@ pub struct ListedPost {
     pub said: Option<String>,
     /// Whether it would probably have interrupted.
     pub is_wrong: bool,
+    /// Whether it quotes what was quoted in the channel within the day before.
+    pub is_same_quote: bool,
+    /// The next messages after it, within an hour.
+    pub after: Vec<StoryMessage>,
 }
 
 impl PostList {
     /// Adds the posts of another channel. Those that are too many are dropped, so that a list takes no more room than this.
     pub fn merge(&mut self, other: Self) {
         self.more += other.more;
+        self.same_quotes = match (self.same_quotes, other.same_quotes) {
+            (Some(own), Some(others)) => Some(own + others),
+            (known, None) | (None, known) => known,
+        };
         self.listed.extend(other.listed);
         self.listed.sort_by(|one, other| (one.at, &one.channel).cmp(&(other.at, &other.channel)));
         self.more += self.listed.len().saturating_sub(MAX_LISTED);
@@ -60,6 +71,8 @@ mod tests {
             },
             said: None,
             is_wrong: false,
+            is_same_quote: false,
+            after: Vec::new(),
         }
     }
 
@@ -68,10 +81,12 @@ mod tests {
         let list = |channel: &str, begin: i64, count: i64| PostList {
             listed: (begin..begin + count).map(|second| post(channel, second)).collect(),
             more: 1,
+            same_quotes: (channel == "a").then_some(4),
         };
         let mut all = list("a", 100, 150);
         all.merge(list("b", 0, 150));
         assert_eq!((all.listed.len(), all.more), (MAX_LISTED, 102));
+        assert_eq!(all.same_quotes, Some(4));
         let channels: Vec<&str> = all.listed.iter().map(|one| &*one.channel).collect();
         assert_eq!((channels[0], channels[99], channels[MAX_LISTED - 1]), ("b", "b", "b"));
         assert!(all.listed.is_sorted_by_key(|one| one.at));

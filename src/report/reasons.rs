@@ -1,7 +1,8 @@
 //! Why it did what it did. What the built-in rules say of people is what they took them for, and the report says no more.
 
 use crate::replay::moments::Reason;
-use crate::report::story::Story;
+use crate::report::channel::silence::says_asked;
+use crate::report::story::{Mistake, Story};
 use crate::report::words;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
@@ -10,6 +11,7 @@ use aizuchi_core::texts::builtin;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::judging::gate_reason;
 use aizuchi_core::texts::moments as texts;
+use aizuchi_core::texts::report_posts as post_texts;
 
 type Sentence = fn(Language) -> &'static str;
 
@@ -43,6 +45,16 @@ pub fn of_story(story: &Story, language: Language) -> Option<String> {
     })
 }
 
+/// What is known to be wrong about a reason.
+pub fn mistake(mistake: &Mistake, language: Language) -> String {
+    match mistake {
+        Mistake::NotAnswered => post_texts::mistake_not_answered(language).to_owned(),
+        Mistake::AlreadyAnswered { person } => {
+            post_texts::mistake_answered(language, Name(&person.name))
+        }
+    }
+}
+
 pub fn reason(reason: &Reason, language: Language) -> String {
     let l = language;
     match reason {
@@ -57,16 +69,6 @@ pub fn reason(reason: &Reason, language: Language) -> String {
             let seen = SEEN.iter().find(is_it);
             seen.map_or_else(|| text.clone(), |(_, saw)| saw(l).to_owned())
         }
-    }
-}
-
-/// Whether the built-in rules found a question that waits for an answer.
-fn says_asked(reason: &Reason) -> bool {
-    match reason {
-        Reason::Gate(_) => false,
-        Reason::Written(text) => LANGUAGES
-            .into_iter()
-            .any(|one| text.ends_with(&*builtin::asked_the_room(one, Name("")))),
     }
 }
 

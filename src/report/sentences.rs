@@ -15,6 +15,7 @@ use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::policies as policy_texts;
 use aizuchi_core::texts::report as texts;
 use aizuchi_core::texts::report_figures as figure_texts;
+use aizuchi_core::texts::report_posts as post_texts;
 
 /// That the figures may be too low, if they may.
 pub fn verdicts_unknown(policy: &PolicyFigures, language: Language) -> Option<String> {
@@ -97,9 +98,12 @@ pub fn example(example: Example, language: Language) -> &'static str {
         Example::PersonLater => moment_texts::examples_person_later(language),
         Example::Nobody => moment_texts::examples_nobody(language),
         Example::PersonFirst => moment_texts::examples_person_first(language),
+        Example::WrongPost => post_texts::examples_wrong_posts(language),
         Example::Wrong => texts::moments_wrong(language),
         Example::Missed => moment_texts::examples_missed(language),
         Example::Answered => moment_texts::examples_answered(language),
+        Example::Called => post_texts::called(language),
+        Example::Reacted => post_texts::reacted(language),
     }
 }
 
@@ -279,6 +283,13 @@ pub fn note(note: &Note, report: &Report, language: Language) -> String {
         Note::Answered { person, seconds } => {
             texts::note_answered(language, Name(&person.name), &after(*seconds))
         }
+        Note::Called { name: Some(name) } => post_texts::note_called(language, name),
+        Note::Called { name: None } => post_texts::note_called_somehow(language).to_owned(),
+        Note::AnsweredIt { is_posted: true } => post_texts::note_answered_it(language).to_owned(),
+        Note::AnsweredIt { is_posted: false } => {
+            post_texts::note_answered_stand_in(language).to_owned()
+        }
+        Note::Reacted => post_texts::note_reacted(language).to_owned(),
     }
 }
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::replay::moments::Reason;
 
-/// Longer texts are cut.
-const MAX_TEXT_CHARS: usize = 320;
+/// Longer texts are cut, but for that of the message that a moment is about.
+pub const MAX_TEXT_CHARS: usize = 320;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Story {
@@ -21,6 +21,8 @@ pub struct Story {
     pub act: StoryAct,
     pub after: Vec<StoryMessage>,
     pub reason: Option<Reason>,
+    /// What is known to be wrong about the reason.
+    pub mistake: Option<Mistake>,
     pub note: Note,
     /// Whether this is posted without a model. `None` if it is not known, or if it stayed silent.
     pub posted_without_model: Option<bool>,
@@ -50,6 +52,19 @@ pub enum StoryKind {
     Wrong,
     Spoke,
     Silent,
+    /// It answered what it took for a call.
+    Called,
+    Reacted,
+}
+
+/// What a rule took for something else than it was, where the recording says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum Mistake {
+    /// A later message for an answer.
+    NotAnswered,
+    /// A question that this person had answered for an open one.
+    AlreadyAnswered { person: StoryAuthor },
 }
 
 /// What it did at that moment.
@@ -115,12 +130,25 @@ pub enum Note {
         person: StoryAuthor,
         seconds: f64,
     },
+    /// It was called by this name, or somehow.
+    Called {
+        name: Option<String>,
+    },
+    /// A message was taken for an answer to what it had said, which is posted without a model, too, or only stands in for one.
+    AnsweredIt {
+        is_posted: bool,
+    },
+    Reacted,
 }
 
 impl Note {
     pub fn author(&self) -> Option<&StoryAuthor> {
         match self {
-            Note::NobodyAnswered | Note::Missed => None,
+            Note::NobodyAnswered
+            | Note::Missed
+            | Note::Called { .. }
+            | Note::AnsweredIt { .. }
+            | Note::Reacted => None,
             Note::ItFirst { person, .. }
             | Note::PersonFirst { person, .. }
             | Note::NearAnswer { person, .. }
@@ -131,7 +159,11 @@ impl Note {
 
     pub fn author_mut(&mut self) -> Option<&mut StoryAuthor> {
         match self {
-            Note::NobodyAnswered | Note::Missed => None,
+            Note::NobodyAnswered
+            | Note::Missed
+            | Note::Called { .. }
+            | Note::AnsweredIt { .. }
+            | Note::Reacted => None,
             Note::ItFirst { person, .. }
             | Note::PersonFirst { person, .. }
             | Note::NearAnswer { person, .. }

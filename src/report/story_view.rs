@@ -13,6 +13,7 @@ use aizuchi_core::persona::Language;
 use aizuchi_core::texts::counted;
 use aizuchi_core::texts::moments as moment_texts;
 use aizuchi_core::texts::report as texts;
+use aizuchi_core::texts::report_posts as post_texts;
 
 /// How many colors tell authors apart.
 const COLORS: u32 = 6;
@@ -31,6 +32,8 @@ pub struct StoryView {
     pub persona: String,
     pub after: Vec<StoryMessageView>,
     pub reason: Option<String>,
+    /// What is known to be wrong about the reason.
+    pub mistake: Option<String>,
     pub note: String,
     /// What each policy did, where policies differ.
     pub policies: Vec<String>,
@@ -55,6 +58,8 @@ pub struct StoryMessageView {
     /// How many messages are left out after it, and the first of them.
     pub left_out: Option<String>,
     pub between: Vec<StoryMessageView>,
+    /// How many more are left out.
+    pub more: Option<String>,
 }
 
 impl StoryView {
@@ -62,6 +67,10 @@ impl StoryView {
         let l = language;
         let (act_label, said, is_silent) = match &story.act {
             StoryAct::Said(text) => (texts::said_here(l), Some(text.clone()), false),
+            // The ledger does not know the emoji.
+            StoryAct::WouldSay(emoji) if story.kind == StoryKind::Reacted => {
+                (post_texts::reacts_here(l), emoji.clone(), emoji.is_none())
+            }
             StoryAct::WouldSay(Some(text)) => {
                 let label = match story.posted_without_model {
                     Some(false) => moment_texts::stands_in(l),
@@ -78,7 +87,7 @@ impl StoryView {
         Self {
             class: match story.kind {
                 StoryKind::Wrong => "wrong",
-                StoryKind::Spoke => "spoke",
+                StoryKind::Spoke | StoryKind::Called | StoryKind::Reacted => "spoke",
                 StoryKind::Silent => "silent",
             },
             badges: badges(story, l),
@@ -92,6 +101,7 @@ impl StoryView {
             persona: report.persona.clone(),
             after: story.after.iter().map(message).collect(),
             reason: reasons::of_story(story, l),
+            mistake: story.mistake.as_ref().map(|mistake| reasons::mistake(mistake, l)),
             note: sentences::note(&story.note, report, l),
             policies: Vec::new(),
             is_open: false,
@@ -105,6 +115,12 @@ fn badges(story: &Story, language: Language) -> Vec<Badge> {
     let calm = Badge { class: "calm", text: moment_texts::no_sign(l) };
     let disturbance = match story.kind {
         StoryKind::Silent => return vec![Badge { class: "calm", text: texts::badge_silent(l) }],
+        StoryKind::Called => {
+            return vec![Badge { class: "posts", text: post_texts::badge_called(l) }];
+        }
+        StoryKind::Reacted => {
+            return vec![Badge { class: "calm", text: post_texts::badge_reacted(l) }];
+        }
         StoryKind::Wrong => Badge { class: "interrupts", text: texts::badge_wrong(l) },
         StoryKind::Spoke => calm,
     };
@@ -140,7 +156,9 @@ impl StoryMessageView {
             .id
             .bytes()
             .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        let more = message.left_out_after.saturating_sub(message.left_out.len());
         Self {
+            more: (more > 0).then(|| post_texts::more_left_out(language, &words::count(more))),
             initial: character
                 .map_or("·".to_owned(), |character| character.to_uppercase().to_string()),
             color: color % COLORS,
@@ -189,5 +207,27 @@ mod tests {
             let view = StoryMessageView::new(&message, is_anonymous, &TimeZone::UTC, Language::En);
             assert_eq!(view.initial, initial, "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_left_out_even_unfolded_is_counted() {
+        let message = |left_out_after: usize, left_out: Vec<StoryMessage>| StoryMessage {
+            at: Timestamp::UNIX_EPOCH,
+            author: StoryAuthor { id: "U1".to_owned(), name: "Priya".to_owned() },
+            is_bot: false,
+            text: String::new(),
+            is_about: false,
+            left_out_after,
+            left_out,
+        };
+        let more = |left_out_after: usize, shown: usize, language: Language| {
+            let shown = (0..shown).map(|_| message(0, Vec::new())).collect();
+            let message = message(left_out_after, shown);
+            StoryMessageView::new(&message, false, &TimeZone::UTC, language).more
+        };
+        assert_eq!(more(40, 12, Language::En).as_deref(), Some("28 more, not shown"));
+        assert_eq!(more(40, 12, Language::Ja).as_deref(), Some("ほかに 28 件（省略）"));
+        assert_eq!(more(3, 3, Language::En), None);
+        assert_eq!(more(0, 0, Language::En), None);
     }
 }

@@ -70,6 +70,7 @@ pub mod report;
 pub mod policies;
 pub mod moments;
 pub mod report_figures;
+pub mod report_posts;
 pub mod next_steps;
 pub mod what_leaves;
 pub mod demo;

@@ -5,19 +5,37 @@ use crate::replay::moments::Moment;
 use crate::replay::rows::MessageRow;
 use crate::report::channel::ChannelAnalysis;
 use crate::report::channel::post::{is_posted, is_unasked};
+use crate::report::channel::quoted::Quoted;
+use crate::report::channel::transcript::STORY_WINDOW;
 use crate::report::figures::ReportSource;
 use crate::report::posts::{ListedPost, MAX_LISTED, PostList};
 use crate::report::story::StoryMessage;
+use aizuchi_core::chat::MessageId;
+
+/// How many messages after a post are listed with it.
+const MESSAGES_AFTER: usize = 2;
 
 impl<'a> ChannelAnalysis<'a> {
     /// The first posts of the channel, with their texts. Fails if a message cannot be read.
     pub(super) fn list_posts(&self) -> anyhow::Result<PostList> {
-        let mut list = PostList::default();
+        // Only the built-in rules are known to quote.
+        let mut quoted = (self.source == ReportSource::Builtin).then(Quoted::default);
+        let mut list = PostList { same_quotes: quoted.as_ref().map(|_| 0), ..PostList::default() };
         let mut reader = self.channel.reader();
         for moment in self.moments.iter().filter(|moment| self.is_listed(moment)) {
+            let is_same_quote = match (&mut quoted, &moment.text) {
+                (Some(quoted), Some(text)) => quoted.is_again(moment.at, text),
+                (Some(_) | None, _) => false,
+            };
+            if let Some(count) = &mut list.same_quotes {
+                *count += usize::from(is_same_quote);
+            }
             let is_full = list.listed.len() >= MAX_LISTED;
             match self.about(moment).filter(|_| !is_full) {
-                Some(about) => list.listed.push(self.listed(moment, &about, &mut reader)?),
+                Some(about) => {
+                    let post = self.listed(moment, &about, &mut reader)?;
+                    list.listed.push(ListedPost { is_same_quote, ..post });
+                }
                 None => list.more += 1,
             }
         }
@@ -55,6 +73,21 @@ impl<'a> ChannelAnalysis<'a> {
             },
             said: said.map(|text| self.shown(text)),
             is_wrong: self.spoken(moment).disturbance.is_some(),
+            is_same_quote: false,
+            after: self.messages_after(moment, about, reader)?,
         })
+    }
+
+    /// The next messages after a post where it stands, within an hour.
+    fn messages_after(
+        &self,
+        moment: &Moment,
+        about: &MessageRow,
+        reader: &mut MessageReader<'_>,
+    ) -> anyhow::Result<Vec<StoryMessage>> {
+        let thread = moment.thread.as_ref().map(MessageId::as_str);
+        let around = self.index.around(thread, about, moment.at, STORY_WINDOW);
+        let after = around.iter().filter(|row| row.at() > moment.at).take(MESSAGES_AFTER);
+        after.map(|row| self.story_message(row, about, reader)).collect()
     }
 }

@@ -6,6 +6,7 @@ use crate::report::channel_index::ChannelIndex;
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
+use aizuchi_core::texts::Name;
 use aizuchi_core::texts::builtin as texts;
 
 /// A question that a decision is about is not further back than this many messages.
@@ -42,6 +43,16 @@ fn is_written(reason: &Reason, text: fn(Language) -> &'static str) -> bool {
 
 pub fn says_answered(reason: &Reason) -> bool {
     is_written(reason, texts::question_answered)
+}
+
+/// Whether the built-in rules found a question that waits for an answer.
+pub fn says_asked(reason: &Reason) -> bool {
+    match reason {
+        Reason::Gate(_) => false,
+        Reason::Written(text) => [Language::En, Language::Ja]
+            .into_iter()
+            .any(|one| text.ends_with(&*texts::asked_the_room(one, Name("")))),
+    }
 }
 
 /// Whether the reason is that there was no question, which says nothing about one.

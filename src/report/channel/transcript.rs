@@ -6,14 +6,17 @@ use crate::replay::history::MessageReader;
 use crate::replay::moments::{Moment, MomentKind};
 use crate::replay::rows::MessageRow;
 use crate::report::channel::post::{is_posted, is_unasked};
+use crate::report::channel::silence::{is_silent, question_of, says_answered, says_asked};
 use crate::report::channel::{ChannelAnalysis, Pending};
 use crate::report::choice::{Candidate, Example, parts};
 use crate::report::figures::ReportSource;
-use crate::report::story::{Story, StoryAct, StoryAuthor, StoryMessage, shown_text, whole_text};
+use crate::report::story::{
+    Mistake, Story, StoryAct, StoryAuthor, StoryMessage, shown_text, whole_text,
+};
 use aizuchi_core::chat::MessageId;
 
 /// How far around a moment its story reaches.
-const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
+pub(super) const STORY_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 const MESSAGES_BEFORE: usize = 4;
 const MESSAGES_AFTER: usize = 3;
 /// How many of the messages between these and what a moment is about are kept.
@@ -79,11 +82,31 @@ impl<'a> ChannelAnalysis<'a> {
             act: pending.moment.map_or(StoryAct::NeverLooked, |moment| self.act(moment)),
             after: shown_after,
             reason: pending.moment.and_then(|moment| self.source.told_reason(&moment.reason)),
+            mistake: pending.moment.and_then(|moment| self.mistake(moment, about)),
             note: pending.note.clone(),
             posted_without_model: self.posted_without_model(pending),
             anchor: message.id,
             thread: message.thread,
         })
+    }
+
+    /// What the rules took for something else than it was. It is known where the recording says what answers what, and only if
+    /// they meant this message.
+    fn mistake(&self, moment: &Moment, about: &MessageRow) -> Option<Mistake> {
+        let meant = match is_silent(moment) {
+            true => question_of(moment, &self.index),
+            false => self.about(moment),
+        };
+        let is_meant = meant.is_some_and(|meant| meant.id == about.id);
+        if !self.index.is_annotated || !is_meant || moment.is_owed {
+            return None;
+        }
+        let answer = self.index.first_answer(about).filter(|answer| answer.at() <= moment.at);
+        match answer {
+            None => says_answered(&moment.reason).then_some(Mistake::NotAnswered),
+            Some(answer) => says_asked(&moment.reason)
+                .then(|| Mistake::AlreadyAnswered { person: self.author(&answer) }),
+        }
     }
 
     /// The newest messages before a moment. What it is about is always among them.
@@ -113,7 +136,7 @@ impl<'a> ChannelAnalysis<'a> {
         Ok(messages)
     }
 
-    fn story_message(
+    pub(super) fn story_message(
         &self,
         row: &MessageRow,
         about: &MessageRow,
@@ -144,7 +167,8 @@ impl<'a> ChannelAnalysis<'a> {
     }
 
     fn act(&self, moment: &Moment) -> StoryAct {
-        let text = moment.text.as_deref().filter(|_| self.source.writes_replies());
+        let is_known = self.source.writes_replies() || moment.kind == MomentKind::Reacted;
+        let text = moment.text.as_deref().filter(|_| is_known);
         let text = text.map(|text| self.shown(text));
         match (moment.kind, self.source, text) {
             (MomentKind::Spoke, ReportSource::Ledger, Some(text)) => StoryAct::Said(text),

@@ -138,7 +138,7 @@ texts! {
     asked_by: "It is about" / "対象の発言";
     would_quote: "It would post" / "投稿する内容";
     posted_text: "It posted" / "投稿した内容";
-    no_sign: "no sign of interrupting" / "邪魔になる様子なし";
+    no_sign: "timing looks harmless" / "間合いは問題なさそう";
 
     // What the rules saw. English clauses, which can follow "because".
     saw_open(name: Name<'_>): "the rules took this for an open question by {name} to everyone" / "ルールは、これを{name:#}からみんなへの、まだ答えのない質問とみなしました";

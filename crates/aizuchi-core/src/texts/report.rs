@@ -169,27 +169,14 @@ texts! {
         "The hour with the most interruptions begins at {hour}: {wrong}, of {spoke} posts in that hour."
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（その時間の発言 {spoke} 回のうち {wrong} 回）。";
     as_table: "The same as a table" / "表で見る";
-    mentions(times: &str):
-        "In addition, it would have taken a message for a call to it {times}, and answered: one with its name in the config, or an answer to it. In a history from before it came, "
-        "those are mistakes: another bot, or a word like its name."
-        / "このほか、呼びかけと受け取って答えていたはずの発言が {times}あります（設定にある名前があるもの、またはボットへの返事）。ボットが来る前の履歴なら、これは取り違えです（ほかのボットか、名前に似た言葉）。";
-    mentions_ledger(times: &str):
-        "In addition, it was called by name {times}; where it may speak, it answered."
-        / "このほか、名前で {times}呼ばれ、話してよいチャンネルでは答えました。";
-    reactions(times: &str):
-        "It would have reacted with an emoji instead of words {times}."
-        / "言葉の代わりに、リアクションだけを {times}付けていたはずです。";
-    reactions_ledger(times: &str):
-        "It reacted with an emoji instead of words {times}."
-        / "言葉の代わりに、リアクションだけを {times}付けました。";
 
     // The moments.
     moments: "Examples" / "場面の例";
     moments_rule(all: &str, wrong: &str, fine: &str, silent: &str):
-        "These are examples, picked by a fixed rule from {all} ({wrong} with a probable interruption, {fine} without a sign of one) and from "
+        "These are examples, picked by a fixed rule from {all} ({wrong} with a probable interruption, {fine} whose timing looks harmless) and from "
         "the questions at which it stayed silent ({silent}). Each kind is cut into stretches of time, and of each stretch one is shown: of the channel that is shown "
         "least so far, an interruption that comes closest to a message, and a question that says enough to be understood."
-        / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、その様子のない {fine} 回）と、質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。"
+        / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、間合いに問題のなさそうな {fine} 回）と、質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。"
           "種類ごとに期間をいくつかに区切り、区切りごとに 1 件を示しています。まだ示した数の少ないチャンネルから、ほかの発言に最も近いもの、または内容のわかる長さの質問を選びます。";
     moments_none: "There is no moment to show." / "示せる場面はありません。";
     moments_wrong: "Where it would probably have interrupted" / "邪魔になりそうな場面";

@@ -1,0 +1,96 @@
+//! The part of a report that is about what it posts, one by one: the list of posts, and what it does when it is called.
+
+use crate::texts::Name;
+
+texts! {
+    // The list of posts.
+    /// In a replay with a model.
+    title_model: "Every message that it would have answered, to read before you switch it on" / "応じていたはずの発言の一覧（使い始める前に読む）";
+    title_ledger:
+        "What it posted, and what it would have answered where it only observes" / "投稿した内容と、聞くだけのチャンネルで応じていたはずの発言";
+    title_scripted: "What else it would have done" / "このほかにしていたはずのこと";
+    /// What the tags of the posts say.
+    only_timing:
+        "The tags of the posts are about timing only: whether people were writing just then. A post whose timing looks harmless can still be useless."
+        / "一覧の印は間合いだけを示します（ちょうど人が書いていたかどうか）。間合いに問題がなくても、役に立つとは限りません。";
+    texts_cut(characters: &str):
+        "Texts of more than {characters} characters are cut in this list." / "この一覧では、{characters} 字を超える文面は途中までです。";
+    /// How often it quotes a message that it has quoted within the same day.
+    same_quote(count: &str):
+        "The same quote again, in the same channel within 24 hours: {count}." / "同じチャンネルで 24 時間以内に同じ引用を繰り返した回数：{count}。";
+    badge_same_quote: "the same quote again" / "同じ引用の繰り返し";
+    what_followed: "After that" / "その後";
+    nothing_followed: "nobody wrote within an hour" / "1 時間以内に発言なし";
+    /// Of messages that are left out, besides those that are shown.
+    more_left_out(count: &str): "{count} more, not shown" / "ほかに {count} 件（省略）";
+
+    // The examples of posts that interrupt.
+    examples_wrong_posts:
+        "Posted without a model, and would probably have interrupted" / "モデルなしで投稿し、邪魔になりそうな場面";
+    // What is known about reasons.
+    guesses_annotated:
+        "“The rules took …” and “the rules found …” are guesses of the rules, and some are wrong. This history says what answers what, so a reason that it "
+        "contradicts is marked as a mistake."
+        / "「ルールは…とみなしました」などの理由は、ルールの推測です。誤りもあります。どの発言への返事かが履歴に記されているので、履歴と合わない理由には「誤り」と示しています。";
+    guesses:
+        "“The rules took …” and “the rules found …” are guesses of the rules, and some are wrong. This history does not say of every message what it answers, so the wrong "
+        "ones cannot be marked: read the messages, and judge for yourself."
+        / "「ルールは…とみなしました」などの理由は、ルールの推測です。誤りもあります。どの発言への返事かがすべては履歴に記されていないため、誤りに印を付けることはできません。"
+          "発言を読んで判断してください。";
+    mistake_not_answered:
+        "That is a mistake of the rules: as the history says, nobody had answered the question yet."
+        / "これはルールの誤りです。履歴によれば、質問にはまだ誰も答えていませんでした。";
+    mistake_answered(name: Name<'_>):
+        "That is a mistake of the rules: as the history says, {name} had answered already."
+        / "これはルールの誤りです。履歴によれば、{name:#}がすでに答えていました。";
+
+    // What it does where it is called.
+    called: "It also answers when it takes a message for a call" / "呼びかけと受け取った発言への返事";
+    called_times(times: &str):
+        "It would have taken a message for a call to it {times}, and answered. These answers come on top of its posts."
+        / "呼びかけと受け取って答えていたはずの発言が {times}あります。自分からの投稿とは別の数です。";
+    called_ledger(times: &str):
+        "It was called {times}; where it may speak, it answered. These answers come on top of its posts."
+        / "{times}呼ばれました。話してよいチャンネルでは答えました。自分からの投稿とは別の数です。";
+    /// How it was called. `names` is a list of the names with their numbers.
+    called_by_name(times: &str, names: &str):
+        "By its name, {times}: {names}. In a history from before it came, that is somebody or something else with this name."
+        / "名前で呼ばれたもの：{times}（{names}）。ボットが来る前の履歴なら、同じ名前の別の人やものを指しています。";
+    name_times(name: &str, times: &str): "“@{name}” {times}" / "「@{name}」{times}";
+    called_after_post(times: &str):
+        "Taken for an answer to something that it had posted: {times}. Nobody called it there by a name."
+        / "ボットの投稿への返事と受け取ったもの：{times}（名前での呼びかけではありません）。";
+    called_after_moment(times: &str):
+        "Taken for an answer to words that stand in for a model: {times}. Without a model these words are not posted, so these answers are not either."
+        / "モデルの代わりの言葉への返事と受け取ったもの：{times}。モデルなしではその言葉を投稿しないので、この返事もしません。";
+    called_unknown(times: &str): "How is not known: {times}." / "呼ばれ方がわからないもの：{times}。";
+    /// Whether this happens without a model, and in which modes.
+    called_modes:
+        "It answers calls without a model, too, and in every `response.mode` but `observe` and `off`: `mention_only` does not prevent it. With `mention_only` only calls by its "
+        "name are left, and answers to what it said there. Without a model the built-in rules write the answer: a quote of an earlier message, a short courtesy, "
+        "or that they do not know."
+        / "呼びかけにはモデルなしでも答えます。答えない `response.mode` は `observe` と `off` だけで、`mention_only` でも答えます。`mention_only` で残るのは、名前での呼びかけと、"
+          "そこでの返事への返事だけです。モデルなしでは内蔵のルールが答えます。前の発言の引用、短いあいさつ、または「わかりません」という返事です。";
+    reacted: "It also reacts with an emoji" / "リアクション";
+    reacted_times(times: &str):
+        "It would have reacted with an emoji instead of words {times}." / "言葉の代わりに、リアクションだけを {times}付けていたはずです。";
+    reacted_ledger(times: &str):
+        "It reacted with an emoji instead of words {times}." / "言葉の代わりに、リアクションだけを {times}付けました。";
+    reacted_modes:
+        "The built-in rules do that without a model, too, at good or bad news and at greetings that nobody returned. Unasked it happens with `response.mode: companion`, and not with "
+        "`mention_only`, `propose` or `observe`. `response.reactions: []` turns it off."
+        / "内蔵のルールは、よい知らせや悪い知らせ、誰も返さないあいさつに、モデルなしでもリアクションを付けます。自分から付けるのは `response.mode: companion` の場合で、"
+          "`mention_only`、`propose`、`observe` では付けません。`response.reactions: []` でオフにできます。";
+    examples_shown(shown: &str, all: &str): "Examples: {shown} of {all}." / "例（{all} 件のうち {shown} 件）：";
+    badge_called: "answers a call" / "呼びかけへの返事";
+    badge_reacted: "reacts" / "リアクション";
+    reacts_here: "reacts" / "リアクション";
+    note_called(name: &str): "The message holds “@{name}”." / "発言に「@{name}」があります。";
+    note_called_somehow: "It was taken for a call." / "呼びかけと受け取りました。";
+    note_answered_it:
+        "The message was taken for an answer to what it had said." / "ボットの言葉への返事と受け取りました。";
+    note_answered_stand_in:
+        "The message was taken for an answer to words that stand in for a model. Without a model neither is posted."
+        / "モデルの代わりの言葉への返事と受け取りました。モデルなしでは、どちらも投稿しません。";
+    note_reacted: "It used an emoji instead of words." / "言葉の代わりにリアクションを付けました。";
+}

@@ -1,0 +1,97 @@
+//! The calls that it answered in a channel, and its reactions.
+
+use std::collections::HashMap;
+
+use crate::replay::history::MessageReader;
+use crate::replay::moments::Moment;
+use crate::replay::rows::IdHash;
+use crate::report::called::Call;
+use crate::report::channel::post::is_posted;
+use crate::report::channel::{ChannelAnalysis, Pending, place};
+use crate::report::figures::ReportSource;
+use crate::report::story::{Note, StoryKind};
+use aizuchi_core::chat::Mention;
+use aizuchi_core::persona::spelling::spellings;
+use aizuchi_core::platform::local::mention::parse_mentions;
+
+/// Whether the newest thing that it said at a place is also said without a model.
+pub(super) type Said = HashMap<IdHash, bool>;
+
+impl<'a> ChannelAnalysis<'a> {
+    /// Takes down that it posts unasked.
+    pub(super) fn say(&self, said: &mut Said, moment: &Moment) {
+        let is_real = self.source != ReportSource::Builtin || is_posted(moment);
+        said.insert(place(moment.thread.as_ref()), is_real);
+    }
+
+    /// How it was called, where it answered. Fails if the message cannot be read.
+    pub(super) fn call(
+        &self,
+        moment: &Moment,
+        said: &mut Said,
+        reader: &mut MessageReader<'_>,
+    ) -> anyhow::Result<Call> {
+        let named = match self.about(moment).filter(|_| self.source != ReportSource::Ledger) {
+            Some(about) => called_name(&reader.read(&about)?.text, self.persona),
+            None => None,
+        };
+        let place = place(moment.thread.as_ref());
+        let newest = said.get(&place).copied().filter(|_| self.source != ReportSource::Ledger);
+        let call = match (named, newest) {
+            (Some(name), _) => Call::ByName(name),
+            (None, Some(is_posted)) => Call::AnswersIt { is_posted },
+            (None, None) => Call::Unknown,
+        };
+        said.insert(place, call.is_real());
+        Ok(call)
+    }
+
+    /// An answer to a call as an example.
+    pub(super) fn answered_call(&self, moment: &'a Moment, call: Call) -> Option<Pending<'a>> {
+        let note = match call {
+            Call::ByName(name) => Note::Called { name: Some(name) },
+            Call::AnswersIt { is_posted } => Note::AnsweredIt { is_posted },
+            Call::Unknown => Note::Called { name: None },
+        };
+        // Those that stand in for a model are told last.
+        let rank = (u8::from(note == Note::AnsweredIt { is_posted: false }), 0);
+        let about = self.about(moment)?;
+        Some(Pending { kind: StoryKind::Called, rank, moment: Some(moment), about, note })
+    }
+
+    /// A reaction as an example.
+    pub(super) fn reaction(&self, moment: &'a Moment) -> Option<Pending<'a>> {
+        let (about, note) = (self.about(moment)?, Note::Reacted);
+        Some(Pending { kind: StoryKind::Reacted, rank: (0, 0), moment: Some(moment), about, note })
+    }
+}
+
+/// The persona's name behind an `@`, as it is usually spelled, if a text holds it.
+fn called_name(text: &str, persona: &str) -> Option<String> {
+    if !parse_mentions(text, persona, &[]).contains(&Mention::Persona) {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    let is_there =
+        |name: &str| ['@', '＠'].into_iter().any(|mark| lower.contains(&format!("{mark}{name}")));
+    let spelling = spellings(persona).into_iter().skip(1).find(|one| is_there(&one.text));
+    Some(spelling.map_or_else(|| persona.to_owned(), |one| one.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_by_name_says_which_name() {
+        for (text, expected) in [
+            ("@Aizuchi what is up?", Some("Aizuchi")),
+            ("hey @aizuchi!", Some("Aizuchi")),
+            ("＠あいづちさん、今何時？", Some("あいづち")),
+            ("@aizuchi-bot hi", None),
+            ("Aizuchi is slow", None),
+        ] {
+            assert_eq!(called_name(text, "Aizuchi").as_deref(), expected, "{text}");
+        }
+    }
+}
