@@ -198,8 +198,8 @@ impl ReplayArgs {
         };
         let config = config.map(|path| file("--config", path, "CONFIG.yaml"));
         let policies = self.policy.iter().flat_map(|path| file("--policy", path, POLICY));
-        let latency = (self.latency != LATENCY_MS).then(|| ("--latency", self.latency));
-        let seed = (self.seed != SEED).then(|| ("--seed", self.seed));
+        let latency = (self.latency != LATENCY_MS).then_some(("--latency", self.latency));
+        let seed = (self.seed != SEED).then_some(("--seed", self.seed));
         let numbers = [latency, seed].into_iter().flatten().flat_map(|(option, number)| {
             [Argument::plain(option), Argument::plain(number.to_string())]
         });
