@@ -272,8 +272,8 @@ texts! {
     timing_basis:
         "Its delay counts from the newest message that it had read to its post. First it waits until the talk pauses, then a model takes its time, and then it waits as long as a person would before answering. So the delay may be shorter or longer than the wait in the settings."
         / "ボットの間隔は、読んだ最後の発言から投稿までです。会話が止まるのを待つ時間、呼び出しにかかる時間、人のように置く間を合わせたものなので、設定にある待ち時間より短いことも長いこともあります。";
-    timing_unknown: "There is nothing to compare: it would not have spoken, or only in channels where it just observes and so does not wait for the right moment."
-        / "比べるものがありません。話す場面がなかったか、タイミングを計らない「聞くだけ」の判断しかありませんでした。";
+    timing_unknown: "There is nothing to compare: people never wrote within an hour of each other, or it would not have spoken, or only in channels where it just observes and so does not wait for the right moment."
+        / "比べるものがありません。人が 1 時間以内に続けて発言したことがないか、話す場面がなかったか、タイミングを計らない「聞くだけ」の判断しかありませんでした。";
     timing_people: "People" / "人";
     timing_caption: "Share of delays: from one message to the next one by someone else (within an hour), and from the last message to its own"
         / "間隔の分布：ある発言からほかの人の次の発言まで（1 時間以内）と、最後の発言から自分の発言まで";
