@@ -1,34 +1,60 @@
-//! What a workspace, a channel and a thread may each have otherwise than what holds around it. Each has sections of its own in
-//! the config, which tell their keys apart; here they are one thing, so that a setting means the same in all three.
+//! What a workspace, a channel and a thread may each have otherwise than what holds around it. A workspace may have all of it.
+//! Channels and threads have sections of their own in the config, which tell their keys apart; here they are one thing, so that
+//! a setting means the same in all three.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::config::channel_overrides::{ChannelPersona, ChannelTools, MemorySetting};
 use crate::config::language::LanguageSetting;
 use crate::config::own_models::OwnModels;
+use crate::config::schema;
 use crate::config::values::{
     EmojiName, QuietHoursSetting, Ratio, Seconds, TimingSetting, emoji_names,
 };
 use aizuchi_core::clock::duration_from_seconds;
 use aizuchi_core::rules::{ChannelRules, Mode, TimingRules};
 
-/// What differs from the rules around. `None`: it does not.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The settings of a workspace. What is omitted is as in `response`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+// It is the section of a workspace, too, and described in the schema as that. `None`: as in the rules around.
+#[schemars(rename = "WorkspaceConfig")]
 pub struct RoomOverrides {
+    /// What it does there, in channels without a mode of their own.
+    #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
+    /// `22:00-07:00`: within these hours it says nothing unasked. `none`: it has no such hours.
     pub quiet_hours: Option<QuietHoursSetting>,
+    /// If the judge is less sure than this, Aizuchi stays silent.
     pub min_confidence: Option<Ratio>,
+    /// Of the words that it says unasked, at most this share may be unwelcome.
     pub tolerance: Option<Ratio>,
+    /// It posts nothing unasked while more than this share of the recent messages is its own.
     pub max_share: Option<Ratio>,
+    /// The emoji that it may react with.
     pub reactions: Option<Vec<EmojiName>>,
+    /// After an unasked post, how long it waits before the next one in the same channel.
     pub cooldown_seconds: Option<Seconds>,
+    /// The language there: `en`, `ja`, or `auto`, which is what people write.
     pub language: Option<LanguageSetting>,
+    /// Added to the persona's prompt there; or a section with the `system_prompt` that takes its place.
     pub persona: Option<ChannelPersona>,
+    /// The model that thinks there, as in `models.workspaces`, before which it counts.
     pub model: Option<OwnModels>,
+    /// Whether replies may use tools there, or a list of those that they may use.
     pub tools: Option<ChannelTools>,
+    /// Whether what is said there is remembered. With `off`, nothing that is remembered is in prompts there either.
     pub memory: Option<MemorySetting>,
+    /// When it posts unasked, if the judge names no moment.
     pub timing: Option<TimingSetting>,
+    /// An adaptive wait is no shorter than this.
     pub min_wait_floor_seconds: Option<Seconds>,
+    /// How long a conversation must rest before it is judged; the longest adaptive wait.
     pub min_wait_seconds: Option<Seconds>,
+    /// The longest that new messages wait to be judged, even while people keep talking.
     pub max_wait_seconds: Option<Seconds>,
+    /// Whether it says once in a channel that it joins what it hears and stores.
     pub announce: Option<bool>,
 }
 

@@ -22,6 +22,7 @@ mod order_trial;
 mod welcome;
 mod faults;
 mod gaps;
+mod late_commands;
 mod restored;
 mod timeouts;
 mod unreadable;

@@ -5,6 +5,7 @@ mod check;
 mod companions;
 mod faults;
 mod history;
+mod late_commands;
 mod hooks;
 mod orders;
 mod room_settings;

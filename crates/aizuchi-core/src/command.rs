@@ -8,6 +8,7 @@ pub mod forget_that;
 pub mod standing_order_trial;
 pub mod standing_orders;
 pub mod settings;
+pub mod left_out;
 pub mod reply;
 pub mod memory_reply;
 pub mod parse;

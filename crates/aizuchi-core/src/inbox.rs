@@ -6,6 +6,7 @@ pub mod channel_cache;
 pub mod conversation_cache;
 pub mod disposition;
 pub mod in_flight;
+mod late_command;
 mod linking;
 mod forgetting;
 
@@ -172,6 +173,11 @@ impl Inbox {
         let heard = self.address_direct_messages(heard);
         let command = self.parse_command(&heard, reply_to.as_ref());
         let heard = self.address_calls(heard);
+        // Until the message is stored, since its event and the history may bring it at the same time.
+        let _command_turn = match &command {
+            Some(_) => Some(self.channel_cache.lock_for_command().await),
+            None => None,
+        };
         if let Some(request) = &command {
             // Before it is stored, since a stored message is not carried out again.
             self.carry_out_once(request, &heard, client_message_id.as_deref()).await?;
@@ -321,12 +327,11 @@ impl Inbox {
     ) -> Result<(), StoreError> {
         let Heard::Message(message, arrival) = heard else { return Ok(()) };
         // History is read out of order, so a later message may have revoked an order. Requests to be forgotten
-        // or left out are carried out anyway.
+        // or left out are carried out anyway, and those that are only seconds late.
         let is_about_privacy = matches!(
             request.command,
             Command::ForgetMeForSure | Command::ForgetThat | Command::OptOut | Command::Reset
         );
-        let is_in_time = *arrival == Arrival::Live || is_about_privacy;
         let conversation = &message.conversation;
         let is_stored = self
             .store
@@ -337,11 +342,28 @@ impl Inbox {
                 client_message_id,
             )
             .await?;
-        if is_stored || !is_in_time { Ok(()) } else { self.carry_out(request).await }
+        if is_stored {
+            return Ok(());
+        }
+        let is_carried_out = *arrival == Arrival::Live
+            || is_about_privacy
+            || self.is_late_command_in_time(message).await?;
+        if is_carried_out { self.apply_command(request).await } else { Ok(()) }
+    }
+
+    /// Carries out a command that is no message.
+    pub fn carry_out<'a>(
+        &'a self,
+        request: &'a CommandRequest,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let _turn = self.channel_cache.lock_for_command().await;
+            self.apply_command(request).await
+        })
     }
 
     /// Applies a command's order, if it has one. `stop` never shortens a mute.
-    pub fn carry_out<'a>(
+    fn apply_command<'a>(
         &'a self,
         request: &'a CommandRequest,
     ) -> BoxFuture<'a, Result<(), StoreError>> {

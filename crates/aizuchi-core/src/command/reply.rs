@@ -62,7 +62,8 @@ impl CommandReplies {
         now: Timestamp,
         trial: Option<&StepTrial<'_>>,
     ) -> Result<String, StoreError> {
-        self.reply_with(request, now, trial).await
+        let answer = self.reply_with(request, now, trial).await?;
+        self.with_what_was_left_out(request, now, answer).await
     }
 
     async fn reply_with(
@@ -219,7 +220,10 @@ impl CommandReplies {
     }
 
     /// The language of the command's own words, where it is not set.
-    async fn language_for(&self, request: &CommandRequest) -> Result<Language, StoreError> {
+    pub(super) async fn language_for(
+        &self,
+        request: &CommandRequest,
+    ) -> Result<Language, StoreError> {
         let (archive, own) = (&*self.archive, self.persona.language);
         let conversation = &request.conversation;
         Ok(match language_rule(archive, &self.rulebook.read(), conversation).await? {

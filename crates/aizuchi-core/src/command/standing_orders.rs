@@ -16,11 +16,8 @@ use crate::standing_order::{
 };
 use crate::store::StoreError;
 use crate::store::order::{Order, OrdersInForce};
-use crate::store::order_journal::{GivenOrder, OrderJournalQuery, OrderKind};
+use crate::store::order_journal::{GivenOrder, OrderKind};
 use crate::texts;
-
-/// How many of the newest orders of a workspace are searched for that of a command that is answered.
-const MAX_ORDERS: usize = 100;
 
 /// Why nothing comes of a command about standing orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,7 +217,7 @@ impl CommandReplies {
             ));
         }
         if let Command::DropOrderDraft(number) = request.command
-            && self.has_dropped_draft(request, number, &by).await?
+            && self.has_dropped_draft(request, number).await?
         {
             return Ok(texts::commands::draft_dropped(language, number));
         }
@@ -234,7 +231,7 @@ impl CommandReplies {
                 let text = order.text.as_str();
                 texts::commands::order_given(language, order.number, scope, text, name)
             }
-            (None, Ok(_)) => texts::commands::failed(language).to_owned(),
+            (None, Ok(_)) => texts::commands::not_carried_out(language).to_owned(),
             (None, Err(unmet)) => unmet_text(language, unmet, name),
         };
         Ok(screen_stored(&text, language))
@@ -245,18 +242,13 @@ impl CommandReplies {
         &self,
         request: &CommandRequest,
         number: i64,
-        by: &str,
     ) -> Result<bool, StoreError> {
-        let workspace = Some(request.conversation.workspace.clone());
-        let query = OrderJournalQuery { workspace, before: None, limit: MAX_ORDERS };
-        let orders = self.archive.order_journal(&query).await?;
         let number = number.to_string();
         let is_this = |given: &GivenOrder| {
             given.record.kind == OrderKind::DropOrderDraft
                 && given.record.value.as_deref() == Some(number.as_str())
-                && *given.by == *by
         };
-        Ok(orders.iter().any(is_this))
+        Ok(self.orders_of(request).await?.iter().any(is_this))
     }
 
     /// What a draft would have changed here, or where that can be found out.

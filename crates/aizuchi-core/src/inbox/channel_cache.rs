@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
-use tokio::sync::{RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
+use tokio::sync::{Mutex as Turn, MutexGuard, RwLock as Turns, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::chat::{
     Arrival, AuthorKind, Channel, ChannelId, ConversationId, Message, Role, User, UserId,
@@ -33,6 +33,7 @@ pub struct ChannelCache {
     state: RwLock<ChannelCacheState>,
     pub conversations: ConversationCache,
     order_lock: Turns<()>,
+    command_lock: Turn<()>,
 }
 
 #[derive(Debug, Default)]
@@ -85,6 +86,12 @@ impl ChannelCache {
     /// they are stored.
     pub async fn lock_for_order(&self) -> RwLockWriteGuard<'_, ()> {
         self.order_lock.write().await
+    }
+
+    /// Held while a command is carried out and its message is stored, so that each is carried out once, and none after a
+    /// later one. It is taken before the lock of orders.
+    pub async fn lock_for_command(&self) -> MutexGuard<'_, ()> {
+        self.command_lock.lock().await
     }
 
     /// The rules in force.

@@ -35,6 +35,13 @@ pub fn signer(by: &str) -> Option<&str> {
     at.parse::<i64>().ok().map(|_| user)
 }
 
+/// When the command was given that a journal names so, if it is one. A name under which somebody signed in may end with a
+/// number as well.
+pub fn signed_at(by: &str) -> Option<Timestamp> {
+    let (_, at) = by.rsplit_once(' ')?;
+    Timestamp::from_millisecond(at.parse().ok()?).ok()
+}
+
 /// Whom a journal names: a user by their id, or somebody by the name under which they signed in.
 pub fn named(by: &str) -> &str {
     signer(by).unwrap_or(by)
@@ -48,7 +55,8 @@ mod tests {
     fn the_journal_names_the_user_of_a_command() {
         let by = sign(&UserId::new("u-dora"), Timestamp::from_second(5).unwrap());
         assert_eq!((&*by, signer(&by)), ("u-dora 5000", Some("u-dora")));
-        assert_eq!(signer("olga"), None);
+        assert_eq!(signed_at(&by), Timestamp::from_second(5).ok());
+        assert_eq!((signer("olga"), signed_at("olga")), (None, None));
         assert_eq!((named(&by), named("olga")), ("u-dora", "olga"));
         assert_eq!(signer("Olga of the tea room"), None);
     }

@@ -16,6 +16,9 @@ texts! {
     failed:
         "That didn’t work just now. Please try again."
         / "うまくいきませんでした。もう一度お試しください。";
+    not_carried_out:
+        "I did not carry that out: I read it too late, after I had been away or after a newer command, or somebody has changed it since. Please say it again if you still want it."
+        / "この指示は実行していません。止まっていた間や、より新しい指示のあとに読んだためか、そのあとに変更されたためです。必要なら、もう一度指示してください。";
 
     nothing_decided:
         "I haven’t decided anything here yet. I look at a conversation once it has gone quiet for a while."

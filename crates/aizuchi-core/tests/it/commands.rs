@@ -588,12 +588,14 @@ async fn stop_shortens_no_mute_and_an_edited_command_is_answered_as_first_writte
     ");
 }
 
-/// Histories are read out of order, so of late commands only an opt-out is safe to execute.
+/// Histories are read out of order, so of old commands only an opt-out is safe to execute.
 #[tokio::test]
 async fn of_backfilled_commands_only_opting_out_is_executed() {
-    let transcript = on_every_store(async |store| {
+    on_every_store(async |store| {
         let harness = Harness::new(store).await;
+        harness.platform.set_longest_post(2000);
         let at = harness.clock.now();
+        harness.pass(600).await;
         for (id, user, text) in
             [("m1", "alice", "@Aizuchi mute"), ("m2", "bob", "@Aizuchi opt out")]
         {
@@ -603,19 +605,17 @@ async fn of_backfilled_commands_only_opting_out_is_executed() {
         harness.pass(5).await;
         let orders = harness.store.store.orders(&workspace()).await.unwrap();
         assert_eq!((orders.mutes.len(), orders.opted_out.len()), (0, 1));
-        harness.transcript().await
-    });
-    assert_snapshot!(transcript.await, @"
-       0s u-alice: @Aizuchi mute
-       0s u-bob: @Aizuchi opt out
-       0s (persona): I’m not muted any more. In this channel I answer when I’m mentioned, and join in when the
-       0s (persona): conversation goes quiet and I have something to add.
-       0s (persona): I’m not listening to you any more, here or in the other channels of this workspace or
-       0s (persona): server. I won’t use anything you say there, either to answer or to remember; I only take
-       0s (persona): your commands. Say `opt in` to undo this.
-    [m1 m2] spoke by command: it was a command for me ()
-    [] spoke by command: it was a command for me ()
-    ");
+        let told = harness.platform.posted_texts().join("\n");
+        for expected in [
+            "I did not carry that out: I read it too late",
+            "I’m not muted any more.",
+            "I’m not listening to you any more",
+        ] {
+            assert!(told.contains(expected), "{expected}: {told}");
+        }
+        assert_eq!(told.matches("I did not carry that out").count(), 1, "{told}");
+    })
+    .await;
 }
 
 #[tokio::test]

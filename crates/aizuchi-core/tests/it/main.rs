@@ -11,6 +11,7 @@ mod charges;
 mod outages;
 mod canary;
 mod commands;
+mod late_commands;
 mod forget_me;
 mod companions;
 mod remembered;

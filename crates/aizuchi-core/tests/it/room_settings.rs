@@ -212,8 +212,9 @@ async fn what_was_ordered_while_it_was_away_is_not_said_to_hold() {
             ("b3", "@Aizuchi set memory default", "I did not change the memory"),
             ("b4", "@Aizuchi reset settings", "I did not change the settings"),
         ] {
-            let now = harness.clock.now();
-            let message = message(top_level("garden"), id, now, "root", text);
+            let said_at = harness.clock.now();
+            harness.pass(600).await;
+            let message = message(top_level("garden"), id, said_at, "root", text);
             harness.inbox.hear(Heard::Message(message, Arrival::Backfilled)).await.unwrap();
             harness.pass(60).await;
             let posted = harness.platform.posted_texts();

@@ -1,0 +1,82 @@
+//! Whether a command that a platform's history brings is still carried out. After a start or a reconnect the backfill may be
+//! faster than the event of a message that is seconds old, and whoever gave that command waits for it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::chat::Message;
+use crate::inbox::Inbox;
+use crate::memory::asker::signed_at;
+use crate::store::StoreError;
+use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
+
+/// A command that is older is not carried out: its author has seen that nothing came of it, and has done something else. A
+/// reconnect and the backfill after it take less. Clocks that differ by more count as too late.
+const LATE_COMMAND_WINDOW: SignedDuration = SignedDuration::from_mins(2);
+
+/// How many of the newest orders of a workspace are looked at.
+const MAX_ORDERS: usize = 100;
+
+/// No command is heard so long after it was given.
+const LONGEST_DELAY: SignedDuration = SignedDuration::from_hours(24);
+
+impl Inbox {
+    /// Whether a command is recent, and nothing has been ordered since in its workspace: by another command, or on the
+    /// console. That may have revoked it, since a history is read out of order, and some commands are for all channels.
+    pub(super) async fn is_late_command_in_time(
+        &self,
+        message: &Message,
+    ) -> Result<bool, StoreError> {
+        if self.clock.now().duration_since(message.at).abs() > LATE_COMMAND_WINDOW {
+            return Ok(false);
+        }
+        let workspace = Some(message.conversation.workspace.clone());
+        let query = OrderJournalQuery { workspace, before: None, limit: MAX_ORDERS };
+        let orders = self.archive.order_journal(&query).await?;
+        Ok(!orders.iter().any(|given| is_given_after(given, message.at)))
+    }
+}
+
+/// Whether an order was given later. The time of a command is the platform's, as that of the message is. One that the process
+/// had carried out before it ended is not later than itself.
+fn is_given_after(given: &GivenOrder, at: Timestamp) -> bool {
+    let of_command = signed_at(&given.by)
+        .filter(|of_command| given.at.duration_since(*of_command).abs() <= LONGEST_DELAY);
+    of_command.unwrap_or(given.at).as_millisecond() > at.as_millisecond()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::WorkspaceId;
+    use crate::store::order_journal::{OrderKind, OrderRecord};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn the_time_of_a_command_is_when_it_was_given() {
+        for (by, carried_out, expected) in [
+            // A command that was given before, and carried out after.
+            ("u-mia 999000", 1005, false),
+            // The same command, before the process ended.
+            ("u-mia 1000000", 1005, false),
+            ("u-mia 1000001", 1005, true),
+            // Clocks differ.
+            ("u-mia 1001000", 995, true),
+            // Somebody on the console, whose name ends with a number.
+            ("olga 2", 1005, true),
+            ("olga 2", 995, false),
+            ("", 1005, true),
+        ] {
+            let given = GivenOrder {
+                number: 1,
+                workspace: WorkspaceId::new("w"),
+                at: at(carried_out),
+                by: by.into(),
+                record: OrderRecord::new(OrderKind::Mute),
+            };
+            assert_eq!(is_given_after(&given, at(1000)), expected, "{by} {carried_out}");
+        }
+    }
+}
