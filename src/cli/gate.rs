@@ -298,12 +298,13 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
     };
     let does = match &gate.skipping {
         Some(skipping) => format!(
-            "It {} {} of the judge's calls, and misses {} of its yes verdicts, {} at most (allowed: {}).",
+            "It {} {} of the judge's calls, and misses {} of its yes verdicts, {} at most (allowed: {}). To know that, it still asks about {} of what it could skip.",
             if config.response.learned_gate.is_some() { "saves" } else { "would save" },
-            percent(skipping.skipped),
-            percent(skipping.missed),
-            percent(skipping.missed_at_most),
+            percent(skipping.threshold.saved()),
+            percent(skipping.threshold.missed),
+            percent(skipping.threshold.missed_at_most),
             percent(training.miss),
+            percent(skipping.threshold.exploration),
         ),
         None if !training.has_enough() => {
             format!("Nothing is skipped: it takes {MIN_VERDICTS} verdicts, {MIN_YES} of them yes.")
@@ -325,6 +326,7 @@ fn describe(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Str
 
 fn to_json(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Value {
     let (training, skipping) = (&gate.training, &gate.skipping);
+    let threshold = skipping.as_ref().map(|skipping| skipping.threshold);
     json!({
         "workspace": workspace.as_str(),
         "is_on": config.response.learned_gate.is_some() && skipping.is_some(),
@@ -335,8 +337,9 @@ fn to_json(workspace: &WorkspaceId, gate: &LearnedGate, config: &Config) -> Valu
         "explored": training.explored,
         "cutoff": training.cutoff,
         "miss": training.miss,
-        "skipped": skipping.as_ref().map(|skipping| skipping.skipped),
-        "missed": skipping.as_ref().map(|skipping| skipping.missed),
-        "missed_at_most": skipping.as_ref().map(|skipping| skipping.missed_at_most),
+        "skipped": threshold.map(|threshold| threshold.saved()),
+        "exploration": threshold.map(|threshold| threshold.exploration),
+        "missed": threshold.map(|threshold| threshold.missed),
+        "missed_at_most": threshold.map(|threshold| threshold.missed_at_most),
     })
 }

@@ -134,8 +134,8 @@ impl Learner {
         let (verdicts, yes) = (gate.training.verdicts, gate.training.yes);
         match &gate.skipping {
             Some(skipping) => info!(
-                workspace = %workspace, verdicts, yes, skipped = skipping.skipped,
-                missed_at_most = skipping.missed_at_most, "learned which moments the judge declines"
+                workspace = %workspace, verdicts, yes, saved = skipping.threshold.saved(),
+                missed_at_most = skipping.threshold.missed_at_most, "learned which moments the judge declines"
             ),
             None => {
                 info!(workspace = %workspace, verdicts, yes, "the ledger shows no moment to skip yet")

@@ -18,13 +18,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::WorkspaceId;
 use crate::decision::learned::calibration::{Calibration, Scored};
-use crate::decision::learned::threshold::SkipThreshold;
+use crate::decision::learned::threshold::{MIN_EXPLORATION, SkipThreshold};
 use crate::decision::learned::trees::{TrainingRow, Trees};
 use crate::decision::tolerance::WelcomeLabels;
 use crate::decision::{DecisionId, Judgment};
 
-/// The share of the moments to be skipped that are judged all the same.
-pub const EXPLORATION: f64 = 0.05;
 /// It learns from that many of the newest judged moments: a channel changes.
 pub const MAX_MOMENTS: usize = 6000;
 /// It learns nothing from fewer verdicts, or from fewer yes.
@@ -105,13 +103,7 @@ pub struct Training {
 pub struct Skipping {
     trees: Trees,
     calibration: Calibration,
-    /// Moments that score no higher are skipped.
-    threshold: f64,
-    /// The share of the judged moments that it would have skipped.
-    pub skipped: f64,
-    /// The share of the yes that it would have missed, and the most that this is with a confidence of 90 %.
-    pub missed: f64,
-    pub missed_at_most: f64,
+    pub threshold: SkipThreshold,
 }
 
 impl LearnedGate {
@@ -137,7 +129,7 @@ impl LearnedGate {
     fn skip_rate(&self, features: &[f32]) -> Option<f64> {
         let skipping = self.skipping.as_ref()?;
         let score = skipping.trees.score(features);
-        (score <= skipping.threshold).then(|| skipping.calibration.rate(score))
+        (score <= skipping.threshold.score).then(|| skipping.calibration.rate(score))
     }
 
     /// What becomes of a moment that is about to be judged by `judge`. `chance` is a draw from 0 to 1.
@@ -148,10 +140,11 @@ impl LearnedGate {
         chance: f64,
     ) -> (MomentFeatures, LearnedCheck) {
         let rate = self.skip_rate(&features).filter(|_| *self.training.judge == *judge);
+        let exploration = self.skipping.as_ref().map_or(1.0, |of| of.threshold.exploration);
         let (propensity, check) = match rate {
             None => (1.0, LearnedCheck::Judged),
-            Some(_) if chance < EXPLORATION => (EXPLORATION, LearnedCheck::Judged),
-            Some(rate) => (EXPLORATION, LearnedCheck::Skipped { rate }),
+            Some(_) if chance < exploration => (exploration, LearnedCheck::Judged),
+            Some(rate) => (exploration, LearnedCheck::Skipped { rate }),
         };
         (MomentFeatures { rate, ..MomentFeatures::new(judge, features, propensity) }, check)
     }
@@ -192,11 +185,10 @@ impl Skipping {
     fn learn(moments: &[&JudgedMoment], miss: f64) -> Option<Self> {
         let rows: Vec<TrainingRow<'_>> = moments.iter().copied().map(to_row).collect();
         let scored = score_unseen(&rows);
-        let SkipThreshold { score: threshold, skipped, missed, missed_at_most } =
-            SkipThreshold::find(&scored, miss)?;
+        let threshold = SkipThreshold::find(&scored, miss)?;
         let calibration = Calibration::fit(&scored);
         let trees = Trees::fit(&rows);
-        Some(Self { trees, calibration, threshold, skipped, missed, missed_at_most })
+        Some(Self { trees, calibration, threshold })
     }
 }
 
@@ -204,7 +196,7 @@ fn to_row(judged: &JudgedMoment) -> TrainingRow<'_> {
     TrainingRow {
         features: &judged.moment.features,
         is_yes: judged.is_yes,
-        weight: 1.0 / judged.moment.propensity.max(EXPLORATION),
+        weight: 1.0 / judged.moment.propensity.max(MIN_EXPLORATION),
     }
 }
 

@@ -64,14 +64,17 @@ impl Block {
     }
 }
 
-/// The most that a share is, with a confidence of 90 % (Wilson's score interval), if it was `share` among `count`.
+/// The most cases that are to be expected where `seen` were, with a confidence of 90 %: the upper limit of a Poisson rate
+/// (Garwood, 1936), by the cube that Wilson and Hilferty (1931) put in place of chi-squared, which is within 1 % of it. It
+/// is 2.3 where none was seen, and a little wide for draws of which many are cases.
+pub fn upper_limit(seen: f64) -> f64 {
+    let count = seen.max(0.0) + 1.0;
+    count * (1.0 - 1.0 / (9.0 * count) + Z / (3.0 * count.sqrt())).powi(3)
+}
+
+/// The most that a share is, with a confidence of 90 %, if it was `share` among `count`.
 pub fn upper_bound(share: f64, count: f64) -> f64 {
-    if count <= 0.0 {
-        return 1.0;
-    }
-    let square = Z * Z / count;
-    let spread = Z * (share * (1.0 - share) / count + square / (4.0 * count)).sqrt();
-    ((share + square / 2.0 + spread) / (1.0 + square)).min(1.0)
+    if count <= 0.0 { 1.0 } else { (upper_limit(share * count) / count).min(1.0) }
 }
 
 #[cfg(test)]
@@ -107,10 +110,20 @@ mod tests {
         assert_eq!(Calibration::default().rate(0.0), 1.0);
         assert_eq!(upper_bound(0.0, 0.0), 1.0);
         for (share, count, expected) in
-            [(0.0, 20.0, 0.076), (0.0, 100.0, 0.016), (0.1, 100.0, 0.145)]
+            [(0.0, 1.0, 1.0), (0.0, 20.0, 0.114), (0.0, 100.0, 0.0228), (0.1, 100.0, 0.154)]
         {
             let bound = upper_bound(share, count);
             assert!((bound - expected).abs() < 0.002, "{share} of {count}: {bound}");
+        }
+    }
+
+    #[test]
+    fn the_limit_of_a_rate_is_that_of_the_tables() {
+        for (seen, expected) in
+            [(0.0, 2.303), (1.0, 3.890), (2.0, 5.322), (5.0, 9.275), (10.0, 15.407)]
+        {
+            let limit = upper_limit(seen);
+            assert!((limit / expected - 1.0).abs() < 0.011, "{seen}: {limit}");
         }
     }
 

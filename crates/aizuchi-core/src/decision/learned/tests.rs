@@ -75,7 +75,7 @@ fn nothing_is_skipped_where_the_features_tell_nothing() {
 
 /// The same moment, judged although a gate was to skip it.
 fn explored(judged: JudgedMoment) -> JudgedMoment {
-    let moment = MomentFeatures { propensity: EXPLORATION, ..judged.moment };
+    let moment = MomentFeatures { propensity: MIN_EXPLORATION, ..judged.moment };
     JudgedMoment { moment, ..judged }
 }
 
@@ -127,7 +127,7 @@ fn what_it_missed_is_known_from_what_it_explored() {
     all.extend((40..300).map(|number| judged(number, vec![1.0, 0.0], true)));
     let rows: Vec<TrainingRow<'_>> = all.iter().map(to_row).collect();
     let missed: f64 = rows[..40].iter().filter(|row| row.is_yes).map(|row| row.weight).sum::<f64>();
-    assert_eq!(missed, 20.0 / EXPLORATION);
+    assert_eq!(missed, 20.0 / MIN_EXPLORATION);
 }
 
 #[test]
@@ -183,8 +183,11 @@ proptest! {
     ) {
         let gate = LearnedGate::learn(&moments(history(count, from, chance)), miss);
         if let Some(skipping) = &gate.skipping {
-            prop_assert!(skipping.missed <= skipping.missed_at_most);
-            prop_assert!(skipping.missed_at_most <= miss);
+            let threshold = skipping.threshold;
+            prop_assert!(threshold.missed <= threshold.missed_at_most);
+            prop_assert!(threshold.missed_at_most <= miss);
+            prop_assert!((MIN_EXPLORATION..=0.5).contains(&threshold.exploration));
+            prop_assert!(threshold.saved() >= 0.05);
             prop_assert!(gate.training.yes >= MIN_YES);
         }
     }

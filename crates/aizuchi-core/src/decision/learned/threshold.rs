@@ -1,66 +1,119 @@
 //! How far a gate may skip: the score up to which it misses no more than it may.
 //!
-//! Below a threshold few moments are judged once the gate is on, and each of them stands for many. A yes among these is
+//! Once the gate is on, few moments below a threshold are judged, and each of them stands for many. A yes among these is
 //! rare and weighs much, so that none was drawn yet says little. What may be missed is therefore bounded in two ways, and
-//! the larger bound counts.
+//! the larger bound counts. And as many are drawn as the bound needs.
 
-use crate::decision::learned::calibration::{Scored, upper_bound};
+use std::ops::RangeInclusive;
 
-/// A gate that skips less is not worth its risk.
-const MIN_SKIPPED: f64 = 0.05;
+use crate::decision::learned::calibration::{Scored, upper_bound, upper_limit};
+
+/// A gate that saves less is not worth its risk.
+const MIN_SAVED: f64 = 0.05;
+/// The share of the moments to be skipped that are judged all the same, at least.
+pub const MIN_EXPLORATION: f64 = 0.05;
+/// At least and at most, in percent.
+const EXPLORATION_PERCENT: RangeInclusive<u32> = 5..=50;
 
 /// Up to which score moments may be skipped, and what that costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SkipThreshold {
     /// Moments that score no higher are skipped.
     pub score: f64,
-    /// The share of the moments that it would have skipped.
+    /// The share of the moments that score no higher.
     pub skipped: f64,
+    /// The share of these that are judged all the same.
+    pub exploration: f64,
     /// The share of the yes that it would have missed, and the most that this is with a confidence of 90 %.
     pub missed: f64,
     pub missed_at_most: f64,
 }
 
 impl SkipThreshold {
-    /// The highest that misses no more than the share `miss` of the yes, by an upper bound. `None` if none does that is of
-    /// use.
+    /// The one that saves the most and misses no more than the share `miss` of the yes, by an upper bound. `None` if none
+    /// does that is of use.
     pub fn find(scored: &[Scored], miss: f64) -> Option<Self> {
         let mut scored = scored.to_vec();
         scored.sort_by(|one, other| one.score.total_cmp(&other.score));
         let all = Weights::of(&scored);
         let yes = Weights::of(scored.iter().filter(|row| row.is_yes));
-        let mut below = Weights::default();
-        let mut found = None;
+        let mut below = Below::default();
+        let mut found: Option<Self> = None;
         for (index, row) in scored.iter().enumerate() {
             below.add(row);
             if scored.get(index + 1).is_some_and(|next| next.score <= row.score) {
                 continue;
             }
-            let missed = below.yes / yes.sum;
+            let missed = below.yes() / yes.sum;
             // Farther up no less is missed. The bound may still fall there: it is wide where little is below.
             if missed > miss {
                 break;
             }
-            let skipped = below.sum / all.sum;
+            let skipped = below.sum() / all.sum;
             let missed_at_most = bound_missed(below, yes);
-            if missed_at_most <= miss && skipped >= MIN_SKIPPED {
-                found = Some(Self { score: row.score, skipped, missed, missed_at_most });
+            let Some(exploration) = exploration(below.yes(), miss * yes.sum) else { continue };
+            let this = Self { score: row.score, skipped, exploration, missed, missed_at_most };
+            let least = found.map_or(MIN_SAVED, |found| found.saved());
+            if missed_at_most <= miss && this.saved() >= least {
+                found = Some(this);
             }
         }
         found
     }
+
+    /// The share of the moments about which the judge is not asked.
+    pub fn saved(&self) -> f64 {
+        self.skipped * (1.0 - self.exploration)
+    }
+}
+
+/// The smallest share to be judged all the same with which the bound stays within `allowed` yes, where `missed` are
+/// expected below: whoever looks at fewer has to stop, as soon as only these tell of what is below.
+fn exploration(missed: f64, allowed: f64) -> Option<f64> {
+    let shares = EXPLORATION_PERCENT.map(|percent| f64::from(percent) / 100.0);
+    shares.into_iter().find(|share| upper_limit(share * missed) / share <= allowed)
 }
 
 /// The most that the share of the `yes` is which lie `below`: the larger of two bounds.
 ///
 /// One takes the yes for draws, each of which lies below or above. It knows nothing of how many moments below were looked
-/// at. The other bounds the rate of a yes among the moments below, and so the number of yes there; what is seen above is
-/// nearly all judged, and is added to it as it is.
-fn bound_missed(below: Weights, yes: Weights) -> f64 {
-    let among_yes = upper_bound(below.yes / yes.sum, yes.effective_count());
-    let most_below = upper_bound(below.yes / below.sum, below.effective_count()) * below.sum;
-    let above = yes.sum - below.yes;
+/// at. The other bounds the rate of a yes among the moments that were explored, and so the number of yes that these stand
+/// for. Where all were judged, the yes are added as they are: they were counted, and say nothing of the time since.
+fn bound_missed(below: Below, yes: Weights) -> f64 {
+    let among_yes = upper_bound(below.yes() / yes.sum, yes.effective_count());
+    let explored = below.explored;
+    let rate = explored.yes / explored.sum.max(f64::MIN_POSITIVE);
+    let most_explored = match explored.sum > 0.0 {
+        true => upper_bound(rate, explored.effective_count()) * explored.sum,
+        false => 0.0,
+    };
+    let most_below = below.judged.yes + most_explored;
+    let above = yes.sum - below.yes();
     among_yes.max(most_below / (most_below + above))
+}
+
+/// What scores no higher than a threshold.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    /// What was judged because every moment was.
+    judged: Weights,
+    /// What was drawn from the moments to be skipped.
+    explored: Weights,
+}
+
+impl Below {
+    fn add(&mut self, row: &Scored) {
+        let part = if row.weight > 1.0 { &mut self.explored } else { &mut self.judged };
+        part.add(row);
+    }
+
+    fn sum(&self) -> f64 {
+        self.judged.sum + self.explored.sum
+    }
+
+    fn yes(&self) -> f64 {
+        self.judged.yes + self.explored.yes
+    }
 }
 
 /// Sums over moments, each of which stands for its weight.
@@ -121,27 +174,46 @@ mod tests {
     }
 
     #[test]
-    fn more_that_are_judged_make_up_for_them() {
+    fn what_was_judged_before_does_not_vouch_for_what_was_drawn_since() {
         let explored = rows(100, 0.1, false, 20.0);
         let found = |judged: usize, yes: usize| {
             let (judged, yes) = (rows(judged, 0.1, false, 1.0), rows(yes, 0.9, true, 1.0));
             SkipThreshold::find(&[explored.clone(), judged, yes].concat(), 0.02)
         };
-        // Either other moments below that are judged as well, or more yes above, of which no more may be missed.
-        assert_eq!(found(0, 800), None);
-        assert!(found(4000, 800).is_some());
-        assert!(found(0, 1800).is_some());
+        // 2.3 of 100 may have been a yes, and so 46 of the 2000 that these stand for.
+        assert_eq!(found(0, 2200), None);
+        assert!(found(0, 2400).is_some());
+        assert_eq!(found(4000, 2200), None);
     }
 
     #[test]
-    fn a_bound_that_is_wide_at_first_does_not_end_the_search() {
-        let few = rows(5, 0.1, false, 20.0);
-        let yes = rows(400, 0.9, true, 1.0);
-        assert_eq!(SkipThreshold::find(&[few.clone(), yes.clone()].concat(), 0.02), None);
-        let many = rows(1000, 0.2, false, 1.0);
-        let found = SkipThreshold::find(&[few, many, yes].concat(), 0.02).unwrap();
-        assert_eq!((found.score, found.missed), (0.2, 0.0));
-        assert!(found.missed_at_most > 0.0 && found.missed_at_most <= 0.02, "{found:?}");
+    fn as_many_are_drawn_as_the_bound_needs() {
+        let exploration = |yes: usize| {
+            let scored = [rows(2000, 0.1, false, 1.0), rows(yes, 0.9, true, 1.0)].concat();
+            SkipThreshold::find(&scored, 0.02).map(|found| found.exploration)
+        };
+        let shares = [200, 240, 400, 1000, 5000].map(exploration);
+        assert_eq!(shares, [None, Some(0.48), Some(0.29), Some(0.12), Some(0.05)]);
+        // What was drawn in that share, and was no yes, does not end what it was drawn for.
+        for (yes, share) in [(240, 0.48), (400, 0.29), (1000, 0.12)] {
+            let drawn = rows((4000.0 * share) as usize, 0.1, false, 1.0 / share);
+            let scored = [drawn, rows(yes, 0.9, true, 1.0)].concat();
+            assert!(SkipThreshold::find(&scored, 0.02).is_some(), "{yes} yes, {share}");
+        }
+    }
+
+    #[test]
+    fn the_threshold_that_saves_the_most_is_taken() {
+        // To skip the second part, too, would cost more exploration than it saves.
+        let scored = [
+            rows(2000, 0.1, false, 1.0),
+            rows(100, 0.2, false, 1.0),
+            rows(5, 0.2, true, 1.0),
+            rows(1000, 0.9, true, 1.0),
+        ];
+        let found = SkipThreshold::find(&scored.concat(), 0.02).unwrap();
+        assert_eq!((found.score, found.exploration), (0.1, 0.12));
+        assert!((found.saved() - 2000.0 / 3105.0 * 0.88).abs() < 1e-9, "{found:?}");
     }
 
     #[test]
@@ -151,6 +223,17 @@ mod tests {
         let [between, yes] = [rows(5000, 0.3, false, 1.0), rows(380, 0.9, true, 1.0)];
         let found = SkipThreshold::find(&[yes, between, missed, below].concat(), 0.02).unwrap();
         assert_eq!((found.score, found.missed), (0.1, 0.0));
+    }
+
+    #[test]
+    fn a_bound_that_is_wide_at_first_does_not_end_the_search() {
+        let few = rows(5, 0.1, false, 20.0);
+        let yes = rows(800, 0.9, true, 1.0);
+        assert_eq!(SkipThreshold::find(&[few.clone(), yes.clone()].concat(), 0.02), None);
+        let many = rows(1000, 0.2, false, 2.0);
+        let found = SkipThreshold::find(&[few, many, yes].concat(), 0.02).unwrap();
+        assert_eq!((found.score, found.missed), (0.2, 0.0));
+        assert!(found.missed_at_most > 0.0 && found.missed_at_most <= 0.02, "{found:?}");
     }
 
     #[test]
@@ -164,14 +247,19 @@ mod tests {
 
     #[test]
     fn both_bounds_are_what_their_formulas_say() {
-        // None of 20 draws that stand for 20 each: at most 7.6 % of 400, so 30 beside 300 above.
-        let below = Weights::of(&rows(20, 0.1, false, 20.0));
+        let below = |rows: &[Vec<Scored>]| {
+            let mut below = Below::default();
+            rows.iter().flatten().for_each(|row| below.add(row));
+            below
+        };
+        // None of 20 draws that stand for 20 each: at most 11.4 % of 400, so 45.6 beside 300 above.
         let yes = Weights::of(&rows(300, 0.9, true, 1.0));
-        assert_eq!((below.effective_count(), yes.effective_count()), (20.0, 300.0));
-        let bound = bound_missed(below, yes);
-        assert!((bound - 30.4 / 330.4).abs() < 0.001, "{bound}");
+        let drawn = below(&[rows(20, 0.1, false, 20.0)]);
+        assert_eq!((drawn.explored.effective_count(), yes.effective_count()), (20.0, 300.0));
+        let bound = bound_missed(drawn, yes);
+        assert!((bound - 45.6 / 345.6).abs() < 0.001, "{bound}");
         // Where every moment is judged, it is the bound by the yes.
-        let below = Weights::of(&rows(400, 0.1, false, 1.0));
-        assert_eq!(bound_missed(below, yes), upper_bound(0.0, 300.0));
+        let judged = below(&[rows(400, 0.1, false, 1.0)]);
+        assert_eq!(bound_missed(judged, yes), upper_bound(0.0, 300.0));
     }
 }
