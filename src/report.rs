@@ -48,6 +48,7 @@ pub mod places_view;
 pub mod policies_view;
 pub mod cost_view;
 pub mod tiles;
+pub mod ways_view;
 pub mod channels_view;
 pub mod first_view;
 pub mod page;

@@ -38,7 +38,7 @@ pub fn besides(
             stories: folded(told),
         })
     };
-    let (called, reacted) = (policy.answered_mentions, policy.reacted);
+    let (called, reacted) = (policy.called.real(), policy.reacted);
     let calls =
         view(texts::called(l), called, call_sentences(report, policy, l), &policy.answers_to_calls);
     let times = words::times(reacted, l);
@@ -59,7 +59,7 @@ pub fn besides(
 fn call_sentences(report: &Report, policy: &PolicyFigures, language: Language) -> Vec<String> {
     let (l, called) = (language, &policy.called);
     let times = |count: usize| words::times(count, l);
-    let all = times(policy.answered_mentions);
+    let all = times(called.real());
     if report.source == ReportSource::Ledger {
         return vec![texts::called_ledger(l, &all)];
     }
@@ -70,8 +70,6 @@ fn call_sentences(report: &Report, policy: &PolicyFigures, language: Language) -
     let kinds = [
         (called.named() > 0).then(named),
         (called.after_post > 0).then(|| texts::called_after_post(l, &times(called.after_post))),
-        (called.after_moment > 0)
-            .then(|| texts::called_after_moment(l, &times(called.after_moment))),
         (called.unknown > 0).then(|| texts::called_unknown(l, &times(called.unknown))),
     ];
     let begin = [texts::called_times(l, &all)];

@@ -57,6 +57,11 @@ impl CalledFigures {
         self.unknown += other.unknown;
     }
 
+    /// How many there are without a model, too.
+    pub fn real(&self) -> usize {
+        self.named() + self.after_post + self.unknown
+    }
+
     /// How many hold one of its names.
     pub fn named(&self) -> usize {
         self.by_name.values().sum()
@@ -79,6 +84,7 @@ mod tests {
         other.add(&Call::Unknown);
         one.merge(other);
         assert_eq!((one.named(), one.by_name["aizuchi"]), (3, 2));
+        assert_eq!(one.real(), 5);
         assert_eq!((one.after_post, one.after_moment, one.unknown), (1, 1, 1));
     }
 }

@@ -14,6 +14,8 @@ pub struct Headline {
     pub title: String,
     /// What stands below it, each a paragraph.
     pub details: Vec<String>,
+    /// What the ways to run it are, and cost, where these do not stand side by side.
+    pub ways: Vec<String>,
 }
 
 /// How often it would speak, how much of that would interrupt, and for how much money.
@@ -26,8 +28,10 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     let details = [
         stand_in.map(|posted| in_this_history(report, posted, l)),
         interruption.filter(|_| is_first).map(|_| figure_texts::interruption(l).to_owned()),
-        stand_in.filter(|_| is_first).map(|_| figure_texts::as_shipped(l).to_owned()),
         sentences::verdicts_unknown(policy, l),
+    ];
+    let ways = [
+        stand_in.filter(|_| is_first).map(|_| figure_texts::as_shipped(l).to_owned()),
         with_model(policy, l),
         Some(sentences::cost_sentence(report, policy, l)),
     ];
@@ -37,6 +41,7 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
             None => title(report, policy, l),
         },
         details: details.into_iter().flatten().collect(),
+        ways: ways.into_iter().flatten().collect(),
     }
 }
 
@@ -93,7 +98,7 @@ fn title_of_posts(
 }
 
 /// How often it posts, and how often lately if that has changed.
-fn rate_of_posts(policy: &PolicyFigures, posted: PostedFigures, language: Language) -> String {
+pub fn rate_of_posts(policy: &PolicyFigures, posted: PostedFigures, language: Language) -> String {
     let l = language;
     let Some(month) = posted.per_month else { return words::times(posted.spoke, l) };
     let rate = match month {

@@ -22,6 +22,7 @@ use crate::report::setting_words;
 use crate::report::story::Story;
 use crate::report::story_view::{StoryView, folded};
 use crate::report::tiles::{Tile, tiles};
+use crate::report::ways_view::WaysView;
 use crate::report::what_leaves;
 use crate::report::words;
 use aizuchi_core::persona::Language;
@@ -57,6 +58,7 @@ struct ReportPage<'a> {
     /// The settings of the only policy.
     settings: Option<Vec<TextPart>>,
     tiles: Vec<Tile>,
+    ways: Option<WaysView>,
     shown_policy: Option<String>,
     spoken_label: &'static str,
     /// Whether it is known what is posted without a model.
@@ -154,7 +156,11 @@ impl<'a> View<'a> {
             sentences::unanswered(found, policy.posted_without_model, report.source, l)
         });
         let all_spoken = policy.moments.wrong + policy.moments.spoke;
-        let Headline { title: headline, details } = headline(report, policy, l);
+        let Headline { title: headline, mut details, ways: told } = headline(report, policy, l);
+        let ways = WaysView::new(report, policy, l);
+        if ways.is_none() {
+            details.extend(told);
+        }
         ReportPage {
             l,
             tag: l.tag(),
@@ -178,7 +184,9 @@ impl<'a> View<'a> {
             settings: (report.policies.len() == 1)
                 .then(|| Some(setting_words::of_one(policy.settings.as_deref()?, report.source, l)))
                 .flatten(),
-            tiles: tiles(report, policy, l),
+            // The ways side by side say the same, and more.
+            tiles: if ways.is_some() { Vec::new() } else { tiles(report, policy, l) },
+            ways,
             shown_policy: sentences::shown_policy(report, policy, l),
             spoken_label: sentences::spoken_label(report.source, l),
             has_posts: policy.posted_without_model.is_some(),

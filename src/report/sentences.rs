@@ -285,10 +285,7 @@ pub fn note(note: &Note, report: &Report, language: Language) -> String {
         }
         Note::Called { name: Some(name) } => post_texts::note_called(language, name),
         Note::Called { name: None } => post_texts::note_called_somehow(language).to_owned(),
-        Note::AnsweredIt { is_posted: true } => post_texts::note_answered_it(language).to_owned(),
-        Note::AnsweredIt { is_posted: false } => {
-            post_texts::note_answered_stand_in(language).to_owned()
-        }
+        Note::AnsweredIt => post_texts::note_answered_it(language).to_owned(),
         Note::Reacted => post_texts::note_reacted(language).to_owned(),
     }
 }

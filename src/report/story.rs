@@ -134,10 +134,8 @@ pub enum Note {
     Called {
         name: Option<String>,
     },
-    /// A message was taken for an answer to what it had said, which is posted without a model, too, or only stands in for one.
-    AnsweredIt {
-        is_posted: bool,
-    },
+    /// A message was taken for an answer to what it had said.
+    AnsweredIt,
     Reacted,
 }
 
@@ -147,7 +145,7 @@ impl Note {
             Note::NobodyAnswered
             | Note::Missed
             | Note::Called { .. }
-            | Note::AnsweredIt { .. }
+            | Note::AnsweredIt
             | Note::Reacted => None,
             Note::ItFirst { person, .. }
             | Note::PersonFirst { person, .. }
@@ -162,7 +160,7 @@ impl Note {
             Note::NobodyAnswered
             | Note::Missed
             | Note::Called { .. }
-            | Note::AnsweredIt { .. }
+            | Note::AnsweredIt
             | Note::Reacted => None,
             Note::ItFirst { person, .. }
             | Note::PersonFirst { person, .. }

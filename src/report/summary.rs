@@ -70,9 +70,9 @@ fn add_policy(
     language: Language,
 ) {
     // Writing to a string does not fail.
-    let Headline { title, details } = headline(report, policy, language);
+    let Headline { title, details, ways } = headline(report, policy, language);
     let _ = writeln!(text, "{title}");
-    for detail in details {
+    for detail in details.into_iter().chain(ways) {
         let _ = writeln!(text, "{detail}");
     }
     let Some((spoke, wrong)) = policy.spoke.zip(policy.wrong) else { return };

@@ -46,17 +46,16 @@ impl<'a> ChannelAnalysis<'a> {
         Ok(call)
     }
 
-    /// An answer to a call as an example.
+    /// An answer to a call as an example, unless it answers what only stands in for a model.
     pub(super) fn answered_call(&self, moment: &'a Moment, call: Call) -> Option<Pending<'a>> {
         let note = match call {
             Call::ByName(name) => Note::Called { name: Some(name) },
-            Call::AnswersIt { is_posted } => Note::AnsweredIt { is_posted },
+            Call::AnswersIt { is_posted: true } => Note::AnsweredIt,
+            Call::AnswersIt { is_posted: false } => return None,
             Call::Unknown => Note::Called { name: None },
         };
-        // Those that stand in for a model are told last.
-        let rank = (u8::from(note == Note::AnsweredIt { is_posted: false }), 0);
         let about = self.about(moment)?;
-        Some(Pending { kind: StoryKind::Called, rank, moment: Some(moment), about, note })
+        Some(Pending { kind: StoryKind::Called, rank: (0, 0), moment: Some(moment), about, note })
     }
 
     /// A reaction as an example.

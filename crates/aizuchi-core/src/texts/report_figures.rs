@@ -42,18 +42,34 @@ texts! {
         "Without a model it costs nothing. With {model} it costs about {money} a month: that pays for all of these checks, also those that end in silence, and for the replies."
         / "モデルなしなら無料です。{model} なら月に約 {money} で、これには黙っている場合も含めたすべての判断と、返信の費用が含まれます。";
 
+    // The ways to run it, side by side.
+    ways: "Three ways to run it" / "三つの使い方";
+    way: "How you run it" / "使い方";
+    way_as_shipped: "Without a model, as shipped: `response.mode: mention_only`" / "モデルなし、初期設定のまま：`response.mode: mention_only`";
+    way_companion: "Without a model, with `response.mode: companion`" / "モデルなし、`response.mode: companion`";
+    way_model(checks: &str): "With a model, which is asked {checks} whether to speak" / "モデルあり（話すかどうかを {checks}尋ねます）";
+    ways_posts: "Posts unasked" / "自分からの投稿";
+    ways_posts_none: "none: it only answers when called" / "なし（呼ばれたときだけ答えます）";
+    ways_posts_rate(posts: &str, rate: &str): "{posts}: {rate}" / "{posts}（{rate}）";
+    ways_posts_model(moments: &str):
+        "not known: the rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others"
+        / "不明：モデルの代わりのルールが選んだ「話す場面」は {moments}。モデルが選ぶ場面は、それより少ないことも、多いことも、別の場面のこともあります";
+    ways_wrong: "Would probably interrupt" / "邪魔になりそうなもの";
+    ways_wrong_model(wrong: &str): "of these moments {wrong}" / "この場面のうち {wrong}";
+    ways_reached_in_hour: "Questions without a reply for an hour that get a post" / "1 時間返事がなかった質問のうち、投稿するもの";
+    ways_reached: "Unanswered questions that get a post" / "誰も答えなかった質問のうち、投稿するもの";
+    ways_reached_model(count: &str): "the rules noticed {count}" / "ルールが気づいたもの {count}";
+    ways_cost: "A month costs" / "月額";
+    ways_with_asker(posts: &str, moments: &str):
+        "If you also count the asker who was still typing, it is {posts} of the posts and {moments} of the moments."
+        / "尋ねた本人がまだ書いていた場面も数えると、投稿では {posts}、「話す場面」では {moments} です。";
+    /// What is folded below.
+    about: "What this page is, and what it cannot say" / "このページについてと、わからないこと";
+
     // The figures at the top.
-    tile_with_model(checks: &str, moments: &str):
-        "with a model: asked {checks}; the rules found {moments}; a model may choose fewer, more, or others"
-        / "モデルを使う場合：尋ねるのは {checks}。ルールが選んだ「話す場面」は {moments}（モデルが選ぶ場面とは異なります）";
     share_of_posts(share: &str): "{share} of the posts" / "投稿の {share}";
     with_asker(count: &str):
         "{count} if you also count the asker who was still typing" / "尋ねた本人がまだ書いていた場面も数えると {count}";
-    tile_moments_wrong(wrong: &str, moments: &str): "of all {moments}, posted or not: {wrong}" / "投稿しないものも含む「話す場面」{moments}のうち：{wrong}";
-    tile_moments_wrong_with_asker(wrong: &str, moments: &str, more: &str):
-        "of all {moments}, posted or not: {wrong}; {more} with that asker"
-        / "投稿しないものも含む「話す場面」{moments}のうち：{wrong}（尋ねた本人の場面も数えると {more}）";
-    tile_noticed(count: &str): "the rules noticed: {count}" / "ルールが気づいた件数：{count}";
 
     // How often, and where.
     two_bases(posts: &str, moments: &str):

@@ -60,9 +60,6 @@ texts! {
     called_after_post(times: &str):
         "Taken for an answer to something that it had posted: {times}. Nobody called it there by a name."
         / "ボットの投稿への返事と受け取ったもの：{times}（名前での呼びかけではありません）。";
-    called_after_moment(times: &str):
-        "Taken for an answer to words that stand in for a model: {times}. Without a model these words are not posted, so these answers are not either."
-        / "モデルの代わりの言葉への返事と受け取ったもの：{times}。モデルなしではその言葉を投稿しないので、この返事もしません。";
     called_unknown(times: &str): "How is not known: {times}." / "呼ばれ方がわからないもの：{times}。";
     /// Whether this happens without a model, and in which modes.
     called_modes:
@@ -89,8 +86,5 @@ texts! {
     note_called_somehow: "It was taken for a call." / "呼びかけと受け取りました。";
     note_answered_it:
         "The message was taken for an answer to what it had said." / "ボットの言葉への返事と受け取りました。";
-    note_answered_stand_in:
-        "The message was taken for an answer to words that stand in for a model. Without a model neither is posted."
-        / "モデルの代わりの言葉への返事と受け取りました。モデルなしでは、どちらも投稿しません。";
     note_reacted: "It used an emoji instead of words." / "言葉の代わりにリアクションを付けました。";
 }

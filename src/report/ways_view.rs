@@ -1,0 +1,121 @@
+//! The ways to run it side by side, where the built-in rules stand in for a model: as shipped, as they are, and with one.
+
+use crate::report::code::{TextPart, parts};
+use crate::report::figures::{PolicyFigures, PostedFigures, Report};
+use crate::report::headline::rate_of_posts;
+use crate::report::words;
+use aizuchi_core::persona::Language;
+use aizuchi_core::texts::counted;
+use aizuchi_core::texts::report as texts;
+use aizuchi_core::texts::report_figures as figure_texts;
+
+pub struct WaysView {
+    /// The head of the column of open questions.
+    pub reached: &'static str,
+    pub rows: Vec<WayRow>,
+    /// How many would interrupt if whoever asked counts, too.
+    pub with_asker: Option<String>,
+}
+
+pub struct WayRow {
+    pub way: Vec<TextPart>,
+    pub posts: String,
+    pub wrong: String,
+    pub reached: String,
+    pub cost: String,
+}
+
+impl WaysView {
+    /// `None` where nothing stands in for a model, or the rules found nothing.
+    pub fn new(report: &Report, policy: &PolicyFigures, language: Language) -> Option<Self> {
+        let posted = policy.posted_without_model.filter(|_| report.has_stand_in())?;
+        let moments = policy.spoke.filter(|spoke| *spoke > 0)?;
+        let ways = Ways { report, policy, posted, moments, language };
+        Some(Self {
+            reached: match policy.unanswered {
+                Some(found) if !found.is_annotated => figure_texts::ways_reached_in_hour(language),
+                Some(_) | None => figure_texts::ways_reached(language),
+            },
+            rows: vec![ways.as_shipped(), ways.companion(), ways.with_model()],
+            with_asker: ways.with_asker(),
+        })
+    }
+}
+
+struct Ways<'a> {
+    report: &'a Report,
+    policy: &'a PolicyFigures,
+    posted: PostedFigures,
+    moments: usize,
+    language: Language,
+}
+
+impl Ways<'_> {
+    fn as_shipped(&self) -> WayRow {
+        let l = self.language;
+        WayRow {
+            way: parts(figure_texts::way_as_shipped(l)),
+            posts: figure_texts::ways_posts_none(l).to_owned(),
+            wrong: words::count(0),
+            reached: self.questions(|_| 0),
+            cost: texts::cost_nothing(l).to_owned(),
+        }
+    }
+
+    fn companion(&self) -> WayRow {
+        let (l, posted) = (self.language, self.posted);
+        let count = words::count(posted.spoke);
+        let posts = match posted.per_month.filter(|_| posted.spoke > 0) {
+            Some(_) => {
+                let rate = rate_of_posts(self.policy, posted, l);
+                figure_texts::ways_posts_rate(l, &count, &rate)
+            }
+            None => count,
+        };
+        WayRow {
+            way: parts(figure_texts::way_companion(l)),
+            posts,
+            wrong: self.part(posted.wrong, posted.spoke),
+            reached: self.questions(|_| posted.picked_up),
+            cost: texts::cost_nothing(l).to_owned(),
+        }
+    }
+
+    fn with_model(&self) -> WayRow {
+        let l = self.language;
+        let checks = words::times(self.policy.calls.judge_calls as usize, l);
+        let moments = words::number_of(counted::moments, self.moments, l);
+        let wrong = self.policy.wrong.map(|wrong| self.part(wrong, self.moments));
+        let cost = self.policy.known_cost().map(|(model, month)| {
+            let money = words::money(month, &self.report.currency, l);
+            format!("{money} {}", texts::figure_cost_with(l, model))
+        });
+        let unknown = || words::UNKNOWN.to_owned();
+        WayRow {
+            way: parts(&figure_texts::way_model(l, &checks)),
+            posts: figure_texts::ways_posts_model(l, &moments),
+            wrong: wrong.map_or_else(unknown, |wrong| figure_texts::ways_wrong_model(l, &wrong)),
+            reached: figure_texts::ways_reached_model(l, &self.questions(|noticed| noticed)),
+            cost: cost.unwrap_or_else(unknown),
+        }
+    }
+
+    /// How many of the open questions, by how many of them the rules noticed.
+    fn questions(&self, of_noticed: impl Fn(usize) -> usize) -> String {
+        let Some(found) = self.policy.unanswered else { return words::UNKNOWN.to_owned() };
+        let reached = words::count(of_noticed(found.picked_up));
+        texts::of_total(self.language, &reached, &words::count(found.questions))
+    }
+
+    fn part(&self, part: usize, whole: usize) -> String {
+        if whole == 0 { words::count(part) } else { words::part(part, whole, self.language) }
+    }
+
+    fn with_asker(&self) -> Option<String> {
+        let (posted, wrong) = (self.posted, self.policy.wrong?);
+        let went_on = self.policy.asker_went_on.filter(|went_on| *went_on > 0)?;
+        let posts = self.part(posted.wrong + posted.asker_went_on, posted.spoke);
+        let moments = self.part(wrong + went_on, self.moments);
+        Some(figure_texts::ways_with_asker(self.language, &posts, &moments))
+    }
+}
