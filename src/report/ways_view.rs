@@ -88,7 +88,7 @@ impl Ways<'_> {
         let wrong = self.policy.wrong.map(|wrong| self.part(wrong, self.moments));
         let cost = self.policy.known_cost().map(|(model, month)| {
             let money = words::money(month, &self.report.currency, l);
-            format!("{money} {}", texts::figure_cost_with(l, model))
+            figure_texts::ways_cost_with(l, &money, model)
         });
         let unknown = || words::UNKNOWN.to_owned();
         WayRow {

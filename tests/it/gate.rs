@@ -85,7 +85,11 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
          It saves "
     );
     assert!(shown.starts_with(&head), "{shown}");
-    let tail = " at most (allowed: 10.0 %).\n\
+    assert!(
+        shown.contains(" at most (allowed: 10.0 %). To know that, it still asks about "),
+        "{shown}"
+    );
+    let tail = " % of what it could skip.\n\
         Nothing is skipped in channels that only observe, and none of another judge's calls.\n";
     assert!(shown.ends_with(tail), "{shown}");
 
@@ -108,6 +112,7 @@ async fn what_was_learned_is_shown_until_it_is_forgotten() {
     let share = |key: &str| learned[key].as_f64().unwrap();
     assert!(share("skipped") > 0.0 && share("skipped") < 1.0, "{learned}");
     assert!(share("missed") <= share("missed_at_most"), "{learned}");
+    assert!((0.05..=0.5).contains(&share("exploration")), "{learned}");
     assert!(share("missed_at_most") <= 0.1, "{learned}");
 
     // What the config does not turn on is only what it would be.

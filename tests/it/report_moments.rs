@@ -35,11 +35,11 @@ fn moments_are_told_from_what_is_really_posted() {
     assert!(count(&posted["wrong"]) <= count(&policy["wrong"]));
     let text = seen(&page);
     for part in [
-        format!("The rules, which stand in for it here, found {spoke} moments; a model may choose"),
+        format!("the rules, which stand in for it here, found {spoke} moments; a model may choose"),
         "Switched on without a model, Aizuchi would post about ".to_owned(),
         "in your channel; ".to_owned(),
         "As shipped: nothing.".to_owned(),
-        "The posts on this page need response.mode: companion.".to_owned(),
+        "Without a model, with response.mode: companion ".to_owned(),
         format!("{really} post"),
         "Moments are not posts.".to_owned(),
         "Of the posts without a model, counted from the message that each answers: ".to_owned(),

@@ -234,8 +234,8 @@ fn the_policy_of_the_figures_is_named_before_them() {
     let (_folder, history) = pottery();
     let (page, json) = page_and_json(&history, &BOTH);
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {}", seen(&page)));
-    let named = at("the figures are for adaptive, which is the default settings");
-    assert!(named < at("class=\"tiles\""), "{}", seen(&page));
+    let named = at("the figures are for adaptive, which has the default settings");
+    assert!(named < at("class=\"ways\""), "{}", seen(&page));
     assert!(at("id=\"often\"") < at("id=\"policies\""));
     let text = seen(&page);
     let policies = json["report"]["policies"].as_array().unwrap();

@@ -19,6 +19,7 @@ mod standing_orders;
 mod order_trial;
 mod welcome;
 mod responses;
+mod roles;
 mod restored;
 mod links;
 mod lost_answers;

@@ -183,6 +183,7 @@ impl SlackPlatform {
         if cached.is_none_or(|cached| cached.membership != Membership::Member) {
             return SlashAnswer::private(self.not_a_member_text());
         }
+        self.ensure_user(&user).await;
         let workspace = self.identity.workspace.clone();
         let text = non_empty_str(&payload["text"]).unwrap_or_default();
         let request = CommandRequest {

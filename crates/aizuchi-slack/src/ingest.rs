@@ -38,6 +38,8 @@ pub(super) enum IngestError {
 
 /// Between two lookups of an unknown channel, if the first has failed.
 const CHANNEL_LOOKUP_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
+/// How long a message waits for the role of its author. Slack delivers what is not acknowledged within 3 seconds again.
+const ROLE_TIMEOUT: SignedDuration = SignedDuration::from_secs(2);
 
 impl SlackPlatform {
     /// Ingests an event. Returns whether to acknowledge it; Slack delivers an unacknowledged event again, a few times.
@@ -366,7 +368,10 @@ impl SlackPlatform {
 
     async fn ensure_author(&self, message: &SlackMessage) -> Result<(), StoreError> {
         if !message.is_bot || self.is_own(message) {
-            self.request_unknown_user(&message.author);
+            match self.is_said_to_bot(message) {
+                true => self.ensure_user(&message.author).await,
+                false => self.request_unknown_user(&message.author),
+            }
             return Ok(());
         }
         if self.cache.author_kind(&message.author).is_some() {
@@ -377,6 +382,24 @@ impl SlackPlatform {
         let name = aizuchi_core::chat::to_single_line(name).into();
         let (id, role) = (message.author.clone(), Role::Member);
         self.hear_user(&SlackUser { id, name, is_bot: true, role }).await
+    }
+
+    /// Whether a message may be a command, in Slack's own markup.
+    fn is_said_to_bot(&self, message: &SlackMessage) -> bool {
+        message.channel.as_str().starts_with('D')
+            || message.text.contains(&format!("<@{}", self.identity.user))
+    }
+
+    /// Fetches a user who is not cached. Commands depend on the role of their author, and right after the first start they
+    /// may come before the list of users. If Slack does not answer soon, the user is taken for a member.
+    pub(super) async fn ensure_user(&self, user: &UserId) {
+        if *user == self.identity.user || self.cache.author_kind(user).is_some() {
+            return;
+        }
+        let fetched = self.clock.timeout(ROLE_TIMEOUT, self.fetch_user(user)).await;
+        if !matches!(fetched, Ok(Ok(()))) {
+            self.cache.request_user(user);
+        }
     }
 
     /// Requests a user's name, unless it is cached.

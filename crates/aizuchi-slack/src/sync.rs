@@ -168,7 +168,7 @@ impl SlackPlatform {
         }
     }
 
-    async fn fetch_user(&self, user: &UserId) -> Result<(), IngestError> {
+    pub(super) async fn fetch_user(&self, user: &UserId) -> Result<(), IngestError> {
         let fetched =
             match self.read_with_retries("users.info", &[("user", user.to_string())]).await {
                 Ok(answer) => from_slack::parse_user(&answer["user"]),

@@ -81,7 +81,7 @@ texts! {
         "Where no policy is named, the figures are for {policy}. It is compared with {others} under “Policies side by side”."
         / "方針の名前がないところの数字は、{policy} のものです。{others} との比較は「方針の比較」にあります。";
     shown_default(policy: &str, others: &str):
-        "Where no policy is named, the figures are for {policy}, which is the default settings. It is compared with {others} under “Policies side by side”."
+        "Where no policy is named, the figures are for {policy}, which has the default settings. It is compared with {others} under “Policies side by side”."
         / "方針の名前がないところの数字は、{policy}（既定の設定）のものです。{others} との比較は「方針の比較」にあります。";
 
     /// Of each policy whose judge did not always answer.

@@ -55,11 +55,12 @@ texts! {
         "not known: the rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others"
         / "不明：モデルの代わりのルールが選んだ「話す場面」は {moments}。モデルが選ぶ場面は、それより少ないことも、多いことも、別の場面のこともあります";
     ways_wrong: "Would probably interrupt" / "邪魔になりそうなもの";
-    ways_wrong_model(wrong: &str): "of these moments {wrong}" / "この場面のうち {wrong}";
+    ways_wrong_model(wrong: &str): "{wrong} of these moments" / "この場面のうち {wrong}";
     ways_reached_in_hour: "Questions without a reply for an hour that get a post" / "1 時間返事がなかった質問のうち、投稿するもの";
     ways_reached: "Unanswered questions that get a post" / "誰も答えなかった質問のうち、投稿するもの";
     ways_reached_model(count: &str): "the rules noticed {count}" / "ルールが気づいたもの {count}";
     ways_cost: "A month costs" / "月額";
+    ways_cost_with(money: &str, model: &str): "{money} with {model}" / "{money}（{model}）";
     ways_with_asker(posts: &str, moments: &str):
         "If you also count the asker who was still typing, it is {posts} of the posts and {moments} of the moments."
         / "尋ねた本人がまだ書いていた場面も数えると、投稿では {posts}、「話す場面」では {moments} です。";

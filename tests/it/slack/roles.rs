@@ -1,0 +1,24 @@
+//! Commands depend on the role of their author, which a list of users tells.
+
+use aizuchi_fakes::fault::Hang;
+use aizuchi_fakes::slack::fault::Fault;
+use aizuchi_fakes::slack::user::NewUser;
+
+use crate::slack::harness::SlackHarness;
+
+#[tokio::test]
+async fn an_admins_command_does_not_wait_for_the_list_of_users() {
+    let harness = SlackHarness::new().await;
+    let olga = NewUser { name: "Olga".to_owned(), is_admin: true, ..NewUser::default() };
+    let olga = harness.slack.add_user_with(olga);
+    harness.slack.join_channel(&harness.tea, &olga).unwrap();
+    harness.slack.inject_fault("users.list", Fault::HangBefore(Hang::UntilReleased));
+    let program = harness.start().await;
+    harness.post_mention(&harness.tea, &olga, "mode mention_only");
+    // Who may not do that is told so alone.
+    let told = harness.wait_for_posts(1).await.remove(0).text;
+    let given = format!("SELECT count(*) FROM given_orders WHERE given_by LIKE '{olga} %'");
+    assert_eq!(harness.count(&given).await, 1, "{told}");
+    harness.slack.release_hanging();
+    assert_eq!(program.stop(), Some(0));
+}
