@@ -137,7 +137,9 @@ impl Agent {
         let (mode, facilitation) = (gate_input.mode(), gate_input.rules.facilitation);
         let reactions = gate_input.rules.reactions.clone();
         let mut options = self.prompt_options(&self.judge_mind(&context));
-        options.judge_options = JudgeOptions { mode, known_state: None, reactions };
+        let waits = self.settings.wait_settings.in_channel(&gate_input.rules.timing);
+        let longest_rest = waits.longest_rest();
+        options.judge_options = JudgeOptions { mode, known_state: None, reactions, longest_rest };
         if let Some(intervention) = &mut context.circumstances.last_intervention {
             // One more: the intervention itself is the last of them.
             let max_messages = facilitation.compare_window + 1;
