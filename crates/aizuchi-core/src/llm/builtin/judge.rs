@@ -389,6 +389,7 @@ mod tests {
     };
     use crate::context::channel_messages::ChannelMessages;
     use crate::context::links::{LinkSource, MessageLinks};
+    use crate::llm::builtin::unasked::last_asked;
     use jiff::Timestamp;
     use std::collections::BTreeMap;
 
@@ -485,6 +486,17 @@ mod tests {
             let nothing = found.map(|it| it.id.as_str()).map_err(|(nothing, _)| nothing);
             assert_eq!(nothing, Err(NoOpenQuestion::NoQuestion), "{link}");
         }
+    }
+
+    #[test]
+    fn whoever_asks_again_still_waits() {
+        let asked = |texts: &[(&str, &str)]| {
+            let context = context(texts);
+            last_asked(&context.target_messages()[0], &context).as_second()
+        };
+        let question = ("ann", "who has the key?");
+        assert_eq!(asked(&[question, ("bob", "hm"), ("ann", "anyone?")]), 2);
+        assert_eq!(asked(&[question, ("ann", "it is urgent"), ("bob", "anyone?")]), 0);
     }
 
     #[test]

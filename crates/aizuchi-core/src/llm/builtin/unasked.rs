@@ -16,9 +16,8 @@ use aizuchi_structure::cues::Cues;
 /// question is judged at five minutes, and what helps within half an hour still counts as welcome. Who asked longer ago has
 /// found it elsewhere or given up, and a later pause of the talk tells nothing about their question.
 const FRESH: SignedDuration = SignedDuration::from_mins(30);
-/// A question may belong to what began with an earlier one from this probability on. Below it the structure is as sure of the
-/// opposite as it is of moments at which nobody waits.
-const MAY_BELONG: f32 = 0.15;
+/// A question may belong to what began with an earlier one from this probability on.
+const MAY_BELONG: f32 = 0.1;
 
 /// Whether its author has asked so lately that they probably still wait.
 pub fn is_fresh(question: &Message, prompt: &Prompt) -> bool {
@@ -31,7 +30,7 @@ fn is_younger(asked: Timestamp, limit: SignedDuration, now: Timestamp) -> bool {
 }
 
 /// When its author asked this, or last said that they still wait for it.
-fn last_asked(question: &Message, context: &Context) -> Timestamp {
+pub fn last_asked(question: &Message, context: &Context) -> Timestamp {
     let later = context.target_messages().iter().skip_while(|it| it.id != question.id).skip(1);
     let again = later.filter(|it| {
         it.author.id == question.author.id && Cues::from_text(&it.text).intersects(Cues::AGAIN)
