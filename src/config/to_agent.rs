@@ -99,7 +99,7 @@ impl Config {
         agent::AgentSettings {
             gates: self.response.gates.iter().map(|gate| gate.gate()).collect(),
             rulebook: self.rulebook().into(),
-            wait: self.response.wait,
+            wait_settings: self.wait_settings(),
             state: self.decision.state,
             limits: self.limits(),
             budget: self.context.budget(),

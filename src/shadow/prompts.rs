@@ -103,10 +103,12 @@ impl PastPrompts {
     }
 
     fn judge_options(&self, context: &Context, decision: &Decision) -> JudgeOptions {
+        let rules = self.rules(context);
         JudgeOptions {
             mode: self.mode(context, decision),
             known_state: None,
-            reactions: self.rules(context).reactions,
+            longest_rest: self.config.wait_settings().in_channel(&rules.timing).longest_rest(),
+            reactions: rules.reactions,
         }
     }
 

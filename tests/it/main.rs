@@ -66,6 +66,7 @@ mod replay_adaptive;
 mod replay_companions;
 mod replay_against;
 mod replay_inputs;
+mod replay_quotes;
 mod replay_rows;
 mod replay_memory;
 mod replay_memory_long;

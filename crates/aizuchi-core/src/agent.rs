@@ -56,6 +56,7 @@ use crate::decision::model_problem::ModelProblem;
 use crate::decision::{Attempt, DecisionResult, Evaluation};
 use crate::documents::DocumentReader;
 use crate::event::{Claim, DecisionClosing, Event, Outcome, StepResult};
+use crate::inbox::WaitSettings;
 use crate::llm::fallback::Models;
 use crate::llm::price::Prices;
 use crate::llm::{Llm, LlmError};
@@ -69,7 +70,6 @@ use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::PromptBudget;
 use crate::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use crate::prompt::tokens::TokenCorrections;
-use crate::rhythm::WaitStrategy;
 use crate::rules::room::Room;
 use crate::rules::{ChannelRules, PostTiming, Rulebook};
 use crate::store::{Store, StoreError};
@@ -87,9 +87,9 @@ pub struct AgentSettings {
     pub gates: Vec<Gate>,
     /// The rules of each channel.
     pub rulebook: Current<Rulebook>,
-    /// How the wait before a judgment is computed. It also decides what a new message does to a
+    /// The wait before a judgment. How it is computed also decides what a new message does to a
     /// pending step.
-    pub wait: WaitStrategy,
+    pub wait_settings: WaitSettings,
     /// Which call names a conversation's state.
     pub state: StateCall,
     /// How much context a prompt is made from.
@@ -164,7 +164,7 @@ impl Default for AgentSettings {
         Self {
             gates: OPTIONAL_GATES.to_vec(),
             rulebook: Current::default(),
-            wait: WaitStrategy::default(),
+            wait_settings: WaitSettings::default(),
             state: StateCall::Fused,
             limits: ContextLimits::default(),
             budget: PromptBudget::default(),

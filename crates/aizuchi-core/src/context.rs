@@ -60,6 +60,9 @@ pub struct Circumstances {
     pub ordered_mode: Option<Mode>,
     /// When the persona last made an unsolicited post in the channel, in any thread.
     pub last_unsolicited_post: Option<Timestamp>,
+    /// What it has posted unasked in the channel within the last 24 hours, in any thread and as it stands now, in the order of
+    /// the texts. What was deleted or forgotten is not among it.
+    pub said_unasked: Vec<Arc<str>>,
     /// The latest unsolicited post in this conversation.
     pub last_intervention: Option<Intervention>,
     /// How many unsolicited posts it made here within the last half hour.

@@ -80,6 +80,15 @@ impl WaitSettings {
         }
     }
 
+    /// How long a conversation rests at most before it is judged, if nobody writes.
+    pub fn longest_rest(&self) -> SignedDuration {
+        let spread = match self.wait {
+            WaitStrategy::Fixed => self.jitter_ratio,
+            WaitStrategy::Adaptive => 0.0,
+        };
+        duration_from_seconds(self.min_wait_seconds * (1.0 + spread))
+    }
+
     /// The bounds of an adaptive wait.
     pub fn bounds(&self) -> WaitBounds {
         WaitBounds {

@@ -430,7 +430,7 @@ pub fn build_parts_with(
         state_cache: Default::default(),
         deferrals: aizuchi_core::agent::defer::Deferrals::default(),
         tools: options.tools,
-        settings: AgentSettings { wait: options.wait_settings.wait, ..options.settings },
+        settings: AgentSettings { wait_settings: options.wait_settings, ..options.settings },
         seed: 7,
         documents: options.documents,
         translation: None,

@@ -31,6 +31,7 @@ use crate::rules::ordered::SettingKind;
 use crate::rules::room::SettingSource;
 use crate::rules::{ChannelRules, Mode};
 use crate::texts;
+use aizuchi_structure::cues::Cues;
 
 /// A second look is no sooner than this: hardly anything has changed by then.
 const MIN_SECOND_LOOK: SignedDuration = SignedDuration::from_secs(30);
@@ -137,7 +138,9 @@ impl Agent {
         let (mode, facilitation) = (gate_input.mode(), gate_input.rules.facilitation);
         let reactions = gate_input.rules.reactions.clone();
         let mut options = self.prompt_options(&self.judge_mind(&context));
-        options.judge_options = JudgeOptions { mode, known_state: None, reactions };
+        let waits = self.settings.wait_settings.in_channel(&gate_input.rules.timing);
+        let longest_rest = waits.longest_rest();
+        options.judge_options = JudgeOptions { mode, known_state: None, reactions, longest_rest };
         if let Some(intervention) = &mut context.circumstances.last_intervention {
             // One more: the intervention itself is the last of them.
             let max_messages = facilitation.compare_window + 1;
@@ -435,12 +438,17 @@ fn truncate_reason(reason: &str) -> String {
     }
 }
 
-/// The message that the model named by its printed time and author.
+/// The message that the model named by its printed time and author. Of several of one second it is the one that asks.
 fn find_message<'p>(about: Option<&str>, prompt: &'p Prompt) -> Option<&'p Arc<Message>> {
     let named = about?.replace("**", "");
     let named = named.trim().trim_end_matches(':');
     let mut target = prompt.context.target_messages().iter().rev();
-    target.find(|message| named == prompt.speakers.message_label(message))
+    let newest = target.find(|message| named == prompt.speakers.message_label(message))?;
+    let second = newest.at.as_second();
+    let others = target.take_while(|message| message.at.as_second() == second);
+    let others = others.filter(|message| message.author == newest.author);
+    let asks = |message: &&Arc<Message>| Cues::from_text(&message.text).contains(Cues::ASKS);
+    std::iter::once(newest).chain(others).find(asks).or(Some(newest))
 }
 
 /// What a yes is about that names no message.

@@ -77,7 +77,7 @@ impl Agent {
         let waited = newest.map_or(SignedDuration::ZERO, |message| from.duration_since(message.at));
         let (yield_policy, max_delay) = match OnNewMessage::new(
             self.gate_input(context, &self.rulebook()).mode(),
-            self.settings.wait,
+            self.settings.wait_settings.wait,
         ) {
             OnNewMessage::Restart => (YieldPolicy::ToAnyMessage, max_delay),
             OnNewMessage::Continue => {

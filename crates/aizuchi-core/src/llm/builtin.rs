@@ -18,6 +18,7 @@ mod quote;
 mod ranking;
 mod quotes;
 mod questions;
+mod unasked;
 mod judge;
 mod answer;
 mod lookup;

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::{ChannelId, ConversationId, Message, MessageId};
 use crate::context::Context;
@@ -83,6 +83,8 @@ pub struct JudgeOptions {
     pub known_state: Option<ConversationState>,
     /// The emoji that it may react with.
     pub reactions: Vec<String>,
+    /// How long a conversation rests at most before it is judged. The built-in rules tell from it which questions are old.
+    pub longest_rest: SignedDuration,
 }
 
 impl PromptOptions {
@@ -389,7 +391,7 @@ fn full_view(
     options: &PromptOptions,
     renderer: &MessageRenderer<'_>,
 ) -> ContextView {
-    let JudgeOptions { mode, known_state, reactions } = &options.judge_options;
+    let JudgeOptions { mode, known_state, reactions, .. } = &options.judge_options;
     let mut view = ContextView::new(verb, persona, context, options.now, *mode, renderer);
     if verb == PromptVerb::Judge {
         view.conversation_state = known_state.map(ConversationState::name);

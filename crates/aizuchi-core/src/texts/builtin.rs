@@ -12,6 +12,7 @@ texts! {
         / "{name:#}の質問に、誰も答えていませんでした";
     conversation_ended: "the conversation has come to an end" / "会話が一段落していました";
     question_told: "I’ve already said something about this" / "この質問にはもう応じていました";
+    question_old: "the question was asked too long ago" / "質問から時間が経ちすぎていました";
     question_answered: "someone has already responded to the question" / "質問には、すでに誰かが応じていました";
     question_directed:
         "the question was put to someone else"
@@ -35,6 +36,11 @@ texts! {
     nothing_to_say:
         "nothing that was said here would have helped"
         / "参考になりそうな発言が見つかりませんでした";
+
+    /// The same.
+    quoted_lately:
+        "I’d already quoted what might have helped here within the last day"
+        / "参考になりそうな発言は、24 時間以内にここで引用したばかりでした";
 
     // In a replay, in the place of what a model would say.
     /// Right below the question.

@@ -103,6 +103,7 @@ mod timing;
 mod tool_calls;
 mod tools;
 mod transfer;
+mod unasked_quotes;
 mod uploads;
 mod uptake;
 mod usage;

@@ -17,6 +17,9 @@ use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::preamble::behind_greeting;
 use crate::llm::builtin::quotes::Quotes;
 use crate::llm::builtin::request::{News, Request};
+use crate::llm::builtin::unasked::{
+    asks_back, has_offered_help, has_quoted_lately, is_bare_link, is_fresh,
+};
 use crate::llm::builtin::vocabulary::{LAUGH, truncate_quote};
 use crate::persona::Language;
 use crate::prompt::Prompt;
@@ -33,9 +36,12 @@ pub fn judge(prompt: &Prompt) -> String {
     };
     let helps = |it: &Message| {
         let quotes = Quotes::new(prompt, it);
-        quotes.helpful(&it.text).is_some_and(|known| !has_said(&known.newest.text))
+        quotes.helpful(&it.text).is_some_and(|known| {
+            !has_said(&known.newest.text) && !has_quoted_lately(known.newest, context)
+        })
     };
-    let found = find_known(prompt).map_or_else(|| find_open_question(context, helps), Ok);
+    let is_fresh = |it: &Message| is_fresh(it, prompt);
+    let found = find_known(prompt).map_or_else(|| find_open_question(context, is_fresh, helps), Ok);
     let judgment = match found {
         Ok(question) => {
             let name = to_single_line(context.display_name(&question.author.id));
@@ -84,7 +90,10 @@ fn find_known(prompt: &Prompt) -> Option<&Message> {
     let is_candidate = newest.id == message.id
         && !message.is_addressed()
         && !is_put_to_one(question)
-        && !is_small_talk(&message.text);
+        && !is_small_talk(&message.text)
+        && !is_bare_link(&message.text)
+        && !asks_back(message, &analysis)
+        && is_fresh(message, prompt);
     let quotes = is_candidate.then(|| Quotes::new(prompt, message))?;
     quotes.tells_plainly(&message.text).then_some(&**message)
 }
@@ -133,6 +142,8 @@ enum NoOpenQuestion {
     Ended,
     /// It has told the room of it already.
     Told,
+    /// It was asked too long ago.
+    Old,
     Answered,
     Directed,
     /// It may have been put to somebody.
@@ -146,6 +157,7 @@ impl NoOpenQuestion {
         match self {
             NoOpenQuestion::Ended => texts::builtin::conversation_ended(language),
             NoOpenQuestion::Told => texts::builtin::question_told(language),
+            NoOpenQuestion::Old => texts::builtin::question_old(language),
             NoOpenQuestion::Answered => texts::builtin::question_answered(language),
             NoOpenQuestion::Directed => texts::builtin::question_directed(language),
             NoOpenQuestion::Unclear => texts::builtin::question_unclear(language),
@@ -163,6 +175,7 @@ const SURELY_OPEN: f32 = 0.65;
 /// is none, and the question that this is said of, if it is said of one.
 fn find_open_question(
     context: &Context,
+    is_fresh: impl Fn(&Message) -> bool,
     helps: impl Fn(&Message) -> bool,
 ) -> Result<&Message, (NoOpenQuestion, Option<&Message>)> {
     let analysis = ConversationAnalysis::new(context);
@@ -172,20 +185,23 @@ fn find_open_question(
             && News::find(&question.message.text).is_none()
             && !is_small_talk(&question.message.text)
             && !greets(&question.message.text)
+            && !is_bare_link(&question.message.text)
+            && !asks_back(question.message, &analysis)
             && !is_answered_at_once(question.message, &analysis, context)
     };
     let open: Vec<&QuestionAnalysis<'_>> = analysis.open_questions().filter(is_question).collect();
     let untold: Vec<&Message> = open
         .iter()
         .map(|question| &**question.message)
-        .filter(|it| !has_told(context, it))
+        .filter(|it| is_fresh(it) && !has_told(context, it))
         .collect();
     // Of several, one that it can help with.
     let helped = || untold.iter().rfind(|it| helps(it)).filter(|_| untold.len() > 1);
     if let Some(question) = helped().or(untold.last()) {
         return Ok(question);
     }
-    if let Some(question) = analysis.questions().last().filter(|it| wonders_aloud(it, context)) {
+    let newest = analysis.questions().last().filter(|it| is_fresh(it.message));
+    if let Some(question) = newest.filter(|it| wonders_aloud(it, context)) {
         return Ok(question.message);
     }
     let Some(newest) = context.newest_human_message() else {
@@ -204,8 +220,12 @@ fn no_open_question<'c>(
     let is_about = |question: &Message| {
         question.id == newest.id || analysis.belonging(newest, question) >= BELONGS
     };
-    if let Some(told) = open.iter().rfind(|question| is_about(question.message)) {
-        return (NoOpenQuestion::Told, Some(told.message));
+    if let Some(question) = open.iter().rfind(|question| is_about(question.message)) {
+        let nothing = match has_told(context, question.message) {
+            true => NoOpenQuestion::Told,
+            false => NoOpenQuestion::Old,
+        };
+        return (nothing, Some(question.message));
     }
     if is_closing(Cues::from_text(&newest.text)) {
         return (NoOpenQuestion::Ended, None);
@@ -218,10 +238,15 @@ fn no_open_question<'c>(
         let is_first_answer = || first_other(message, context).is_some_and(|it| it.id == newest.id);
         let names_a_user = || analysis.relation(newest).is_some_and(|it| it.is_addressed);
         let is_answer = took_up && (is_first_answer() || names_a_user());
-        !message.is_addressed() && (is_about(message) || is_answer)
+        !message.is_addressed()
+            && !is_bare_link(&message.text)
+            && (is_about(message) || is_answer)
     });
     let nothing = match question.map(|question| &question.status) {
         Some(QuestionStatus::Directed(_)) => NoOpenQuestion::Directed,
+        Some(_) if question.is_some_and(|it| asks_back(it.message, analysis)) => {
+            NoOpenQuestion::Directed
+        }
         Some(QuestionStatus::AuthorInExchange(_))
             if question.is_some_and(|it| it.message.id != newest.id) =>
         {
@@ -340,7 +365,7 @@ fn has_told(context: &Context, question: &Message) -> bool {
         // What stands right below it and asks nothing has helped.
         let helps = || !passes_question_on(&message.text);
         is_own && (message.text.contains(&*quote) || is_next && (passes_on_unquoted() || helps()))
-    })
+    }) || has_offered_help(question, context)
 }
 
 /// 「…ってどこでしたっけ？」 asks anybody who remembers, also in the middle of an exchange, and so far nobody has.
@@ -363,7 +388,10 @@ mod tests {
         Author, AuthorKind, ChannelId, ConversationId, MessageId, UserId, WorkspaceId,
     };
     use crate::context::channel_messages::ChannelMessages;
+    use crate::context::links::{LinkSource, MessageLinks};
+    use crate::llm::builtin::unasked::last_asked;
     use jiff::Timestamp;
+    use std::collections::BTreeMap;
 
     fn context(texts: &[(&str, &str)]) -> Context {
         let conversation = ConversationId {
@@ -426,6 +454,70 @@ mod tests {
     }
 
     #[test]
+    fn whoever_was_offered_help_has_been_told() {
+        let question = ("ida", "does anyone know which glaze is safe for cups?");
+        for language in [Language::En, Language::Ja] {
+            let offer = |name| {
+                let known = "Mia said at 08:00: “the matt one is safe for cups”";
+                texts::builtin::perhaps_this_helps(language, Name(name), known)
+            };
+            let told = |messages: &[(&str, &str)], number: usize| {
+                let context = context(messages);
+                has_told(&context, &context.target_messages()[number])
+            };
+            let (helped, other) = (offer("ida"), offer("otto"));
+            let more = ("ida", "I have read the label");
+            // Something stands between, what came before, and what was for somebody else.
+            assert!(told(&[question, more, ("Aizuchi", &helped), ("otto", "hm")], 0));
+            assert!(!told(&[("Aizuchi", &helped), question, more], 1));
+            assert!(!told(&[question, more, ("Aizuchi", &other)], 0));
+        }
+    }
+
+    #[test]
+    fn an_old_question_and_a_bare_link_are_left_alone() {
+        let asked = context(&[("ann", "who has the key?")]);
+        let found = find_open_question(&asked, |_| false, |_| true);
+        let old = found.map_err(|(nothing, about)| (nothing, about.map(|it| it.id.as_str())));
+        assert_eq!(old.map(|it| it.id.as_str()), Err((NoOpenQuestion::Old, Some("000"))));
+        for link in ["https://example.org/keys?", "https://a.example/x?y https://b.example/z?"] {
+            let context = context(&[("ann", link)]);
+            let found = find_open_question(&context, |_| true, |_| true);
+            let nothing = found.map(|it| it.id.as_str()).map_err(|(nothing, _)| nothing);
+            assert_eq!(nothing, Err(NoOpenQuestion::NoQuestion), "{link}");
+        }
+    }
+
+    #[test]
+    fn whoever_asks_again_still_waits() {
+        let asked = |texts: &[(&str, &str)]| {
+            let context = context(texts);
+            last_asked(&context.target_messages()[0], &context).as_second()
+        };
+        let question = ("ann", "who has the key?");
+        assert_eq!(asked(&[question, ("bob", "hm"), ("ann", "anyone?")]), 2);
+        assert_eq!(asked(&[question, ("ann", "it is urgent"), ("bob", "anyone?")]), 0);
+    }
+
+    #[test]
+    fn a_question_back_is_not_for_everyone() {
+        // The second message answers the first with this probability, and begins something new else.
+        let newest = |text: &str, answers: f32| {
+            let mut context = context(&[("ann", "how do I import the module?"), ("bob", text)]);
+            let parents = BTreeMap::from([(MessageId::new("000"), answers)]);
+            let links =
+                MessageLinks { begins: 1.0 - answers, parents, source: LinkSource::SHIPPED };
+            context.links.insert(MessageId::new("001"), Arc::new(links));
+            let found = find_open_question(&context, |_| true, |_| false);
+            found.is_ok_and(|it| it.id.as_str() == "001")
+        };
+        assert!(!newest("did you expose it where you use it?", 0.3));
+        // It speaks to nobody, or it belongs to nothing before it.
+        assert!(newest("where is the cellar key?", 0.3));
+        assert!(newest("did you expose it where you use it?", 0.05));
+    }
+
+    #[test]
     fn a_question_to_everyone_is_open_until_it_is_taken_up() {
         use NoOpenQuestion::{Answered, Directed, Ended, NoQuestion, TalkingToEachOther, Unclear};
         let crowd = [("dan", "so be it"), ("eve", "the build is green"), ("fay", "nice")];
@@ -468,7 +560,8 @@ mod tests {
             (vec![("ann", "who has the key?"), ("ann", "found it, thanks")], Err((Ended, None))),
         ] {
             let context = context(&texts);
-            let found = find_open_question(&context, |_| false).map(|message| message.id.as_str());
+            let found = find_open_question(&context, |_| true, |_| false)
+                .map(|message| message.id.as_str());
             let found = found.map_err(|(nothing, about)| (nothing, about.map(|it| it.id.as_str())));
             assert_eq!(found, expected, "{texts:?}");
         }
@@ -480,9 +573,12 @@ mod tests {
         let mut busy = crowd.to_vec();
         busy.push(("ann", "who has the key?"));
         busy.extend(crowd);
-        assert_eq!(ids(find_open_question(&context(&busy), |_| false)), Ok("003".to_owned()));
+        assert_eq!(
+            ids(find_open_question(&context(&busy), |_| true, |_| false)),
+            Ok("003".to_owned())
+        );
         busy.push(("dan", "ann: eve has it"));
         let answered = Err((Answered, Some("003".to_owned())));
-        assert_eq!(ids(find_open_question(&context(&busy), |_| false)), answered);
+        assert_eq!(ids(find_open_question(&context(&busy), |_| true, |_| false)), answered);
     }
 }

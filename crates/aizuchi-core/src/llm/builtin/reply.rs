@@ -15,6 +15,7 @@ use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::Topic;
 use crate::llm::builtin::quotes::Quotes;
 use crate::llm::builtin::request::{Request, asks_for_a_hand};
+use crate::llm::builtin::unasked::{has_quoted_lately, is_bare_link};
 use crate::llm::builtin::vocabulary::{LAUGH, SEEN, WELCOME, truncate_quote};
 use crate::prompt::Prompt;
 use crate::prompt::tool::ToolCall;
@@ -90,14 +91,16 @@ fn memos_to_keep(requests: &[(&Message, Request)], prompt: &Prompt) -> Vec<ToolC
 /// An unsolicited reply: what was said that helps, or nothing.
 fn help_unasked(prompt: &Prompt) -> LlmResponse {
     let language = prompt.persona.language;
-    let known = asked(prompt).and_then(|message| {
-        let quotes = Quotes::new(prompt, message);
-        let known = quotes.helpful(&message.text)?;
-        Some((message, quotes.tell(&known, &message.author.id)))
-    });
-    let Some((message, known)) = known else {
-        return LlmResponse::silent(texts::builtin::nothing_to_say(language));
+    let nothing = || LlmResponse::silent(texts::builtin::nothing_to_say(language));
+    let Some(message) = asked(prompt).filter(|it| !is_bare_link(&it.text)) else {
+        return nothing();
     };
+    let quotes = Quotes::new(prompt, message);
+    let Some(known) = quotes.helpful(&message.text) else { return nothing() };
+    if has_quoted_lately(known.newest, &prompt.context) {
+        return LlmResponse::silent(texts::builtin::quoted_lately(language));
+    }
+    let known = quotes.tell(&known, &message.author.id);
     let name = to_single_line(prompt.context.display_name(&message.author.id));
     response(texts::builtin::perhaps_this_helps(language, Name(&name), &known))
 }

@@ -41,6 +41,7 @@ pub fn sample_views(language: Language) -> Vec<(PromptVerb, PromptView)> {
                 mode: Mode::Facilitator,
                 known_state: Some(ConversationState::Conflict),
                 reactions: vec!["👍".to_owned()],
+                ..JudgeOptions::default()
             };
             let facilitator_options = PromptOptions { judge_options, ..options.clone() };
             let full = full_context(thread.clone());

@@ -182,6 +182,7 @@ struct CircumstancesRow {
     /// In the channel, and in the whole workspace.
     posts: (u64, u64),
     spoke_unasked_ms: Option<i64>,
+    said_unasked: Vec<Arc<str>>,
     answers_in_hour: BTreeMap<UserId, u64>,
     has_said_so: u64,
     spent: BudgetUsage,
@@ -195,6 +196,8 @@ impl CircumstancesRow {
         messages_before: Vec<Arc<Message>>,
     ) -> Result<Circumstances, StoreError> {
         let at = self.intervened_ms.map(rows::to_timestamp).transpose()?;
+        let mut said_unasked = self.said_unasked;
+        said_unasked.sort_unstable();
         Ok(Circumstances {
             muted_until: self.muted_until_ms.map(rows::to_end_timestamp).transpose()?,
             ordered_mode: self.ordered_mode,
@@ -203,6 +206,7 @@ impl CircumstancesRow {
             posts_in_hour: self.posts.0,
             workspace_posts_in_hour: self.posts.1,
             last_unsolicited_post: self.spoke_unasked_ms.map(rows::to_timestamp).transpose()?,
+            said_unasked,
             answers_in_hour: self.answers_in_hour,
             has_announced_over_budget: self.has_said_so > 0,
             channel_usage: self.spent,

@@ -51,6 +51,8 @@ impl VolatileState {
                 .last_unsolicited_post
                 .get(&(workspace.clone(), channel.clone()))
                 .copied(),
+            said_unasked: self
+                .said_unasked_since(conversation, window.now - SignedDuration::from_hours(24)),
             answers_in_hour: self.answer_counts_since(conversation, record, hour_ago),
             has_announced_over_budget: record
                 .is_some_and(|record| record.budget_notice_at.is_some_and(|at| at >= hour_ago)),
@@ -73,7 +75,7 @@ impl VolatileState {
         let workspace = &conversation.workspace;
         let recent = self.unsolicited_posts.iter().rev().take_while(|post| post.at >= since);
         let made = recent
-            .filter(|post| post.is_posted && post.conversation.workspace == *workspace)
+            .filter(|post| post.message.is_some() && post.conversation.workspace == *workspace)
             .map(|post| &post.conversation);
         let own = self.pending_step(conversation).filter(|step| !step.is_owed);
         let others = self
@@ -85,6 +87,26 @@ impl VolatileState {
             self.pending_step(other).is_some_and(|step| self.is_post_before(step, own))
         });
         made.chain(under_way).collect()
+    }
+
+    /// The unsolicited posts of the channel since then that still stand.
+    fn said_unasked_since(&self, conversation: &ConversationId, since: Timestamp) -> Vec<Arc<str>> {
+        let recent = self.unsolicited_posts.iter().rev().take_while(|post| post.at >= since);
+        let here = recent.filter(|post| {
+            post.conversation.workspace == conversation.workspace
+                && post.conversation.channel == conversation.channel
+        });
+        let said = here.filter_map(|post| {
+            let posted = post.message.as_ref()?;
+            let ConversationId { workspace, channel, .. } = conversation;
+            let key = (workspace.clone(), channel.clone(), posted.clone());
+            let messages = &self.conversations.get(self.conversation_of.get(&key)?)?.messages;
+            let record = messages.iter().rfind(|record| record.message.id == *posted)?;
+            record.is_visible().then(|| record.message.text.clone())
+        });
+        let mut said: Vec<Arc<str>> = said.collect();
+        said.sort_unstable();
+        said
     }
 
     /// Whether this step will lead to an unsolicited post that counts before that of the other one, if it is.

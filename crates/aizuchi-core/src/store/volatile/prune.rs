@@ -9,8 +9,8 @@ use crate::decision::DecisionId;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::records::OutboxRecord;
 
-/// Limits look back an hour …
-const LOOKBACK: SignedDuration = SignedDuration::from_hours(1);
+/// Limits look back an hour, and what was said unasked is known for a day …
+const LOOKBACK: SignedDuration = SignedDuration::from_hours(24);
 /// … and budgets a month.
 const SPENDING_LOOKBACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 

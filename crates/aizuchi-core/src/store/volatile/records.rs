@@ -92,7 +92,8 @@ pub(super) struct UnsolicitedPostRecord {
     pub(super) at: Timestamp,
     pub(super) item: OutboxItemId,
     pub(super) conversation: ConversationId,
-    pub(super) is_posted: bool,
+    /// What it has become, once it is posted.
+    pub(super) message: Option<MessageId>,
 }
 
 pub(super) struct ExchangeRecord {

@@ -56,7 +56,7 @@ impl VolatileState {
                     at: now,
                     item,
                     conversation,
-                    is_posted: false,
+                    message: None,
                 });
             }
         }
@@ -180,7 +180,7 @@ impl VolatileState {
         if let Some(post) =
             self.unsolicited_posts.iter_mut().rev().find(|post| post.item == item.id)
         {
-            post.is_posted = true;
+            post.message = Some(posted.id.clone());
         }
         if let Some(decision) = self.decisions.get_mut(&claim.decision) {
             match &item.reaction_to {

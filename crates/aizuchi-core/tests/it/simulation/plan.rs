@@ -186,7 +186,7 @@ impl Plan {
     pub fn agent_settings(&self) -> AgentSettings {
         AgentSettings {
             rulebook: self.rulebook.clone().into(),
-            wait: self.wait,
+            wait_settings: self.wait_settings(),
             state: self.state,
             timing: match self.wait {
                 WaitStrategy::Adaptive => PostTiming::HumanLike,

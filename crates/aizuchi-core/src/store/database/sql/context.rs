@@ -50,6 +50,11 @@ macro_rules! circumstances {
                                 AND (own.verb IS DISTINCT FROM 'reply' OR s.decision < own.decision) END) AS part),
                 'spoke_unasked_ms', (SELECT max(closed_ms) FROM decisions INDEXED BY decisions_unasked
                     WHERE workspace = ?1 AND channel = ?2 AND ended = 'spoke' AND is_addressed = 0),
+                'said_unasked', (SELECT json_group_array(m.text) FROM outbox AS o INDEXED BY outbox_unasked
+                    CROSS JOIN messages AS m ON m.workspace = ?1 AND m.id = o.message AND m.channel = ?2
+                        AND m.deleted_ms IS NULL AND m.withheld = 0
+                    WHERE o.workspace = ?1 AND o.channel = ?2 AND o.dispatched_ms >= ?13 - 86400000 AND o.is_unasked = 1
+                        AND o.id = o.draft AND o.state = 'said'),
                 'answers_in_hour', (SELECT json_group_object(w.asker,
                         (SELECT count(DISTINCT d.id) + coalesce(sum(a.earlier_answers), 0)
                          FROM owed AS a INDEXED BY owed_by_asker
