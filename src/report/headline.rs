@@ -1,6 +1,6 @@
 //! The beginning of a report: one short sentence, and what belongs to it.
 
-use crate::report::figures::{PolicyFigures, PostedFigures, Report, ReportSource};
+use crate::report::figures::{PolicyFigures, PostedFigures, Report, ReportSource, Unanswered};
 use crate::report::interruptions::MIN_POSTS;
 use crate::report::months_view::trend_of;
 use crate::report::sentences;
@@ -26,7 +26,7 @@ pub fn headline(report: &Report, policy: &PolicyFigures, language: Language) -> 
     // What holds for every policy is said once.
     let is_first = report.policies.first().is_some_and(|first| first.name == policy.name);
     let details = [
-        stand_in.map(|posted| in_this_history(report, posted, l)),
+        stand_in.map(|posted| in_this_history(report, policy, posted, l)),
         interruption.filter(|_| is_first).map(|_| figure_texts::interruption(l).to_owned()),
         sentences::verdicts_unknown(policy, l),
     ];
@@ -133,7 +133,12 @@ fn wrong_clause(posted: PostedFigures, language: Language) -> String {
 }
 
 /// What the title is made of.
-fn in_this_history(report: &Report, posted: PostedFigures, language: Language) -> String {
+fn in_this_history(
+    report: &Report,
+    policy: &PolicyFigures,
+    posted: PostedFigures,
+    language: Language,
+) -> String {
     let l = language;
     let period = words::period(report.period.days, l);
     match posted.spoke {
@@ -141,8 +146,22 @@ fn in_this_history(report: &Report, posted: PostedFigures, language: Language) -
         spoke => {
             let posts = words::number_of(counted::posts, spoke, l);
             let wrong = words::part(posted.wrong, spoke, l);
-            figure_texts::in_this_history(l, &period, &posts, &wrong)
+            let told = figure_texts::in_this_history(l, &period, &posts, &wrong);
+            match policy.unanswered {
+                Some(found) => texts::two_sentences(l, &told, &reached(found, posted, l)),
+                None => told,
+            }
         }
+    }
+}
+
+/// How many of the questions that nobody answered get a post.
+fn reached(found: Unanswered, posted: PostedFigures, language: Language) -> String {
+    let questions = words::number_of(counted::questions, found.questions, language);
+    let reached = words::count(posted.picked_up);
+    match found.is_annotated {
+        true => figure_texts::reached(language, &reached, &questions),
+        false => figure_texts::reached_in_hour(language, &reached, &questions),
     }
 }
 

@@ -183,7 +183,11 @@ fn day_parts(report: &Report, policy: &PolicyFigures, language: Language) -> Opt
             let times = ranges(&places).into_iter();
             let times = times.map(|(from, end)| figure_texts::between(l, from, end));
             let times: Vec<String> = times.collect();
-            figure_texts::interrupts_more(l, &times.join(list_separator(l)), &share, &rest)
+            let times = times.join(list_separator(l));
+            match report.has_stand_in() {
+                true => figure_texts::more_moments_interrupt(l, &times, &share, &rest),
+                false => figure_texts::interrupts_more(l, &times, &share, &rest),
+            }
         }
     };
     let parts = counts.iter().enumerate().filter_map(|(place, (spoke, wrong))| {

@@ -8,7 +8,9 @@ use crate::report::code::{TextPart, parts};
 use crate::report::config_block::{
     block_with_mode, channel_block, config_block, mode_block, needs_restart,
 };
+use crate::report::cost::DAYS_OF_MONTH;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
+use crate::report::months_view::trend_of;
 use crate::report::quieter::{self, Cooldown};
 use crate::report::replay_command::ReplayCommand;
 use crate::report::settings::PolicySetting;
@@ -145,7 +147,10 @@ impl Steps<'_> {
             }
             (Some(spoke), Some(posted)) => {
                 let moments = words::number_of(counted::moments, shown(spoke).max(1), l);
-                match shown(posted.spoke) {
+                // What the headline says of lately holds here, too.
+                let lately = trend_of(self.policy).map(|trend| trend.newer / DAYS_OF_MONTH);
+                let lately = lately.map(|day| (day * DAYS_OF_WEEK * weeks as f64).round() as usize);
+                match lately.unwrap_or_else(|| shown(posted.spoke)) {
                     0 => step_texts::observe_no_posts(l, &length, &moments),
                     posts => {
                         step_texts::observe_moments(l, &length, &moments, &words::count(posts))

@@ -1,6 +1,7 @@
 //! The ways to run it side by side, where the built-in rules stand in for a model: as shipped, as they are, and with one.
 
 use crate::report::code::{TextPart, parts};
+use crate::report::cost::DAYS_OF_MONTH;
 use crate::report::figures::{PolicyFigures, PostedFigures, Report};
 use crate::report::headline::rate_of_posts;
 use crate::report::words;
@@ -13,6 +14,10 @@ pub struct WaysView {
     /// The head of the column of open questions.
     pub reached: &'static str,
     pub rows: Vec<WayRow>,
+    /// What the words in the rows mean.
+    pub words: String,
+    /// That it speaks as soon as there is a model.
+    pub model_speaks: Vec<TextPart>,
     /// How many would interrupt if whoever asked counts, too.
     pub with_asker: Option<String>,
 }
@@ -37,6 +42,8 @@ impl WaysView {
                 Some(_) | None => figure_texts::ways_reached(language),
             },
             rows: vec![ways.as_shipped(), ways.companion(), ways.with_model()],
+            words: ways.words(),
+            model_speaks: parts(figure_texts::ways_model_speaks(language)),
             with_asker: ways.with_asker(),
         })
     }
@@ -83,16 +90,18 @@ impl Ways<'_> {
 
     fn with_model(&self) -> WayRow {
         let l = self.language;
-        let checks = words::times(self.policy.calls.judge_calls as usize, l);
         let moments = words::number_of(counted::moments, self.moments, l);
         let wrong = self.policy.wrong.map(|wrong| self.part(wrong, self.moments));
         let cost = self.policy.known_cost().map(|(model, month)| {
             let money = words::money(month, &self.report.currency, l);
-            figure_texts::ways_cost_with(l, &money, model)
+            let cost = figure_texts::ways_cost_with(l, &money, model);
+            let checks = self.policy.calls.judge_calls as f64;
+            let checks = words::count((checks / self.report.period.days * DAYS_OF_MONTH) as usize);
+            format!("{cost}{}", figure_texts::ways_checks(l, &checks))
         });
         let unknown = || words::UNKNOWN.to_owned();
         WayRow {
-            way: parts(&figure_texts::way_model(l, &checks)),
+            way: parts(figure_texts::way_model(l)),
             posts: figure_texts::ways_posts_model(l, &moments),
             wrong: wrong.map_or_else(unknown, |wrong| figure_texts::ways_wrong_model(l, &wrong)),
             reached: figure_texts::ways_reached_model(l, &self.questions(|noticed| noticed)),
@@ -109,6 +118,11 @@ impl Ways<'_> {
 
     fn part(&self, part: usize, whole: usize) -> String {
         if whole == 0 { words::count(part) } else { words::part(part, whole, self.language) }
+    }
+
+    fn words(&self) -> String {
+        let moments = words::number_of(counted::moments, self.moments, self.language);
+        figure_texts::ways_words(self.language, &moments, &words::count(self.posted.spoke))
     }
 
     fn with_asker(&self) -> Option<String> {

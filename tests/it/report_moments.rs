@@ -38,7 +38,7 @@ fn moments_are_told_from_what_is_really_posted() {
         format!("the rules, which stand in for it here, found {spoke} moments; a model may choose"),
         "Switched on without a model, Aizuchi would post about ".to_owned(),
         "in your channel; ".to_owned(),
-        "As shipped: nothing.".to_owned(),
+        "As shipped, without a model: nothing unasked.".to_owned(),
         "Without a model, with response.mode: companion ".to_owned(),
         format!("{really} post"),
         "Moments are not posts.".to_owned(),
@@ -90,7 +90,7 @@ fn the_page_says_where_it_posts_and_that_texts_are_verbatim() {
     assert!(0 < threads && threads < spoke, "{policy:#}");
     let text = seen(&page);
     assert!(text.contains("in the channel itself, once in a thread."), "{text}");
-    assert!(text.contains("Names are those of the history, and the texts are verbatim"), "{text}");
+    assert!(text.contains("These are the real names, and the texts are verbatim"), "{text}");
     // Moments are in no place: what is not posted stands nowhere.
     let (page, json) = page_and_json(&history, &[]);
     let policy = &json["report"]["policies"][0];

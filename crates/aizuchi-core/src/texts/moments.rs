@@ -112,7 +112,7 @@ texts! {
         "Names of people who wrote were replaced; the texts are otherwise verbatim, so think before you pass this page on."
         / "書いた人の名前は置き換えてありますが、それ以外の文面は元のままです。渡す前によく考えてください。";
     names_as_they_are:
-        "Names are those of the history, and the texts are verbatim: think before you pass this page on. --anonymous replaces the names."
+        "These are the real names, and the texts are verbatim: think before you pass this page on. --anonymous replaces the names."
         / "名前も文面も履歴のままです。渡す前によく考えてください。名前は --anonymous で置き換えられます。";
     /// On the console, which replaces no names.
     names_on_console:

@@ -27,8 +27,8 @@ texts! {
 
     // What stands before all of it. What stands in backquotes is shown as code.
     begin_without_model:
-        "Not sure? Let it only listen first, then take one of the other settings. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
-        / "迷うときは、まず聞くだけにし、そのあとほかの設定のどれかにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
+        "Not sure? See first what a model would do (the command is below), or let it only listen; then take one of the other settings. If you write nothing into the config, Slack and Discord get `mention_only` without a model: then it says nothing unasked."
+        / "迷うときは、まずモデルがどうするかを調べるか（下のコマンド）、聞くだけにし、そのあとほかの設定のどれかにしてください。設定ファイルに何も書かなければ、モデルなしの Slack と Discord では `mention_only` になり、自分からは何も話しません。";
     begin_with_model:
         "Not sure? Let it only listen first, then let it speak. If you write nothing into the config, it speaks unasked with a model, and without one, on Slack and Discord, only when called."
         / "迷うときは、まず聞くだけにし、そのあと話させてください。設定ファイルに何も書かなければ、モデルを使う場合は自分から話し、モデルなしの Slack と Discord では呼ばれたときだけ話します。";
@@ -37,9 +37,9 @@ texts! {
         / "最もよいと思う方針を選んでください（書く内容は下にあります）。まず聞くだけにするのがお勧めです。ある方針の待ち時間に既定の上限を組み合わせるなど、混ぜたものはこのページのどの方針とも違うので、ファイルに書いて先に再生してください。";
     place:
         "Where to write it: into `config.yaml` in the folder where you start Aizuchi, or into the file that you name with `--config`. `aizuchi check` says which file it is. If a section such as `response:` is there already, the lines go into it. "
-        "Then `systemctl reload aizuchi`, or `kill -HUP` with the number of its process, has it read the file again: no restart is needed unless this page says so."
+        "Then `systemctl reload aizuchi`, or `kill -HUP` with the number of its process, has it read the file again; a restart does the same."
         / "書くところ：Aizuchi を起動するフォルダーの `config.yaml`、または `--config` で指定したファイル。どのファイルかは `aizuchi check` でわかります。`response:` などの見出しがすでにあれば、その中に書きます。"
-          "書いたら `systemctl reload aizuchi`、または `kill -HUP`（とプロセス番号）で読み直させます。このページに書いてある場合を除き、再起動は要りません。";
+          "書いたら `systemctl reload aizuchi`、または `kill -HUP`（とプロセス番号）で読み直させます（再起動しても同じです）。";
 
     // To listen.
     one_week: "a week" / "1 週間";

@@ -174,8 +174,7 @@ texts! {
     moments: "Examples" / "場面の例";
     moments_rule(all: &str, wrong: &str, fine: &str, silent: &str):
         "These are examples, picked by a fixed rule from {all} ({wrong} with a probable interruption, {fine} whose timing looks harmless) and from "
-        "the questions at which it stayed silent ({silent}). Each kind is cut into stretches of time, and of each stretch one is shown: of the channel that is shown "
-        "least so far, an interruption that comes closest to a message, and a question that says enough to be understood."
+        "the questions at which it stayed silent ({silent}). They are spread over time and channels; interruptions are the closest ones, and questions such as can be understood alone."
         / "これは例です。話す場面 {all}（邪魔になりそうな {wrong} 回、間合いに問題のなさそうな {fine} 回）と、質問があって黙っていた場面 {silent} 件から、決まったルールで選びました。"
           "種類ごとに期間をいくつかに区切り、区切りごとに 1 件を示しています。まだ示した数の少ないチャンネルから、ほかの発言に最も近いもの、または内容のわかる長さの質問を選びます。";
     moments_none: "There is no moment to show." / "示せる場面はありません。";
@@ -240,7 +239,7 @@ texts! {
     unanswered_for_hour: "Questions that nobody followed up within an hour" / "1 時間以内に誰も応じなかった質問";
     /// Why this is another number than that of moments with nobody.
     unanswered_bridge:
-        "This section counts questions. The line “nobody” in the section before counts times, also those about messages that are no such question, and several about one question; so its numbers are others."
+        "The line “nobody” above has other numbers: it counts times, several of which may be about one question, and some about none."
         / "この節で数えているのは質問の数です。前の節の「発言なし」は回数で、ここで数える質問ではない発言についてのものや、一つの質問についての複数の回も含むため、数が違います。";
     unanswered_counts(questions: &str, done: &str, which: &str):
         "People left {questions} without any answer. It would have {done} about {which} within an hour."
@@ -298,8 +297,8 @@ texts! {
           "既定の設定では、プロンプトはこのレポートと同じ言語になります。日本語のプロンプトは英語よりトークンが多く、その分、費用が高くなります。";
     /// What the replies are for.
     cost_replies(unasked: &str, called: &str, more: &str):
-        "The replies are {unasked} unasked, {called} where it was called, and {more} written again or not used, because people went on talking meanwhile."
-        / "返答の内訳：自分から話すもの {unasked}、呼ばれて答えるもの {called}、書いている間に会話が進んで書き直したか使わなかったもの {more}。";
+        "The replies are {unasked} unasked, {called} to messages that called it or seemed to answer it, and {more} written again or not used, because people went on talking meanwhile."
+        / "返答の内訳：自分から話すもの {unasked}、呼びかけや自分の言葉への返事と受け取って答えるもの {called}、書いている間に会話が進んで書き直したか使わなかったもの {more}。";
     cost_judge: "Each check whether to speak is one call of a model, also where it ends in silence." / "話すかどうかの判断では、黙ることになる場合も含め、そのたびにモデルを 1 回呼び出します。";
     /// Judge calls, and how many of them judged the same once more.
     with_second_looks(judge: &str, looks: &str):

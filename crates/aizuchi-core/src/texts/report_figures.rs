@@ -6,7 +6,7 @@ texts! {
         "{name} is a chat companion that listens and decides by itself when to say something."
         / "{name} は、会話を聞いて、いつ話すかを自分で決めるチャットの仲間です。";
     headline(name: &str, rate: &str, channels: &str, wrong: &str):
-        "Switched on without a model, {name} would post {rate} in {channels}; {wrong}. As shipped: nothing."
+        "Switched on without a model, {name} would post {rate} in {channels}; {wrong}. As shipped, without a model: nothing unasked."
         / "モデルなしで話す設定にすると、{name} は {channels}で {rate}投稿し、{wrong}。初期設定のままなら、自分からは投稿しません。";
     headline_no_post(name: &str, channels: &str):
         "Without a model, {name} would post nothing unasked in {channels}."
@@ -23,13 +23,19 @@ texts! {
     in_this_history(period: &str, posts: &str, wrong: &str):
         "In this history of {period}: {posts} unasked, of which {wrong} would probably interrupt."
         / "この履歴（{period}）では、自分からの投稿は {posts}、そのうち邪魔になりそうなものは {wrong} です。";
+    /// What the posts are good for, beside what they cost: `reached` of the questions that nobody answered got one.
+    reached(reached: &str, questions: &str):
+        "{reached} of {questions} that nobody answered got one." / "誰も答えなかった質問 {questions}のうち、投稿したものは {reached} です。";
+    reached_in_hour(reached: &str, questions: &str):
+        "{reached} of {questions} that nobody followed up within an hour got one."
+        / "1 時間誰も応じなかった質問 {questions}のうち、投稿したものは {reached} です。";
     nothing_in_this_history(period: &str):
         "In this history of {period}, the rules found no earlier message to quote."
         / "この履歴（{period}）では、引用できる前の発言をルールが見つけられませんでした。";
     /// The same words where it is first used, and where it says how things were counted.
     interruption:
-        "A post counts as an interruption if, after the message that it is about, somebody other than the asker wrote within a minute before or after the post; "
-        "or if two or more people wrote in the 2 minutes before it and one of them wrote again within a minute. This is about timing: whether a post helps is not measured."
+        "A post counts as an interruption if somebody other than the asker wrote less than a minute before or after it, and later than the message that it is about; "
+        "or if two or more people wrote in the 2 minutes before it, and one of them in the minute after it. This is about timing: whether a post helps is not measured."
         / "「邪魔になりそう」と数えるのは次の場合です。取り上げた発言の後に、尋ねた本人以外の人の発言があり、その前後 1 分以内に投稿する場合と、"
           "直前の 2 分間に 2 人以上が発言していて、そのうちの誰かが 1 分以内にまた発言する場合です。見ているのはタイミングだけで、投稿が役に立つかどうかは測っていません。";
     as_shipped:
@@ -47,7 +53,17 @@ texts! {
     way: "How you run it" / "使い方";
     way_as_shipped: "Without a model, as shipped: `response.mode: mention_only`" / "モデルなし、初期設定のまま：`response.mode: mention_only`";
     way_companion: "Without a model, with `response.mode: companion`" / "モデルなし、`response.mode: companion`";
-    way_model(checks: &str): "With a model, which is asked {checks} whether to speak" / "モデルあり（話すかどうかを {checks}尋ねます）";
+    way_model: "With a model, as shipped: `response.mode: companion`" / "モデルあり、初期設定のまま：`response.mode: companion`";
+    ways_checks(checks: &str): "; the model is asked about {checks} times a month" / "、モデルに尋ねるのは月に約 {checks} 回";
+    /// What the words of the table mean. `moments` the rules found, of which `posts` became posts.
+    ways_words(moments: &str, posts: &str):
+        "A model is a language model that you pay for, or run yourself: it decides, and writes. Without one, fixed rules decide, and all that they can post is a quote of an earlier message. "
+        "A moment is where the rules would think of speaking: there are {moments}, and {posts} of them led to a post."
+        / "モデルとは、料金を払って使うか自分で動かす言語モデルで、話すかどうかを決め、文章を書きます。モデルなしでは決まったルールが判断し、投稿できるのは前の発言の引用だけです。"
+          "「話す場面」とは、ルールが話そうと考える場面です。{moments}あり、そのうち投稿になるのは {posts} です。";
+    ways_model_speaks:
+        "As soon as the config names a model, it speaks unasked, as in the last line; `response.mode: mention_only` or `observe` keeps it from that."
+        / "設定ファイルにモデルを書くと、最後の行のように自分から話し始めます。そうさせないためには、`response.mode: mention_only` か `observe` を設定します。";
     ways_posts: "Posts unasked" / "自分からの投稿";
     ways_posts_none: "none: it only answers when called" / "なし（呼ばれたときだけ答えます）";
     ways_posts_rate(posts: &str, rate: &str): "{posts}: {rate}" / "{posts}（{rate}）";
@@ -55,10 +71,10 @@ texts! {
         "not known: the rules, which stand in for it here, found {moments}; a model may choose fewer, more, or others"
         / "不明：モデルの代わりのルールが選んだ「話す場面」は {moments}。モデルが選ぶ場面は、それより少ないことも、多いことも、別の場面のこともあります";
     ways_wrong: "Would probably interrupt" / "邪魔になりそうなもの";
-    ways_wrong_model(wrong: &str): "{wrong} of these moments" / "この場面のうち {wrong}";
+    ways_wrong_model(wrong: &str): "not known ({wrong} of these moments)" / "不明（この場面のうち {wrong}）";
     ways_reached_in_hour: "Questions without a reply for an hour that get a post" / "1 時間返事がなかった質問のうち、投稿するもの";
     ways_reached: "Unanswered questions that get a post" / "誰も答えなかった質問のうち、投稿するもの";
-    ways_reached_model(count: &str): "the rules noticed {count}" / "ルールが気づいたもの {count}";
+    ways_reached_model(count: &str): "not known (the rules noticed {count})" / "不明（ルールが気づいたもの {count}）";
     ways_cost: "A month costs" / "月額";
     ways_cost_with(money: &str, model: &str): "{money} with {model}" / "{money}（{model}）";
     ways_with_asker(posts: &str, moments: &str):
@@ -87,11 +103,12 @@ texts! {
         "All times on this page are in the time zone {zone}; timezone in the config sets another."
         / "このページの時刻のタイムゾーンは {zone} です（設定ファイルの timezone で変えられます）。";
     wrong_with_share: "Interruptions (share)" / "邪魔になりそう（割合）";
+    wrong_moments_with_share: "Moments that would interrupt (share)" / "「話す場面」のうち邪魔になりそう（割合）";
     worst_channel(channel: &str, wrong: &str, moments: &str):
-        "The channel with the most interruptions is {channel}: {wrong}, of {moments} there, posted or not."
+        "The channel with the most moments that would interrupt is {channel}: {wrong}, of {moments} there, posted or not."
         / "邪魔になりそうな回数が最も多いチャンネルは {channel} です（そこでの、投稿しないものも含む「話す場面」{moments}のうち {wrong} 回）。";
     worst_hour(hour: &str, wrong: &str, moments: &str):
-        "The hour with the most interruptions begins at {hour}: {wrong}, of {moments} in that hour, posted or not."
+        "The hour with the most moments that would interrupt begins at {hour}: {wrong}, of {moments} in that hour, posted or not."
         / "邪魔になりそうな回数が最も多いのは {hour} からの 1 時間です（投稿しないものも含む「話す場面」{moments}のうち {wrong} 回）。";
     /// The parts of the day, each with its share.
     parts_of_day(parts: &str):
@@ -102,6 +119,9 @@ texts! {
     interrupts_more(times: &str, share: &str, rest: &str):
         "It interrupts more {times} ({share}) than in the other hours ({rest}). Chance alone makes such a difference in fewer than 1 of 100 histories."
         / "{times}は邪魔になりそうな割合が {share} で、ほかの時間帯（{rest}）より高くなっています。偶然だけでこれほどの差になるのは、100 回に 1 回未満です。";
+    more_moments_interrupt(times: &str, share: &str, rest: &str):
+        "More of the moments would interrupt {times} ({share}) than in the other hours ({rest}). Chance alone makes such a difference in fewer than 1 of 100 histories. This is about moments, most of which are not posted."
+        / "「話す場面」では、{times}は邪魔になりそうな割合が {share} で、ほかの時間帯（{rest}）より高くなっています。偶然だけでこれほどの差になるのは、100 回に 1 回未満です。これは「話す場面」の数字で、その多くは投稿しません。";
     may_be_chance: "These differences may be chance." / "これらの差は偶然かもしれません。";
     too_few_to_compare: "There are too few interruptions to compare the parts of the day." / "数が少ないため、時間帯どうしは比べられません。";
     /// Where it says how things were counted.
