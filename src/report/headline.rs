@@ -108,6 +108,7 @@ pub fn rate_of_posts(policy: &PolicyFigures, posted: PostedFigures, language: La
         _ => texts::times_a_month(l, &words::count(month.round() as usize)),
     };
     match trend_of(policy) {
+        Some(trend) if trend.newer < 0.5 => figure_texts::rate_lately_less(l, &rate),
         Some(trend) => {
             let lately = words::count(trend.newer.round() as usize);
             figure_texts::rate_lately(l, &rate, &lately)

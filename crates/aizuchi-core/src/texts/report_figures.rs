@@ -13,6 +13,7 @@ texts! {
         / "モデルなしなら、{name} は {channels}で、自分からは何も投稿しません。";
     your_channel: "your channel" / "1 チャンネル";
     your_channels(channels: &str): "your {channels}" / "{channels}";
+    rate_lately_less(rate: &str): "{rate} (lately less than once)" / "{rate}（最近は月に 1 回未満）";
     rate_lately(rate: &str, lately: &str): "{rate} (lately about {lately})" / "{rate}（最近は月に約 {lately} 回）";
     /// How many of its posts would interrupt: the end of the headline.
     wrong_none: "none of these posts shows a sign of interrupting" / "邪魔になる様子のあるものはありません";

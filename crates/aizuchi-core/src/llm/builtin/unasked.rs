@@ -16,8 +16,9 @@ use aizuchi_structure::cues::Cues;
 /// question is judged at five minutes, and what helps within half an hour still counts as welcome. Who asked longer ago has
 /// found it elsewhere or given up, and a later pause of the talk tells nothing about their question.
 const FRESH: SignedDuration = SignedDuration::from_mins(30);
-/// A question may belong to what began with an earlier one from this probability on.
-const MAY_BELONG: f32 = 0.1;
+/// A question belongs to what began with an earlier one from this probability on. On labeled moments of Slack 0.1 loses more
+/// questions, and keeps it from no more interruptions (`docs/internals/eval.md`).
+const BELONGS: f32 = 0.5;
 
 /// Whether its author has asked so lately that they probably still wait.
 pub fn is_fresh(question: &Message, prompt: &Prompt) -> bool {
@@ -44,13 +45,13 @@ pub fn is_bare_link(text: &str) -> bool {
     cues.contains(Cues::WORDLESS | Cues::ADDRESS) && !cues.contains(Cues::CODE)
 }
 
-/// Whether a question is probably put to somebody who asked before it: it speaks to one reader, and may belong to what began with
-/// a question of somebody else. "Did you restart it?" is asked by those who help.
+/// Whether a question is probably put to somebody who asked before it: it speaks to one reader, and belongs to what began with a
+/// question of somebody else. "Did you restart it?" is asked by those who help.
 pub fn asks_back(question: &Message, analysis: &ConversationAnalysis<'_>) -> bool {
     let cues = Cues::from_text(&question.text);
     let speaks_to_one = cues.contains(Cues::SECOND_PERSON) && !cues.contains(Cues::TO_ALL);
     let may_follow = |asked: &Message| {
-        asked.author.id != question.author.id && analysis.belonging(question, asked) >= MAY_BELONG
+        asked.author.id != question.author.id && analysis.belonging(question, asked) >= BELONGS
     };
     speaks_to_one && analysis.questions().iter().any(|asked| may_follow(asked.message))
 }
