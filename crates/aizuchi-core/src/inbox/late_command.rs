@@ -51,19 +51,19 @@ mod tests {
     use crate::store::order_journal::{OrderKind, OrderRecord};
 
     fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
+        Timestamp::from_second(1_700_000_000 + second).unwrap()
     }
 
     #[test]
     fn the_time_of_a_command_is_when_it_was_given() {
         for (by, carried_out, expected) in [
             // A command that was given before, and carried out after.
-            ("u-mia 999000", 1005, false),
+            ("u-mia 1700000999000", 1005, false),
             // The same command, before the process ended.
-            ("u-mia 1000000", 1005, false),
-            ("u-mia 1000001", 1005, true),
+            ("u-mia 1700001000000", 1005, false),
+            ("u-mia 1700001000001", 1005, true),
             // Clocks differ.
-            ("u-mia 1001000", 995, true),
+            ("u-mia 1700001001000", 995, true),
             // Somebody on the console, whose name ends with a number.
             ("olga 2", 1005, true),
             ("olga 2", 995, false),

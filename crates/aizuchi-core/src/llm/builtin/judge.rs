@@ -511,10 +511,10 @@ mod tests {
             let found = find_open_question(&context, |_| true, |_| false);
             found.is_ok_and(|it| it.id.as_str() == "001")
         };
-        assert!(!newest("did you expose it where you use it?", 0.3));
+        assert!(!newest("did you expose it where you use it?", 0.6));
         // It speaks to nobody, or it belongs to nothing before it.
         assert!(newest("where is the cellar key?", 0.3));
-        assert!(newest("did you expose it where you use it?", 0.05));
+        assert!(newest("did you expose it where you use it?", 0.3));
     }
 
     #[test]
