@@ -6,7 +6,7 @@ pub mod channel_cache;
 pub mod conversation_cache;
 pub mod disposition;
 pub mod in_flight;
-mod late_command;
+pub mod late_command;
 mod linking;
 mod forgetting;
 

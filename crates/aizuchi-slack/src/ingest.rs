@@ -19,6 +19,7 @@ use aizuchi_core::chat::{
     Mention, Message, Reaction, Role, User, UserId, Visibility,
 };
 use aizuchi_core::inbox::Delivery;
+use aizuchi_core::inbox::late_command::LATE_COMMAND_WINDOW;
 use aizuchi_core::metrics::labels::{MalformedInput, PlatformTask};
 use aizuchi_core::platform::emoji_names;
 use aizuchi_core::platform::incidents::Panicked;
@@ -368,7 +369,7 @@ impl SlackPlatform {
 
     async fn ensure_author(&self, message: &SlackMessage) -> Result<(), StoreError> {
         if !message.is_bot || self.is_own(message) {
-            match self.is_said_to_bot(message) {
+            match self.may_be_command(message) {
                 true => self.ensure_user(&message.author).await,
                 false => self.request_unknown_user(&message.author),
             }
@@ -384,10 +385,11 @@ impl SlackPlatform {
         self.hear_user(&SlackUser { id, name, is_bot: true, role }).await
     }
 
-    /// Whether a message may be a command, in Slack's own markup.
-    fn is_said_to_bot(&self, message: &SlackMessage) -> bool {
-        message.channel.as_str().starts_with('D')
-            || message.text.contains(&format!("<@{}", self.identity.user))
+    /// Whether a message may be a command that is still carried out. A backfill of old messages waits for no role.
+    fn may_be_command(&self, message: &SlackMessage) -> bool {
+        let is_recent = self.now().duration_since(message.at).abs() <= LATE_COMMAND_WINDOW;
+        let is_direct = message.channel.as_str().starts_with('D');
+        is_recent && (is_direct || message.text.contains(&format!("<@{}", self.identity.user)))
     }
 
     /// Fetches a user who is not cached. Commands depend on the role of their author, and right after the first start they

@@ -11,7 +11,7 @@ use crate::store::order_journal::{GivenOrder, OrderJournalQuery};
 
 /// A command that is older is not carried out: its author has seen that nothing came of it, and has done something else. A
 /// reconnect and the backfill after it take less. Clocks that differ by more count as too late.
-const LATE_COMMAND_WINDOW: SignedDuration = SignedDuration::from_mins(2);
+pub const LATE_COMMAND_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
 /// How many of the newest orders of a workspace are looked at.
 const MAX_ORDERS: usize = 100;

@@ -69,7 +69,6 @@ texts! {
     was(text: &str): "before: {text}" / "変更前：{text}";
     decision: "the decision" / "その判断";
     revert_memo: "Put it back as it was" / "この変更の前に戻す";
-    version_gone: "the previous version is no longer kept" / "以前の版は残っていません";
     older: "Older" / "以前のもの";
     newest: "Newest" / "最新";
     not_made: "Memories that are not made" / "作成できていない記憶";

@@ -25,12 +25,6 @@ texts! {
           "`--judge model` を付けるとモデルに尋ねます（下の「次にできること」をご覧ください）。";
 
     // The figures.
-    one_post: "post unasked without a model" / "モデルなしで自分から投稿する回数";
-    many_posts: "posts unasked without a model" / "モデルなしで自分から投稿する回数";
-    needs_mode(rate: &str): "{rate}; only with response.mode: companion" / "{rate}。response.mode: companion の場合のみ";
-    only_with_mode: "only with response.mode: companion" / "response.mode: companion の場合のみ";
-    posted_to_open: "questions without a reply for an hour get a post without a model" / "1 時間誰も応じなかった質問のうち、モデルなしで投稿する件数";
-    posted_to_unanswered: "questions that nobody answered get a post without a model" / "誰も答えなかった質問のうち、モデルなしで投稿する件数";
     to_speak: "Moments to speak" / "話す場面";
     hours:
         "Moments to speak, and those that would probably interrupt: how many in each hour of the day"

@@ -10,10 +10,10 @@ use crate::decision::learned::calibration::{Scored, upper_bound, upper_limit};
 
 /// A gate that saves less is not worth its risk.
 const MIN_SAVED: f64 = 0.05;
-/// The share of the moments to be skipped that are judged all the same, at least.
-pub const MIN_EXPLORATION: f64 = 0.05;
-/// At least and at most, in percent.
+/// The share of the moments to be skipped that are judged all the same, in percent.
 const EXPLORATION_PERCENT: RangeInclusive<u32> = 5..=50;
+/// The least of them.
+pub const MIN_EXPLORATION: f64 = *EXPLORATION_PERCENT.start() as f64 / 100.0;
 
 /// Up to which score moments may be skipped, and what that costs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -18,7 +18,7 @@ use crate::llm::builtin::preamble::behind_greeting;
 use crate::llm::builtin::quotes::Quotes;
 use crate::llm::builtin::request::{News, Request};
 use crate::llm::builtin::unasked::{
-    asks_back, has_offered_help, has_quoted_lately, is_bare_link, is_fresh,
+    BELONGS, asks_back, has_offered_help, has_quoted_lately, is_bare_link, is_fresh,
 };
 use crate::llm::builtin::vocabulary::{LAUGH, truncate_quote};
 use crate::persona::Language;
@@ -269,8 +269,6 @@ fn no_open_question<'c>(
     (nothing, question.map(|question| &**question.message))
 }
 
-/// A message is about what began with another one from this probability on.
-const BELONGS: f32 = 0.5;
 /// Where so few users have lately written, the next words of another one most probably answer.
 const SMALL_ROOM: usize = 3;
 const ROOM_MESSAGES: usize = 12;

@@ -16,9 +16,9 @@ use aizuchi_structure::cues::Cues;
 /// question is judged at five minutes, and what helps within half an hour still counts as welcome. Who asked longer ago has
 /// found it elsewhere or given up, and a later pause of the talk tells nothing about their question.
 const FRESH: SignedDuration = SignedDuration::from_mins(30);
-/// A question belongs to what began with an earlier one from this probability on. On labeled moments of Slack 0.1 loses more
-/// questions, and keeps it from no more interruptions (`docs/internals/eval.md`).
-const BELONGS: f32 = 0.5;
+/// A message is about what began with another one from this probability on. On labeled moments of Slack 0.1 loses more questions
+/// to [`asks_back`], and keeps it from no more interruptions (`docs/internals/eval.md`).
+pub const BELONGS: f32 = 0.5;
 
 /// Whether its author has asked so lately that they probably still wait.
 pub fn is_fresh(question: &Message, prompt: &Prompt) -> bool {
@@ -50,10 +50,10 @@ pub fn is_bare_link(text: &str) -> bool {
 pub fn asks_back(question: &Message, analysis: &ConversationAnalysis<'_>) -> bool {
     let cues = Cues::from_text(&question.text);
     let speaks_to_one = cues.contains(Cues::SECOND_PERSON) && !cues.contains(Cues::TO_ALL);
-    let may_follow = |asked: &Message| {
+    let follows = |asked: &Message| {
         asked.author.id != question.author.id && analysis.belonging(question, asked) >= BELONGS
     };
-    speaks_to_one && analysis.questions().iter().any(|asked| may_follow(asked.message))
+    speaks_to_one && analysis.questions().iter().any(|asked| follows(asked.message))
 }
 
 /// Whether it has offered help to the author of a question since. Which of their questions it was for, its words do not say.
