@@ -36,10 +36,10 @@ use crate::shadow::chat_trial::{ChatTrial, PageOf};
 use crate::web::auth::Authenticator;
 use crate::web::computations::{ComputingThread, computations};
 use crate::web::event_streams::EventStreams;
-use crate::web::figures::kept_days::KeptDays;
+use crate::web::figures::day_cache::DayCache;
 use crate::web::health::HealthStatus;
-use crate::web::kept_reports::KeptReports;
 use crate::web::peer::TrustedProxies;
+use crate::web::report_cache::ReportCache;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::shadow::RecentAnswers;
@@ -48,7 +48,6 @@ use crate::web::{self, Web};
 use aizuchi_core::allowed_calls::AllowedCalls;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
-use aizuchi_core::current::Current;
 use aizuchi_core::external_tools::ExternalTools;
 use aizuchi_core::forgetter::Forgetter;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
@@ -64,6 +63,7 @@ use aizuchi_core::platform::local::{self, LocalRoom};
 use aizuchi_core::platform::remote::{Account, RemotePlatform};
 use aizuchi_core::platform::{Platform, PlatformDeps, Platforms};
 use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_core::reloadable::Reloadable;
 use aizuchi_core::retention::Retention;
 use aizuchi_core::rules::Rulebook;
 use aizuchi_core::runner::Runner;
@@ -91,7 +91,7 @@ pub struct App {
     forgetter: Forgetter,
     learner: Learner,
     computing: ComputingThread,
-    kept_reports: Arc<KeptReports>,
+    report_cache: Arc<ReportCache>,
     erasures: watch::Receiver<u64>,
     web: Arc<Web>,
     room: Arc<LocalRoom>,
@@ -107,10 +107,10 @@ pub struct App {
 /// The settings that can be replaced while the program runs.
 #[derive(Clone)]
 pub struct LiveSettings {
-    pub config: Current<Config>,
-    pub rulebook: Current<Rulebook>,
+    pub config: Reloadable<Config>,
+    pub rulebook: Reloadable<Rulebook>,
     /// The prompts of each language that is spoken.
-    pub prompts: Vec<(Language, Current<PromptBuilder>)>,
+    pub prompts: Vec<(Language, Reloadable<PromptBuilder>)>,
     pub models: Arc<ModelsInUse>,
     /// The connected platforms, by their names in the config.
     pub remotes: Vec<(&'static str, Arc<dyn RemotePlatform>)>,
@@ -150,7 +150,7 @@ impl App {
                 config.clone()
             }
         };
-        let current_config = Current::from(config.clone());
+        let current_config = Reloadable::from(config.clone());
         let config = &config.with_room_for_models();
         let writer_stop = CancellationToken::new();
         let writer = tokio::spawn(writer.run(writer_stop.clone()));
@@ -310,14 +310,14 @@ impl App {
         let page_limits = ServerLimits::pages(max_files, &proxies);
         let revisions = store.revisions();
         let (newest, erasures) = (*revisions.borrow(), store.erasures());
-        let kept_reports = Arc::new(KeptReports::new(clock.clone()));
+        let report_cache = Arc::new(ReportCache::new(clock.clone()));
         let (computations, computing) = computations(shutdown.clone());
         let web = Arc::new(Web {
             computations,
             shadow_answers: RecentAnswers::default(),
-            kept_reports: kept_reports.clone(),
+            report_cache: report_cache.clone(),
             learned_gates: learner.gates.clone(),
-            kept_days: KeptDays::default(),
+            day_cache: DayCache::default(),
             room: room.clone(),
             demo: demo.clone(),
             room_feed: RoomFeed::new(store.clone(), room.clone(), clock.clone(), newest),
@@ -375,7 +375,7 @@ impl App {
             forgetter,
             learner,
             computing,
-            kept_reports,
+            report_cache,
             erasures,
             web,
             room,

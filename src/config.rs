@@ -79,7 +79,7 @@ use crate::config::logging::LoggingConfig;
 use crate::config::minds::ResolvedMinds;
 use crate::config::model_sources::{Discover, ModelSources};
 use crate::config::models::ModelsConfig;
-use crate::config::overrides::RoomOverrides;
+use crate::config::overrides::PlaceOverrides;
 use crate::config::platforms::{DiscordConfig, SlackConfig};
 use crate::config::problem::ConfigProblem;
 use crate::config::reload::Fingerprints;
@@ -138,7 +138,7 @@ pub struct Config {
     pub channels: BTreeMap<ChannelKey, ChannelConfig>,
     /// Settings for all channels of a workspace, by its id as the console shows it, or of all workspaces of `slack` or
     /// `discord`. Those of a channel take precedence, and those of an id before those of a platform.
-    pub workspaces: BTreeMap<String, RoomOverrides>,
+    pub workspaces: BTreeMap<String, PlaceOverrides>,
     /// Users whose messages are not looked at, by id.
     pub opted_out: Vec<ConfiguredUserId>,
     /// The models of all agents, resolved from `agents` and the environment.

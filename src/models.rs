@@ -23,7 +23,6 @@ use crate::config::model_sources::ModelOrigin;
 use aizuchi_core::agent::{Mind, Minds, StateCall};
 use aizuchi_core::chat::Channel;
 use aizuchi_core::clock::Clock;
-use aizuchi_core::current::Current;
 use aizuchi_core::decision::model_problem::ModelProblem;
 use aizuchi_core::llm::builtin::BuiltinMind;
 use aizuchi_core::llm::discover::FoundServer;
@@ -35,7 +34,8 @@ use aizuchi_core::llm::{ContextLength, Llm};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::outgoing::secrets::SecretScanner;
 use aizuchi_core::persona::{Language, Persona};
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::reloadable::Reloadable;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{ModelRules, Rulebook};
 use aizuchi_core::store::Store;
 use aizuchi_core::texts;
@@ -47,8 +47,8 @@ const LOOK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 pub struct ModelsInUse {
     minds: Minds,
     /// As it is in force, with the models of the last choice. A reload replaces it, too.
-    config: Current<Config>,
-    rulebook: Current<Rulebook>,
+    config: Reloadable<Config>,
+    rulebook: Reloadable<Rulebook>,
     /// Where a model that is tried out counts.
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
@@ -67,7 +67,7 @@ pub struct ModelsInUse {
 impl ModelsInUse {
     /// `secrets` learns the keys that are chosen later.
     pub fn new(
-        (config, rulebook): (Current<Config>, Current<Rulebook>),
+        (config, rulebook): (Reloadable<Config>, Reloadable<Rulebook>),
         minds: Minds,
         (store, metrics): (Arc<dyn Store>, Arc<Metrics>),
         secrets: SecretScanner,
@@ -151,7 +151,7 @@ impl ModelsInUse {
     /// The names of the models of a channel or its workspace.
     fn models_in(&self, channel: &Channel) -> ModelRules {
         let rulebook = self.rulebook.read();
-        let rules = rulebook.rules_in(&Room::of_channel(channel));
+        let rules = rulebook.rules_in(&Place::of_channel(channel));
         rulebook.models_in(&channel.workspace, Some(&rules.models))
     }
 

@@ -44,7 +44,7 @@ use crate::config::{Config, LoadedConfig, ModelSelection};
 use crate::replay::by_conversation::{ByConversation, ConversationSet};
 use crate::replay::column::Column;
 use crate::replay::history::{ChannelSource, RecordedChannel};
-use crate::replay::input::database::RoomLabels;
+use crate::replay::input::database::LabelsByChannel;
 use crate::replay::learning::{LearningPurpose, ReplayLearning};
 use crate::replay::moments::Moments;
 use crate::replay::record::{Record, Recorder};
@@ -144,7 +144,7 @@ pub type EventOutput = Box<dyn Write + Send>;
 
 /// Takes what happened in a channel. The channels come in their order. What it keeps beyond the replay it keeps after
 /// [`Record::check`]: that is asked again when it has returned, since it may read what nobody has read before.
-pub type ChannelTaker<'a> =
+pub type ChannelVisitor<'a> =
     &'a mut dyn FnMut(usize, &RecordedChannel, &mut Record) -> anyhow::Result<()>;
 
 /// Replays recorded channels under one policy. Calls `progress` with the number of messages after each channel.
@@ -231,7 +231,7 @@ impl<'a> Replay<'a> {
 
     /// With what is known of how welcome words were in the channels, for `response.tolerance`: it holds from the beginning,
     /// as it would from now on.
-    pub fn knowing(self, labels: &RoomLabels) -> Self {
+    pub fn knowing(self, labels: &LabelsByChannel) -> Self {
         for (room, labels) in labels {
             let labels = ChannelLabels::from([(ChannelId::new(room.as_str()), labels.clone())]);
             // A channel is a workspace of its own in a replay.
@@ -261,7 +261,7 @@ impl<'a> Replay<'a> {
         channels: &dyn ChannelSource,
         first: usize,
         events: Option<EventOutput>,
-        take: ChannelTaker<'_>,
+        take: ChannelVisitor<'_>,
     ) -> anyhow::Result<Option<EventOutput>> {
         match self.threads {
             _ if self.learning.keeps_moments() => self.run_in_turn(channels, first, events, take),
@@ -275,7 +275,7 @@ impl<'a> Replay<'a> {
         channels: &dyn ChannelSource,
         first: usize,
         mut events: Option<EventOutput>,
-        take: ChannelTaker<'_>,
+        take: ChannelVisitor<'_>,
     ) -> anyhow::Result<Option<EventOutput>> {
         let mut stopwatch = Stopwatch::start();
         for index in first..channels.channel_count() {

@@ -4,7 +4,7 @@
 //! The figures come from messages and [moments](crate::replay::moments). Nothing here reads a clock, so the same
 //! input gives the same bytes. What is not known is `None`, never 0.
 
-pub mod noise;
+pub mod significance;
 pub mod interruptions;
 pub mod comparison;
 pub mod settings;
@@ -17,7 +17,7 @@ pub mod called;
 pub mod figures;
 pub mod channel_index;
 pub mod channel;
-pub mod choice;
+pub mod story_selection;
 pub mod differences;
 pub mod cost;
 pub mod builder;

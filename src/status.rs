@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use aizuchi_core::chat::{Channel, ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::event::step::Step;
 use aizuchi_core::persona::Language;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::figures::{CallSum, WorkspacePeriod};
@@ -216,7 +216,7 @@ impl StatusReader<'_> {
 
     fn mode(&self, channel: &Channel, orders: &OrdersInForce) -> Mode {
         let ordered = orders.modes.iter().find(|(ordered, _)| *ordered == channel.id);
-        let configured = || self.rulebook.rules_in(&Room::of_channel(channel)).mode;
+        let configured = || self.rulebook.rules_in(&Place::of_channel(channel)).mode;
         ordered.map_or_else(configured, |(_, mode)| *mode)
     }
 

@@ -2,9 +2,9 @@
 //! found on the rest, and says nothing where the data cannot tell.
 
 pub mod figures;
-pub mod knobs;
+pub mod tuned_setting;
 pub mod search;
-pub mod verdict;
+pub mod validation;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -3,11 +3,11 @@
 
 pub mod peer;
 pub mod server;
-mod attempts;
+mod failed_sign_ins;
 pub mod computations;
-pub mod kept_reports;
+pub mod report_cache;
 pub mod shadow;
-pub mod holder;
+pub mod signed_in_user;
 pub mod sign_in_link;
 mod sessions;
 mod access;
@@ -27,7 +27,7 @@ mod api;
 mod order_journal;
 mod orders;
 mod standing_orders;
-mod room_settings;
+mod place_settings;
 mod dead_letters;
 mod private_reads;
 mod deciders;
@@ -72,10 +72,10 @@ use crate::models::ModelsInUse;
 use crate::web::auth::Authenticator;
 use crate::web::computations::Computations;
 use crate::web::event_streams::EventStreams;
-use crate::web::figures::kept_days::KeptDays;
+use crate::web::figures::day_cache::DayCache;
 use crate::web::health::HealthStatus;
-use crate::web::kept_reports::KeptReports;
 use crate::web::refusal::Refusal;
+use crate::web::report_cache::ReportCache;
 use crate::web::room_feed::RoomFeed;
 use crate::web::server::{Server, ServerLimits};
 use crate::web::shadow::RecentAnswers;
@@ -133,11 +133,11 @@ pub struct Web {
     pub computations: Computations,
     pub shadow_answers: RecentAnswers,
     /// The reports that were computed last.
-    pub kept_reports: Arc<KeptReports>,
+    pub report_cache: Arc<ReportCache>,
     /// What was learned from the ledger.
     pub learned_gates: Arc<LearnedGates>,
     /// What the figures of days that are over came to.
-    pub kept_days: KeptDays,
+    pub day_cache: DayCache,
     /// Whether programs may ask by the Model Context Protocol.
     pub serves_mcp: bool,
     /// The open event streams.

@@ -26,7 +26,7 @@ impl App {
             forgetter,
             learner,
             computing,
-            kept_reports,
+            report_cache,
             erasures,
             web,
             room,
@@ -82,7 +82,7 @@ impl App {
         });
         let reports_stop = shutdown.clone();
         tasks.spawn(async move {
-            kept_reports.drop_outdated(erasures, reports_stop).await;
+            report_cache.drop_outdated(erasures, reports_stop).await;
             ("kept reports".to_owned(), Ok(()))
         });
         let renewal_stop = shutdown.clone();

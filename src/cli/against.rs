@@ -34,14 +34,14 @@ const MAX_QUOTE: usize = 100;
 
 /// What is compared with.
 #[derive(Clone, Debug)]
-pub enum Other {
+pub enum ComparisonTarget {
     /// Another version of the program.
     Program(PathBuf),
     /// A config, or a part of one.
     Settings(PathBuf),
 }
 
-impl FromStr for Other {
+impl FromStr for ComparisonTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -50,18 +50,18 @@ impl FromStr for Other {
         let data = path.metadata().map_err(|error| format!("it cannot be read: {error}"))?;
         let is_settings = path.extension().is_some_and(|it| it == "yaml" || it == "yml");
         match data.is_file() && data.permissions().mode() & 0o111 != 0 {
-            _ if data.is_file() && is_settings => Ok(Other::Settings(path)),
-            true => Ok(Other::Program(path)),
+            _ if data.is_file() && is_settings => Ok(ComparisonTarget::Settings(path)),
+            true => Ok(ComparisonTarget::Program(path)),
             false => Err("it is neither a program nor a config that ends in .yaml".to_owned()),
         }
     }
 }
 
-impl Other {
+impl ComparisonTarget {
     /// The policy of other settings. Another version can be compared with any judge but a model.
     pub fn policy(&self, judge: &str) -> anyhow::Result<Option<Policy>> {
         match self {
-            Other::Program(_) => {
+            ComparisonTarget::Program(_) => {
                 anyhow::ensure!(
                     judge != "model",
                     "another version is compared with --judge builtin, or with a file of recorded answers: it would \
@@ -69,7 +69,7 @@ impl Other {
                 );
                 Ok(None)
             }
-            Other::Settings(file) => Policy::open(file).map(Some),
+            ComparisonTarget::Settings(file) => Policy::open(file).map(Some),
         }
     }
 }
@@ -100,11 +100,11 @@ pub struct ReplayComparison {
 
 impl PresentReplay<'_> {
     /// The other one stands before this one, as an old version does before a new one; other settings stand behind.
-    pub fn compare(&self, other: &Other) -> anyhow::Result<ReplayComparison> {
+    pub fn compare(&self, other: &ComparisonTarget) -> anyhow::Result<ReplayComparison> {
         let own = self.treatments(self.policy)?;
         let version = concat!("aizuchi ", env!("CARGO_PKG_VERSION")).to_owned();
         let (before, after, names) = match other {
-            Other::Program(program) => {
+            ComparisonTarget::Program(program) => {
                 let other = OtherVersion { program };
                 let treatments = other.replay(
                     self.recording,
@@ -115,7 +115,7 @@ impl PresentReplay<'_> {
                 )?;
                 (treatments, own, (other.version()?, format!("this {version}")))
             }
-            Other::Settings(_) => {
+            ComparisonTarget::Settings(_) => {
                 let changed = self.changed.context("the other settings were not read")?;
                 let names = (self.policy.name.clone(), changed.name.clone());
                 (own, self.treatments(changed)?, names)

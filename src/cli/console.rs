@@ -10,8 +10,8 @@ use crate::cli::print;
 use crate::config::http::{AccessRole, ReaderName};
 use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
-use crate::web::holder::Holder;
 use crate::web::sign_in_link::{LINK_AGE, LinkKey, Purpose};
+use crate::web::signed_in_user::SignedInUser;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 
@@ -68,7 +68,7 @@ impl ConsoleArgs {
             RoleArg::Operator => AccessRole::Operator,
             RoleArg::Admin => AccessRole::Admin,
         };
-        let holder = Holder { name: name.0.into(), role };
+        let holder = SignedInUser { name: name.0.into(), role };
         let key = LinkKey::new(&secret, &config.http);
         let now = Clock::system().now();
         let code = key.mint(Purpose::SignIn, &holder, now).context("cannot make the link")?;

@@ -15,7 +15,7 @@ use crate::config::ModelSelection;
 use crate::config::source::ConfigSource;
 use crate::config::storage::StorageUrl;
 use crate::replay::history::ChannelSource;
-use crate::replay::input::database::RoomLabels;
+use crate::replay::input::database::LabelsByChannel;
 use crate::replay::input::{InputFormat, InputOptions, PrivateChannels, Recording, database};
 use crate::report::replay_command::{Argument, INPUT};
 use aizuchi_core::persona::Language;
@@ -82,7 +82,7 @@ impl RecordingArgs {
     }
 
     /// How welcome words were in the channels, where the input has a ledger.
-    pub fn welcome_labels(&self, source: &ConfigSource) -> anyhow::Result<Option<RoomLabels>> {
+    pub fn welcome_labels(&self, source: &ConfigSource) -> anyhow::Result<Option<LabelsByChannel>> {
         if self.input.is_some() {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::cli::against::{Other, PresentReplay};
+use crate::cli::against::{ComparisonTarget, PresentReplay};
 use crate::cli::judge::{Judge, JudgeArgs};
 use crate::cli::recording::RecordingArgs;
 use crate::cli::report_page::ReplayReportArgs;
@@ -26,7 +26,7 @@ use crate::config::{Config, ModelSelection};
 use crate::replay::checkpoint::Checkpoint;
 use crate::replay::companion_score::CompanionScore;
 use crate::replay::history::ChannelSource;
-use crate::replay::input::database::RoomLabels;
+use crate::replay::input::database::LabelsByChannel;
 use crate::replay::input::{PrivateChannels, Recording};
 use crate::replay::score::ReplayScore;
 use crate::replay::table::{companion_table, table};
@@ -36,7 +36,7 @@ use crate::report::figures::{LeftOut, LeftOutRecords, Privacy, Report};
 use crate::report::replay_command::{Argument, POLICY, ReplayCommand};
 use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 
 /// The usual median of a simulated model call, in milliseconds.
 const LATENCY_MS: u64 = 4000;
@@ -53,7 +53,7 @@ pub struct ReplayArgs {
     /// List what would be decided differently by another version of Aizuchi (the path of its executable), or with other settings (a config that
     /// ends in .yaml, or a part of one).
     #[arg(long, value_name = "OTHER", conflicts_with_all = ["events", "resume", "report", "internals", "anonymous"])]
-    against: Option<Other>,
+    against: Option<ComparisonTarget>,
     #[command(flatten)]
     judge: JudgeArgs,
     /// The median duration of a simulated model call, in milliseconds of simulated time; at most one day.
@@ -216,9 +216,9 @@ impl ReplayArgs {
         &self,
         source: &ConfigSource,
         policies: &[Policy],
-    ) -> anyhow::Result<RoomLabels> {
+    ) -> anyhow::Result<LabelsByChannel> {
         if !policies.iter().any(|policy| policy.config.rulebook().has_tolerance()) {
-            return Ok(RoomLabels::new());
+            return Ok(LabelsByChannel::new());
         }
         // Another version is not told of it, and what both say would not be comparable.
         let labels = match self.against {
@@ -405,7 +405,7 @@ struct PolicyRun<'a> {
     recording: &'a Recording,
     judge: &'a Judge,
     /// How welcome words were, for `response.tolerance`.
-    labels: &'a RoomLabels,
+    labels: &'a LabelsByChannel,
     settings: ReplaySettings,
     bar: &'a ProgressBar,
     /// A model did not answer everything, so the rest is not kept for a resumed replay.
@@ -509,20 +509,20 @@ impl Write for EventFile {
 }
 
 /// Says from which confidence on the judge is followed in each channel of which it is known how welcome words were.
-fn print_thresholds(policies: &[Policy], labels: &RoomLabels) {
+fn print_thresholds(policies: &[Policy], labels: &LabelsByChannel) {
     for policy in policies {
         let book = policy.config.rulebook();
-        for (room, labels) in labels {
+        for (place, labels) in labels {
             // As the simulation calls them.
             let (workspace, channel) =
-                (WorkspaceId::new(room.as_str()), ChannelId::new(room.as_str()));
-            let rules = book.rules_in(&Room::new(&workspace, &channel, room, Visibility::Public));
+                (WorkspaceId::new(place.as_str()), ChannelId::new(place.as_str()));
+            let rules = book.rules_in(&Place::new(&workspace, &channel, place, Visibility::Public));
             let Some(tolerance) = rules.tolerance else { continue };
             let least = tolerance::threshold(labels, rules.min_confidence, tolerance);
             eprintln!(
                 "{}: with response.tolerance the judge is followed from {least:.2} on in {} (known: {} words, declined proposals and marks; it takes {MIN_LABELS})",
                 policy.name,
-                strip_control_characters(room),
+                strip_control_characters(place),
                 labels.len(),
             );
         }

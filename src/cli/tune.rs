@@ -21,9 +21,9 @@ use crate::config::source::ConfigSource;
 use crate::replay::judge::recorded::{RecordedAnswers, RecordedCounts};
 use crate::replay::{Policy, ReplayJudge, ReplaySettings};
 use crate::tune::figures::{TuneFigures, UtcDay};
-use crate::tune::knobs::Knob;
-use crate::tune::search::{Goal, Grain, max_replays, search};
-use crate::tune::verdict::{Gain, lack};
+use crate::tune::search::{Fidelity, Goal, max_replays, search};
+use crate::tune::tuned_setting::TunedSetting;
+use crate::tune::validation::{Gain, lack};
 use crate::tune::{DaySplit, Part, measure};
 
 #[derive(Debug, Args)]
@@ -104,7 +104,7 @@ struct Outcome {
 /// Settings that the days of the check confirm.
 struct Advice {
     policy: Policy,
-    changed: Vec<Knob>,
+    changed: Vec<TunedSetting>,
     before: TuneFigures,
     after: TuneFigures,
     gain: Gain,
@@ -157,15 +157,15 @@ impl TuneArgs {
         };
         let whole = part(begin, middle - 1).read()?;
         let newest = part(coarse, middle - 1).read()?;
-        let mut measure_learned = |policy: &Policy, grain: Grain| {
+        let mut measure_learned = |policy: &Policy, grain: Fidelity| {
             bar.inc(1);
             let channels = match grain {
-                Grain::Coarse => &newest,
-                Grain::Whole => &whole,
+                Fidelity::Coarse => &newest,
+                Fidelity::Whole => &whole,
             };
             measure(channels, policy, &settings, answers)
         };
-        let learned = TuneFigures::sum(measure_learned(base, Grain::Whole)?.values());
+        let learned = TuneFigures::sum(measure_learned(base, Fidelity::Whole)?.values());
         let before = measure_checked(base)?;
         let refused =
             |tried, why| Outcome { split: split.clone(), learned, tried, advice: Err(why) };
@@ -178,10 +178,10 @@ impl TuneArgs {
         }
         let is_coarse = |few: &TuneFigures| coarse > begin && few.questions >= MIN_COARSE_QUESTIONS;
         let first = match coarse > begin {
-            true => TuneFigures::sum(measure_learned(base, Grain::Coarse)?.values()),
+            true => TuneFigures::sum(measure_learned(base, Fidelity::Coarse)?.values()),
             false => learned,
         };
-        let first = if is_coarse(&first) { Grain::Coarse } else { Grain::Whole };
+        let first = if is_coarse(&first) { Fidelity::Coarse } else { Fidelity::Whole };
         let found = search(base, self.goal.into(), first, &mut measure_learned)?;
         // Other settings lead to judgments at other moments.
         if let Some(why) = lacking() {
@@ -257,7 +257,7 @@ impl TuneArgs {
             "# The gain is {:.3} (between {:.3} and {:.3} in nine of ten draws of the days).\n",
             gain.mean, gain.low, gain.high
         );
-        text += &Knob::section(changed, policy);
+        text += &TunedSetting::section(changed, policy);
         text.trim_end().to_owned()
     }
 
@@ -274,7 +274,7 @@ impl TuneArgs {
         };
         let advice = outcome.advice.as_ref().ok().map(|advice| {
             json!({
-                "patch": Knob::section(&advice.changed, &advice.policy),
+                "patch": TunedSetting::section(&advice.changed, &advice.policy),
                 "before": figures(&advice.before),
                 "after": figures(&advice.after),
                 "gain": advice.gain.mean,

@@ -9,7 +9,7 @@ use crate::config::budget::ChannelBudget;
 use crate::config::channel_overrides::{ChannelPersona, ChannelTools, MemorySetting};
 use crate::config::facilitator::FacilitatorConfig;
 use crate::config::language::LanguageSetting;
-use crate::config::overrides::RoomOverrides;
+use crate::config::overrides::PlaceOverrides;
 use crate::config::own_models::OwnModels;
 use crate::config::platforms::ThreadsSetting;
 use crate::config::schema;
@@ -101,13 +101,13 @@ impl ChannelConfig {
                 Some(own) => Some(user_ids(own)),
                 None => companions.clone(),
             },
-            ..RoomOverrides::from(self).apply_to(defaults)
+            ..PlaceOverrides::from(self).apply_to(defaults)
         }
     }
 }
 
 /// Each field is named, so that a new one is not left behind.
-impl From<&ChannelConfig> for RoomOverrides {
+impl From<&ChannelConfig> for PlaceOverrides {
     fn from(channel: &ChannelConfig) -> Self {
         let ChannelConfig {
             mode,

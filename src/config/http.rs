@@ -9,7 +9,7 @@ use strum::{EnumString, IntoStaticStr};
 use crate::config::guessing::is_guessable;
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, Port};
-use aizuchi_core::network::Network;
+use aizuchi_core::ip_network::IpNetwork;
 
 /// The pages and their API.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub struct HttpConfig {
     pub proxy_sign_in: Option<ProxySignIn>,
     /// Proxies whose `X-Forwarded-For` header is trusted: addresses, or networks like 10.0.0.0/8. From any other peer,
     /// the header is ignored.
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: Vec<IpNetwork>,
     /// Whether programs that speak the Model Context Protocol may look things up at `/mcp`: the same that the API answers
     /// to their token, and nothing that changes anything.
     pub mcp: bool,

@@ -20,7 +20,7 @@ use aizuchi_core::rules::{ChannelRules, Mode, TimingRules};
 #[serde(default, deny_unknown_fields)]
 // It is the section of a workspace, too, and described in the schema as that. `None`: as in the rules around.
 #[schemars(rename = "WorkspaceConfig")]
-pub struct RoomOverrides {
+pub struct PlaceOverrides {
     /// What it does there, in channels without a mode of their own.
     #[schemars(with = "Option<schema::ModeSchema>")]
     pub mode: Option<Mode>,
@@ -81,10 +81,10 @@ impl SectionKind {
 pub struct OverridingSection<'a> {
     pub kind: SectionKind,
     pub path: Vec<&'a str>,
-    pub overrides: RoomOverrides,
+    pub overrides: PlaceOverrides,
 }
 
-impl RoomOverrides {
+impl PlaceOverrides {
     /// The rules with what differs here.
     pub fn apply_to(&self, around: &ChannelRules) -> ChannelRules {
         let cooldown = |wait: Seconds| duration_from_seconds(wait.0);

@@ -3,21 +3,25 @@
 use std::collections::BTreeMap;
 
 use crate::config::Config;
-use crate::config::overrides::{OverridingSection, RoomOverrides, SectionKind};
+use crate::config::overrides::{OverridingSection, PlaceOverrides, SectionKind};
 use crate::config::threads::ThreadConfig;
-use aizuchi_core::rules::room::RoomRules;
+use aizuchi_core::rules::place::WorkspaceRules;
 use aizuchi_core::rules::{ChannelRules, Mode};
 
 impl Config {
     /// The rules of all channels on top of these defaults, which may name a mode for all of them.
-    pub(super) fn room_rules(&self, defaults: &ChannelRules, mode: Option<Mode>) -> RoomRules {
+    pub(super) fn channel_and_thread_rules(
+        &self,
+        defaults: &ChannelRules,
+        mode: Option<Mode>,
+    ) -> WorkspaceRules {
         let (mut channels, mut threads) = (BTreeMap::new(), BTreeMap::new());
         for (key, channel) in &self.channels {
             let usual = mode.unwrap_or(self.default_mode_of(channel.model.as_ref()));
             let rules = channel.apply_to(&ChannelRules { mode: usual, ..defaults.clone() });
             let has_mode = channel.mode.or(mode).is_some();
             let of_thread = |(id, thread): (&String, &ThreadConfig)| {
-                let mut rules = RoomOverrides::from(thread).apply_to(&rules);
+                let mut rules = PlaceOverrides::from(thread).apply_to(&rules);
                 if !has_mode && self.has_builtin_judge(thread) {
                     rules.mode = Mode::MentionOnly;
                 }
@@ -30,7 +34,7 @@ impl Config {
             }
             channels.insert(key.0.clone(), rules);
         }
-        RoomRules { default_rules: defaults.clone(), channels, threads }
+        WorkspaceRules { default_rules: defaults.clone(), channels, threads }
     }
 
     /// Whether the built-in rules judge a thread: they speak unasked only where a mode says so.
@@ -41,14 +45,17 @@ impl Config {
     }
 
     /// The rules of each workspace that has settings. Those of a platform hold in all of its workspaces.
-    pub(super) fn workspace_rules(&self, defaults: &ChannelRules) -> BTreeMap<String, RoomRules> {
-        let rules = |(id, workspace): (&String, &RoomOverrides)| {
+    pub(super) fn workspace_rules(
+        &self,
+        defaults: &ChannelRules,
+    ) -> BTreeMap<String, WorkspaceRules> {
+        let rules = |(id, workspace): (&String, &PlaceOverrides)| {
             let platform = id.split_once(':').and_then(|(name, _)| self.workspaces.get(name));
             let around = platform.map(|it| it.apply_to(defaults));
             let own = workspace.apply_to(around.as_ref().unwrap_or(defaults));
             let of_platform = platform.and_then(|platform| platform.mode);
             let mode = workspace.mode.or(of_platform).or(self.response.mode);
-            (id.clone(), self.room_rules(&own, mode))
+            (id.clone(), self.channel_and_thread_rules(&own, mode))
         };
         self.workspaces.iter().map(rules).collect()
     }

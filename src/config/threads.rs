@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::config::channel_overrides::{ChannelPersona, ChannelTools, MemorySetting};
 use crate::config::language::LanguageSetting;
-use crate::config::overrides::RoomOverrides;
+use crate::config::overrides::PlaceOverrides;
 use crate::config::own_models::OwnModels;
 use crate::config::problem::ConfigProblem;
 use crate::config::secret::displayable;
@@ -55,7 +55,7 @@ pub fn find_misplaced(tree: &ConfigNode) -> Option<ConfigProblem> {
 }
 
 /// Each field is named, so that a new one is not left behind.
-impl From<&ThreadConfig> for RoomOverrides {
+impl From<&ThreadConfig> for PlaceOverrides {
     fn from(thread: &ThreadConfig) -> Self {
         let ThreadConfig { min_confidence, language, persona, model, tools, memory, timing } =
             thread.clone();

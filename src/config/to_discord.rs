@@ -26,7 +26,7 @@ impl ResolvedDiscordConfig {
                 channels: channels.map(|(key, rule)| (key.clone(), threads(*rule))).collect(),
                 archive_minutes: self.archive_minutes,
             },
-            settle_time: self.settle,
+            in_flight_timeout: self.settle,
             history_span: self.history,
             sync_interval,
             time_zone: zone,

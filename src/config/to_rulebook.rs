@@ -9,7 +9,7 @@ use crate::config::values::ConfiguredUserId;
 use aizuchi_core::chat::UserId;
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::platform::local::demo_channel;
-use aizuchi_core::rules::room::RoomRules;
+use aizuchi_core::rules::place::WorkspaceRules;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules, Mode, Rulebook};
 
 impl Config {
@@ -51,8 +51,8 @@ impl Config {
         let mut defaults = self.response.rules(self.default_mode(), facilitation, limits);
         defaults.language = self.language.default_rule();
         let workspaces = self.workspace_rules(&defaults);
-        let RoomRules { default_rules, channels, threads } =
-            self.room_rules(&defaults, self.response.mode);
+        let WorkspaceRules { default_rules, channels, threads } =
+            self.channel_and_thread_rules(&defaults, self.response.mode);
         Rulebook {
             channels,
             default_rules,

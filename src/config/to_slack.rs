@@ -31,7 +31,7 @@ impl ResolvedSlackConfig {
                 ReplyInSetting::Same => ReplyPlacement::TopLevel,
                 ReplyInSetting::Thread => ReplyPlacement::Thread,
             },
-            settle_time: self.settle,
+            in_flight_timeout: self.settle,
             history_span: self.history,
             sync_interval,
             timeouts: SlackTimeouts::default(),

@@ -7,7 +7,7 @@ use crate::config::budget::LimitSetting;
 use crate::config::mcp::McpConfig;
 use crate::config::secret::Secret;
 use crate::config::values::{BoundedInteger, Port, WebUrl};
-use aizuchi_core::network::Network;
+use aizuchi_core::ip_network::IpNetwork;
 
 /// What it may use while it writes an answer: the web, and tools of the operator's. A tool whose section is omitted is off.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub struct WebFetchConfig {
     pub max_content_length: BoundedInteger<1, 10_000_000>,
     /// Networks whose pages may be read though they are not public, like `10.1.0.0/16`. Whoever writes in a channel can
     /// have these pages read.
-    pub allow_networks: Vec<Network>,
+    pub allow_networks: Vec<IpNetwork>,
     /// Ports that may be read besides 80 and 443.
     pub allow_ports: Vec<Port>,
 }

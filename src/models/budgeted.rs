@@ -15,13 +15,13 @@ use aizuchi_core::clock::Clock;
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::event::planned_call::{
-    Admission, CallCost, CallLimits, CallOwner, PlannedCall, UnclaimedCall,
+    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::prompt::Prompt;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::store::Store;
 
 /// By how much a reservation outlasts the longest call.
@@ -48,7 +48,7 @@ impl ModelsInUse {
     pub fn within_budget(&self, llm: Arc<dyn Llm>, channel: &Channel) -> Arc<BudgetedModel> {
         let config = self.config();
         let rulebook = config.rulebook();
-        let rules = rulebook.rules_in(&Room::of_channel(channel));
+        let rules = rulebook.rules_in(&Place::of_channel(channel));
         Arc::new(BudgetedModel {
             llm,
             store: self.store.clone(),
@@ -112,8 +112,8 @@ impl BudgetedModel {
 
     async fn reserve(&self, call: &PlannedCall) -> Result<(), LlmError> {
         match self.store.reserve(call, self.clock.now()).await {
-            Ok(Admission::Admitted) => Ok(()),
-            Ok(Admission::Busy(limit) | Admission::Refused(limit)) => {
+            Ok(ReservationResult::Admitted) => Ok(()),
+            Ok(ReservationResult::Busy(limit) | ReservationResult::Refused(limit)) => {
                 *self.reached.lock() = Some(limit);
                 Err(LlmError::Refused(format!("the budget is used up: {}", limit.name())))
             }

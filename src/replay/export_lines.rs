@@ -18,7 +18,7 @@ use aizuchi_core::decision::mark::DecisionMark;
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{Memory, MemoryEntry, MemoryKey, MemoryScope, MemoryTerm};
 use aizuchi_core::rules::Mode;
-use aizuchi_core::rules::ordered::{OrderedSetting, SettingRole};
+use aizuchi_core::rules::setting_override::{SettingOverride, SettingRole};
 use aizuchi_core::standing_order::StandingOrder;
 use aizuchi_core::store::stored_message::StoredMessage;
 
@@ -239,7 +239,7 @@ impl OtherLine {
         }
     }
 
-    pub fn from_setting(workspace: &WorkspaceId, ordered: &OrderedSetting) -> Self {
+    pub fn from_setting(workspace: &WorkspaceId, ordered: &SettingOverride) -> Self {
         let (room, thread) = place(ordered.scope.columns());
         Self::Setting {
             workspace: workspace.clone(),

@@ -5,7 +5,7 @@
 pub mod spool;
 mod export_files;
 mod document;
-mod room_names;
+mod channel_names;
 mod slack;
 mod discord;
 mod matrix;
@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::replay::history::{ChannelSource, RecordedChannel, RecordedMessage};
-use crate::replay::input::room_names::{Audience, ParsedLine, RoomNames};
+use crate::replay::input::channel_names::{Audience, ChannelNames, ParsedLine};
 use crate::replay::input::spool::{Spool, SpoolWriter};
 use aizuchi_core::chat::to_single_line;
 use aizuchi_core::persona::Language;
@@ -139,9 +139,9 @@ struct InputWriter<'a> {
     left_out: LeftOutCounts,
     span: Option<(Timestamp, Timestamp)>,
     messages: u64,
-    rooms: RoomNames,
+    rooms: ChannelNames,
     /// The private channels of JSON Lines that were left out.
-    left_out_rooms: HashSet<String>,
+    left_out_channels: HashSet<String>,
     /// Whether a line said who may read it.
     tells_audience: bool,
     progress: &'a dyn Fn(u64),
@@ -210,7 +210,7 @@ impl ChannelSource for Recording {
 impl<'a> InputWriter<'a> {
     fn new(options: &'a InputOptions, progress: &'a dyn Fn(u64)) -> anyhow::Result<Self> {
         let (spool, left_out) = (SpoolWriter::new()?, LeftOutCounts::default());
-        let rooms = RoomNames::default();
+        let rooms = ChannelNames::default();
         Ok(Self {
             options,
             spool,
@@ -218,7 +218,7 @@ impl<'a> InputWriter<'a> {
             span: None,
             messages: 0,
             rooms,
-            left_out_rooms: HashSet::new(),
+            left_out_channels: HashSet::new(),
             tells_audience: false,
             progress,
         })
@@ -258,12 +258,12 @@ impl<'a> InputWriter<'a> {
         let takes_private = self.options.private == PrivateChannels::Taken;
         match line.audience {
             Audience::Everybody => true,
-            Audience::Unknown => !self.left_out_rooms.contains(&line.message.room),
-            Audience::Channel if self.left_out_rooms.contains(&line.message.room) => false,
+            Audience::Unknown => !self.left_out_channels.contains(&line.message.room),
+            Audience::Channel if self.left_out_channels.contains(&line.message.room) => false,
             Audience::Channel => {
                 let takes = self.takes_channel(true);
                 if !takes {
-                    self.left_out_rooms.insert(line.message.room.clone());
+                    self.left_out_channels.insert(line.message.room.clone());
                 }
                 takes
             }

@@ -6,10 +6,10 @@ use std::io::{BufRead, Read};
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Takes a line with its number, counted from 1, or the reason why it cannot be read.
-pub type LineTaker<'a> = &'a mut dyn FnMut(u64, Result<&[u8], String>) -> anyhow::Result<()>;
+pub type LineVisitor<'a> = &'a mut dyn FnMut(u64, Result<&[u8], String>) -> anyhow::Result<()>;
 
 /// Passes on each line that is not blank, with its number. One that is too long is an error of its own.
-pub fn read_lines(input: &mut dyn BufRead, take: LineTaker<'_>) -> anyhow::Result<()> {
+pub fn read_lines(input: &mut dyn BufRead, take: LineVisitor<'_>) -> anyhow::Result<()> {
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();

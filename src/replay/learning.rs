@@ -136,7 +136,7 @@ fn verdict(result: &StepResult) -> Option<&Judgment> {
         | StepResult::Redraft { .. }
         | StepResult::Retry { .. }
         | StepResult::Deferred { .. }
-        | StepResult::NotSent { .. }
+        | StepResult::RetryUnsent { .. }
         | StepResult::Failed { .. }
         | StepResult::Superseded => None,
     }

@@ -175,7 +175,7 @@ impl Moments {
                 | StepResult::Redraft { .. }
                 | StepResult::Retry { .. }
                 | StepResult::Deferred { .. }
-                | StepResult::NotSent { .. }
+                | StepResult::RetryUnsent { .. }
                 | StepResult::Superseded,
                 _,
             ) => {}

@@ -14,7 +14,7 @@ use tempfile::SpooledTempFile;
 
 use crate::replay::history::{ChannelSource, RecordedChannel};
 use crate::replay::record::Record;
-use crate::replay::{ChannelTaker, EventOutput, Replay, Stopwatch};
+use crate::replay::{ChannelVisitor, EventOutput, Replay, Stopwatch};
 
 /// The events of a channel that waits for its turn take at most this much memory.
 const BUFFERED_BYTES: usize = 1 << 20;
@@ -37,7 +37,7 @@ pub fn run(
     channels: &dyn ChannelSource,
     first: usize,
     mut events: Option<EventOutput>,
-    take: ChannelTaker<'_>,
+    take: ChannelVisitor<'_>,
 ) -> anyhow::Result<Option<EventOutput>> {
     let turns = Turns {
         next: AtomicUsize::new(first),

@@ -19,7 +19,7 @@ use crate::replay::companions::Companions;
 use crate::replay::history::{RecordedChannel, RecordedMessage};
 use crate::replay::learning::ReplayLearning;
 use crate::replay::record::{Recorder, ReplayEventKind};
-use crate::replay::simulation::instance::{CompanionSeat, Instance, build_instance};
+use crate::replay::simulation::instance::{CompanionSlot, Instance, build_instance};
 use crate::replay::simulation::recorded_users::RecordedUsers;
 use crate::replay::{Policy, ReplaySettings};
 use aizuchi_core::chat::{
@@ -67,7 +67,7 @@ pub fn run_companions(
     let stop = CancellationToken::new();
     let mut instances = Vec::new();
     for (number, recorder) in recorders.iter().enumerate() {
-        let seat = CompanionSeat { number, workspace: &workspace, clock: &clock, companions };
+        let seat = CompanionSlot { number, workspace: &workspace, clock: &clock, companions };
         let (inbox, runner) = build_instance(setup, &seat, recorder)?;
         let (stopped, error_recorder) = (stop.clone(), recorder.clone());
         pool.spawner().spawn_local(async move {

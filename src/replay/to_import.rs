@@ -14,7 +14,7 @@ use crate::replay::history::RecordedMessage;
 use crate::replay::json_lines::{holds, read_lines};
 use aizuchi_core::chat::{Channel, ChannelId, User, UserId, WorkspaceId};
 use aizuchi_core::memory::asker::signer;
-use aizuchi_core::rules::ordered::{SettingChange, SettingKind, SettingScope};
+use aizuchi_core::rules::setting_override::{SettingChange, SettingKind, SettingScope};
 use aizuchi_core::standing_order::{StandingOrderScope, StandingOrderText};
 use aizuchi_core::store::order::Order;
 use aizuchi_import::record_sorter::{RecordSorter, SorterLimits};

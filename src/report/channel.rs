@@ -22,13 +22,13 @@ use crate::report::channel::called::Said;
 use crate::report::channel::post::{about_id, is_posted, is_unasked};
 use crate::report::channel::silence::{is_silent, question_of, says_answered};
 use crate::report::channel_index::ChannelIndex;
-use crate::report::choice::Candidate;
 use crate::report::delays::Delays;
 use crate::report::figures::{
     ChannelFigures, HourFigures, MomentCounts, PlacePosts, PostedFigures, ReportSource, Unanswered,
 };
 use crate::report::posts::PostList;
 use crate::report::story::{Note, StoryKind};
+use crate::report::story_selection::Candidate;
 use aizuchi_core::chat::MessageId;
 
 /// An unanswered question counts as picked up if it is answered within this time.
@@ -276,7 +276,7 @@ impl<'a> ChannelAnalysis<'a> {
         unanswered.retain(|question| !self.owed.contains(&question.id));
         pending.extend(self.add_unanswered(&unanswered, &mut report));
         pending.extend(self.add_answered(&unanswered, &mut report));
-        report.candidates = self.tell_best(pending)?;
+        report.candidates = self.select_stories(pending)?;
         Ok(report)
     }
 
@@ -301,7 +301,7 @@ impl<'a> ChannelAnalysis<'a> {
         let spoken = moments.iter().filter(|moment| is_unasked(moment));
         let told = spoken.filter(|moment| about_id(moment).is_some_and(&is_told));
         let pending = told.filter_map(|moment| self.tellable(self.spoken(moment)));
-        self.tell_best(pending.collect())
+        self.select_stories(pending.collect())
     }
 
     pub fn moments(&self) -> &'a [Moment] {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::report::noise;
+use crate::report::significance;
 
 /// Policies are named by their place among the policies of the report, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -99,7 +99,7 @@ impl MeasureComparison {
         let best = places.clone().min_by_key(|place| measure.rank(values[*place])).unwrap_or(0);
         let is_ahead = |place: &usize| {
             let (own, others) = apart(*place, best);
-            !noise::differ_among(own, others, pairs)
+            !significance::differ_among(own, others, pairs)
         };
         let ahead: Vec<usize> = places.filter(is_ahead).collect();
         let is_clear = ahead.len() < values.len();
@@ -131,7 +131,7 @@ impl MeasureComparison {
     fn is_level(&self, policy: usize) -> bool {
         let Some((own, best)) = self.values.get(policy).zip(self.best()) else { return false };
         let apart = own.abs_diff(best);
-        self.is_ahead(policy) && (apart * 10 <= best || apart < noise::FEWEST_CASES)
+        self.is_ahead(policy) && (apart * 10 <= best || apart < significance::FEWEST_CASES)
     }
 
     fn is_everybody_level(&self) -> bool {

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 
 use crate::replay::moments::{Moment, MomentKind, Reason};
 use crate::replay::rows::IdHash;
-use crate::report::choice::{Candidate, spread};
 use crate::report::comparison::{Comparison, Measure, MeasureComparison, advise};
 use crate::report::figures::{
     Difference, DifferenceSide, Differences, PolicyFigures, PolicyOnMessage, on_offer,
 };
 use crate::report::story::{Note, Story, StoryKind};
+use crate::report::story_selection::{Candidate, spread};
 use aizuchi_core::chat::MessageId;
 use aizuchi_core::decision::gate::Gate;
 

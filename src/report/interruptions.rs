@@ -1,6 +1,6 @@
 //! How often it would have interrupted, for so many posts.
 
-use crate::report::noise::{ShareComparison, compare_shares, differ, is_larger_share};
+use crate::report::significance::{ShareComparison, compare_shares, differ, is_larger_share};
 
 /// From so many posts on, a rate says something: with fewer, one interruption more or less changes it by more than ten in a
 /// hundred.

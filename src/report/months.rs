@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use serde::Serialize;
 
-use crate::report::noise::differ;
+use crate::report::significance::differ;
 
 /// What happened in a month of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

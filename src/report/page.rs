@@ -5,7 +5,6 @@ use jiff::tz::TimeZone;
 
 use crate::report::channels_view::{self, ChannelFiguresRow};
 use crate::report::charts::TimingView;
-use crate::report::choice::Example;
 use crate::report::code::{TextPart, parts};
 use crate::report::cost_view::CostView;
 use crate::report::figures::{PolicyFigures, Report, ReportSource};
@@ -20,6 +19,7 @@ use crate::report::posts_view::PostsView;
 use crate::report::sentences;
 use crate::report::setting_words;
 use crate::report::story::Story;
+use crate::report::story_selection::Example;
 use crate::report::story_view::{StoryView, folded};
 use crate::report::tiles::{Tile, tiles};
 use crate::report::ways_view::WaysView;

@@ -1,11 +1,11 @@
 //! The sentences of a report that are made of its figures. The page and the terminal show the same ones.
 
-use crate::report::choice::Example;
 use crate::report::figures::{
     PolicyFigures, PolicyOnMessage, PostedFigures, Report, ReportSource, Unanswered,
 };
 use crate::report::reasons;
 use crate::report::story::Note;
+use crate::report::story_selection::Example;
 use crate::report::words;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::Name;

@@ -16,7 +16,7 @@ use aizuchi_core::decision::Decision;
 use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::prompt::Prompt;
 use aizuchi_core::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{ChannelRules, LanguageRule, Mode, Rulebook};
 use aizuchi_core::spoken_language::{language_rule, written_language};
 use aizuchi_core::store::StoreError;
@@ -75,8 +75,8 @@ impl PastPrompts {
     /// What holds in the channel now.
     pub fn rules(&self, context: &Context) -> ChannelRules {
         let name = &context.conversation_history.channel_name;
-        let room = Room::of_conversation(&context.conversation, name, context.visibility);
-        self.rulebook.rules_in(&room).clone()
+        let place = Place::of_conversation(&context.conversation, name, context.visibility);
+        self.rulebook.rules_in(&place).clone()
     }
 
     /// The mode in which it was decided.

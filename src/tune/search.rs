@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::replay::Policy;
 use crate::tune::figures::{TuneFigures, UtcDay, share};
-use crate::tune::knobs::{Knob, restore_gate_order};
+use crate::tune::tuned_setting::{TunedSetting, restore_gate_order};
 
 /// How often all settings are gone through.
 const MAX_ROUNDS: usize = 2;
@@ -45,7 +45,7 @@ impl Goal {
 
 /// How much of what may be learned from is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grain {
+pub enum Fidelity {
     /// Its newest days.
     Coarse,
     Whole,
@@ -55,31 +55,31 @@ pub enum Grain {
 pub struct Found {
     pub policy: Policy,
     /// The settings that differ from those that it began with.
-    pub changed: Vec<Knob>,
+    pub changed: Vec<TunedSetting>,
     /// How many settings were tried.
     pub tried: usize,
 }
 
 /// The number of replays that a search takes, for its progress; hardly ever more.
 pub fn max_replays() -> u64 {
-    let values: usize = Knob::ALL.iter().map(|knob| knob.values().len()).sum();
-    (2 + (values + Knob::ALL.len()) * MAX_ROUNDS + Knob::ALL.len()) as u64
+    let values: usize = TunedSetting::ALL.iter().map(|knob| knob.values().len()).sum();
+    (2 + (values + TunedSetting::ALL.len()) * MAX_ROUNDS + TunedSetting::ALL.len()) as u64
 }
 
 /// Replays the days that may be learned from.
 pub type MeasureDays<'m> =
-    &'m mut dyn FnMut(&Policy, Grain) -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>>;
+    &'m mut dyn FnMut(&Policy, Fidelity) -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>>;
 
 /// What was measured so far.
 struct Measured<'m> {
     goal: Goal,
     measure: MeasureDays<'m>,
-    utilities: BTreeMap<(Grain, Vec<u64>), f64>,
+    utilities: BTreeMap<(Fidelity, Vec<u64>), f64>,
 }
 
 impl Measured<'_> {
-    fn utility(&mut self, policy: &Policy, grain: Grain) -> anyhow::Result<f64> {
-        let values = Knob::ALL.iter().map(|knob| knob.value(policy).to_bits()).collect();
+    fn utility(&mut self, policy: &Policy, grain: Fidelity) -> anyhow::Result<f64> {
+        let values = TunedSetting::ALL.iter().map(|knob| knob.value(policy).to_bits()).collect();
         let key = (grain, values);
         if let Some(utility) = self.utilities.get(&key) {
             return Ok(*utility);
@@ -98,9 +98,9 @@ impl Measured<'_> {
     /// The value of a setting that promises most, if one promises anything.
     fn most_promising(
         &mut self,
-        knob: Knob,
+        knob: TunedSetting,
         best: &Policy,
-        grain: Grain,
+        grain: Fidelity,
     ) -> anyhow::Result<Option<Policy>> {
         let mut most = self.utility(best, grain)?;
         let mut winner = None;
@@ -118,17 +118,17 @@ impl Measured<'_> {
     /// What was found without the changes that the others have made needless. One that is taken back may make another
     /// needless: the length of a fixed wait matters until the wait is adaptive again.
     fn without_needless(&mut self, found: &Policy, base: &Policy) -> anyhow::Result<Policy> {
-        let least = self.utility(found, Grain::Whole)? - MIN_GAIN;
+        let least = self.utility(found, Fidelity::Whole)? - MIN_GAIN;
         let mut best = found.clone();
         loop {
             let mut is_changed = false;
-            for knob in Knob::ALL {
+            for knob in TunedSetting::ALL {
                 let before = knob.value(base);
                 if knob.value(&best) == before {
                     continue;
                 }
                 let Some(candidate) = knob.turned(&best, before) else { continue };
-                if self.utility(&candidate, Grain::Whole)? >= least {
+                if self.utility(&candidate, Fidelity::Whole)? >= least {
                     best = candidate;
                     is_changed = true;
                 }
@@ -144,20 +144,20 @@ impl Measured<'_> {
 pub fn search(
     base: &Policy,
     goal: Goal,
-    first: Grain,
+    first: Fidelity,
     measure: MeasureDays<'_>,
 ) -> anyhow::Result<Found> {
     let mut measured = Measured { goal, measure, utilities: BTreeMap::new() };
     let mut best = base.clone();
     for _ in 0..MAX_ROUNDS {
         let mut has_changed = false;
-        for knob in Knob::ALL {
+        for knob in TunedSetting::ALL {
             if !knob.has_effect(&best) {
                 continue;
             }
             let Some(candidate) = measured.most_promising(knob, &best, first)? else { continue };
-            let before = measured.utility(&best, Grain::Whole)?;
-            if measured.utility(&candidate, Grain::Whole)? > before + MIN_GAIN {
+            let before = measured.utility(&best, Fidelity::Whole)?;
+            if measured.utility(&candidate, Fidelity::Whole)? > before + MIN_GAIN {
                 best = candidate;
                 has_changed = true;
             }
@@ -168,11 +168,11 @@ pub fn search(
     }
     let mut policy = measured.without_needless(&best, base)?;
     restore_gate_order(&mut policy, base);
-    let is_changed = |knob: &Knob| {
+    let is_changed = |knob: &TunedSetting| {
         // Where only the seconds of a fixed wait differ, another setting says so.
         knob.value(&policy) != knob.value(base) && knob.to_yaml(&policy) != knob.to_yaml(base)
     };
-    let changed = Knob::ALL.into_iter().filter(is_changed).collect();
+    let changed = TunedSetting::ALL.into_iter().filter(is_changed).collect();
     Ok(Found { policy, changed, tried: measured.tried() })
 }
 
@@ -180,13 +180,13 @@ pub fn search(
 mod tests {
     use super::*;
     use crate::config::response::JudgeGate;
-    use crate::tune::knobs::ADAPTIVE;
+    use crate::tune::tuned_setting::ADAPTIVE;
     use aizuchi_core::rhythm::WaitStrategy;
 
     /// Figures in which the cooldown costs questions and the wait costs calls.
     fn figures(policy: &Policy) -> BTreeMap<UtcDay, TuneFigures> {
-        let cooldown = Knob::Cooldown.value(policy);
-        let wait = Knob::MinWait.value(policy);
+        let cooldown = TunedSetting::Cooldown.value(policy);
+        let wait = TunedSetting::MinWait.value(policy);
         let figures = TuneFigures {
             days: 1,
             messages: 1000,
@@ -201,17 +201,17 @@ mod tests {
     #[test]
     fn each_setting_takes_its_best_value() {
         let mut base = Policy::default_settings();
-        Knob::Cooldown.set(&mut base, 3600.0);
-        Knob::MinWait.set(&mut base, 60.0);
+        TunedSetting::Cooldown.set(&mut base, 3600.0);
+        TunedSetting::MinWait.set(&mut base, 60.0);
         let mut replays = 0;
-        let found = search(&base, Goal::Balanced, Grain::Whole, &mut |policy, _| {
+        let found = search(&base, Goal::Balanced, Fidelity::Whole, &mut |policy, _| {
             replays += 1;
             Ok(figures(policy))
         })
         .unwrap();
-        assert_eq!(found.changed, [Knob::MinWait, Knob::Cooldown]);
-        let value = |knob: Knob| knob.value(&found.policy);
-        assert_eq!((value(Knob::MinWait), value(Knob::Cooldown)), (600.0, 0.0));
+        assert_eq!(found.changed, [TunedSetting::MinWait, TunedSetting::Cooldown]);
+        let value = |knob: TunedSetting| knob.value(&found.policy);
+        assert_eq!((value(TunedSetting::MinWait), value(TunedSetting::Cooldown)), (600.0, 0.0));
         assert_eq!(replays, found.tried, "no settings are measured twice");
         assert!(found.tried as u64 <= max_replays());
     }
@@ -221,7 +221,7 @@ mod tests {
         let base = Policy::default_settings();
         let same = TuneFigures { days: 1, messages: 10, ..TuneFigures::default() };
         let mut measure = |_: &Policy, _| Ok(BTreeMap::from([(0, same)]));
-        let found = search(&base, Goal::Quiet, Grain::Whole, &mut measure).unwrap();
+        let found = search(&base, Goal::Quiet, Fidelity::Whole, &mut measure).unwrap();
         assert_eq!(found.changed, []);
     }
 
@@ -229,23 +229,24 @@ mod tests {
     fn what_has_no_effect_is_not_replayed() {
         for wait in [ADAPTIVE, 300.0] {
             let mut base = Policy::default_settings();
-            Knob::Wait.set(&mut base, wait);
-            let unchanged = |knob: Knob, policy: &Policy| knob.value(policy) == knob.value(&base);
+            TunedSetting::Wait.set(&mut base, wait);
+            let unchanged =
+                |knob: TunedSetting, policy: &Policy| knob.value(policy) == knob.value(&base);
             let mut replays = 0;
-            let found = search(&base, Goal::Balanced, Grain::Whole, &mut |policy, _| {
+            let found = search(&base, Goal::Balanced, Fidelity::Whole, &mut |policy, _| {
                 replays += 1;
                 match policy.config.response.wait {
-                    WaitStrategy::Adaptive => assert!(unchanged(Knob::Jitter, policy)),
-                    WaitStrategy::Fixed => assert!(unchanged(Knob::MinWaitFloor, policy)),
+                    WaitStrategy::Adaptive => assert!(unchanged(TunedSetting::Jitter, policy)),
+                    WaitStrategy::Fixed => assert!(unchanged(TunedSetting::MinWaitFloor, policy)),
                 }
                 let gate = JudgeGate::Cooldown;
-                let has_cooldown = Knob::Cooldown.value(policy) > 0.0;
-                assert!(has_cooldown || unchanged(Knob::Gate(gate), policy));
+                let has_cooldown = TunedSetting::Cooldown.value(policy) > 0.0;
+                assert!(has_cooldown || unchanged(TunedSetting::Gate(gate), policy));
                 Ok(figures(policy))
             })
             .unwrap();
-            let values = |knob: &Knob| knob.values().len();
-            let all: usize = Knob::ALL.iter().map(values).sum();
+            let values = |knob: &TunedSetting| knob.values().len();
+            let all: usize = TunedSetting::ALL.iter().map(values).sum();
             assert!(replays < all && found.tried == replays, "{replays} of {all}");
         }
     }
@@ -254,10 +255,10 @@ mod tests {
     fn what_a_later_change_makes_needless_is_taken_back() {
         // Other waits seem to help until the cooldown is gone.
         let mut base = Policy::default_settings();
-        Knob::Cooldown.set(&mut base, 3600.0);
-        let found = search(&base, Goal::Balanced, Grain::Whole, &mut |policy, _| {
-            let is_free = Knob::Cooldown.value(policy) == 0.0;
-            let is_fixed = Knob::Wait.value(policy) == 60.0;
+        TunedSetting::Cooldown.set(&mut base, 3600.0);
+        let found = search(&base, Goal::Balanced, Fidelity::Whole, &mut |policy, _| {
+            let is_free = TunedSetting::Cooldown.value(policy) == 0.0;
+            let is_fixed = TunedSetting::Wait.value(policy) == 60.0;
             let reached_questions = match (is_free, is_fixed) {
                 (true, _) => 60,
                 (false, true) => 30,
@@ -273,48 +274,48 @@ mod tests {
             Ok(BTreeMap::from([(0, figures)]))
         })
         .unwrap();
-        assert_eq!(found.changed, [Knob::Cooldown]);
-        assert_eq!(Knob::Wait.value(&found.policy), ADAPTIVE);
+        assert_eq!(found.changed, [TunedSetting::Cooldown]);
+        assert_eq!(TunedSetting::Wait.value(&found.policy), ADAPTIVE);
     }
 
     #[test]
     fn a_fixed_wait_of_another_length_is_one_change() {
         let mut base = Policy::default_settings();
-        Knob::Wait.set(&mut base, 60.0);
-        let found = search(&base, Goal::Balanced, Grain::Whole, &mut |policy, _| {
+        TunedSetting::Wait.set(&mut base, 60.0);
+        let found = search(&base, Goal::Balanced, Fidelity::Whole, &mut |policy, _| {
             let mut days = figures(policy);
             let is_fixed = policy.config.response.wait == WaitStrategy::Fixed;
             days.get_mut(&0).unwrap().posts = if is_fixed { 0 } else { 500 };
             Ok(days)
         })
         .unwrap();
-        assert_eq!(found.changed, [Knob::MinWait]);
-        let section = Knob::section(&found.changed, &found.policy);
+        assert_eq!(found.changed, [TunedSetting::MinWait]);
+        let section = TunedSetting::section(&found.changed, &found.policy);
         assert_eq!(section, "response:\n  min_wait_seconds: 600\n");
     }
 
     #[test]
     fn only_what_promises_something_on_a_few_days_is_replayed_as_a_whole() {
         let mut base = Policy::default_settings();
-        Knob::Cooldown.set(&mut base, 3600.0);
-        Knob::MinWait.set(&mut base, 60.0);
+        TunedSetting::Cooldown.set(&mut base, 3600.0);
+        TunedSetting::MinWait.set(&mut base, 60.0);
         let (mut coarse, mut whole) = (0, 0);
-        let found = search(&base, Goal::Balanced, Grain::Coarse, &mut |policy, grain| {
+        let found = search(&base, Goal::Balanced, Fidelity::Coarse, &mut |policy, grain| {
             // The newest days do not show what the wait costs, and seem to gain by another floor.
-            let floor = Knob::MinWaitFloor.value(policy);
+            let floor = TunedSetting::MinWaitFloor.value(policy);
             let mut days = figures(policy);
             let day = days.get_mut(&0).unwrap();
             match grain {
-                Grain::Coarse => {
+                Fidelity::Coarse => {
                     coarse += 1;
                     day.calls = if floor < 15.0 { 0 } else { 100 };
                 }
-                Grain::Whole => whole += 1,
+                Fidelity::Whole => whole += 1,
             }
             Ok(days)
         })
         .unwrap();
-        assert_eq!(found.changed, [Knob::Cooldown]);
+        assert_eq!(found.changed, [TunedSetting::Cooldown]);
         assert!(whole <= 5 && coarse > 4 * whole, "{coarse} {whole}");
     }
 }

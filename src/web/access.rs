@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::http::Method;
 
 use crate::config::http::AccessRole;
-use crate::web::holder::Holder;
 use crate::web::sessions::Session;
+use crate::web::signed_in_user::SignedInUser;
 use aizuchi_core::chat::{Visibility, WorkspaceId};
 use aizuchi_core::platform::local::workspace_id;
 use aizuchi_core::store::stored_message::StoredMessage;
@@ -29,7 +29,7 @@ pub enum Access {
     Public,
     /// Anybody on this machine, while no token is set: uses the local room, and gives orders everywhere.
     ThisMachine,
-    SignedIn(Holder),
+    SignedIn(SignedInUser),
 }
 
 impl Access {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn signed_in(role: AccessRole) -> Access {
-        Access::SignedIn(Holder { name: "mia".into(), role })
+        Access::SignedIn(SignedInUser { name: "mia".into(), role })
     }
 
     #[test]

@@ -28,17 +28,17 @@ use crate::web::memories::api::{
 use crate::web::models::{ChoiceBody, ModelsAnswer};
 use crate::web::order_journal::{OptOutsAnswer, OrdersAnswer, OrdersQuery};
 use crate::web::orders::{ModeBody, MuteBody, OptOutBody, StopBody, UnmuteBody};
+use crate::web::place_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::web::private_reads::{PrivateReadsAnswer, ReadsQuery};
 use crate::web::proposals::{ProposalBody, ProposalsAnswer};
-use crate::web::room_settings::{SettingBody, SettingsAnswer, SettingsQuery};
 use crate::web::standing_orders::{StandingOrderBody, StandingOrdersAnswer, StandingOrdersQuery};
 use crate::web::trust::TrustBody;
 use crate::web::views::{AddedChannelView, PersonView, SpendingView};
 use crate::web::workspaces::{WorkspaceFilter, WorkspaceQuery, WorkspacesAnswer};
 use crate::web::{
     MAX_FORM_BYTES, MAX_TEXT_BYTES, Web, api, consents, console, dead_letters, demo, figures,
-    files, judge_again, marks, memories, models, order_journal, orders, private_reads, proposals,
-    room_settings, standing_orders, trust, workspaces,
+    files, judge_again, marks, memories, models, order_journal, orders, place_settings,
+    private_reads, proposals, standing_orders, trust, workspaces,
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts::api as texts;
@@ -355,7 +355,7 @@ fn what_holds() -> Vec<Endpoint> {
             ("GET", "/api/settings"),
             ("listSettings", topic),
             texts::list_settings,
-            get(room_settings::list),
+            get(place_settings::list),
         )
         .query::<SettingsQuery>()
         .answers::<SettingsAnswer>(),
@@ -363,7 +363,7 @@ fn what_holds() -> Vec<Endpoint> {
             ("POST", "/api/settings"),
             ("changeSetting", topic),
             texts::change_setting,
-            post(room_settings::change),
+            post(place_settings::change),
         )
         .body::<SettingBody>(),
         Endpoint::new(

@@ -12,9 +12,8 @@ use sha2::{Digest, Sha256};
 
 use crate::config::http::{AccessRole, HttpConfig, HttpToken, ProxySignIn};
 use crate::web::access::{Access, Visitor};
-use crate::web::attempts::TokenAttempts;
 use crate::web::console::layout::encode;
-use crate::web::holder::Holder;
+use crate::web::failed_sign_ins::FailedSignIns;
 use crate::web::language::language_of;
 use crate::web::own_page::OwnPage;
 use crate::web::peer::{Client, Peer};
@@ -22,8 +21,9 @@ use crate::web::problem_page::RefusedRequest;
 use crate::web::refusal::Refusal;
 use crate::web::sessions::{Session, Sessions};
 use crate::web::sign_in_link::{LinkKey, Purpose, SignInLinks, is_code};
+use crate::web::signed_in_user::SignedInUser;
 use crate::web::{ApiProblem, Web};
-use aizuchi_core::current::Current;
+use aizuchi_core::reloadable::Reloadable;
 
 const STATIC_PATH: &str = "/static/";
 const STATUS_PATH: &str = "/api/status";
@@ -35,26 +35,26 @@ const TOKEN_HOLDER: &str = "http.token";
 
 /// The tokens that open the pages to other machines, and what they opened.
 pub struct Authenticator {
-    credentials: Current<Vec<Credential>>,
+    credentials: Reloadable<Vec<Credential>>,
     /// This process's part of the key that signs links. `None`: no link signs anybody in.
     link_secret: Option<String>,
     proxy_sign_in: Option<ProxySignIn>,
     pub sessions: Sessions,
     pub links: SignInLinks,
-    attempts: TokenAttempts,
+    attempts: FailedSignIns,
 }
 
 #[derive(PartialEq)]
 struct Credential {
     /// Compared instead of the token, so that the timing of the comparison reveals nothing about it.
     digest: [u8; 32],
-    holder: Holder,
+    holder: SignedInUser,
 }
 
 /// The result of looking at a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenCheck {
-    Right(Holder),
+    Right(SignedInUser),
     Wrong,
     /// The token was not looked at, because its client has sent too many wrong ones. It may try again after this time.
     TooSoon(SignedDuration),
@@ -69,7 +69,7 @@ impl Authenticator {
             proxy_sign_in: http.proxy_sign_in.clone(),
             sessions: Sessions::default(),
             links: SignInLinks::new(link_key),
-            attempts: TokenAttempts::default(),
+            attempts: FailedSignIns::default(),
         }
     }
 
@@ -127,14 +127,23 @@ impl Authenticator {
 
     /// Whom the code of `aizuchi status` lets in, once and to read the status only: the command line sends no token to whatever
     /// answers in place of this program.
-    fn status_reader(&self, request: &Request, bearer: &str, now: Timestamp) -> Option<Holder> {
+    fn status_reader(
+        &self,
+        request: &Request,
+        bearer: &str,
+        now: Timestamp,
+    ) -> Option<SignedInUser> {
         let is_status = request.method() == Method::GET && request.uri().path() == STATUS_PATH;
         let code = Some(bearer.trim()).filter(|_| is_status)?;
         self.links.redeem(Purpose::Status, code, now)
     }
 
     /// Who has signed in at a trusted proxy, as it says. `None` if it says nothing, `Err` if they have no access.
-    fn proxied(&self, client: Option<&Client>, headers: &HeaderMap) -> Option<Result<Holder, ()>> {
+    fn proxied(
+        &self,
+        client: Option<&Client>,
+        headers: &HeaderMap,
+    ) -> Option<Result<SignedInUser, ()>> {
         let proxy = self.proxy_sign_in.as_ref()?;
         client.filter(|client| client.is_from_proxy)?;
         let mut names = headers.get_all(&proxy.header.0).into_iter();
@@ -144,7 +153,7 @@ impl Authenticator {
             return Some(Err(()));
         }
         let name = name.to_str().unwrap_or_default().trim();
-        let holder = |role| Holder { name: name.into(), role };
+        let holder = |role| SignedInUser { name: name.into(), role };
         Some(proxy.role_of(name).map(holder).ok_or(()))
     }
 
@@ -158,17 +167,17 @@ impl Authenticator {
 
 /// Everybody whom a token lets in.
 fn credentials(http: &HttpConfig) -> Vec<Credential> {
-    let admin = Holder { name: TOKEN_HOLDER.into(), role: AccessRole::Admin };
+    let admin = SignedInUser { name: TOKEN_HOLDER.into(), role: AccessRole::Admin };
     let admin = http.token.iter().map(|token| Credential::new(token, admin.clone()));
     let named = http.tokens.iter().map(|named| {
-        let holder = Holder { name: named.name.0.as_str().into(), role: named.role };
+        let holder = SignedInUser { name: named.name.0.as_str().into(), role: named.role };
         Credential::new(&named.token, holder)
     });
     admin.chain(named).collect()
 }
 
 impl Credential {
-    fn new(token: &HttpToken, holder: Holder) -> Self {
+    fn new(token: &HttpToken, holder: SignedInUser) -> Self {
         Self { digest: Sha256::digest(token.0.expose()).into(), holder }
     }
 }
@@ -386,7 +395,7 @@ mod tests {
     use crate::config::http::{NamedToken, ReaderName};
     use crate::config::secret::Secret;
     use crate::web::peer::TrustedProxies;
-    use aizuchi_core::network::Network;
+    use aizuchi_core::ip_network::IpNetwork;
 
     fn authenticator(http: &HttpConfig) -> Authenticator {
         Authenticator::new(http, Some("part".to_owned()))
@@ -397,8 +406,8 @@ mod tests {
         HttpConfig { token, ..HttpConfig::default() }
     }
 
-    fn admin() -> Holder {
-        Holder { name: TOKEN_HOLDER.into(), role: AccessRole::Admin }
+    fn admin() -> SignedInUser {
+        SignedInUser { name: TOKEN_HOLDER.into(), role: AccessRole::Admin }
     }
 
     #[test]
@@ -442,7 +451,7 @@ mod tests {
         let authenticator = authenticator(&HttpConfig { tokens: vec![tom], ..closed() });
         let peer = Peer::new([192, 0, 2, 1].into());
         let check = |token: &str| authenticator.check(token, peer, Timestamp::UNIX_EPOCH);
-        let tom = Holder { name: "tom".into(), role: AccessRole::Viewer };
+        let tom = SignedInUser { name: "tom".into(), role: AccessRole::Viewer };
         assert_eq!(check("fedcba9876543210"), TokenCheck::Right(tom));
         assert_eq!(check("0123456789abcdef"), TokenCheck::Right(admin()));
         assert_eq!(check("0123456789abcde"), TokenCheck::Wrong);
@@ -452,7 +461,7 @@ mod tests {
     fn a_code_for_asking_reads_the_status_and_nothing_else() {
         let (http, now) = (closed(), Timestamp::UNIX_EPOCH);
         let authenticator = authenticator(&http);
-        let viewer = Holder { name: "aizuchi-status".into(), role: AccessRole::Viewer };
+        let viewer = SignedInUser { name: "aizuchi-status".into(), role: AccessRole::Viewer };
         let mint = |purpose| LinkKey::new("part", &http).mint(purpose, &viewer, now).unwrap();
         let reader = |method: Method, path: &str, code: &str| {
             let request = axum::http::Request::builder().method(method).uri(path);
@@ -480,7 +489,7 @@ mod tests {
         .unwrap();
         let http = HttpConfig { proxy_sign_in: Some(proxy), ..HttpConfig::default() };
         let authenticator = authenticator(&http);
-        let trusted: Network = "10.0.0.0/8".to_owned().try_into().unwrap();
+        let trusted: IpNetwork = "10.0.0.0/8".to_owned().try_into().unwrap();
         let proxies = TrustedProxies::new(&[trusted]);
         let found = |address: [u8; 4], names: &[&str]| {
             let mut headers = HeaderMap::new();
@@ -491,7 +500,7 @@ mod tests {
             authenticator.proxied(Some(&client), &headers)
         };
         let (near, far) = ([10, 0, 0, 1], [192, 0, 2, 1]);
-        let holder = |name: &str, role| Some(Ok(Holder { name: name.into(), role }));
+        let holder = |name: &str, role| Some(Ok(SignedInUser { name: name.into(), role }));
         assert_eq!(found(near, &["mia@example.org"]), holder("mia@example.org", AccessRole::Admin));
         assert_eq!(
             found(near, &["tom@example.org"]),

@@ -101,8 +101,8 @@ mod tests {
 
     use super::*;
     use crate::config::http::AccessRole;
-    use crate::web::holder::Holder;
     use crate::web::sessions::{SESSION_AGE, Sessions};
+    use crate::web::signed_in_user::SignedInUser;
 
     #[test]
     fn one_client_leaves_room_for_others_and_places_are_freed() {
@@ -123,7 +123,7 @@ mod tests {
     async fn a_stream_ends_with_the_rights_of_its_reader() {
         let sessions = Sessions::default();
         let begin = Timestamp::UNIX_EPOCH;
-        let holder = || Holder { name: "mia".into(), role: AccessRole::Operator };
+        let holder = || SignedInUser { name: "mia".into(), role: AccessRole::Operator };
         let open = || sessions.find(&sessions.open(holder(), begin).unwrap(), begin).unwrap();
         let lasts = async |session, now| {
             let started = tokio::time::Instant::now();

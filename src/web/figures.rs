@@ -2,7 +2,7 @@
 
 pub mod calendar;
 pub mod tally;
-pub mod kept_days;
+pub mod day_cache;
 pub mod welcome;
 pub mod answer;
 
@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::web::Web;
 use crate::web::figures::calendar::Calendar;
-use crate::web::figures::kept_days::DayReader;
+use crate::web::figures::day_cache::DayReader;
 use crate::web::figures::tally::{Figures, median};
 use aizuchi_core::chat::{ChannelId, WorkspaceId};
 use aizuchi_core::decision::mark::DecisionMark;
@@ -59,7 +59,7 @@ impl PeriodFigures {
         let longest = reader.calendar.last_days(reader.now, SPANS[SPANS.len() - 1]);
         let shown = longest.len().saturating_sub(usize::try_from(days).unwrap_or_default());
         let (before, shown) = longest.split_at(shown);
-        let days = web.kept_days.read(&reader, workspace, shown).await?;
+        let days = web.day_cache.read(&reader, workspace, shown).await?;
         let since = days.first().map_or(Timestamp::MIN, |(day, _)| reader.calendar.begin_of(*day));
         let mut total = Figures::default();
         for (_, figures) in &days {
@@ -68,7 +68,7 @@ impl PeriodFigures {
         let longest = match total.choices.is_empty() {
             true => Vec::new(),
             false => {
-                let before = web.kept_days.read_choices(&reader, workspace, before).await?;
+                let before = web.day_cache.read_choices(&reader, workspace, before).await?;
                 before.into_iter().chain(days.iter().cloned()).collect()
             }
         };

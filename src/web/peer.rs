@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 
-use aizuchi_core::network::Network;
+use aizuchi_core::ip_network::IpNetwork;
 
 /// An address, or for IPv6 the network that one subscriber has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,7 +14,7 @@ pub struct Peer(IpAddr);
 
 /// The proxies that may say whom they stand for.
 #[derive(Clone, Debug, Default)]
-pub struct TrustedProxies(Arc<[Network]>);
+pub struct TrustedProxies(Arc<[IpNetwork]>);
 
 /// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl fmt::Display for Peer {
 }
 
 impl TrustedProxies {
-    pub fn new(networks: &[Network]) -> Self {
+    pub fn new(networks: &[IpNetwork]) -> Self {
         Self(networks.into())
     }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn proxies(networks: &[&str]) -> TrustedProxies {
-        let networks: Vec<Network> =
+        let networks: Vec<IpNetwork> =
             networks.iter().map(|network| (*network).to_owned().try_into().unwrap()).collect();
         TrustedProxies::new(&networks)
     }

@@ -137,13 +137,13 @@ pub async fn post(
     let Path(id) = id.map_err(|_| Refusal::NoProposal)?;
     let Json(body) = body.map_err(|rejection| invalid_body(&rejection, BodyFormat::Proposal))?;
     let workspace = workspaces::find_only(&web, body.workspace.as_deref()).await?;
-    let wish = Wish { action: body.choice, text: body.text };
+    let wish = ProposalRequest { action: body.choice, text: body.text };
     decide(&web, &visitor.access, workspace, ProposalId(id), wish).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// What somebody does with a proposal, and in which words.
-pub struct Wish {
+pub struct ProposalRequest {
     pub action: ProposalAction,
     pub text: Option<String>,
 }
@@ -201,7 +201,7 @@ pub async fn decide(
     access: &Access,
     workspace: Option<WorkspaceId>,
     id: ProposalId,
-    wish: Wish,
+    wish: ProposalRequest,
 ) -> Result<(), ApiProblem> {
     let before = Some(ProposalId(id.0.saturating_add(1)));
     let query = ProposalQuery { workspace, decision: None, before, limit: 1 };

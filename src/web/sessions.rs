@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::web::holder::Holder;
 use crate::web::sign_in_link::random_hex;
+use crate::web::signed_in_user::SignedInUser;
 
 #[derive(Default)]
 pub struct Sessions(Mutex<HashMap<SessionKey, Session>>);
@@ -21,7 +21,7 @@ type SessionKey = [u8; 32];
 pub struct Session {
     key: SessionKey,
     /// Who signed in.
-    pub holder: Holder,
+    pub holder: SignedInUser,
     pub expires: Timestamp,
     /// Cancelled at the end, so that open event streams end as well.
     pub ended: CancellationToken,
@@ -33,7 +33,7 @@ const MAX_SESSIONS: usize = 1000;
 
 impl Sessions {
     /// Opens a session and returns its id. Fails if the system has no random bytes.
-    pub fn open(&self, holder: Holder, now: Timestamp) -> Result<String, getrandom::Error> {
+    pub fn open(&self, holder: SignedInUser, now: Timestamp) -> Result<String, getrandom::Error> {
         let id = random_hex()?;
         let session = Session {
             key: Sha256::digest(&id).into(),
@@ -77,7 +77,7 @@ mod tests {
     use crate::config::http::AccessRole;
 
     fn open(sessions: &Sessions, now: Timestamp) -> String {
-        let holder = Holder { name: "mia".into(), role: AccessRole::Admin };
+        let holder = SignedInUser { name: "mia".into(), role: AccessRole::Admin };
         sessions.open(holder, now).unwrap()
     }
 

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use sha2::{Digest, Sha256};
 
 use crate::config::http::{AccessRole, HttpConfig, ReaderName};
-use crate::web::holder::Holder;
+use crate::web::signed_in_user::SignedInUser;
 
 /// The cursor of the local room that holds a process's part of the key.
 pub const LINK_KEY_STREAM: &str = "console key";
@@ -76,7 +76,7 @@ impl LinkKey {
     pub fn mint(
         &self,
         purpose: Purpose,
-        holder: &Holder,
+        holder: &SignedInUser,
         now: Timestamp,
     ) -> Result<String, getrandom::Error> {
         let nonce = random_hex()?;
@@ -104,7 +104,7 @@ impl SignInLinks {
     }
 
     /// Whom a code lets in for this purpose. A code works once.
-    pub fn redeem(&self, purpose: Purpose, code: &str, now: Timestamp) -> Option<Holder> {
+    pub fn redeem(&self, purpose: Purpose, code: &str, now: Timestamp) -> Option<SignedInUser> {
         let key = self.key.read().clone()?;
         let (claims, signature) = code.rsplit_once('.')?;
         // In constant time, and before anything in the claims is believed.
@@ -126,7 +126,7 @@ impl SignInLinks {
         used.retain(|_, until| *until > now);
         // It is remembered for longer than any code works, on a clock that may be set meanwhile.
         let is_new = used.insert(nonce.to_owned(), at + LINK_AGE + CLOCK_TOLERANCE * 2).is_none();
-        is_new.then_some(Holder { name, role })
+        is_new.then_some(SignedInUser { name, role })
     }
 }
 
@@ -169,8 +169,8 @@ mod tests {
     use crate::config::http::HttpToken;
     use crate::config::secret::Secret;
 
-    fn holder(role: AccessRole) -> Holder {
-        Holder { name: "mia@example.org".into(), role }
+    fn holder(role: AccessRole) -> SignedInUser {
+        SignedInUser { name: "mia@example.org".into(), role }
     }
 
     #[test]

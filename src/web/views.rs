@@ -24,7 +24,7 @@ use aizuchi_core::event::{DeadLetter, Event};
 use aizuchi_core::memory::asker::named;
 use aizuchi_core::platform::local::controls::{ChannelControls, RoomControls};
 use aizuchi_core::recall::RecalledMessage;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{BudgetLimits, Mode, Rulebook};
 use aizuchi_core::store::Spending;
 use aizuchi_core::store::stored_message::{ReactionGroup, StoredMessage};
@@ -137,7 +137,7 @@ pub fn spending(
         }
     };
     let channel_budget = |channel: &Channel| {
-        let rules = book.rules_in(&Room::of_channel(channel));
+        let rules = book.rules_in(&Place::of_channel(channel));
         budget(Some(&channel.id), &rules.budget_limits)
     };
     SpendingView {

@@ -5,11 +5,11 @@ use crate::config::channels::{ChannelConfig, ChannelKey};
 use crate::config::response::JudgeGate;
 use crate::config::values::{QuietHoursSetting, Ratio, Seconds, TimingSetting};
 use crate::replay::Policy;
-use crate::tune::knobs::Knob;
+use crate::tune::tuned_setting::TunedSetting;
 use aizuchi_core::chat::{Channel, Visibility};
 use aizuchi_core::decision::tolerance::{self, Label};
 use aizuchi_core::platform::local::workspace_id;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{Mode, PostTiming, Rulebook, TimingRules};
 
 /// Every gate that a setting may name.
@@ -23,13 +23,13 @@ pub const GATES: [JudgeGate; 6] = [
 ];
 
 /// What may be turned, in the order of the page.
-pub const KNOBS: [Knob; 6] = [
-    Knob::MinConfidence,
-    Knob::MinWait,
-    Knob::MinWaitFloor,
-    Knob::MaxWait,
-    Knob::MaxDelay,
-    Knob::Cooldown,
+pub const KNOBS: [TunedSetting; 6] = [
+    TunedSetting::MinConfidence,
+    TunedSetting::MinWait,
+    TunedSetting::MinWaitFloor,
+    TunedSetting::MaxWait,
+    TunedSetting::MaxDelay,
+    TunedSetting::Cooldown,
 ];
 
 /// Settings beside those in force.
@@ -45,7 +45,7 @@ impl TriedSettings {
     /// The settings in force, as if the channel had none of its own. The rules and the mode are those in force: somebody may
     /// have ordered them.
     pub fn new(config: &Config, rulebook: &Rulebook, channel: &Channel, mode: Mode) -> Self {
-        let rules = rulebook.rules_in(&Room::of_channel(channel));
+        let rules = rulebook.rules_in(&Place::of_channel(channel));
         let mut config = config.clone();
         let section = take_section(&mut config, channel);
         let own = section.as_ref().map(|(_, own)| own.clone()).unwrap_or_default();
@@ -107,23 +107,25 @@ impl TriedSettings {
         let threshold = |policy: &Policy| {
             let book = policy.config.rulebook();
             let id = channel.id.as_str();
-            let room = Room::new(&channel.workspace, &channel.id, id, Visibility::Public);
-            let rules = book.rules_in(&room);
+            let place = Place::new(&channel.workspace, &channel.id, id, Visibility::Public);
+            let rules = book.rules_in(&place);
             Some(tolerance::threshold(labels, rules.min_confidence, rules.tolerance?))
         };
         Some([threshold(&self.present)?, threshold(&self.policy)?])
     }
 
-    pub fn set(&mut self, knob: Knob, value: f64) -> Result<(), &'static str> {
+    pub fn set(&mut self, knob: TunedSetting, value: f64) -> Result<(), &'static str> {
         match knob {
-            Knob::MinConfidence | Knob::Jitter => Ratio::try_from(value).map(|_| ())?,
-            Knob::MinWait
-            | Knob::Wait
-            | Knob::MinWaitFloor
-            | Knob::MaxWait
-            | Knob::MaxDelay
-            | Knob::Cooldown
-            | Knob::Gate(_) => Seconds::try_from(value).map(|_| ())?,
+            TunedSetting::MinConfidence | TunedSetting::Jitter => {
+                Ratio::try_from(value).map(|_| ())?
+            }
+            TunedSetting::MinWait
+            | TunedSetting::Wait
+            | TunedSetting::MinWaitFloor
+            | TunedSetting::MaxWait
+            | TunedSetting::MaxDelay
+            | TunedSetting::Cooldown
+            | TunedSetting::Gate(_) => Seconds::try_from(value).map(|_| ())?,
         }
         if value != knob.value(&self.present) {
             knob.set(&mut self.policy, value);
@@ -149,12 +151,12 @@ impl TriedSettings {
 
     /// The confidence that is tried, if the config could not set it in a channel: what people have ordered there decides.
     pub fn overridden_confidence(&self, rulebook: &Rulebook, channel: &Channel) -> Option<f64> {
-        let is_changed = self.changed().contains(&Knob::MinConfidence);
-        let tried = Knob::MinConfidence.value(&self.policy);
+        let is_changed = self.changed().contains(&TunedSetting::MinConfidence);
+        let tried = TunedSetting::MinConfidence.value(&self.policy);
         let mut patched = rulebook.clone();
         patched.change_all(|rules| rules.min_confidence = tried);
         let patched = patched.with_orders_of(rulebook);
-        let holds = patched.rules_in(&Room::of_channel(channel)).min_confidence;
+        let holds = patched.rules_in(&Place::of_channel(channel)).min_confidence;
         // Orders are in thousandths.
         (is_changed && (holds - tried).abs() > 1e-6).then_some(tried)
     }
@@ -163,12 +165,12 @@ impl TriedSettings {
         !self.changed().is_empty()
     }
 
-    fn changed(&self) -> Vec<Knob> {
-        let differs = |knob: &Knob| knob.value(&self.policy) != knob.value(&self.present);
-        let mut changed: Vec<Knob> = KNOBS.into_iter().filter(differs).collect();
+    fn changed(&self) -> Vec<TunedSetting> {
+        let differs = |knob: &TunedSetting| knob.value(&self.policy) != knob.value(&self.present);
+        let mut changed: Vec<TunedSetting> = KNOBS.into_iter().filter(differs).collect();
         if self.policy.config.response.gates != self.present.config.response.gates {
             // One line of the config sets them all.
-            changed.push(Knob::Gate(JudgeGate::NothingOpen));
+            changed.push(TunedSetting::Gate(JudgeGate::NothingOpen));
         }
         changed
     }
@@ -176,15 +178,19 @@ impl TriedSettings {
     /// The part of a config that sets what is changed: for the channel alone where the config can. `None`: nothing is.
     pub fn patch(&self) -> Option<String> {
         let changed = self.changed();
-        let is_own = |knob: &Knob| match knob {
-            Knob::MinConfidence
-            | Knob::Cooldown
-            | Knob::MinWait
-            | Knob::MinWaitFloor
-            | Knob::MaxWait => true,
-            Knob::Wait | Knob::Jitter | Knob::MaxDelay | Knob::Gate(_) => false,
+        let is_own = |knob: &TunedSetting| match knob {
+            TunedSetting::MinConfidence
+            | TunedSetting::Cooldown
+            | TunedSetting::MinWait
+            | TunedSetting::MinWaitFloor
+            | TunedSetting::MaxWait => true,
+            TunedSetting::Wait
+            | TunedSetting::Jitter
+            | TunedSetting::MaxDelay
+            | TunedSetting::Gate(_) => false,
         };
-        let (own, common): (Vec<Knob>, Vec<Knob>) = changed.into_iter().partition(is_own);
+        let (own, common): (Vec<TunedSetting>, Vec<TunedSetting>) =
+            changed.into_iter().partition(is_own);
         let mut patch = String::new();
         if !common.is_empty() {
             patch.push_str("response:\n");
@@ -212,8 +218,8 @@ mod tests {
 
     use super::*;
     use aizuchi_core::chat::{ChannelId, WorkspaceId};
-    use aizuchi_core::rules::ordered::{
-        Confidence, OrderedSetting, RoomSetting, SettingRole, SettingScope,
+    use aizuchi_core::rules::setting_override::{
+        Confidence, PlaceSetting, SettingOverride, SettingRole, SettingScope,
     };
 
     fn channel() -> Channel {
@@ -233,13 +239,13 @@ mod tests {
     fn a_patch_has_only_what_is_changed() {
         let mut tried = in_force(&Config::default());
         assert_eq!((tried.patch(), tried.is_changed()), (None, false));
-        tried.set(Knob::MinConfidence, 0.75).unwrap();
-        tried.set(Knob::MinWait, 300.0).unwrap();
+        tried.set(TunedSetting::MinConfidence, 0.75).unwrap();
+        tried.set(TunedSetting::MinWait, 300.0).unwrap();
         tried.set_gates(&[JudgeGate::Share, JudgeGate::Directed]);
         let expected = "response:\n  gates: [directed, share]\nchannels:\n  \"C1\":\n    min_confidence: 0.75\n";
         assert_eq!(tried.patch().as_deref(), Some(expected));
-        assert!(tried.set(Knob::MinConfidence, 1.5).is_err());
-        assert!(tried.set(Knob::MaxWait, f64::NAN).is_err());
+        assert!(tried.set(TunedSetting::MinConfidence, 1.5).is_err());
+        assert!(tried.set(TunedSetting::MaxWait, f64::NAN).is_err());
     }
 
     #[test]
@@ -248,15 +254,15 @@ mod tests {
         let own = ChannelConfig { min_confidence: Some(Ratio(0.9)), ..ChannelConfig::default() };
         config.channels.insert(ChannelKey("#tea".to_owned()), own);
         let mut tried = in_force(&config);
-        assert_eq!(Knob::MinConfidence.value(&tried.present), 0.9);
-        tried.set(Knob::MinConfidence, 0.5).unwrap();
-        tried.set(Knob::Cooldown, 60.0).unwrap();
+        assert_eq!(TunedSetting::MinConfidence.value(&tried.present), 0.9);
+        tried.set(TunedSetting::MinConfidence, 0.5).unwrap();
+        tried.set(TunedSetting::Cooldown, 60.0).unwrap();
         let expected =
             "channels:\n  \"#tea\":\n    min_confidence: 0.5\n    cooldown_seconds: 60\n";
         assert_eq!(tried.patch().as_deref(), Some(expected));
         let book = tried.policy.config.rulebook();
         let (workspace, id) = (WorkspaceId::new("w"), ChannelId::new("C1"));
-        let rules = book.rules_in(&Room::new(&workspace, &id, "C1", Visibility::Public));
+        let rules = book.rules_in(&Place::new(&workspace, &id, "C1", Visibility::Public));
         assert_eq!(rules.min_confidence, 0.5);
     }
 
@@ -266,16 +272,16 @@ mod tests {
         let own = ChannelConfig { max_wait_seconds: Some(Seconds(60.0)), ..Default::default() };
         config.channels.insert(ChannelKey("#tea".to_owned()), own);
         let mut tried = in_force(&config);
-        let present = |knob: Knob| knob.value(&tried.present);
-        assert_eq!((present(Knob::MinWait), present(Knob::MaxWait)), (60.0, 60.0));
-        tried.set(Knob::MinWait, 30.0).unwrap();
+        let present = |knob: TunedSetting| knob.value(&tried.present);
+        assert_eq!((present(TunedSetting::MinWait), present(TunedSetting::MaxWait)), (60.0, 60.0));
+        tried.set(TunedSetting::MinWait, 30.0).unwrap();
         let expected = "channels:\n  \"#tea\":\n    min_wait_seconds: 30\n";
         assert_eq!(tried.patch().as_deref(), Some(expected));
     }
 
     #[test]
     fn what_people_have_ordered_is_in_force() {
-        let order = |setting| OrderedSetting {
+        let order = |setting| SettingOverride {
             scope: SettingScope::Channel(channel().id),
             setting,
             role: SettingRole::Admin,
@@ -284,16 +290,16 @@ mod tests {
         };
         let confidence = Confidence::new(0.85).unwrap();
         let orders = [
-            order(RoomSetting::MinConfidence(confidence)),
-            order(RoomSetting::Timing(PostTiming::HumanLike)),
+            order(PlaceSetting::MinConfidence(confidence)),
+            order(PlaceSetting::Timing(PostTiming::HumanLike)),
         ];
         let config = Config::default();
         let book = config.rulebook().with_orders(&channel().workspace, &orders);
         let mut tried = TriedSettings::new(&config, &book, &channel(), Mode::Companion);
-        assert_eq!(Knob::MinConfidence.value(&tried.present), 0.85);
+        assert_eq!(TunedSetting::MinConfidence.value(&tried.present), 0.85);
         assert_eq!(tried.present.config.response.timing, Some(TimingSetting::Human));
         assert!(!tried.is_changed());
-        tried.set(Knob::MinConfidence, 0.7).unwrap();
+        tried.set(TunedSetting::MinConfidence, 0.7).unwrap();
         assert!(tried.is_changed());
         assert_eq!(tried.overridden_confidence(&book, &channel()), Some(0.7));
     }
@@ -309,18 +315,18 @@ mod tests {
             (Some(SettingRole::Keeper), 0.6, Some(0.6)),
             (Some(SettingRole::Admin), 0.8, None),
         ] {
-            let order = |role| OrderedSetting {
+            let order = |role| SettingOverride {
                 scope: SettingScope::Workspace,
-                setting: RoomSetting::MinConfidence(Confidence::new(0.8).unwrap()),
+                setting: PlaceSetting::MinConfidence(Confidence::new(0.8).unwrap()),
                 role,
                 by: "olga".into(),
                 at: Timestamp::UNIX_EPOCH,
             };
-            let orders: Vec<OrderedSetting> = role.map(order).into_iter().collect();
+            let orders: Vec<SettingOverride> = role.map(order).into_iter().collect();
             let config = Config::default();
             let book = config.rulebook().with_orders(&channel().workspace, &orders);
             let mut tried = TriedSettings::new(&config, &book, &channel(), Mode::Companion);
-            tried.set(Knob::MinConfidence, tried_value).unwrap();
+            tried.set(TunedSetting::MinConfidence, tried_value).unwrap();
             let found = tried.overridden_confidence(&book, &channel());
             assert_eq!(found, expected, "{role:?} {tried_value}");
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aizuchi::web::peer::{Client, TrustedProxies};
 use aizuchi::web::server::activity::Timeouts;
 use aizuchi::web::server::{Server, ServerLimits};
-use aizuchi_core::network::Network;
+use aizuchi_core::ip_network::IpNetwork;
 use axum::body::{Body, Bytes};
 use axum::response::sse::{Event, Sse};
 use axum::routing::{get, post};
@@ -238,7 +238,7 @@ async fn requests_that_are_handled_are_not_cut_off_for_others() {
 }
 
 fn local_proxy() -> TrustedProxies {
-    TrustedProxies::new(&[Network::try_from("127.0.0.0/8".to_owned()).unwrap()])
+    TrustedProxies::new(&[IpNetwork::try_from("127.0.0.0/8".to_owned()).unwrap()])
 }
 
 /// A proxy's connections are those of many clients.

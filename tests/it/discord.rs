@@ -10,7 +10,7 @@ mod recordings;
 mod answers;
 mod post;
 mod commands;
-mod room_settings;
+mod place_settings;
 mod keepers;
 mod keeper_answers;
 mod trust;

@@ -50,7 +50,7 @@ mod openapi;
 mod openapi_workspaces;
 mod pdf;
 mod orders;
-mod room_settings;
+mod place_settings;
 mod order_trial_cost;
 mod standing_order_trial;
 mod program;

@@ -8,7 +8,7 @@ mod history;
 mod late_commands;
 mod hooks;
 mod orders;
-mod room_settings;
+mod place_settings;
 mod keepers;
 mod keeper_answers;
 mod trust;

@@ -3,7 +3,7 @@
 
 mod reserve;
 mod channel_mind;
-mod admission;
+mod memory_filter;
 mod model_call;
 pub mod judge;
 mod speaker;
@@ -14,7 +14,7 @@ mod companions;
 mod preview;
 pub mod remember;
 mod file_content;
-mod listen;
+mod transcribe;
 mod read_pdf;
 pub mod files;
 mod follow_up;
@@ -47,7 +47,6 @@ use crate::clock::{Clock, duration_from_seconds, seeded_random};
 use crate::command::reply::CommandReplies;
 use crate::command::standing_order_trial::LONGEST_TRIAL;
 use crate::context::{Context, ContextLimits, ContextWindow};
-use crate::current::Current;
 use crate::decision::consent::NewConsent;
 use crate::decision::gate::{Gate, GateInput, OPTIONAL_GATES};
 use crate::decision::learned::LearnedGates;
@@ -70,7 +69,8 @@ use crate::platform::{PlatformError, Platforms};
 use crate::prompt::budget::PromptBudget;
 use crate::prompt::builder::{JudgeOptions, PromptBuilder, PromptOptions};
 use crate::prompt::tokens::TokenCorrections;
-use crate::rules::room::Room;
+use crate::reloadable::Reloadable;
+use crate::rules::place::Place;
 use crate::rules::{ChannelRules, PostTiming, Rulebook};
 use crate::store::{Store, StoreError};
 use crate::texts;
@@ -86,7 +86,7 @@ pub struct AgentSettings {
     /// The optional gates that are enabled.
     pub gates: Vec<Gate>,
     /// The rules of each channel.
-    pub rulebook: Current<Rulebook>,
+    pub rulebook: Reloadable<Rulebook>,
     /// The wait before a judgment. How it is computed also decides what a new message does to a
     /// pending step.
     pub wait_settings: WaitSettings,
@@ -163,7 +163,7 @@ impl Default for AgentSettings {
     fn default() -> Self {
         Self {
             gates: OPTIONAL_GATES.to_vec(),
-            rulebook: Current::default(),
+            rulebook: Reloadable::default(),
             wait_settings: WaitSettings::default(),
             state: StateCall::Fused,
             limits: ContextLimits::default(),
@@ -194,7 +194,7 @@ pub struct Agent {
     pub clock: Clock,
     pub metrics: Arc<Metrics>,
     pub persona: Arc<Persona>,
-    pub prompt_builder: Current<PromptBuilder>,
+    pub prompt_builder: Reloadable<PromptBuilder>,
     /// What was learned about the judge of each workspace.
     pub learned_gates: Arc<LearnedGates>,
     /// How each model's token count differs from the estimate.
@@ -405,7 +405,7 @@ impl Agent {
 
     /// What the gates look at.
     fn gate_input<'a>(&'a self, context: &'a Context, rulebook: &'a Rulebook) -> GateInput<'a> {
-        let rules = rulebook.rules_in(&room_of(context));
+        let rules = rulebook.rules_in(&place_of(context));
         GateInput { context, rules, rulebook, now: self.now(), zone: &self.settings.zone }
     }
 
@@ -426,7 +426,7 @@ impl Agent {
     /// channels.
     async fn leave_out_memories(&self, context: &mut Context) -> Result<(), StoreError> {
         let rulebook = self.rulebook();
-        if !rulebook.remembers(&room_of(context)) {
+        if !rulebook.remembers(&place_of(context)) {
             context.leave_out_memories();
         }
         let (here, visibility) = (&context.conversation, context.visibility);
@@ -434,14 +434,14 @@ impl Agent {
             let visibility =
                 if channel.channel_id == here.channel { visibility } else { Visibility::Public };
             let (id, name) = (&channel.channel_id, &*channel.channel_name);
-            if !rulebook.remembers(&Room::new(&here.workspace, id, name, visibility)) {
+            if !rulebook.remembers(&Place::new(&here.workspace, id, name, visibility)) {
                 (channel.long_term_memory, channel.short_term_memory) = (None, None);
             }
         }
         let name = context.conversation_history.channel_name.clone();
-        let in_thread = Room::new(&here.workspace, &here.channel, &name, visibility);
+        let in_thread = Place::new(&here.workspace, &here.channel, &name, visibility);
         context.thread_memories.retain(|memory| {
-            rulebook.remembers(&Room { thread: Some(&memory.thread), ..in_thread })
+            rulebook.remembers(&Place { thread: Some(&memory.thread), ..in_thread })
         });
         let left_out = self.channels_without_memory(&context.conversation.workspace).await?;
         for memos in [&mut context.important_memos, &mut context.recent_memos] {
@@ -460,7 +460,7 @@ impl Agent {
             return Ok(HashSet::new());
         }
         let channels = self.command_answers.archive.channels(workspace).await?.into_iter();
-        let is_left_out = |it: &Channel| !rulebook.remembers(&Room::of_channel(it));
+        let is_left_out = |it: &Channel| !rulebook.remembers(&Place::of_channel(it));
         Ok(channels.filter(is_left_out).map(|channel| channel.id).collect())
     }
 
@@ -584,7 +584,7 @@ struct StepTrace<'a> {
 }
 
 /// Where a context's conversation is, for the rules that hold there.
-fn room_of(context: &Context) -> Room<'_> {
+fn place_of(context: &Context) -> Place<'_> {
     let name = &context.conversation_history.channel_name;
-    Room::of_conversation(&context.conversation, name, context.visibility)
+    Place::of_conversation(&context.conversation, name, context.visibility)
 }

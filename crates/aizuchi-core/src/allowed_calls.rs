@@ -18,7 +18,7 @@ use crate::external_tools::{
 };
 use crate::inbox::Inbox;
 use crate::memory::Lineage;
-use crate::rules::room::Room;
+use crate::rules::place::Place;
 use crate::store::StoreError;
 use crate::store::archive::Archive;
 use crate::store::order::Order;
@@ -239,8 +239,8 @@ impl AllowedCalls {
         self.in_place(consent, |place| {
             let rulebook = self.inbox.channel_cache.rulebook();
             let (name, visibility) = (place.channel_name, place.visibility);
-            let room = Room::of_conversation(&consent.conversation, name, visibility);
-            let rules = rulebook.rules_in(&room);
+            let rules =
+                rulebook.rules_in(&Place::of_conversation(&consent.conversation, name, visibility));
             rules.tools.allows(&consent.tool) && tools.is_lent(&consent.tool, place)
         })
     }

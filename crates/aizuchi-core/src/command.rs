@@ -21,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::chat::{ConversationId, Message, MessageId, Role, UserId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of;
-use crate::rules::ordered::{SettingKind, SettingRole};
+use crate::rules::setting_override::{SettingKind, SettingRole};
 use crate::rules::{Mode, Rulebook};
 use crate::store::order::Order;
 

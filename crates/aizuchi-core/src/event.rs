@@ -377,7 +377,7 @@ impl Outcome {
             | StepResult::LookAgain { .. }
             | StepResult::Retry { .. }
             | StepResult::Deferred { .. }
-            | StepResult::NotSent { .. }
+            | StepResult::RetryUnsent { .. }
             | StepResult::Failed { .. }
             | StepResult::Superseded) => result,
         };
@@ -418,7 +418,7 @@ pub enum StepResult {
     /// `due`.
     Deferred { due: Timestamp },
     /// The platform certainly did not take the item; it is a draft again, due at `due`.
-    NotSent { due: Timestamp },
+    RetryUnsent { due: Timestamp },
     /// It will not succeed; an operator should look (dead letter).
     Failed { error: String, why: String },
     /// Newer messages superseded the work: the result is discarded.

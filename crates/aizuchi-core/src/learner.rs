@@ -12,13 +12,13 @@ use tracing::{info, warn};
 
 use crate::chat::{ChannelId, Cursor, WorkspaceId};
 use crate::clock::Clock;
-use crate::current::Current;
 use crate::decision::learned::{JudgedMoments, LearnedGate, LearnedGates, MAX_MOMENTS, learned_at};
 use crate::decision::moved_threshold::{self, MovedThresholds, ThresholdAim, moved};
 use crate::decision::tolerance::{self, ChannelLabels, KnownWelcome, LABEL_AGE};
 use crate::decision::welcome::RatedChoice;
+use crate::reloadable::Reloadable;
 use crate::rules::Rulebook;
-use crate::rules::room::Room;
+use crate::rules::place::Place;
 use crate::store::archive::Archive;
 use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
 use crate::store::order_journal::{OrderJournalQuery, OrderKind};
@@ -37,7 +37,7 @@ pub struct Learner {
     /// The share of the judge's yes that may be missed. `None` learns nothing.
     pub miss: Option<f64>,
     /// Which channels tolerate only a share of unwelcome words.
-    pub rulebook: Current<Rulebook>,
+    pub rulebook: Reloadable<Rulebook>,
     /// Where the gates are read.
     pub gates: Arc<LearnedGates>,
 }
@@ -113,7 +113,7 @@ impl Learner {
         let channels = self.archive.channels(workspace).await?;
         let rulebook = self.rulebook.read();
         let aims = channels.into_iter().filter_map(|channel| {
-            let rules = rulebook.rules_in(&Room::of_channel(&channel));
+            let rules = rulebook.rules_in(&Place::of_channel(&channel));
             let (tolerance, min_confidence) = (rules.tolerance?, rules.min_confidence);
             let labels = labels.get(&channel.id).map(Vec::as_slice).unwrap_or_default();
             let settles_at = tolerance::threshold(labels, min_confidence, tolerance);

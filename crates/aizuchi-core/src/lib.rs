@@ -7,8 +7,8 @@
 //! generated in the crate that awaits it, with all that it awaits, and with that crate's optimization.
 
 // Plain data and the rules on it, without I/O.
-pub mod current;
-pub mod network;
+pub mod reloadable;
+pub mod ip_network;
 pub mod chat;
 pub mod persona;
 pub mod rules;

@@ -3,7 +3,7 @@
 //! one of them is edited or deleted.
 
 pub mod layer;
-pub mod doubles;
+pub mod duplicates;
 pub mod asker;
 pub mod change;
 

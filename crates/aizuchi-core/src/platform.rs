@@ -62,7 +62,7 @@ pub trait Platform: Send + Sync {
     async fn find_posted(&self, item: &OutboxItem) -> Result<Option<PostedMessage>, PlatformError>;
 
     /// How long after a dispatch its request cannot succeed any more, so that an absent post was not made.
-    fn settle_time(&self) -> SignedDuration;
+    fn in_flight_timeout(&self) -> SignedDuration;
 
     /// Why the platform cannot be heard now, if so.
     fn outage(&self) -> Option<String> {

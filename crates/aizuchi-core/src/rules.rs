@@ -2,8 +2,8 @@
 //! made from settings and orders.
 
 pub mod weekly_time;
-pub mod room;
-pub mod ordered;
+pub mod place;
+pub mod setting_override;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{UserId, Visibility, WorkspaceId};
 use crate::persona::{Language, Persona};
-use crate::rules::ordered::{OrderedSetting, SettingScope};
-use crate::rules::room::{Room, RoomRules};
+use crate::rules::place::{Place, WorkspaceRules};
+use crate::rules::setting_override::{SettingOverride, SettingScope};
 use crate::rules::weekly_time::WeeklyTime;
 
 /// How the persona takes part in a channel.
@@ -382,12 +382,12 @@ pub struct Rulebook {
     pub threads: BTreeMap<String, BTreeMap<String, ChannelRules>>,
     /// The rules of all channels of a workspace, where it has settings of its own: by its id, or by its platform's name. An
     /// id takes precedence.
-    pub workspaces: BTreeMap<String, RoomRules>,
+    pub workspaces: BTreeMap<String, WorkspaceRules>,
     /// The models that a person may choose for a channel while the program runs.
     pub model_choices: Vec<Arc<str>>,
     /// What people have ordered, and the rules of each scope with it. See [`Rulebook::with_orders`].
-    pub ordered: BTreeMap<WorkspaceId, Vec<OrderedSetting>>,
-    pub ordered_rules: BTreeMap<(WorkspaceId, SettingScope), RoomRules>,
+    pub ordered: BTreeMap<WorkspaceId, Vec<SettingOverride>>,
+    pub ordered_rules: BTreeMap<(WorkspaceId, SettingScope), WorkspaceRules>,
 }
 
 impl Default for Rulebook {
@@ -441,8 +441,8 @@ impl Rulebook {
     }
 
     /// Whether what is said in a channel or a thread is remembered.
-    pub fn remembers(&self, room: &Room<'_>) -> bool {
-        self.rules_in(room).memory == MemoryRule::On
+    pub fn remembers(&self, place: &Place<'_>) -> bool {
+        self.rules_in(place).memory == MemoryRule::On
     }
 
     /// The models of a workspace, or of a channel there that has these of its own.
@@ -464,9 +464,9 @@ impl Rulebook {
     }
 
     /// Who is asked in a channel. What is said in one that is not public is shown to nobody but its own keeper.
-    pub fn keeper(&self, room: &Room<'_>) -> Option<&UserId> {
-        let of_all = self.keeper.as_ref().filter(|_| room.visibility == Visibility::Public);
-        self.rules_in(room).keeper.as_ref().or(of_all)
+    pub fn keeper(&self, place: &Place<'_>) -> Option<&UserId> {
+        let of_all = self.keeper.as_ref().filter(|_| place.visibility == Visibility::Public);
+        self.rules_in(place).keeper.as_ref().or(of_all)
     }
 }
 
@@ -534,13 +534,13 @@ mod tests {
             ("c2", "kitchen", Mode::Companion),
         ] {
             let channel = ChannelId::new(channel);
-            let room = Room::new(&workspace, &channel, name, Visibility::Private);
-            assert_eq!(book.rules_in(&room).mode, mode);
+            let place = Place::new(&workspace, &channel, name, Visibility::Private);
+            assert_eq!(book.rules_in(&place).mode, mode);
         }
         // Anybody may call themselves like a channel.
         let direct = |channel: &str| {
             let channel = ChannelId::new(channel);
-            book.rules_in(&Room::new(&workspace, &channel, "garden", Visibility::Direct)).mode
+            book.rules_in(&Place::new(&workspace, &channel, "garden", Visibility::Direct)).mode
         };
         assert_eq!((direct("c1"), direct("c2")), (Mode::Off, Mode::Companion));
     }
@@ -561,7 +561,7 @@ mod tests {
             ("garden", Visibility::Direct, None),
         ] {
             let (workspace, channel) = (WorkspaceId::new("w"), ChannelId::new("c1"));
-            let found = book.keeper(&Room::new(&workspace, &channel, name, visibility));
+            let found = book.keeper(&Place::new(&workspace, &channel, name, visibility));
             assert_eq!(found.map(UserId::as_str), keeper, "{name} {visibility:?}");
         }
     }

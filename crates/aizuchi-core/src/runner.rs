@@ -493,7 +493,7 @@ impl Runner {
             StepResult::Withdrawn { .. } => info!("withdrew the draft"),
             StepResult::LookAgain { due } => info!(wait = ?wait(due), "will look again"),
             StepResult::Retry { due } => info!(wait = ?wait(due), "will retry"),
-            StepResult::NotSent { due } => info!(wait = ?wait(due), "not sent; will retry"),
+            StepResult::RetryUnsent { due } => info!(wait = ?wait(due), "not sent; will retry"),
             StepResult::Superseded => info!("superseded by a new message"),
         }
     }

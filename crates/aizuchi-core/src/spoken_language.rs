@@ -3,7 +3,7 @@
 use crate::chat::{AuthorKind, Channel, ConversationId, MessageId, Visibility};
 use crate::persona::Language;
 use crate::persona::written::language_of_all;
-use crate::rules::room::Room;
+use crate::rules::place::Place;
 use crate::rules::{LanguageRule, Rulebook};
 use crate::store::StoreError;
 use crate::store::archive::Archive;
@@ -28,7 +28,7 @@ pub async fn language_rule(
     let known = channels.iter().find(|known: &&Channel| known.id == *channel);
     let name = known.map_or(channel.as_str(), |known| &*known.name);
     let visibility = known.map_or(Visibility::Private, |known| known.visibility);
-    Ok(rulebook.rules_in(&Room::of_conversation(conversation, name, visibility)).language)
+    Ok(rulebook.rules_in(&Place::of_conversation(conversation, name, visibility)).language)
 }
 
 /// The language in which people write in a conversation, or else in its channel. `None` if nobody has written any letters.

@@ -40,7 +40,7 @@ use crate::decision::gate::Gate;
 use crate::decision::{AttemptResult, DecisionId, DecisionResult};
 use crate::event::completion::Completion;
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use crate::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
 use crate::event::web_call::{WebCall, WebLimit};
 use crate::event::{Claim, Disposition, Outcome};
 use crate::memo::Memo;
@@ -81,7 +81,11 @@ pub trait Store: Send + Sync {
 
     /// Reserves what a model call may cost, or says which limit forbids it. The reservation counts against all other
     /// calls until the claim is completed, which books what was really used, or until it ends by itself.
-    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError>;
+    async fn reserve(
+        &self,
+        call: &PlannedCall,
+        now: Timestamp,
+    ) -> Result<ReservationResult, StoreError>;
 
     /// Books what a call cost that no claim will account for.
     async fn book(&self, call: &UnclaimedCall) -> Result<(), StoreError>;

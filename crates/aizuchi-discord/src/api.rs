@@ -18,11 +18,11 @@ use serde_json::Value;
 use crate::rate_limit::{RateLimitBucket, RateLimitRoute, RateLimiter};
 use crate::settings::DiscordSettings;
 use aizuchi_core::clock::{Clock, duration_from_seconds};
-use aizuchi_core::current::Current;
 use aizuchi_core::platform::http_body::{BodyError, MAX_PLATFORM_BODY_BYTES, read_body};
 use aizuchi_core::platform::http_error::{describe_error, is_unsent};
 use aizuchi_core::platform::json::parse_json;
 use aizuchi_core::platform::log_sentence::to_log_sentence;
+use aizuchi_core::reloadable::Reloadable;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The wait if a 429 response does not say how long.
@@ -32,7 +32,7 @@ const MAX_TURN_WAIT: SignedDuration = SignedDuration::from_secs(2);
 
 pub struct DiscordApi {
     client: Client,
-    token: Current<SecretString>,
+    token: Reloadable<SecretString>,
     /// Without a trailing slash.
     base: String,
     buckets: RateLimiter,
@@ -446,7 +446,7 @@ mod tests {
             gateway_url: None,
             shards: None,
             threads: ThreadSettings::default(),
-            settle_time: SignedDuration::ZERO,
+            in_flight_timeout: SignedDuration::ZERO,
             history_span: SignedDuration::ZERO,
             sync_interval: SignedDuration::ZERO,
             time_zone: TimeZone::UTC,

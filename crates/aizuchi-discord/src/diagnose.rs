@@ -16,7 +16,7 @@ use crate::settings::{DiscordSettings, ThreadPolicy};
 use crate::visibility::{has_messages, own_permissions};
 use aizuchi_core::chat::Visibility;
 use aizuchi_core::clock::Clock;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{Mode, Rulebook};
 
 /// A finding: fine, or a problem.
@@ -165,8 +165,8 @@ fn required_permissions(
     let reading = Permissions::VIEW_CHANNEL | Permissions::READ_MESSAGE_HISTORY;
     // A guild has no direct messages.
     let workspace = guild_workspace(channel.guild);
-    let room = Room::new(&workspace, &channel.id, &channel.name, Visibility::Private);
-    let channel_rules = rules.rules_in(&room);
+    let place = Place::new(&workspace, &channel.id, &channel.name, Visibility::Private);
+    let channel_rules = rules.rules_in(&place);
     let mut required = match channel_rules.mode {
         Mode::Off => Permissions::empty(),
         Mode::Observe => reading,

@@ -22,7 +22,7 @@ use crate::text::write::{MentionLookup, to_discord_markdown};
 use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, WorkspaceId};
 use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
-use aizuchi_core::platform::keeper::looked_through::{LookedThrough, MAX_LOOKED_THROUGH};
+use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
 };
@@ -119,7 +119,7 @@ impl KeeperChat for DiscordPlatform {
     }
 
     fn tell_settles_after(&self) -> SignedDuration {
-        self.settings.settle_time
+        self.settings.in_flight_timeout
     }
 
     fn has_caught_up(&self, conversation: &ConversationId) -> bool {
@@ -145,7 +145,7 @@ impl DiscordPlatform {
     async fn read_direct(
         &self,
         user: &UserId,
-    ) -> Result<(String, Vec<Value>, LookedThrough), PlatformError> {
+    ) -> Result<(String, Vec<Value>, HistoryScan), PlatformError> {
         let channel = self.open_direct(user).await?;
         let call = history_request(&channel);
         let found = self.call(&call).await.map_err(history_error)?;
@@ -157,7 +157,7 @@ impl DiscordPlatform {
         let is_own = |message: &&Value| message["author"]["id"] == own.as_str();
         // Newest first.
         let oldest = messages.last().and_then(|message| id_timestamp(id_str(&message["id"])?));
-        let looked = LookedThrough { has_more: messages.len() >= MAX_LOOKED_THROUGH, oldest };
+        let looked = HistoryScan { has_more: messages.len() >= MAX_SCANNED, oldest };
         Ok((channel, messages.iter().filter(is_own).cloned().collect(), looked))
     }
 
@@ -233,7 +233,7 @@ fn note_id(key: &str) -> String {
 }
 
 fn history_request(channel: &str) -> ApiRequest {
-    ApiRequest::get(format!("/channels/{channel}/messages?limit={MAX_LOOKED_THROUGH}"))
+    ApiRequest::get(format!("/channels/{channel}/messages?limit={MAX_SCANNED}"))
 }
 
 /// The `custom_id` of each button below a message.

@@ -92,8 +92,8 @@ impl Platform for DiscordPlatform {
         typing_time(&item.text, self.persona.language).min(MAX_TYPING)
     }
 
-    fn settle_time(&self) -> SignedDuration {
-        self.settings.settle_time
+    fn in_flight_timeout(&self) -> SignedDuration {
+        self.settings.in_flight_timeout
     }
 
     fn outage(&self) -> Option<String> {

@@ -7,11 +7,11 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use secrecy::SecretString;
 
-use aizuchi_core::current::Current;
+use aizuchi_core::reloadable::Reloadable;
 
 #[derive(Clone, Debug)]
 pub struct DiscordSettings {
-    pub token: Current<SecretString>,
+    pub token: Reloadable<SecretString>,
     /// Without a trailing slash.
     pub api_base: String,
     /// The gateway's URL; without it Discord is asked.
@@ -20,7 +20,7 @@ pub struct DiscordSettings {
     pub shards: Option<u32>,
     pub threads: ThreadSettings,
     /// How long after its dispatch a post can no longer be in flight.
-    pub settle_time: SignedDuration,
+    pub in_flight_timeout: SignedDuration,
     /// How far back the history of a new channel is read.
     pub history_span: SignedDuration,
     /// How often servers, channels and names are read again.

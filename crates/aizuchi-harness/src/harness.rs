@@ -22,7 +22,6 @@ use aizuchi_core::chat::{
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::command::standing_order_trial::StandingOrderTrial;
-use aizuchi_core::current::Current;
 use aizuchi_core::decision::learned::LearnedGates;
 use aizuchi_core::documents::DocumentReader;
 use aizuchi_core::event::step::Step;
@@ -36,6 +35,7 @@ use aizuchi_core::persona::{Language, Persona};
 use aizuchi_core::platform::{Platform, Platforms, local};
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::prompt::builder::PromptBuilder;
+use aizuchi_core::reloadable::Reloadable;
 use aizuchi_core::rhythm::WaitStrategy;
 use aizuchi_core::rules::{ChannelRules, PostTiming, Rulebook};
 use aizuchi_core::runner::{self, Runner};
@@ -452,7 +452,7 @@ pub fn answers(
     archive: Arc<dyn Archive>,
     persona: &Arc<Persona>,
 ) -> Arc<CommandReplies> {
-    let (rulebook, zone) = (Current::default(), jiff::tz::TimeZone::UTC);
+    let (rulebook, zone) = (Reloadable::default(), jiff::tz::TimeZone::UTC);
     Arc::new(CommandReplies {
         store,
         archive,

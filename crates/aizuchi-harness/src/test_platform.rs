@@ -158,7 +158,7 @@ impl Platform for TestPlatform {
         *self.typing.lock().unwrap()
     }
 
-    fn settle_time(&self) -> SignedDuration {
+    fn in_flight_timeout(&self) -> SignedDuration {
         SETTLE
     }
 

@@ -31,7 +31,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::inbox::{Inbox, WaitSettings};
 use aizuchi_core::memo::Memo;
 use aizuchi_core::memory::{MemoryEntry, MemoryKey};
-use aizuchi_core::rules::ordered::{OrderedSetting, SettingChange};
+use aizuchi_core::rules::setting_override::{SettingChange, SettingOverride};
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::order::{Mute, Order, OrdersInForce};
 use aizuchi_core::store::{Cursors, StoreError};
@@ -375,7 +375,7 @@ fn is_in_force(order: &Order, standing: &OrdersInForce) -> bool {
         // What was ordered here counts.
         Order::Mode { channel, .. } => standing.modes.iter().any(|(known, _)| known == channel),
         Order::ChangeSetting { scope, change: SettingChange::Set(setting), role, .. } => {
-            let is_same = |known: &OrderedSetting| {
+            let is_same = |known: &SettingOverride| {
                 let is_there = known.scope == *scope && known.role == *role;
                 is_there && known.setting.kind() == setting.kind()
             };

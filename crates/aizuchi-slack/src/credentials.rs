@@ -8,8 +8,8 @@ use crate::SlackPlatform;
 use crate::api::SlackApiError;
 use crate::identity::{SlackConnectError, fetch_identity};
 use crate::settings::{EventTransport, SlackSettings};
-use aizuchi_core::current::Current;
 use aizuchi_core::platform::remote::{Credentials, Renewal, RenewalError};
+use aizuchi_core::reloadable::Reloadable;
 
 const BOT_TOKEN: &str = "bot_token";
 const APP_TOKEN: &str = "app_token";
@@ -17,7 +17,7 @@ const SIGNING_SECRET: &str = "signing_secret";
 
 impl SlackSettings {
     pub(crate) fn credentials(&self) -> Credentials {
-        let copy = |secret: &Current<SecretString>| SecretString::clone(&secret.read());
+        let copy = |secret: &Reloadable<SecretString>| SecretString::clone(&secret.read());
         let events = match &self.events {
             EventTransport::SocketMode { app_token, .. } => (APP_TOKEN, copy(app_token)),
             EventTransport::Webhooks { signing_secret } => (SIGNING_SECRET, copy(signing_secret)),
@@ -78,7 +78,7 @@ impl SlackPlatform {
 
     async fn renew_app_token(
         &self,
-        current: &Current<SecretString>,
+        current: &Reloadable<SecretString>,
         new: &SecretString,
     ) -> Result<bool, RenewalError> {
         if !is_new(current, new) && self.app_access.outage().is_none() {
@@ -113,11 +113,11 @@ impl SlackPlatform {
     }
 }
 
-fn is_new(current: &Current<SecretString>, new: &SecretString) -> bool {
+fn is_new(current: &Reloadable<SecretString>, new: &SecretString) -> bool {
     current.read().expose_secret() != new.expose_secret()
 }
 
-fn replace_if_new(current: &Current<SecretString>, new: &SecretString) -> bool {
+fn replace_if_new(current: &Reloadable<SecretString>, new: &SecretString) -> bool {
     let is_new = is_new(current, new);
     if is_new {
         current.replace(new.clone());

@@ -15,7 +15,7 @@ use aizuchi_core::chat::{ChannelId, ConversationId, MessageId, UserId, Workspace
 use aizuchi_core::decision::proposal::ProposalId;
 use aizuchi_core::metrics::labels::MalformedInput;
 use aizuchi_core::platform::keeper::edit::{EditForm, FilledForm};
-use aizuchi_core::platform::keeper::looked_through::{LookedThrough, MAX_LOOKED_THROUGH};
+use aizuchi_core::platform::keeper::history_scan::{HistoryScan, MAX_SCANNED};
 use aizuchi_core::platform::keeper::{
     Click, ClickAnswer, KeeperButton, KeeperChat, KeeperQuestion, QuestionPlace, QuestionSubject,
 };
@@ -96,7 +96,7 @@ impl KeeperChat for SlackPlatform {
     }
 
     fn tell_settles_after(&self) -> SignedDuration {
-        self.settings.settle_time
+        self.settings.in_flight_timeout
     }
 
     fn has_caught_up(&self, conversation: &ConversationId) -> bool {
@@ -120,9 +120,9 @@ impl SlackPlatform {
     async fn read_direct(
         &self,
         user: &UserId,
-    ) -> Result<(String, Vec<Value>, LookedThrough), PlatformError> {
+    ) -> Result<(String, Vec<Value>, HistoryScan), PlatformError> {
         let channel = self.open_direct(user).await?;
-        let arguments = [("channel", channel.clone()), ("limit", MAX_LOOKED_THROUGH.to_string())];
+        let arguments = [("channel", channel.clone()), ("limit", MAX_SCANNED.to_string())];
         let page = self.call(HISTORY, &arguments).await.map_err(read_error)?;
         let Some(messages) = page["messages"].as_array() else {
             self.incidents.record_malformed(MalformedInput::Response, HISTORY);
@@ -130,7 +130,7 @@ impl SlackPlatform {
         };
         // Newest first.
         let oldest = messages.last().and_then(|message| parse_ts(&message["ts"]));
-        let looked = LookedThrough { has_more: page["has_more"] == true, oldest };
+        let looked = HistoryScan { has_more: page["has_more"] == true, oldest };
         Ok((channel, messages.clone(), looked))
     }
 

@@ -110,8 +110,8 @@ impl Platform for SlackPlatform {
         }
     }
 
-    fn settle_time(&self) -> SignedDuration {
-        self.settings.settle_time
+    fn in_flight_timeout(&self) -> SignedDuration {
+        self.settings.in_flight_timeout
     }
 
     fn outage(&self) -> Option<String> {

@@ -95,7 +95,7 @@ impl SlackPlatform {
         if let Some(posted) = self.posts_in_events.find(&item.key) {
             return Ok(Some(posted));
         }
-        let settled_at = dispatched_at + self.settings.settle_time;
+        let settled_at = dispatched_at + self.settings.in_flight_timeout;
         let mut lookup = self.post_lookups.resume(&item.key, settled_at, self.now());
         for _ in 0..MAX_PAGES {
             let mut page = self.fetch_lookup_page(item, dispatched_at, &mut lookup).await?;
@@ -129,7 +129,7 @@ impl SlackPlatform {
         }
         self.clock.sleep_until(page_at).await;
         let thread = self.reply_thread(item);
-        let settled_at = dispatched_at + self.settings.settle_time;
+        let settled_at = dispatched_at + self.settings.in_flight_timeout;
         // What a backup held may have been posted at any time until it was restored.
         let lost_span = self.archive.lost_span().filter(|span| dispatched_at < span.until);
         let latest = lost_span.map_or(settled_at, |span| settled_at.max(span.until));

@@ -5,17 +5,17 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
-use aizuchi_core::current::Current;
+use aizuchi_core::reloadable::Reloadable;
 
 #[derive(Clone, Debug)]
 pub struct SlackSettings {
-    pub bot_token: Current<SecretString>,
+    pub bot_token: Reloadable<SecretString>,
     /// How events arrive.
     pub events: EventTransport,
     pub api_base: String,
     pub reply_in: ReplyPlacement,
     /// A post that is not visible this long after its dispatch will not become visible.
-    pub settle_time: SignedDuration,
+    pub in_flight_timeout: SignedDuration,
     /// How far back the history of a new channel is read.
     pub history_span: SignedDuration,
     /// The interval at which channels, members and names are fetched again.
@@ -58,9 +58,9 @@ impl Default for SlackTimeouts {
 #[derive(Clone, Debug)]
 pub enum EventTransport {
     /// Over this many WebSockets that we open.
-    SocketMode { app_token: Current<SecretString>, connections: usize },
+    SocketMode { app_token: Reloadable<SecretString>, connections: usize },
     /// Slack calls our web hook and signs each request with this secret.
-    Webhooks { signing_secret: Current<SecretString> },
+    Webhooks { signing_secret: Reloadable<SecretString> },
 }
 
 /// Where a reply to a message at a channel's top level goes.

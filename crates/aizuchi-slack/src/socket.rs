@@ -24,10 +24,10 @@ use crate::from_slack::non_empty_str;
 use crate::identity::SlackConnectError;
 use crate::socket::connection::{SlackSocket, SocketConnection};
 use aizuchi_core::clock::seeded_random;
-use aizuchi_core::current::Current;
 use aizuchi_core::platform::access::RETRY_INTERVAL;
 use aizuchi_core::platform::backoff::backoff_delay;
 use aizuchi_core::platform::http_body::MAX_PLATFORM_BODY_BYTES;
+use aizuchi_core::reloadable::Reloadable;
 
 /// What a connection reports to its slot. Each signal has the connection's number.
 enum ConnectionSignal {
@@ -56,7 +56,7 @@ impl SlackDisconnect {
 /// Keeps one connection open: the newest one, and older ones until the newest receives events.
 struct ConnectionSlot<'a> {
     slack: &'a SlackPlatform,
-    app_token: &'a Current<SecretString>,
+    app_token: &'a Reloadable<SecretString>,
     index: usize,
     shutdown: &'a CancellationToken,
     signals: mpsc::UnboundedSender<ConnectionSignal>,
@@ -72,7 +72,7 @@ impl SlackPlatform {
     /// Keeps one connection up until `shutdown`.
     pub(super) async fn keep_connected(
         &self,
-        app_token: &Current<SecretString>,
+        app_token: &Reloadable<SecretString>,
         index: usize,
         shutdown: &CancellationToken,
     ) -> Result<(), SlackConnectError> {
@@ -105,7 +105,7 @@ impl SlackPlatform {
     /// Asks Slack for a socket's URL and opens it. Waits while Slack refuses the token.
     async fn connect(
         &self,
-        app_token: &Current<SecretString>,
+        app_token: &Reloadable<SecretString>,
     ) -> Result<SlackSocket, SlackDisconnect> {
         // Slack may take the same token again.
         let retry = self.clock.sleep_until(self.now() + RETRY_INTERVAL);

@@ -13,7 +13,7 @@ use crate::cli::export::pages::{DecisionPages, MessagePages};
 use crate::replay::export_lines::{MessageLine, OtherLine};
 use aizuchi_core::chat::{Channel, ChannelId, User, Visibility, WorkspaceId};
 use aizuchi_core::memory::MessageRef;
-use aizuchi_core::rules::ordered::{OrderedSetting, SettingRole};
+use aizuchi_core::rules::setting_override::{SettingOverride, SettingRole};
 use aizuchi_core::standing_order::StandingOrder;
 use aizuchi_core::store::Store as _;
 use aizuchi_core::store::archive::Archive as _;
@@ -159,7 +159,7 @@ impl Export<'_> {
     fn write_settings(
         &mut self,
         workspace: &WorkspaceId,
-        mut settings: Vec<OrderedSetting>,
+        mut settings: Vec<SettingOverride>,
     ) -> anyhow::Result<()> {
         settings.retain(|ordered| ordered.role != SettingRole::Keeper);
         // An admin's setting takes the place of the others' when it is ordered again, so it comes first.

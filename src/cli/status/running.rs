@@ -13,8 +13,8 @@ use crate::config::Config;
 use crate::config::http::{AccessRole, HttpConfig};
 use crate::status::ConnectionStatus;
 use crate::web::REFUSAL_HEADER;
-use crate::web::holder::Holder;
 use crate::web::sign_in_link::{LinkKey, Purpose};
+use crate::web::signed_in_user::SignedInUser;
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::llm::provider::loopback_client;
 use aizuchi_core::store::database::DatabaseStore;
@@ -152,7 +152,7 @@ fn code(http: &HttpConfig, secret: &str, now: Timestamp) -> anyhow::Result<Optio
     if !http.is_closed() {
         return Ok(None);
     }
-    let holder = Holder { name: NAME.into(), role: AccessRole::Viewer };
+    let holder = SignedInUser { name: NAME.into(), role: AccessRole::Viewer };
     let code = LinkKey::new(secret, http).mint(Purpose::Status, &holder, now);
     code.map(Some).context("cannot make the code with which the running program is asked")
 }

@@ -23,13 +23,13 @@ use aizuchi_core::store::stored_message::StoredMessage;
 const PAGE: usize = 1000;
 
 /// How welcome words were, by the name under which a channel is replayed: oldest first.
-pub type RoomLabels = BTreeMap<String, Vec<Label>>;
+pub type LabelsByChannel = BTreeMap<String, Vec<Label>>;
 
 /// Reads how welcome words were in the channels, as far as that was known a day after the last message.
 pub async fn welcome_labels(
     location: &DatabaseLocation,
     private: PrivateChannels,
-) -> anyhow::Result<RoomLabels> {
+) -> anyhow::Result<LabelsByChannel> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let database = ReadOnlyDatabase::open_any_version(location, folder.path()).await?;
     let mut channels = Vec::new();
@@ -37,7 +37,7 @@ pub async fn welcome_labels(
     for workspace in &workspaces {
         channels.extend(database.channels(workspace).await?);
     }
-    let names = room_names(&channels);
+    let names = channel_names(&channels);
     let store = database.into_store();
     let mut known = HashMap::new();
     for workspace in workspaces {
@@ -74,7 +74,7 @@ pub async fn read(
     for workspace in database.workspaces().await? {
         channels.extend(database.channels(&workspace).await?);
     }
-    let labels = room_names(&channels);
+    let labels = channel_names(&channels);
     let store = database.into_store();
     for (channel, label) in channels.iter().zip(&labels) {
         let is_private = match channel.visibility {
@@ -183,7 +183,7 @@ fn add(
 }
 
 /// The name of each channel, with what it takes to tell it from the others: its workspace, and its id.
-fn room_names(channels: &[Channel]) -> Vec<String> {
+fn channel_names(channels: &[Channel]) -> Vec<String> {
     let first = channels.first().map(|channel| &channel.workspace);
     let is_one_workspace = channels.iter().all(|channel| Some(&channel.workspace) == first);
     let label = |channel: &Channel| {

@@ -21,19 +21,19 @@ use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::clock::Clock;
 use aizuchi_core::command::reply::CommandReplies;
 use aizuchi_core::context::message_structure::StructureCache;
-use aizuchi_core::current::Current;
 use aizuchi_core::inbox::channel_cache::ChannelCache;
 use aizuchi_core::inbox::in_flight::InFlight;
 use aizuchi_core::inbox::{Inbox, Redaction};
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::platform::{Platform, Platforms, local};
 use aizuchi_core::prompt::tokens::TokenCorrections;
+use aizuchi_core::reloadable::Reloadable;
 use aizuchi_core::runner::Runner;
 use aizuchi_core::store::Store;
 use aizuchi_core::store::volatile::VolatileStore;
 
 /// Where one of several companions is.
-pub(super) struct CompanionSeat<'a> {
+pub(super) struct CompanionSlot<'a> {
     /// From 0.
     pub(super) number: usize,
     pub(super) workspace: &'a WorkspaceId,
@@ -44,11 +44,11 @@ pub(super) struct CompanionSeat<'a> {
 /// The inbox and the runner of one companion, around a store of its own.
 pub(super) fn build_instance(
     setup: &Setup<'_>,
-    seat: &CompanionSeat<'_>,
+    seat: &CompanionSlot<'_>,
     recorder: &Arc<Recorder>,
 ) -> anyhow::Result<(Inbox, Runner)> {
     let Setup { policy, prompts, learning, .. } = setup;
-    let CompanionSeat { number, workspace, clock, companions } = *seat;
+    let CompanionSlot { number, workspace, clock, companions } = *seat;
     // Each installation draws for itself.
     let seed = setup.settings.seed.wrapping_add(number as u64);
     let settings = ReplaySettings { seed, ..setup.settings };
@@ -71,7 +71,7 @@ pub(super) fn build_instance(
         ReplayJudge::Builtin => ModelCosts::Nothing,
     };
     let rulebook = companions.add_to(policy.config.rulebook_with(costs));
-    let rulebook = Current::from(rulebook);
+    let rulebook = Reloadable::from(rulebook);
     let readings = talks.readings.clone();
     let channel_cache = Arc::new(ChannelCache::reading_with(readings, rulebook.clone()));
     let inbox = Inbox {

@@ -17,7 +17,7 @@ use aizuchi_core::context::message_structure::{SharedStructure, StructureCache};
 use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::decision::{Attempt, AttemptResult, DecisionResult};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use aizuchi_core::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
 use aizuchi_core::event::web_call::{WebCall, WebLimit};
 use aizuchi_core::event::{Claim, Event, Outcome, StepResult};
 use aizuchi_core::memo::Memo;
@@ -66,7 +66,11 @@ impl Store for RecordingStore {
         Ok(claims)
     }
 
-    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+    async fn reserve(
+        &self,
+        call: &PlannedCall,
+        now: Timestamp,
+    ) -> Result<ReservationResult, StoreError> {
         self.inner.reserve(call, now).await
     }
 
@@ -272,7 +276,7 @@ fn is_failure(result: &StepResult) -> bool {
         | StepResult::Redraft { .. }
         | StepResult::Retry { .. }
         | StepResult::Deferred { .. }
-        | StepResult::NotSent { .. }
+        | StepResult::RetryUnsent { .. }
         | StepResult::Superseded => false,
     }
 }
@@ -307,6 +311,6 @@ fn event_kind(result: &StepResult, event: &Event) -> Option<ReplayEventKind> {
         | StepResult::Redraft { .. }
         | StepResult::Retry { .. }
         | StepResult::Deferred { .. }
-        | StepResult::NotSent { .. } => None,
+        | StepResult::RetryUnsent { .. } => None,
     }
 }

@@ -37,7 +37,7 @@ impl Platform for ReplayPlatform {
         Ok(None)
     }
 
-    fn settle_time(&self) -> SignedDuration {
+    fn in_flight_timeout(&self) -> SignedDuration {
         SignedDuration::ZERO
     }
 

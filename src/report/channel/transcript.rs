@@ -8,11 +8,11 @@ use crate::replay::rows::MessageRow;
 use crate::report::channel::post::{is_posted, is_unasked};
 use crate::report::channel::silence::{is_silent, question_of, says_answered, says_asked};
 use crate::report::channel::{ChannelAnalysis, Pending};
-use crate::report::choice::{Candidate, Example, parts};
 use crate::report::figures::ReportSource;
 use crate::report::story::{
     Mistake, Story, StoryAct, StoryAuthor, StoryMessage, shown_text, whole_text,
 };
+use crate::report::story_selection::{Candidate, Example, parts};
 use aizuchi_core::chat::MessageId;
 
 /// How far around a moment its story reaches.
@@ -26,7 +26,7 @@ const MAX_CANDIDATES: usize = 10;
 
 impl<'a> ChannelAnalysis<'a> {
     /// Some of each kind, spread over the period, with their transcripts. Fails if a message cannot be read.
-    pub(super) fn tell_best(
+    pub(super) fn select_stories(
         &self,
         mut pending: Vec<Pending<'a>>,
     ) -> anyhow::Result<Vec<Candidate>> {

@@ -15,13 +15,13 @@ use crate::web::orders::{self, OrderRequest};
 use crate::web::own_page::{self, OwnPage};
 use crate::web::refusal::Refusal;
 use crate::web::standing_orders::{self, Change};
-use crate::web::{ApiProblem, Web, marks, room_settings, workspaces};
+use crate::web::{ApiProblem, Web, marks, place_settings, workspaces};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::Mark;
 use aizuchi_core::event::DeadLetterId;
 use aizuchi_core::platform::local::controls::ConsentChange;
 use aizuchi_core::rules::Mode;
-use aizuchi_core::rules::ordered::SettingChange;
+use aizuchi_core::rules::setting_override::SettingChange;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,7 +85,7 @@ pub async fn order(
         Request::Setting { channel, thread, change } => {
             let workspace = workspaces::find(&web, form.workspace.as_deref()).await?;
             let place = (channel, thread);
-            room_settings::carry_out(&web, &visitor.access, workspace, place, change).await?;
+            place_settings::carry_out(&web, &visitor.access, workspace, place, change).await?;
         }
         Request::Mark(id, mark) => {
             marks::put(&web, &visitor.access, form.workspace.as_deref(), id, mark).await?;
@@ -134,7 +134,7 @@ fn parse(form: &OrderForm) -> Option<Request> {
                 return None;
             }
             let thread = form.thread.clone().filter(|thread| !thread.is_empty());
-            let change = room_settings::parse(argument?, value)?;
+            let change = place_settings::parse(argument?, value)?;
             Request::Setting { channel: named?, thread, change }
         }
         "mark" => {

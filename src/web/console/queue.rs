@@ -24,7 +24,7 @@ use crate::web::language::PageLanguage;
 use crate::web::models::ProblemView;
 use crate::web::own_page::{self, OwnPage};
 use crate::web::private_reads::ReadsPage;
-use crate::web::proposals::{ProposalAction, Wish};
+use crate::web::proposals::{ProposalAction, ProposalRequest};
 use crate::web::refusal::Refusal;
 use crate::web::{
     ApiProblem, Web, consents, dead_letters, models, private_reads, proposals, trust, views,
@@ -292,7 +292,7 @@ pub async fn decide(
     match (form.proposal, form.call, form.offer) {
         (Some(id), None, None) => {
             let action = ProposalAction::parse(&form.choice).ok_or(Refusal::IncompleteForm)?;
-            let wish = Wish { action, text: form.text };
+            let wish = ProposalRequest { action, text: form.text };
             proposals::decide(&web, access, None, ProposalId(id), wish).await?;
         }
         (None, Some(id), None) => {

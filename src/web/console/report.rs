@@ -19,11 +19,11 @@ use crate::report::page::{PageFrame, STYLE, page_within};
 use crate::report::words;
 use crate::web::access::Visitor;
 use crate::web::console::layout::{Layout, Section, render};
-use crate::web::kept_reports::{
-    ComputedReport, FoundReport, ReportAge, ReportBasis, ReportSubject,
-};
 use crate::web::language::PageLanguage;
 use crate::web::refusal::Refusal;
+use crate::web::report_cache::{
+    ComputedReport, FoundReport, ReportAge, ReportBasis, ReportSubject,
+};
 use crate::web::{ApiProblem, Web, workspaces};
 use aizuchi_core::chat::Visibility;
 use aizuchi_core::persona::Language;
@@ -174,7 +174,7 @@ fn told_age(
 ) -> Option<String> {
     let ReportAge::AsOf(computed) = age else { return None };
     let time = words::time(computed, &web.zone);
-    Some(match web.kept_reports.renew(subject) {
+    Some(match web.report_cache.renew(subject) {
         true => texts::console::report_renewed(language, &time),
         false => texts::console::report_as_of(language, &time),
     })
@@ -185,7 +185,7 @@ async fn find_or_compute(
     web: &Arc<Web>,
     subject: &ReportSubject,
 ) -> Result<FoundReport, ApiProblem> {
-    match web.kept_reports.find(subject, &basis(web)) {
+    match web.report_cache.find(subject, &basis(web)) {
         Some(kept) => Ok(kept),
         None => compute(web, subject, Purpose::Show).await,
     }
@@ -196,7 +196,7 @@ pub async fn renew_wanted(web: Arc<Web>, shutdown: CancellationToken) {
     loop {
         let subject = tokio::select! {
             () = shutdown.cancelled() => return,
-            subject = web.kept_reports.next_wanted() => subject,
+            subject = web.report_cache.next_wanted() => subject,
         };
         // With the shutdown, computing ends, too.
         if let Err(ApiProblem(refusal)) = compute(&web, &subject, Purpose::Renew).await {
@@ -245,7 +245,7 @@ struct Computation {
 
 impl Computation {
     fn run(&self, stop: &CancellationToken) -> anyhow::Result<FoundReport> {
-        let (kept, basis) = (&self.web.kept_reports, basis(&self.web));
+        let (kept, basis) = (&self.web.report_cache, basis(&self.web));
         // Somebody else may have waited for the same.
         if let Some(found) = kept.find(&self.subject, &basis)
             && (self.purpose == Purpose::Show || found.age == ReportAge::Current)

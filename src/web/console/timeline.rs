@@ -18,9 +18,9 @@ use crate::web::console::layout::{
 };
 use crate::web::console::overview::{ModeView, end_of_mute, modes};
 use crate::web::console::timeline::filter::{Filter, FilterOption, FilterQuery, Source};
-use crate::web::console::timeline::rows::{Rest, Rows, TimelineRow};
+use crate::web::console::timeline::rows::{OmittedRows, Rows, TimelineRow};
 use crate::web::console::timeline::settings::{
-    ChannelSettingRow, SettingsOfThreads, SettingsTeller,
+    ChannelSettingRow, SettingsOfThreads, SettingsRenderer,
 };
 use crate::web::console::trust_card::TrustCard;
 use crate::web::language::PageLanguage;
@@ -140,7 +140,7 @@ pub async fn page(
     };
     let rulebook = web.room.rulebook();
     let teller =
-        SettingsTeller { web: &web, access, channel: &channel, language, rulebook: &rulebook };
+        SettingsRenderer { web: &web, access, channel: &channel, language, rulebook: &rulebook };
     let (settings, thread_settings) = match access.may_order() {
         true => (teller.rows().await?, teller.of_threads().await?),
         false => (Vec::new(), SettingsOfThreads::default()),
@@ -198,13 +198,13 @@ pub async fn page(
         outcomes: filter::outcomes(language),
         gates: filter::gates(language),
         older: match &found.rest {
-            Rest::Older(before) => Some(format!("{address}?{}", query.address(before))),
-            Rest::Nothing | Rest::WorseMatches => None,
+            OmittedRows::Older(before) => Some(format!("{address}?{}", query.address(before))),
+            OmittedRows::Nothing | OmittedRows::WorseMatches => None,
         },
         is_newest: query.before.is_none(),
         search_cut: match &found.rest {
-            Rest::WorseMatches => Some(texts::console::best_matches(language)),
-            Rest::Nothing | Rest::Older(_) => None,
+            OmittedRows::WorseMatches => Some(texts::console::best_matches(language)),
+            OmittedRows::Nothing | OmittedRows::Older(_) => None,
         },
         rows: found.rows,
         filter: query,

@@ -32,8 +32,8 @@ use aizuchi_core::decision::tolerance::{Label, MIN_LABELS};
 use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::learner::welcome_labels;
 use aizuchi_core::persona::Language;
-use aizuchi_core::rules::ordered::SettingKind;
-use aizuchi_core::rules::room::{Room, SettingSource};
+use aizuchi_core::rules::place::{Place, SettingSource};
+use aizuchi_core::rules::setting_override::SettingKind;
 use aizuchi_core::texts;
 
 #[derive(Template)]
@@ -195,7 +195,7 @@ fn overriding_order(
 ) -> Option<String> {
     let rulebook = web.models.rulebook();
     let value = tried.overridden_confidence(&rulebook, channel)?;
-    let source = rulebook.source_in(&Room::of_channel(channel), SettingKind::MinConfidence);
+    let source = rulebook.source_in(&Place::of_channel(channel), SettingKind::MinConfidence);
     match source {
         SettingSource::Ordered(_) => {
             let place = source_text(language, source);

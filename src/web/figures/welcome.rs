@@ -15,9 +15,9 @@ use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::mark::{DecisionMark, Mark};
 use aizuchi_core::decision::tolerance::{self, CalibrationStep, MIN_LABELS};
-use aizuchi_core::decision::welcome::{RatedChoice, Rating, SpeakChoice, Welcome, WelcomeReason};
+use aizuchi_core::decision::welcome::{RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason};
 use aizuchi_core::learner::label_begin;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::store::StoreError;
 
 /// How many were welcome.
@@ -65,11 +65,11 @@ impl WelcomeCounts {
         self.welcome + self.unwelcome + self.unclear
     }
 
-    fn add(&mut self, welcome: Welcome) {
+    fn add(&mut self, welcome: Reception) {
         match welcome {
-            Welcome::Welcome => self.welcome += 1,
-            Welcome::Unwelcome => self.unwelcome += 1,
-            Welcome::Unclear => self.unclear += 1,
+            Reception::Welcome => self.welcome += 1,
+            Reception::Unwelcome => self.unwelcome += 1,
+            Reception::Unclear => self.unclear += 1,
         }
     }
 }
@@ -109,7 +109,7 @@ pub async fn by_channel(
         let labels = labels.get(channel).map(Vec::as_slice).unwrap_or_default();
         let (name, visibility) =
             known.get(channel).map_or(("", Visibility::Private), |(name, it)| (&**name, *it));
-        let rules = rulebook.rules_in(&Room::new(workspace, channel, name, visibility));
+        let rules = rulebook.rules_in(&Place::new(workspace, channel, name, visibility));
         welcome.labels = labels.len();
         welcome.steps = tolerance::steps(labels);
         let least = rules.min_confidence;
@@ -132,7 +132,7 @@ fn tally(choices: &[RatedChoice], marks: &[DecisionMark]) -> BTreeMap<ChannelId,
         let Rating { welcome, .. } = choice.marked(marks.get(&choice.decision).copied());
         // What happened is counted, whether or not somebody thinks otherwise.
         let reasons = match choice.choice {
-            SpeakChoice::Word => {
+            SpeakChoice::Post => {
                 here.words.add(welcome);
                 &mut here.word_reasons
             }
@@ -174,16 +174,16 @@ mod tests {
             rating: Rating { welcome, reasons: vec![WelcomeReason::Died] },
             answered: match choice {
                 SpeakChoice::Silence => Some(SignedDuration::from_secs(id * 60)),
-                SpeakChoice::Word | SpeakChoice::Declined => None,
+                SpeakChoice::Post | SpeakChoice::Declined => None,
             },
         };
         let choices = [
-            choice(1, "garden", SpeakChoice::Word, Welcome::Welcome),
-            choice(2, "garden", SpeakChoice::Word, Welcome::Unclear),
-            choice(3, "garden", SpeakChoice::Silence, Welcome::Unwelcome),
-            choice(4, "kitchen", SpeakChoice::Silence, Welcome::Welcome),
-            choice(5, "kitchen", SpeakChoice::Silence, Welcome::Unclear),
-            choice(6, "kitchen", SpeakChoice::Declined, Welcome::Unwelcome),
+            choice(1, "garden", SpeakChoice::Post, Reception::Welcome),
+            choice(2, "garden", SpeakChoice::Post, Reception::Unclear),
+            choice(3, "garden", SpeakChoice::Silence, Reception::Unwelcome),
+            choice(4, "kitchen", SpeakChoice::Silence, Reception::Welcome),
+            choice(5, "kitchen", SpeakChoice::Silence, Reception::Unclear),
+            choice(6, "kitchen", SpeakChoice::Declined, Reception::Unwelcome),
         ];
         let mark = DecisionMark {
             decision: DecisionId(2),

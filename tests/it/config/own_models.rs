@@ -4,7 +4,7 @@ use aizuchi::config::environment::Environment;
 use aizuchi::config::{Config, ModelSelection};
 use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::rules::Mode;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 
 use crate::config::environment;
 
@@ -53,7 +53,7 @@ fn a_channel_names_its_models_and_a_workspace_the_rest() {
     let book = config.rulebook();
     let models = |workspace: &str, channel: &str| {
         let (workspace, id) = (WorkspaceId::new(workspace), ChannelId::new("C1"));
-        let rules = book.rules_in(&Room::new(&workspace, &id, channel, Visibility::Public));
+        let rules = book.rules_in(&Place::new(&workspace, &id, channel, Visibility::Public));
         let found = book.models_in(&workspace, Some(&rules.models));
         [found.judgment, found.response, found.memory].map(|name| name.map(|it| it.to_string()))
     };

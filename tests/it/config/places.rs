@@ -4,7 +4,7 @@ use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
 use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
 use aizuchi_core::persona::Language;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{
     ChannelRules, LanguageRule, MemoryRule, Mode, PersonaRule, Rulebook, ToolRule,
 };
@@ -26,8 +26,8 @@ workspaces:
 fn rules(book: &Rulebook, workspace: &str, name: &str, thread: Option<&str>) -> ChannelRules {
     let (workspace, channel) = (WorkspaceId::new(workspace), ChannelId::new("C9"));
     let thread = thread.map(MessageId::new);
-    let room = Room::new(&workspace, &channel, name, Visibility::Public);
-    book.rules_in(&Room { thread: thread.as_ref(), ..room }).clone()
+    let place = Place::new(&workspace, &channel, name, Visibility::Public);
+    book.rules_in(&Place { thread: thread.as_ref(), ..place }).clone()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use aizuchi::config::Config;
 use aizuchi::config::environment::Environment;
 use aizuchi_core::chat::{ChannelId, MessageId, Visibility, WorkspaceId};
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{ChannelRules, MemoryRule};
 
 const MODELS: &str = "models: {named: {small: {model_id: ollama/small}}}\n";
@@ -12,8 +12,8 @@ fn rules(text: &str, thread: Option<&str>) -> ChannelRules {
     let config = Config::read(text, "config.yaml", &Environment::default()).unwrap().config;
     let (workspace, channel) = (WorkspaceId::new("slack:T1"), ChannelId::new("C9"));
     let thread = thread.map(MessageId::new);
-    let room = Room::new(&workspace, &channel, "garden", Visibility::Public);
-    config.rulebook().rules_in(&Room { thread: thread.as_ref(), ..room }).clone()
+    let place = Place::new(&workspace, &channel, "garden", Visibility::Public);
+    config.rulebook().rules_in(&Place { thread: thread.as_ref(), ..place }).clone()
 }
 
 #[test]

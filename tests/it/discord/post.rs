@@ -61,7 +61,7 @@ fn settings(base: &str, threads: ThreadPolicy) -> DiscordSettings {
         gateway_url: None,
         shards: None,
         threads: ThreadSettings { default: threads, ..ThreadSettings::default() },
-        settle_time: SignedDuration::from_secs(30),
+        in_flight_timeout: SignedDuration::from_secs(30),
         history_span: SignedDuration::ZERO,
         sync_interval: SignedDuration::from_hours(1),
         time_zone: TimeZone::UTC,

@@ -54,7 +54,7 @@ async fn connect(
         },
         api_base: harness.api.clone(),
         reply_in: ReplyPlacement::TopLevel,
-        settle_time: SignedDuration::from_secs(60),
+        in_flight_timeout: SignedDuration::from_secs(60),
         history_span: SignedDuration::from_hours(24),
         sync_interval: SignedDuration::from_hours(1),
         timeouts: SlackTimeouts {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::agent::file_content::{MAX_EXCERPT_CHARS, is_about_file, is_public, shorten};
-use crate::agent::listen::has_paid;
 use crate::agent::reserve::Calls;
+use crate::agent::transcribe::has_paid;
 use crate::agent::{Agent, Mind, Minds, StepError};
 use crate::chat::attachment::{
     Attachment, AttachmentContent, AttachmentKind, ReadAttachment, UnheardReason, picture_type,

@@ -22,7 +22,7 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::prompt::{Prompt, tool};
 use crate::recall::{RecallQuery, RecalledMessage};
 use crate::rules::MemoryRule;
-use crate::rules::room::Room;
+use crate::rules::place::Place;
 use crate::store::StoreError;
 
 /// How many rounds of tool calls a model gets before it has to answer in text.
@@ -78,8 +78,8 @@ impl Agent {
         let rulebook = self.rulebook();
         found.retain(|RecalledMessage { message, channel_name, .. }| {
             let visibility = context.visibility_of(&message.conversation.channel);
-            let room = Room::of_conversation(&message.conversation, channel_name, visibility);
-            let is_remembered = rulebook.remembers(&room);
+            let place = Place::of_conversation(&message.conversation, channel_name, visibility);
+            let is_remembered = rulebook.remembers(&place);
             is_remembered && !context.has_message(message)
         });
         found.truncate(limit);

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::agent::reserve::{Calls, sole_author};
-use crate::agent::{Agent, StateCall, StepError, StepTrace, room_of};
+use crate::agent::{Agent, StateCall, StepError, StepTrace, place_of};
 use crate::chat::{ConversationId, Message, MessageId, to_single_line};
 use crate::clock::{duration_from_seconds, seeded_random};
 use crate::command::settings::source_text;
@@ -27,8 +27,8 @@ use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::Language;
 use crate::prompt::Prompt;
 use crate::prompt::builder::{JudgeOptions, PromptOptions};
-use crate::rules::ordered::SettingKind;
-use crate::rules::room::SettingSource;
+use crate::rules::place::SettingSource;
+use crate::rules::setting_override::SettingKind;
 use crate::rules::{ChannelRules, Mode};
 use crate::texts;
 use aizuchi_structure::cues::Cues;
@@ -57,7 +57,7 @@ impl Agent {
         let gates: Vec<Gate> = self.settings.gates.iter().filter(is_checked).copied().collect();
         let gate_result = gate_input.check_before_judging(&gates);
         let evaluation = trace.evaluation.insert(Evaluation::new(mode, gate_result.passed));
-        if let Some(gate) = gate_result.settled_by {
+        if let Some(gate) = gate_result.closed_by {
             return Ok(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
         if context.newest_human_message().is_none() {
@@ -232,7 +232,7 @@ impl Agent {
             return why;
         }
         let (rulebook, language) = (self.rulebook(), self.persona.language);
-        let source = rulebook.source_in(&room_of(context), SettingKind::MinConfidence);
+        let source = rulebook.source_in(&place_of(context), SettingKind::MinConfidence);
         match source {
             SettingSource::Ordered(_) => {
                 let source = source_text(language, source);

@@ -55,7 +55,7 @@ impl Agent {
             // The text was emptied because its source was forgotten.
             Ok(changed) => (changed && !item.is_published()) || item.text.is_empty(),
             Err(_) if claim.attempt < max_attempts => {
-                return Ok(StepResult::NotSent { due: self.now() + self.backoff(claim) });
+                return Ok(StepResult::RetryUnsent { due: self.now() + self.backoff(claim) });
             }
             Err(error) => return Err(error.into()),
         };
@@ -63,11 +63,11 @@ impl Agent {
             Ok(context) => context,
             // Nothing has been sent yet, so the item goes back to being a draft.
             Err(_) if claim.attempt < max_attempts => {
-                return Ok(StepResult::NotSent { due: self.now() + self.backoff(claim) });
+                return Ok(StepResult::RetryUnsent { due: self.now() + self.backoff(claim) });
             }
             Err(error) => return Err(error.into()),
         };
-        if let Some(result) = self.check_before_post(claim, item, &context) {
+        if let Some(result) = self.may_still_post(claim, item, &context) {
             if claim.is_owed && matches!(result, StepResult::Silent(_)) {
                 // Questions asked since the draft was made are silenced with it.
                 trace.seen_revision = Some(context.revision);
@@ -80,7 +80,7 @@ impl Agent {
             let answered = match archive.answered_before_restore(&item.conversation, owed).await {
                 Ok(answered) => answered,
                 Err(_) if claim.attempt < max_attempts => {
-                    return Ok(StepResult::NotSent { due: self.now() + self.backoff(claim) });
+                    return Ok(StepResult::RetryUnsent { due: self.now() + self.backoff(claim) });
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -115,14 +115,14 @@ impl Agent {
             Ok(Ok(posted)) => Ok(StepResult::Posted(posted)),
             Ok(Err(PlatformError::Busy { retry_after, .. })) if claim.attempt < max_attempts => {
                 let wait = capped_retry_after(retry_after).max(self.backoff(claim));
-                Ok(StepResult::NotSent { due: self.now() + wait })
+                Ok(StepResult::RetryUnsent { due: self.now() + wait })
             }
             Ok(Err(PlatformError::Queued { wait })) => {
                 Ok(StepResult::Deferred { due: self.now() + wait })
             }
             // The post may have arrived, so it is looked up before it is attempted again.
             Ok(Err(PlatformError::OutcomeUnknown(_))) | Err(_) => Ok(StepResult::Retry {
-                due: self.now() + platform.settle_time().min(FIRST_LOOKUP_DELAY),
+                due: self.now() + platform.in_flight_timeout().min(FIRST_LOOKUP_DELAY),
             }),
             // It may have no right to react. Users who wait for an answer get it in a message.
             Ok(Err(PlatformError::Refused(why))) if claim.is_owed && item.reaction_to.is_some() => {
@@ -157,14 +157,14 @@ impl Agent {
     async fn reconcile(&self, claim: &Claim, item: &OutboxItem) -> Result<StepResult, StepError> {
         let platform = self.platforms.for_workspace(&item.conversation.workspace)?;
         // Before the lookup, since a request may take effect during it.
-        let until_settled = self.dispatches.until_settled(item, platform.settle_time());
+        let until_settled = self.dispatches.until_settled(item, platform.in_flight_timeout());
         let settled = self.now() + until_settled;
         let max_lookups = if claim.is_owed { MAX_OWED_LOOKUPS } else { MAX_UNSOLICITED_LOOKUPS };
         match self.clock.timeout(self.settings.post_timeout, platform.find_posted(item)).await {
             Ok(Ok(Some(posted))) => Ok(StepResult::Posted(posted)),
             Ok(Ok(None)) if until_settled.is_positive() => Ok(StepResult::Retry { due: settled }),
             Ok(Ok(None)) if claim.attempt < max_lookups => {
-                Ok(StepResult::NotSent { due: self.now() })
+                Ok(StepResult::RetryUnsent { due: self.now() })
             }
             Ok(Ok(None)) => {
                 Err(StepError::permanent("the platform took it at no attempt".to_owned()))
@@ -197,7 +197,7 @@ impl Agent {
     /// The last check before posting: may the persona still speak, does a user still wait for this,
     /// and is the message it is about still open? Once a part of the draft is posted, the rest is
     /// posted too.
-    fn check_before_post(
+    fn may_still_post(
         &self,
         claim: &Claim,
         item: &OutboxItem,
@@ -213,7 +213,7 @@ impl Agent {
         }
         if claim.is_owed || item.is_published() {
             let silenced =
-                gate_input.check_before_answering().settled_by.filter(|gate| *gate != Gate::Budget);
+                gate_input.check_before_answering().closed_by.filter(|gate| *gate != Gate::Budget);
             if let Some(gate) = silenced {
                 // A gate that closes between two parts stops the rest, but the persona has spoken.
                 let has_spoken = item.id != item.first_in_draft;
@@ -225,7 +225,7 @@ impl Agent {
             return (!is_open).then(|| self.withdraw_retracted());
         }
         let gate_result = gate_input.check_before_posting();
-        if let Some(gate) = gate_result.settled_by {
+        if let Some(gate) = gate_result.closed_by {
             return Some(StepResult::Silent(self.close_by_gate(gate, gate_result.limit)));
         }
         if gate_input.mode() == Mode::Propose && !metadata.is_approved {

@@ -26,7 +26,7 @@ use crate::memory::{MemoryEntry, MemoryKey, MemoryScope, MemoryTerm, NewMemory};
 use crate::prompt::Prompt;
 use crate::prompt::memory_input::{EntryOwner, KnownEntry, MemoryInput, MemorySource};
 use crate::prompt::tokens;
-use crate::rules::room::Room;
+use crate::rules::place::Place;
 use crate::rules::{ChannelRules, Rulebook};
 use crate::store::StoreError;
 
@@ -307,24 +307,24 @@ fn memory_rules<'a>(
     key: &MemoryKey,
     gathered: &GatheredSources,
 ) -> &'a ChannelRules {
-    match room_of_memory(key, &gathered.channel_name, gathered.visibility) {
-        Some(room) => rulebook.rules_in(&room),
+    match place_of_memory(key, &gathered.channel_name, gathered.visibility) {
+        Some(place) => rulebook.rules_in(&place),
         None => rulebook.workspace_rules(&key.workspace),
     }
 }
 
 /// The channel or thread that a memory is of. `None`: it is the whole workspace's.
-fn room_of_memory<'a>(
+fn place_of_memory<'a>(
     key: &'a MemoryKey,
     name: &'a str,
     visibility: Visibility,
-) -> Option<Room<'a>> {
+) -> Option<Place<'a>> {
     let (channel, thread) = match &key.scope {
         MemoryScope::Workspace => return None,
         MemoryScope::Channel(channel) => (channel, None),
         MemoryScope::Thread(channel, thread) => (channel, Some(thread)),
     };
-    Some(Room { thread, ..Room::new(&key.workspace, channel, name, visibility) })
+    Some(Place { thread, ..Place::new(&key.workspace, channel, name, visibility) })
 }
 
 /// The entries that the memory holds already.

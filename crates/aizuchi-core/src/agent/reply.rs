@@ -65,7 +65,7 @@ impl Agent {
         let evaluation =
             Evaluation { conversation_state: state, ..Evaluation::new(mode, gate_result.passed) };
         trace.evaluation = claim.is_owed.then_some(evaluation);
-        if let Some(gate) = gate_result.settled_by {
+        if let Some(gate) = gate_result.closed_by {
             let refused = self.refuse_by_gate(claim, gate, gate_result.limit, &context);
             return match gate_result.limit {
                 Some(_) => self.tell_of_ended_calls(refused, &ended, &context),

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::decision::Usage;
 use crate::decision::limit::Limit;
 use crate::event::Claim;
-use crate::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
+use crate::event::planned_call::{CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult};
 use crate::llm::Llm;
 use crate::prompt::Prompt;
 use crate::rules::{BudgetLimits, ChannelRules};
@@ -92,12 +92,14 @@ impl Agent {
         let wait = self.budget_wait(calls.owner.token);
         loop {
             match self.store.reserve(&planned, self.now()).await? {
-                Admission::Admitted => return Ok(()),
-                Admission::Refused(limit) => return Err(StepError::OverBudget(limit)),
-                Admission::Busy(_) if calls.attempts.is_empty() || calls.remaining_wait < wait => {
+                ReservationResult::Admitted => return Ok(()),
+                ReservationResult::Refused(limit) => return Err(StepError::OverBudget(limit)),
+                ReservationResult::Busy(_)
+                    if calls.attempts.is_empty() || calls.remaining_wait < wait =>
+                {
                     return Err(StepError::AwaitingBudget { wait });
                 }
-                Admission::Busy(_) => calls.remaining_wait -= wait,
+                ReservationResult::Busy(_) => calls.remaining_wait -= wait,
             }
             tokio::select! {
                 () = calls.superseded.cancelled() => return Err(StepError::Superseded),

@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 
 use crate::agent::Agent;
-use crate::agent::admission::is_fact;
+use crate::agent::memory_filter::is_fact;
 use crate::agent::tools::arguments::{
     EditMemoArguments, ListMemoArguments, MemoNameArguments, ToolCallError, parse_arguments,
 };
@@ -43,7 +43,7 @@ use crate::persona::Language;
 use crate::prompt::inert::to_inert_text;
 use crate::prompt::tokens::estimate;
 use crate::prompt::tool::{ToolCall, ToolResult, ToolRound, ToolSpec};
-use crate::rules::room::Room;
+use crate::rules::place::Place;
 use crate::rules::{ChannelRules, MemoryRule, Rulebook};
 use crate::store::{Store, StoreError};
 use crate::texts;
@@ -384,7 +384,7 @@ impl Toolbox {
                 false => Visibility::Public,
             };
             let (place, name) = (&found.message.conversation, &*found.channel_name);
-            self.rulebook.remembers(&Room::of_conversation(place, name, visibility))
+            self.rulebook.remembers(&Place::of_conversation(place, name, visibility))
         });
         let has_found = !found.is_empty();
         found.retain(|found| !self.prompt_messages.contains(&message_ref(found)));

@@ -10,7 +10,7 @@ use crate::command::remembered::{Item, known_in};
 use crate::memory::MemoryId;
 use crate::memory::asker::{self, Asker};
 use crate::memory::change::{JournalEntry, JournalKind, MemoryChange};
-use crate::memory::doubles::NormalizedText;
+use crate::memory::duplicates::NormalizedText;
 use crate::overlap::is_unspaced;
 use crate::recall::content_words::content_words;
 use crate::store::archive::Archive;
@@ -33,7 +33,7 @@ pub const MAX_CHOICES: usize = 10;
 
 /// What is to be forgotten.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Meant {
+pub enum ForgetTargets {
     /// Nothing that may be known here says it.
     Nothing,
     /// All of these say what the first one says.
@@ -70,11 +70,11 @@ pub async fn meant(
     store: &dyn Store,
     archive: &dyn Archive,
     request: &CommandRequest,
-) -> Result<Meant, StoreError> {
+) -> Result<ForgetTargets, StoreError> {
     let removals = removals(archive, request).await?;
     if !removals.is_empty() {
         let removed = removed_entries(archive, request, removals).await?;
-        return Ok(Meant::Forgotten(once_each(&removed)));
+        return Ok(ForgetTargets::Forgotten(once_each(&removed)));
     }
     let known = known_in(store, archive, &request.conversation).await?;
     let reference = Reference::find(archive, request).await?;
@@ -89,7 +89,7 @@ pub async fn doubles_of(
     item: &Item,
 ) -> Result<Vec<Item>, StoreError> {
     let mut known = known_in(store, archive, &request.conversation).await?;
-    known.retain(|other| other.is_double_of(item) && may_forget(request, other));
+    known.retain(|other| other.is_duplicate_of(item) && may_forget(request, other));
     Ok(known)
 }
 
@@ -126,27 +126,27 @@ fn asker(request: &CommandRequest) -> Asker {
 }
 
 /// What the reference is most like. Of two things that are equally like it, neither is taken.
-fn choose(known: &[Item], reference: &Reference) -> Meant {
+fn choose(known: &[Item], reference: &Reference) -> ForgetTargets {
     let like = known.iter().filter_map(|item| Some((reference.likeness(item)?, item)));
     let like: Vec<(Likeness, &Item)> = like.collect();
     let Some(best) = like.iter().map(|(likeness, _)| *likeness).max() else {
-        return Meant::Nothing;
+        return ForgetTargets::Nothing;
     };
     let most_like = like.iter().filter(|(likeness, _)| *likeness == best);
     let different = once_each(most_like.map(|(_, item)| *item));
     match &different[..] {
         [one] => {
-            let same = known.iter().filter(|item| *item != one && item.is_double_of(one));
-            Meant::One([one].into_iter().chain(same).cloned().collect())
+            let same = known.iter().filter(|item| *item != one && item.is_duplicate_of(one));
+            ForgetTargets::One([one].into_iter().chain(same).cloned().collect())
         }
-        _ => Meant::Several(different),
+        _ => ForgetTargets::Several(different),
     }
 }
 
 fn once_each<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<Item> {
     let mut once: Vec<Item> = Vec::new();
     for item in items {
-        if once.len() < MAX_CHOICES && !once.iter().any(|known| item.is_double_of(known)) {
+        if once.len() < MAX_CHOICES && !once.iter().any(|known| item.is_duplicate_of(known)) {
             once.push(item.clone());
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::chat::Visibility;
 use crate::command::CommandRequest;
-use crate::command::forget_that::{self, Meant};
+use crate::command::forget_that::{self, ForgetTargets};
 use crate::command::quoted::Quoted;
 use crate::command::remembered::{Item, Remembered, remembered_in, without_doubles};
 use crate::command::reply::{CommandReplies, screen_stored, truncate};
@@ -39,16 +39,20 @@ impl CommandReplies {
     ) -> Result<String, StoreError> {
         let name = &self.persona.name;
         let text = match forget_that::meant(&*self.store, &*self.archive, request).await? {
-            Meant::Nothing => texts::commands::nothing_to_forget(language, name),
-            Meant::Several(items) => {
+            ForgetTargets::Nothing => texts::commands::nothing_to_forget(language, name),
+            ForgetTargets::Several(items) => {
                 texts::commands::which_to_forget(language, name, &quote(&items))
             }
-            Meant::Forgotten(items) if items.is_empty() => forgot_memo(request, language),
-            Meant::Forgotten(items) => texts::commands::forgot_that(language, &quote(&items)),
-            Meant::One(items) if items.iter().all(|it| forget_that::may_forget(request, it)) => {
+            ForgetTargets::Forgotten(items) if items.is_empty() => forgot_memo(request, language),
+            ForgetTargets::Forgotten(items) => {
+                texts::commands::forgot_that(language, &quote(&items))
+            }
+            ForgetTargets::One(items)
+                if items.iter().all(|it| forget_that::may_forget(request, it)) =>
+            {
                 texts::commands::failed(language).to_owned()
             }
-            Meant::One(_) => texts::commands::pinned_memory(language).to_owned(),
+            ForgetTargets::One(_) => texts::commands::pinned_memory(language).to_owned(),
         };
         Ok(screen_stored(&text, language))
     }

@@ -3,7 +3,7 @@
 
 use crate::chat::{ChannelId, ConversationId, to_single_line};
 use crate::memo::Memo;
-use crate::memory::doubles::NormalizedText;
+use crate::memory::duplicates::NormalizedText;
 use crate::memory::layer::Layer;
 use crate::memory::{Memory, MemoryEntry, MemoryId, MemoryKey, MemoryScope, MemoryTerm};
 use crate::store::archive::Archive;
@@ -41,10 +41,10 @@ impl Item {
         }
     }
 
-    pub fn is_double_of(&self, other: &Self) -> bool {
+    pub fn is_duplicate_of(&self, other: &Self) -> bool {
         match (self, other) {
             (Item::Entry { entry, .. }, Item::Entry { entry: other, .. }) => {
-                entry.is_double_of(other)
+                entry.is_duplicate_of(other)
             }
             (Item::Memo { .. }, Item::Memo { .. }) => self == other,
             (Item::Entry { entry, .. }, Item::Memo { memo, .. })
@@ -134,7 +134,7 @@ async fn known_memos(
 pub fn without_doubles(remembered: Vec<Remembered>) -> Vec<Remembered> {
     let mut once: Vec<Remembered> = Vec::new();
     for found in remembered {
-        if !once.iter().any(|known| found.item.is_double_of(&known.item)) {
+        if !once.iter().any(|known| found.item.is_duplicate_of(&known.item)) {
             once.push(found);
         }
     }

@@ -11,14 +11,14 @@ use crate::command::named_message::named_message;
 use crate::command::reply_renderer::ReplyRenderer;
 use crate::command::standing_order_trial::{StandingOrderTrial, StepTrial};
 use crate::command::{Command, CommandRequest, MuteScope, NearMiss};
-use crate::current::Current;
 use crate::decision::Decision;
 use crate::decision::gate::Gate;
 use crate::outgoing;
 use crate::outgoing::secrets::SecretScanner;
 use crate::outgoing::urls::{CodeBlocks, KnownUrls};
 use crate::persona::{Language, Persona};
-use crate::rules::room::Room;
+use crate::reloadable::Reloadable;
+use crate::rules::place::Place;
 use crate::rules::{LanguageRule, Mode, Rulebook};
 use crate::spoken_language::{language_rule, written_language};
 use crate::store::archive::Archive;
@@ -35,7 +35,7 @@ const MAX_QUOTE_LENGTH: usize = 80;
 pub struct CommandReplies {
     pub store: Arc<dyn Store>,
     pub archive: Arc<dyn Archive>,
-    pub rulebook: Current<Rulebook>,
+    pub rulebook: Reloadable<Rulebook>,
     pub persona: Arc<Persona>,
     /// The users' time zone.
     pub zone: TimeZone,
@@ -296,8 +296,8 @@ impl CommandReplies {
         let known = channels.into_iter().find(|known| known.id == *channel);
         let visibility = known.as_ref().map_or(Visibility::Private, |known| known.visibility);
         let name = known.map_or_else(|| channel.0.clone(), |known| known.name);
-        let room = Room::of_conversation(&request.conversation, &name, visibility);
-        Ok(self.rulebook.read().rules_in(&room).mode)
+        let place = Place::of_conversation(&request.conversation, &name, visibility);
+        Ok(self.rulebook.read().rules_in(&place).mode)
     }
 }
 

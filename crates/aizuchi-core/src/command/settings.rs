@@ -8,11 +8,11 @@ use crate::command::{Command, CommandRequest, SettingTarget};
 use crate::memory::asker::sign;
 use crate::persona::Language;
 use crate::rules::Rulebook;
-use crate::rules::ordered::{
-    MAX_OF_MEMBERS, OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingRole,
+use crate::rules::place::{ConfiguredPlace, Place, SettingSource};
+use crate::rules::setting_override::{
+    MAX_OF_MEMBERS, PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole,
     SettingScope,
 };
-use crate::rules::room::{ConfiguredPlace, Room, SettingSource};
 use crate::store::StoreError;
 use crate::store::order::Order;
 use crate::texts;
@@ -62,14 +62,14 @@ pub fn to_order(
     if matches!(scope, SettingScope::Thread(..)) && !is_of_threads {
         return Err(SettingRefusal::NotOfThreads);
     }
-    if let SettingChange::Set(RoomSetting::Model(name)) = &mut written.change {
+    if let SettingChange::Set(PlaceSetting::Model(name)) = &mut written.change {
         let mut known = rulebook.model_choices.iter();
         let found = known.find(|known| known.eq_ignore_ascii_case(name));
         *name = found.ok_or(SettingRefusal::NoSuchModel)?.clone();
     }
     let (role, by) = (request.setting_role(), sign(&request.user, request.at));
     let orders = rulebook.ordered.get(&here.workspace).map(Vec::as_slice).unwrap_or_default();
-    let is_other = |order: &&OrderedSetting| {
+    let is_other = |order: &&SettingOverride| {
         let is_counted = match role {
             SettingRole::Direct => order.scope.channel() == scope.channel(),
             SettingRole::Member => true,
@@ -122,12 +122,12 @@ impl CommandReplies {
         let known = channels.iter().find(|channel| channel.id == *id);
         let (channel_name, visibility) =
             known.map_or((id.as_str(), request.visibility), |it| (&*it.name, it.visibility));
-        let room = Room {
+        let target = Place {
             thread: match scope {
                 SettingScope::Thread(_, thread) => Some(thread),
                 SettingScope::Workspace | SettingScope::Channel(_) => None,
             },
-            ..Room::new(&request.conversation.workspace, id, channel_name, visibility)
+            ..Place::new(&request.conversation.workspace, id, channel_name, visibility)
         };
         let place = match written.target {
             SettingTarget::Named => format!("#{channel_name}"),
@@ -150,7 +150,7 @@ impl CommandReplies {
         if !is_done {
             return Ok(texts::settings::not_done(language, word));
         }
-        let holds = value_text(language, kind.value_in(rulebook.rules_in(&room)));
+        let holds = value_text(language, kind.value_in(rulebook.rules_in(&target)));
         let text = match &written.change {
             SettingChange::Set(setting) => {
                 let undo = undo_text(language, kind, &written);
@@ -186,11 +186,11 @@ impl CommandReplies {
         let known = channels.iter().find(|channel| channel.id == conversation.channel);
         let name = known.map_or(conversation.channel.as_str(), |known| &*known.name);
         let visibility = known.map_or(request.visibility, |known| known.visibility);
-        let room = Room::of_conversation(conversation, name, visibility);
+        let place = Place::of_conversation(conversation, name, visibility);
         let rulebook = self.rulebook.read();
         let line = |kind: SettingKind| {
-            let value = value_text(language, kind.value_in(rulebook.rules_in(&room)));
-            let source = source_text(language, rulebook.source_in(&room, kind));
+            let value = value_text(language, kind.value_in(rulebook.rules_in(&place)));
+            let source = source_text(language, rulebook.source_in(&place, kind));
             let word = texts::settings::setting(language, kind);
             texts::settings::line(language, word, &value, &source)
         };
@@ -203,7 +203,7 @@ impl CommandReplies {
 /// Whether a change is carried out and still stands. One that was ordered while the program was away is not carried out.
 fn is_in_force(
     change: &SettingChange,
-    orders: &[OrderedSetting],
+    orders: &[SettingOverride],
     (scope, role): (&SettingScope, SettingRole),
 ) -> bool {
     let mut here = orders.iter().filter(|order| order.scope == *scope && order.role == role);
@@ -215,7 +215,7 @@ fn is_in_force(
 }
 
 /// A value as the config would have it.
-pub fn value_text(language: Language, value: Option<RoomSetting>) -> String {
+pub fn value_text(language: Language, value: Option<PlaceSetting>) -> String {
     match value {
         Some(value) => value.to_string(),
         None => texts::settings::as_everywhere(language).to_owned(),
@@ -225,7 +225,7 @@ pub fn value_text(language: Language, value: Option<RoomSetting>) -> String {
 /// Where a value comes from.
 pub fn source_text(language: Language, source: SettingSource<'_>) -> String {
     match source {
-        SettingSource::Ordered(OrderedSetting { scope, .. }) => {
+        SettingSource::Ordered(SettingOverride { scope, .. }) => {
             texts::settings::ordered(language, scope_text(language, scope))
         }
         SettingSource::Configured(place) => match place {
@@ -285,16 +285,16 @@ fn unmet_text(
 mod tests {
     use super::*;
     use crate::chat::{ChannelId, ConversationId, MessageId, Role, UserId, WorkspaceId};
-    use crate::rules::ordered::Confidence;
+    use crate::rules::setting_override::Confidence;
     use jiff::Timestamp;
 
-    fn order(channel: &str, thread: usize, role: SettingRole) -> OrderedSetting {
-        OrderedSetting {
+    fn order(channel: &str, thread: usize, role: SettingRole) -> SettingOverride {
+        SettingOverride {
             scope: SettingScope::Thread(
                 ChannelId::new(channel),
                 MessageId::new(format!("t{thread}")),
             ),
-            setting: RoomSetting::MinConfidence(Confidence::from_thousandths(900).unwrap()),
+            setting: PlaceSetting::MinConfidence(Confidence::from_thousandths(900).unwrap()),
             role,
             by: "alice".into(),
             at: Timestamp::UNIX_EPOCH,
@@ -303,7 +303,7 @@ mod tests {
 
     /// What becomes of a member's order in a thread, where these are in force.
     fn ordered(
-        orders: &[OrderedSetting],
+        orders: &[SettingOverride],
         (channel, thread): (&str, usize),
         visibility: Visibility,
     ) -> Result<(), SettingRefusal> {
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn members_fill_neither_a_workspace_nor_a_direct_message_with_settings() {
-        let full = |channel: &'static str, role| -> Vec<OrderedSetting> {
+        let full = |channel: &'static str, role| -> Vec<SettingOverride> {
             (0..MAX_OF_MEMBERS).map(|thread| order(channel, thread, role)).collect()
         };
         let too_many: Result<(), _> = Err(SettingRefusal::TooMany);

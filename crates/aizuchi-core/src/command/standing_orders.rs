@@ -21,7 +21,7 @@ use crate::texts;
 
 /// Why nothing comes of a command about standing orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmet {
+pub enum StandingOrderRefusal {
     NoText,
     TooLong,
     NotInThread,
@@ -43,7 +43,7 @@ pub fn to_order(
     request: &CommandRequest,
     orders: &OrdersInForce,
     name: &str,
-) -> Result<Order, Unmet> {
+) -> Result<Order, StandingOrderRefusal> {
     let workspace = request.conversation.workspace.clone();
     match request.command {
         Command::GiveStandingOrder(target) => {
@@ -61,7 +61,7 @@ pub fn to_order(
             if let DraftTarget::New(scope) = &target
                 && is_full(&orders.drafts, scope)
             {
-                return Err(Unmet::TooMany);
+                return Err(StandingOrderRefusal::TooMany);
             }
             Ok(Order::DraftStandingOrder { workspace, target, text, by })
         }
@@ -75,7 +75,7 @@ pub fn to_order(
         Command::KeepStandingOrder(number) => {
             let draft = find_draft(request, orders, number)?;
             if draft.version == 1 && is_full(&orders.standing, &draft.scope) {
-                return Err(Unmet::TooMany);
+                return Err(StandingOrderRefusal::TooMany);
             }
             Ok(Order::KeepStandingOrder { workspace, number })
         }
@@ -100,12 +100,15 @@ pub fn to_order(
         | Command::OptOut
         | Command::OptIn
         | Command::Help
-        | Command::Usage(_) => Err(Unmet::NoOrder),
+        | Command::Usage(_) => Err(StandingOrderRefusal::NoOrder),
     }
 }
 
 /// What an order says, and who gives it.
-fn words(request: &CommandRequest, name: &str) -> Result<(StandingOrderText, Arc<str>), Unmet> {
+fn words(
+    request: &CommandRequest,
+    name: &str,
+) -> Result<(StandingOrderText, Arc<str>), StandingOrderRefusal> {
     let by = sign(&request.user, request.at).into();
     Ok((written_text(request, name)?, by))
 }
@@ -115,13 +118,13 @@ fn find_target(
     request: &CommandRequest,
     orders: &OrdersInForce,
     target: StandingOrderTarget,
-) -> Result<DraftTarget, Unmet> {
+) -> Result<DraftTarget, StandingOrderRefusal> {
     let is_public = request.visibility == Visibility::Public;
     let scope = match target {
         StandingOrderTarget::Order(number) => {
             let changed = find(request, orders.standing_in(&request.conversation), number)?;
             return match changed.scope == StandingOrderScope::Workspace && !is_public {
-                true => Err(Unmet::NotPublic),
+                true => Err(StandingOrderRefusal::NotPublic),
                 false => Ok(DraftTarget::Change(number)),
             };
         }
@@ -130,10 +133,10 @@ fn find_target(
             StandingOrderScope::Channel(request.conversation.channel.clone())
         }
         StandingOrderTarget::Workspace if is_public => StandingOrderScope::Workspace,
-        StandingOrderTarget::Workspace => return Err(Unmet::NotPublic),
+        StandingOrderTarget::Workspace => return Err(StandingOrderRefusal::NotPublic),
     };
     match is_full(&orders.standing, &scope) {
-        true => Err(Unmet::TooMany),
+        true => Err(StandingOrderRefusal::TooMany),
         false => Ok(DraftTarget::New(scope)),
     }
 }
@@ -143,22 +146,25 @@ fn is_full(orders: &[StandingOrder], scope: &StandingOrderScope) -> bool {
     orders.iter().filter(|order| order.scope == *scope).count() >= MAX_PER_SCOPE
 }
 
-fn written_text(request: &CommandRequest, name: &str) -> Result<StandingOrderText, Unmet> {
+fn written_text(
+    request: &CommandRequest,
+    name: &str,
+) -> Result<StandingOrderText, StandingOrderRefusal> {
     // A slash command has no name before it.
     let written = WrittenStandingOrder::parse(&request.text, name);
     let written = written.or_else(|| WrittenStandingOrder::parse(&request.text, ""));
     StandingOrderText::parse(written.map_or("", |written| written.text)).map_err(|problem| {
         match problem {
-            StandingOrderTextProblem::Empty => Unmet::NoText,
-            StandingOrderTextProblem::TooLong => Unmet::TooLong,
+            StandingOrderTextProblem::Empty => StandingOrderRefusal::NoText,
+            StandingOrderTextProblem::TooLong => StandingOrderRefusal::TooLong,
         }
     })
 }
 
 fn thread_scope(
     ConversationId { channel, thread, .. }: &ConversationId,
-) -> Result<StandingOrderScope, Unmet> {
-    let thread = thread.clone().ok_or(Unmet::NotInThread)?;
+) -> Result<StandingOrderScope, StandingOrderRefusal> {
+    let thread = thread.clone().ok_or(StandingOrderRefusal::NotInThread)?;
     Ok(StandingOrderScope::Thread(channel.clone(), thread))
 }
 
@@ -167,10 +173,12 @@ fn find<'a>(
     request: &CommandRequest,
     mut here: impl Iterator<Item = &'a StandingOrder>,
     number: i64,
-) -> Result<&'a StandingOrder, Unmet> {
-    let found = here.find(|order| order.number == number).ok_or(Unmet::NoSuchOrder(number))?;
+) -> Result<&'a StandingOrder, StandingOrderRefusal> {
+    let found = here
+        .find(|order| order.number == number)
+        .ok_or(StandingOrderRefusal::NoSuchOrder(number))?;
     match found.scope == StandingOrderScope::Workspace && request.role != Role::Admin {
-        true => Err(Unmet::ForAdmins),
+        true => Err(StandingOrderRefusal::ForAdmins),
         false => Ok(found),
     }
 }
@@ -179,10 +187,10 @@ fn find_draft<'a>(
     request: &CommandRequest,
     orders: &'a OrdersInForce,
     number: i64,
-) -> Result<&'a StandingOrder, Unmet> {
+) -> Result<&'a StandingOrder, StandingOrderRefusal> {
     let found = find(request, orders.drafts_in(&request.conversation), number);
     found.map_err(|unmet| match unmet {
-        Unmet::NoSuchOrder(number) => Unmet::NoSuchDraft(number),
+        StandingOrderRefusal::NoSuchOrder(number) => StandingOrderRefusal::NoSuchDraft(number),
         unmet => unmet,
     })
 }
@@ -338,15 +346,27 @@ fn scope_text(language: Language, scope: &StandingOrderScope) -> &'static str {
     }
 }
 
-fn unmet_text(language: Language, unmet: Unmet, name: &str) -> String {
+fn unmet_text(language: Language, unmet: StandingOrderRefusal, name: &str) -> String {
     match unmet {
-        Unmet::NoText | Unmet::NoOrder => texts::commands::order_usage(language, name),
-        Unmet::TooLong => texts::commands::order_too_long(language, MAX_LENGTH),
-        Unmet::NotInThread => texts::commands::order_needs_thread(language).to_owned(),
-        Unmet::NotPublic => texts::commands::order_needs_public_channel(language).to_owned(),
-        Unmet::TooMany => texts::commands::too_many_orders(language, MAX_PER_SCOPE, name),
-        Unmet::NoSuchOrder(number) => texts::commands::no_such_order(language, number),
-        Unmet::NoSuchDraft(number) => texts::commands::no_such_draft(language, number),
-        Unmet::ForAdmins => texts::commands::admins_only(language).to_owned(),
+        StandingOrderRefusal::NoText | StandingOrderRefusal::NoOrder => {
+            texts::commands::order_usage(language, name)
+        }
+        StandingOrderRefusal::TooLong => texts::commands::order_too_long(language, MAX_LENGTH),
+        StandingOrderRefusal::NotInThread => {
+            texts::commands::order_needs_thread(language).to_owned()
+        }
+        StandingOrderRefusal::NotPublic => {
+            texts::commands::order_needs_public_channel(language).to_owned()
+        }
+        StandingOrderRefusal::TooMany => {
+            texts::commands::too_many_orders(language, MAX_PER_SCOPE, name)
+        }
+        StandingOrderRefusal::NoSuchOrder(number) => {
+            texts::commands::no_such_order(language, number)
+        }
+        StandingOrderRefusal::NoSuchDraft(number) => {
+            texts::commands::no_such_draft(language, number)
+        }
+        StandingOrderRefusal::ForAdmins => texts::commands::admins_only(language).to_owned(),
     }
 }

@@ -191,7 +191,7 @@ impl BudgetStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GateResult {
     pub passed: Vec<Gate>,
-    pub settled_by: Option<Gate>,
+    pub closed_by: Option<Gate>,
     /// The limit that was reached, if that gate is about one.
     pub limit: Option<Limit>,
 }
@@ -207,11 +207,11 @@ impl GateInput<'_> {
         for gate in BEFORE_JUDGING.into_iter().filter(is_on) {
             if self.is_closed(gate) {
                 let limit = self.reached_limit().filter(|_| gate == Gate::Budget);
-                return GateResult { passed, settled_by: Some(gate), limit };
+                return GateResult { passed, closed_by: Some(gate), limit };
             }
             passed.push(gate);
         }
-        GateResult { passed, settled_by: None, limit: None }
+        GateResult { passed, closed_by: None, limit: None }
     }
 
     pub fn check_before_posting(&self) -> GateResult {
@@ -219,9 +219,9 @@ impl GateInput<'_> {
             Gate::ChannelMode => self.mode().is_silent() || self.mode() == Mode::MentionOnly,
             gate => self.is_closed(*gate),
         };
-        let settled_by = BEFORE_POSTING.into_iter().find(is_closed);
-        let limit = self.reached_limit().filter(|_| settled_by == Some(Gate::Budget));
-        GateResult { passed: Vec::new(), settled_by, limit }
+        let closed_by = BEFORE_POSTING.into_iter().find(is_closed);
+        let limit = self.reached_limit().filter(|_| closed_by == Some(Gate::Budget));
+        GateResult { passed: Vec::new(), closed_by, limit }
     }
 
     pub fn check_before_answering(&self) -> GateResult {
@@ -232,9 +232,9 @@ impl GateInput<'_> {
         };
         let mut gates = BEFORE_ANSWERING.into_iter();
         let passed = gates.clone().take_while(|gate| !is_closed(gate)).collect();
-        let settled_by = gates.find(is_closed);
-        let limit = self.reached_hard_limit().filter(|_| settled_by == Some(Gate::Budget));
-        GateResult { passed, settled_by, limit }
+        let closed_by = gates.find(is_closed);
+        let limit = self.reached_hard_limit().filter(|_| closed_by == Some(Gate::Budget));
+        GateResult { passed, closed_by, limit }
     }
 
     /// A user's order takes precedence over the settings.
@@ -513,7 +513,7 @@ mod tests {
             let input =
                 GateInput { context: &context, rules: &rules, rulebook: &book, now, zone: &zone };
             let result = input.check_before_judging(gates);
-            assert_eq!(result.settled_by, expected, "{messages:?} {mode:?}");
+            assert_eq!(result.closed_by, expected, "{messages:?} {mode:?}");
             let index = OPTIONAL_GATES.iter().position(|gate| *gate == Gate::NothingOpen).unwrap();
             let is_next = result.passed.ends_with(&[OPTIONAL_GATES[index - 1]]);
             assert!(expected.is_none() || is_next, "{:?}", result.passed);

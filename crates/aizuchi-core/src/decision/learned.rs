@@ -76,7 +76,7 @@ impl Judgment {
 pub struct LearnedGate {
     pub training: Training,
     /// `None` where it must not skip anything.
-    pub skipping: Option<Skipping>,
+    pub skipping: Option<SkipModel>,
 }
 
 /// What a gate was learned from.
@@ -100,7 +100,7 @@ pub struct Training {
 
 /// What is skipped.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Skipping {
+pub struct SkipModel {
     trees: Trees,
     calibration: Calibration,
     pub threshold: SkipThreshold,
@@ -121,7 +121,7 @@ impl LearnedGate {
             miss,
         };
         let has_enough = training.has_enough();
-        let skipping = has_enough.then(|| Skipping::learn(&usable, miss)).flatten();
+        let skipping = has_enough.then(|| SkipModel::learn(&usable, miss)).flatten();
         Self { training, skipping }
     }
 
@@ -180,7 +180,7 @@ pub enum LearnedCheck {
     },
 }
 
-impl Skipping {
+impl SkipModel {
     /// `None` if no threshold is both safe and of use.
     fn learn(moments: &[&JudgedMoment], miss: f64) -> Option<Self> {
         let rows: Vec<TrainingRow<'_>> = moments.iter().copied().map(to_row).collect();

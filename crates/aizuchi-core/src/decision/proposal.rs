@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{ConversationId, MessageId};
 use crate::decision::mark::Mark;
 use crate::decision::{DecisionId, DecisionResult};
-use crate::rules::ordered::Confidence;
+use crate::rules::setting_override::Confidence;
 
 /// The number of a proposal: that of the first part of its draft.
 #[derive(

@@ -17,7 +17,7 @@ use crate::decision::DecisionId;
 use crate::decision::learned::calibration::{Block, Calibration, Scored};
 use crate::decision::mark::{DecisionMark, Mark};
 use crate::decision::moved_threshold::MovedThresholds;
-use crate::decision::welcome::{RatedChoice, SpeakChoice, Welcome};
+use crate::decision::welcome::{RatedChoice, Reception, SpeakChoice};
 
 /// With fewer labels in a channel nothing moves.
 pub const MIN_LABELS: usize = 50;
@@ -57,11 +57,11 @@ pub fn labels<'a>(
 fn label(choice: &RatedChoice, mark: Option<Mark>) -> Option<Label> {
     let confidence = choice.confidence?;
     let is_welcome = match (choice.choice, choice.marked(mark).welcome) {
-        (SpeakChoice::Word | SpeakChoice::Declined, Welcome::Welcome) => true,
-        (SpeakChoice::Word | SpeakChoice::Declined, Welcome::Unwelcome) => false,
-        (SpeakChoice::Word | SpeakChoice::Declined, Welcome::Unclear) => return None,
+        (SpeakChoice::Post | SpeakChoice::Declined, Reception::Welcome) => true,
+        (SpeakChoice::Post | SpeakChoice::Declined, Reception::Unwelcome) => false,
+        (SpeakChoice::Post | SpeakChoice::Declined, Reception::Unclear) => return None,
         // A word that was held back: only a person can say what would have become of it.
-        (SpeakChoice::Silence, Welcome::Welcome | Welcome::Unwelcome | Welcome::Unclear) => {
+        (SpeakChoice::Silence, Reception::Welcome | Reception::Unwelcome | Reception::Unclear) => {
             mark? == Mark::ShouldHaveSpoken
         }
     };
@@ -218,24 +218,30 @@ mod tests {
     fn only_clear_words_and_marks_are_labels() {
         use Mark::{Right, ShouldHaveKeptSilent, ShouldHaveSpoken};
         for (choice, welcome, confidence, mark, expected) in [
-            (SpeakChoice::Word, Welcome::Welcome, Some(0.8), None, Some(true)),
-            (SpeakChoice::Word, Welcome::Unwelcome, Some(0.8), None, Some(false)),
-            (SpeakChoice::Word, Welcome::Unclear, Some(0.8), None, None),
-            (SpeakChoice::Word, Welcome::Unclear, Some(0.8), Some(Right), Some(true)),
+            (SpeakChoice::Post, Reception::Welcome, Some(0.8), None, Some(true)),
+            (SpeakChoice::Post, Reception::Unwelcome, Some(0.8), None, Some(false)),
+            (SpeakChoice::Post, Reception::Unclear, Some(0.8), None, None),
+            (SpeakChoice::Post, Reception::Unclear, Some(0.8), Some(Right), Some(true)),
             (
-                SpeakChoice::Word,
-                Welcome::Welcome,
+                SpeakChoice::Post,
+                Reception::Welcome,
                 Some(0.8),
                 Some(ShouldHaveKeptSilent),
                 Some(false),
             ),
-            (SpeakChoice::Silence, Welcome::Unwelcome, Some(0.6), None, None),
-            (SpeakChoice::Silence, Welcome::Unclear, Some(0.6), Some(ShouldHaveSpoken), Some(true)),
-            (SpeakChoice::Silence, Welcome::Unclear, Some(0.6), Some(Right), Some(false)),
-            (SpeakChoice::Declined, Welcome::Unwelcome, Some(0.8), None, Some(false)),
+            (SpeakChoice::Silence, Reception::Unwelcome, Some(0.6), None, None),
+            (
+                SpeakChoice::Silence,
+                Reception::Unclear,
+                Some(0.6),
+                Some(ShouldHaveSpoken),
+                Some(true),
+            ),
+            (SpeakChoice::Silence, Reception::Unclear, Some(0.6), Some(Right), Some(false)),
+            (SpeakChoice::Declined, Reception::Unwelcome, Some(0.8), None, Some(false)),
             (
                 SpeakChoice::Declined,
-                Welcome::Unwelcome,
+                Reception::Unwelcome,
                 Some(0.8),
                 Some(ShouldHaveKeptSilent),
                 Some(false),
@@ -243,13 +249,13 @@ mod tests {
             // Somebody thinks otherwise afterwards.
             (
                 SpeakChoice::Declined,
-                Welcome::Unwelcome,
+                Reception::Unwelcome,
                 Some(0.8),
                 Some(ShouldHaveSpoken),
                 Some(true),
             ),
             // The judge said no: how sure it was of that tells nothing about words.
-            (SpeakChoice::Silence, Welcome::Unclear, None, Some(ShouldHaveSpoken), None),
+            (SpeakChoice::Silence, Reception::Unclear, None, Some(ShouldHaveSpoken), None),
         ] {
             let rated = RatedChoice {
                 decision: DecisionId(7),

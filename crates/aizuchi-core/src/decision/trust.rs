@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::proposal::{ProposalId, ProposalLabel, TrustedConfidence};
 use crate::rules::Mode;
-use crate::rules::ordered::Confidence;
+use crate::rules::setting_override::Confidence;
 
 /// The newest clicks in a channel that count.
 pub const MAX_CLICKS: usize = 2000;

@@ -78,7 +78,7 @@ const STOP: &[&str] = &[
 /// What the persona chose to do, unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpeakChoice {
-    Word,
+    Post,
     Silence,
     /// It proposed a word, and a person declined it. A proposal that was approved is a word.
     Declined,
@@ -87,7 +87,7 @@ pub enum SpeakChoice {
 /// What happened after a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Aftermath {
-    Word(WordAftermath),
+    Post(PostAftermath),
     Silence(SilenceAftermath),
     /// A person did not let it say what it proposed.
     Declined,
@@ -95,9 +95,9 @@ pub enum Aftermath {
 
 /// What happened after a word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WordAftermath {
+pub struct PostAftermath {
     /// The first that people wrote below it or in its thread, oldest first.
-    pub replies: Vec<Reply>,
+    pub replies: Vec<UserResponse>,
     /// The reactions of people that stand.
     pub reactions: Vec<Arc<str>>,
     /// Somebody deleted it, or a part of it.
@@ -108,7 +108,7 @@ pub struct WordAftermath {
 
 /// What a person wrote after a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct UserResponse {
     /// It replies to the word, as its thread or its link says.
     pub is_to_it: bool,
     pub text: Arc<str>,
@@ -125,7 +125,7 @@ pub struct SilenceAftermath {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Welcome {
+pub enum Reception {
     Welcome,
     Unwelcome,
     Unclear,
@@ -169,7 +169,7 @@ impl WelcomeReason {
 /// How welcome a choice was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rating {
-    pub welcome: Welcome,
+    pub welcome: Reception,
     pub reasons: Vec<WelcomeReason>,
 }
 
@@ -192,7 +192,7 @@ pub struct RatedChoice {
 impl Aftermath {
     pub fn choice(&self) -> SpeakChoice {
         match self {
-            Aftermath::Word(_) => SpeakChoice::Word,
+            Aftermath::Post(_) => SpeakChoice::Post,
             Aftermath::Silence(_) => SpeakChoice::Silence,
             Aftermath::Declined => SpeakChoice::Declined,
         }
@@ -201,33 +201,33 @@ impl Aftermath {
     pub fn answered(&self) -> Option<SignedDuration> {
         match self {
             Aftermath::Silence(silence) => silence.answered,
-            Aftermath::Word(_) | Aftermath::Declined => None,
+            Aftermath::Post(_) | Aftermath::Declined => None,
         }
     }
 
     pub fn rate(&self) -> Rating {
         match self {
-            Aftermath::Word(word) => word.rate(),
+            Aftermath::Post(word) => word.rate(),
             Aftermath::Silence(silence) => silence.rate(),
             Aftermath::Declined => {
-                Rating { welcome: Welcome::Unwelcome, reasons: vec![WelcomeReason::Declined] }
+                Rating { welcome: Reception::Unwelcome, reasons: vec![WelcomeReason::Declined] }
             }
         }
     }
 }
 
-impl WordAftermath {
+impl PostAftermath {
     fn rate(&self) -> Rating {
         use WelcomeReason::{
             Answered, Deleted, Died, Disliked, Liked, Noticed, Thanked, ToldToStop, WentOn,
         };
-        let is_heeded = |(index, reply): &(usize, &Reply)| *index == 0 || reply.is_to_it;
+        let is_heeded = |(index, reply): &(usize, &UserResponse)| *index == 0 || reply.is_to_it;
         let heeded = || self.replies.iter().enumerate().filter(is_heeded).map(|(_, reply)| reply);
         let told_to_stop = self.is_muted || heeded().any(|reply| tells_to_stop(&reply.text));
         let ends_it = [(self.is_deleted, Deleted), (told_to_stop, ToldToStop)];
         let ends_it = reasons(ends_it);
         if !ends_it.is_empty() {
-            return Rating { welcome: Welcome::Unwelcome, reasons: ends_it };
+            return Rating { welcome: Reception::Unwelcome, reasons: ends_it };
         }
         let has = |list: &[&str]| self.reactions.iter().any(|emoji| list.contains(&&*plain(emoji)));
         let thanks = heeded().any(|reply| Cues::from_text(&reply.text).contains(Cues::THANKS));
@@ -241,10 +241,10 @@ impl WordAftermath {
             (nothing_said, Died),
         ]);
         match (good.is_empty(), bad.is_empty()) {
-            (false, true) => Rating { welcome: Welcome::Welcome, reasons: good },
-            (true, false) => Rating { welcome: Welcome::Unwelcome, reasons: bad },
-            (false, false) => Rating { welcome: Welcome::Unclear, reasons: [good, bad].concat() },
-            (true, true) => Rating { welcome: Welcome::Unclear, reasons: neither },
+            (false, true) => Rating { welcome: Reception::Welcome, reasons: good },
+            (true, false) => Rating { welcome: Reception::Unwelcome, reasons: bad },
+            (false, false) => Rating { welcome: Reception::Unclear, reasons: [good, bad].concat() },
+            (true, true) => Rating { welcome: Reception::Unclear, reasons: neither },
         }
     }
 }
@@ -253,11 +253,11 @@ impl SilenceAftermath {
     fn rate(&self) -> Rating {
         let (welcome, reason) = match (self.answered, self.asks) {
             (Some(after), _) if after <= ANSWER_WINDOW => {
-                (Welcome::Welcome, WelcomeReason::PersonAnswered)
+                (Reception::Welcome, WelcomeReason::PersonAnswered)
             }
-            (Some(_), _) => (Welcome::Unclear, WelcomeReason::PersonAnsweredLate),
-            (None, true) => (Welcome::Unwelcome, WelcomeReason::NobodyAnswered),
-            (None, false) => (Welcome::Unclear, WelcomeReason::NothingAsked),
+            (Some(_), _) => (Reception::Unclear, WelcomeReason::PersonAnsweredLate),
+            (None, true) => (Reception::Unwelcome, WelcomeReason::NobodyAnswered),
+            (None, false) => (Reception::Unclear, WelcomeReason::NothingAsked),
         };
         Rating { welcome, reasons: vec![reason] }
     }
@@ -269,12 +269,12 @@ impl RatedChoice {
         let Some(mark) = mark else { return self.rating.clone() };
         let is_right = match (mark, self.choice) {
             (Mark::Right, _)
-            | (Mark::ShouldHaveSpoken, SpeakChoice::Word | SpeakChoice::Declined)
+            | (Mark::ShouldHaveSpoken, SpeakChoice::Post | SpeakChoice::Declined)
             | (Mark::ShouldHaveKeptSilent, SpeakChoice::Silence) => true,
             (Mark::ShouldHaveSpoken, SpeakChoice::Silence)
-            | (Mark::ShouldHaveKeptSilent, SpeakChoice::Word | SpeakChoice::Declined) => false,
+            | (Mark::ShouldHaveKeptSilent, SpeakChoice::Post | SpeakChoice::Declined) => false,
         };
-        let welcome = if is_right { Welcome::Welcome } else { Welcome::Unwelcome };
+        let welcome = if is_right { Reception::Welcome } else { Reception::Unwelcome };
         Rating { welcome, reasons: vec![WelcomeReason::Marked] }
     }
 }
@@ -316,60 +316,62 @@ mod tests {
         PersonAnswered, PersonAnsweredLate, Thanked, ToldToStop, WentOn,
     };
 
-    fn word(replies: &[(bool, &str)], reactions: &[&str]) -> WordAftermath {
-        let reply =
-            |(is_to_it, text): &(bool, &str)| Reply { is_to_it: *is_to_it, text: (*text).into() };
-        WordAftermath {
+    fn word(replies: &[(bool, &str)], reactions: &[&str]) -> PostAftermath {
+        let reply = |(is_to_it, text): &(bool, &str)| UserResponse {
+            is_to_it: *is_to_it,
+            text: (*text).into(),
+        };
+        PostAftermath {
             replies: replies.iter().map(reply).collect(),
             reactions: reactions.iter().map(|emoji| Arc::from(*emoji)).collect(),
-            ..WordAftermath::default()
+            ..PostAftermath::default()
         }
     }
 
     #[test]
     fn a_word_is_rated_by_what_people_did_next() {
-        let none = WordAftermath::default();
+        let none = PostAftermath::default();
         for (word, welcome, reasons) in [
-            (none.clone(), Welcome::Unclear, vec![Died]),
-            (word(&[(false, "the shed is open")], &[]), Welcome::Unclear, vec![WentOn]),
-            (word(&[(true, "it stands in the shed")], &[]), Welcome::Welcome, vec![Answered]),
-            (word(&[(true, "thanks a lot!")], &[]), Welcome::Welcome, vec![Thanked, Answered]),
-            (word(&[(false, "ありがとうございます")], &[]), Welcome::Welcome, vec![Thanked]),
+            (none.clone(), Reception::Unclear, vec![Died]),
+            (word(&[(false, "the shed is open")], &[]), Reception::Unclear, vec![WentOn]),
+            (word(&[(true, "it stands in the shed")], &[]), Reception::Welcome, vec![Answered]),
+            (word(&[(true, "thanks a lot!")], &[]), Reception::Welcome, vec![Thanked, Answered]),
+            (word(&[(false, "ありがとうございます")], &[]), Reception::Welcome, vec![Thanked]),
             // The second is said to somebody else.
             (
                 word(&[(false, "I have it"), (false, "thank you")], &[]),
-                Welcome::Unclear,
+                Reception::Unclear,
                 vec![WentOn],
             ),
-            (word(&[], &["👍"]), Welcome::Welcome, vec![Liked]),
-            (word(&[], &["👍🏽"]), Welcome::Welcome, vec![Liked]),
-            (word(&[], &["❤️"]), Welcome::Welcome, vec![Liked]),
-            (word(&[], &["🙅‍♀️"]), Welcome::Unwelcome, vec![Disliked]),
-            (word(&[], &["👎"]), Welcome::Unwelcome, vec![Disliked]),
-            (word(&[], &["👍", "👎"]), Welcome::Unclear, vec![Liked, Disliked]),
-            (word(&[], &["👀"]), Welcome::Unclear, vec![Noticed, Died]),
+            (word(&[], &["👍"]), Reception::Welcome, vec![Liked]),
+            (word(&[], &["👍🏽"]), Reception::Welcome, vec![Liked]),
+            (word(&[], &["❤️"]), Reception::Welcome, vec![Liked]),
+            (word(&[], &["🙅‍♀️"]), Reception::Unwelcome, vec![Disliked]),
+            (word(&[], &["👎"]), Reception::Unwelcome, vec![Disliked]),
+            (word(&[], &["👍", "👎"]), Reception::Unclear, vec![Liked, Disliked]),
+            (word(&[], &["👀"]), Reception::Unclear, vec![Noticed, Died]),
             (
                 word(&[(false, "so it goes")], &[":parrot:"]),
-                Welcome::Unclear,
+                Reception::Unclear,
                 vec![Noticed, WentOn],
             ),
-            (word(&[(true, "no")], &["🤦"]), Welcome::Unclear, vec![Answered, Disliked]),
-            (word(&[(false, "stop!")], &["👍"]), Welcome::Unwelcome, vec![ToldToStop]),
-            (word(&[(true, "@Aizuchi 黙って。")], &[]), Welcome::Unwelcome, vec![ToldToStop]),
-            (word(&[(false, "hm"), (false, "stop")], &[]), Welcome::Unclear, vec![WentOn]),
-            (word(&[(false, "stop the pump")], &[]), Welcome::Unclear, vec![WentOn]),
+            (word(&[(true, "no")], &["🤦"]), Reception::Unclear, vec![Answered, Disliked]),
+            (word(&[(false, "stop!")], &["👍"]), Reception::Unwelcome, vec![ToldToStop]),
+            (word(&[(true, "@Aizuchi 黙って。")], &[]), Reception::Unwelcome, vec![ToldToStop]),
+            (word(&[(false, "hm"), (false, "stop")], &[]), Reception::Unclear, vec![WentOn]),
+            (word(&[(false, "stop the pump")], &[]), Reception::Unclear, vec![WentOn]),
             (
-                WordAftermath { is_muted: true, ..word(&[(true, "thanks")], &["🎉"]) },
-                Welcome::Unwelcome,
+                PostAftermath { is_muted: true, ..word(&[(true, "thanks")], &["🎉"]) },
+                Reception::Unwelcome,
                 vec![ToldToStop],
             ),
             (
-                WordAftermath { is_deleted: true, is_muted: true, ..none },
-                Welcome::Unwelcome,
+                PostAftermath { is_deleted: true, is_muted: true, ..none },
+                Reception::Unwelcome,
                 vec![Deleted, ToldToStop],
             ),
         ] {
-            let aftermath = Aftermath::Word(word);
+            let aftermath = Aftermath::Post(word);
             assert_eq!(aftermath.rate(), Rating { welcome, reasons }, "{aftermath:?}");
         }
     }
@@ -378,11 +380,11 @@ mod tests {
     fn a_silence_is_rated_by_who_answered() {
         let hours = |hours| Some(SignedDuration::from_hours(hours));
         for (asks, answered, welcome, reason) in [
-            (true, hours(0), Welcome::Welcome, PersonAnswered),
-            (false, hours(1), Welcome::Welcome, PersonAnswered),
-            (true, hours(5), Welcome::Unclear, PersonAnsweredLate),
-            (true, None, Welcome::Unwelcome, NobodyAnswered),
-            (false, None, Welcome::Unclear, NothingAsked),
+            (true, hours(0), Reception::Welcome, PersonAnswered),
+            (false, hours(1), Reception::Welcome, PersonAnswered),
+            (true, hours(5), Reception::Unclear, PersonAnsweredLate),
+            (true, None, Reception::Unwelcome, NobodyAnswered),
+            (false, None, Reception::Unclear, NothingAsked),
         ] {
             let aftermath = Aftermath::Silence(SilenceAftermath { asks, answered });
             assert_eq!(
@@ -397,15 +399,15 @@ mod tests {
     fn a_mark_wins() {
         use Mark::{Right, ShouldHaveKeptSilent, ShouldHaveSpoken};
         for (choice, mark, welcome) in [
-            (SpeakChoice::Word, Right, Welcome::Welcome),
-            (SpeakChoice::Word, ShouldHaveSpoken, Welcome::Welcome),
-            (SpeakChoice::Word, ShouldHaveKeptSilent, Welcome::Unwelcome),
-            (SpeakChoice::Silence, Right, Welcome::Welcome),
-            (SpeakChoice::Silence, ShouldHaveSpoken, Welcome::Unwelcome),
-            (SpeakChoice::Silence, ShouldHaveKeptSilent, Welcome::Welcome),
-            (SpeakChoice::Declined, Right, Welcome::Welcome),
-            (SpeakChoice::Declined, ShouldHaveSpoken, Welcome::Welcome),
-            (SpeakChoice::Declined, ShouldHaveKeptSilent, Welcome::Unwelcome),
+            (SpeakChoice::Post, Right, Reception::Welcome),
+            (SpeakChoice::Post, ShouldHaveSpoken, Reception::Welcome),
+            (SpeakChoice::Post, ShouldHaveKeptSilent, Reception::Unwelcome),
+            (SpeakChoice::Silence, Right, Reception::Welcome),
+            (SpeakChoice::Silence, ShouldHaveSpoken, Reception::Unwelcome),
+            (SpeakChoice::Silence, ShouldHaveKeptSilent, Reception::Welcome),
+            (SpeakChoice::Declined, Right, Reception::Welcome),
+            (SpeakChoice::Declined, ShouldHaveSpoken, Reception::Welcome),
+            (SpeakChoice::Declined, ShouldHaveKeptSilent, Reception::Unwelcome),
         ] {
             let rated = RatedChoice {
                 decision: DecisionId(1),
@@ -413,7 +415,7 @@ mod tests {
                 at: Timestamp::UNIX_EPOCH,
                 choice,
                 confidence: Some(0.8),
-                rating: Rating { welcome: Welcome::Unclear, reasons: vec![Died] },
+                rating: Rating { welcome: Reception::Unclear, reasons: vec![Died] },
                 answered: None,
             };
             assert_eq!(rated.marked(None), rated.rating);

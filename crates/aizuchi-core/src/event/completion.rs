@@ -172,7 +172,7 @@ impl PendingState {
                 Completion::default()
             }
             StepResult::Deferred { due } => self.defer(claim, due, now),
-            StepResult::NotSent { due } => self.return_to_draft(due, now),
+            StepResult::RetryUnsent { due } => self.return_to_draft(due, now),
             StepResult::Failed { error, why } => self.give_up(claim, error, why, context, now),
             StepResult::Superseded => {
                 self.release_lease();

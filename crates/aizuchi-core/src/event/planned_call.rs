@@ -109,7 +109,7 @@ pub struct CallUsage {
 
 /// Whether a call may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub enum ReservationResult {
     /// Its cost is reserved.
     Admitted,
     /// Calls in flight may use up the rest of the budget. Once they have ended, there may be room.
@@ -139,25 +139,25 @@ impl PlannedCall {
     }
 
     /// A call is admitted while its limits are not reached, so the last one may exceed them: by itself, not by more.
-    pub fn admission(&self, usage: &CallUsage) -> Admission {
+    pub fn admission(&self, usage: &CallUsage) -> ReservationResult {
         let limits = &self.owner.limits;
         let has_reached = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used >= limit);
         if has_reached(usage.decision_calls + self.calls_made, limits.calls_per_decision) {
-            return Admission::Refused(Limit::CallsPerDecision);
+            return ReservationResult::Refused(Limit::CallsPerDecision);
         }
         if self.counted_author().is_some()
             && has_reached(usage.author_judge_calls, limits.judge_calls_per_user)
         {
-            return Admission::Refused(Limit::JudgeCallsPerPersonPerHour);
+            return ReservationResult::Refused(Limit::JudgeCallsPerPersonPerHour);
         }
         let nothing = BudgetUsage::default();
         if let Some(limit) = self.reached_limit(usage, &nothing, &nothing) {
-            return Admission::Refused(limit);
+            return ReservationResult::Refused(limit);
         }
         let (workspace, channel) = (&usage.workspace_reserved, &usage.channel_reserved);
         match self.reached_limit(usage, workspace, channel) {
-            Some(limit) => Admission::Busy(limit),
-            None => Admission::Admitted,
+            Some(limit) => ReservationResult::Busy(limit),
+            None => ReservationResult::Admitted,
         }
     }
 

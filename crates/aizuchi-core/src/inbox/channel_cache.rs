@@ -13,13 +13,13 @@ use crate::chat::{
     Visibility, WorkspaceId,
 };
 use crate::context::readings::Readings;
-use crate::current::Current;
 use crate::decision::trust::TrustChoice;
 use crate::inbox::conversation_cache::ConversationCache;
 use crate::memory::asker::signer;
 use crate::persona::Language;
-use crate::rules::ordered::{self, OrderedSetting};
-use crate::rules::room::Room;
+use crate::reloadable::Reloadable;
+use crate::rules::place::Place;
+use crate::rules::setting_override::{self, SettingOverride};
 use crate::rules::weekly_time::WeeklyTime;
 use crate::rules::{ChannelRules, FacilitationRules, LanguageRule, Mode, Rulebook, TimingRules};
 use crate::store::FORGOTTEN_USER_ID;
@@ -29,7 +29,7 @@ use aizuchi_structure::names::leading_name;
 /// Filled from what is heard and ordered.
 #[derive(Debug, Default)]
 pub struct ChannelCache {
-    rulebook: Current<Rulebook>,
+    rulebook: Reloadable<Rulebook>,
     state: RwLock<ChannelCacheState>,
     pub conversations: ConversationCache,
     order_lock: Turns<()>,
@@ -67,12 +67,12 @@ impl ChannelCacheState {
 }
 
 impl ChannelCache {
-    pub fn new(rulebook: Current<Rulebook>) -> Self {
+    pub fn new(rulebook: Reloadable<Rulebook>) -> Self {
         Self { rulebook, ..Self::default() }
     }
 
     /// A cache for a replay, which looks at the same texts again and again.
-    pub fn reading_with(readings: Readings, rulebook: Current<Rulebook>) -> Self {
+    pub fn reading_with(readings: Readings, rulebook: Reloadable<Rulebook>) -> Self {
         let conversations = ConversationCache::reading_with(readings);
         Self { rulebook, conversations, ..Self::default() }
     }
@@ -139,7 +139,10 @@ impl ChannelCache {
         if let Some(change) = order.setting_change(now) {
             self.write(|_| {
                 let known = self.rulebook.read().ordered.get(&workspace).cloned();
-                self.put_settings(&workspace, &ordered::changed(known.unwrap_or_default(), change));
+                self.put_settings(
+                    &workspace,
+                    &setting_override::changed(known.unwrap_or_default(), change),
+                );
             });
         }
         self.write(|state| match order {
@@ -200,7 +203,7 @@ impl ChannelCache {
     }
 
     /// The settings that people ordered in a workspace are these from now on.
-    fn put_settings(&self, workspace: &WorkspaceId, settings: &[OrderedSetting]) {
+    fn put_settings(&self, workspace: &WorkspaceId, settings: &[SettingOverride]) {
         let is_known = |book: &Rulebook| {
             book.ordered.get(workspace).map(Vec::as_slice).unwrap_or_default() == settings
         };
@@ -265,8 +268,8 @@ impl ChannelCache {
         let key = (conversation.workspace.clone(), conversation.channel.clone());
         self.read(|state| {
             let (name, visibility) = (state.name(&key), state.visibility(&key));
-            let room = Room::of_conversation(conversation, name, visibility);
-            self.rulebook.read().remembers(&room)
+            let place = Place::of_conversation(conversation, name, visibility);
+            self.rulebook.read().remembers(&place)
         })
     }
 
@@ -297,7 +300,7 @@ impl ChannelCache {
         let key = (workspace.clone(), channel.clone());
         self.read(|state| {
             let (name, visibility) = (state.name(&key), state.visibility(&key));
-            look(self.rulebook.read().rules_in(&Room::new(workspace, channel, name, visibility)))
+            look(self.rulebook.read().rules_in(&Place::new(workspace, channel, name, visibility)))
         })
     }
 
@@ -318,8 +321,8 @@ impl ChannelCache {
     pub fn keeper(&self, workspace: &WorkspaceId, channel: &ChannelId) -> Option<UserId> {
         let visibility = self.visibility(workspace, channel);
         let name = self.channel_name(workspace, channel).unwrap_or_default();
-        let room = Room::new(workspace, channel, &name, visibility);
-        self.rulebook.read().keeper(&room).cloned()
+        let place = Place::new(workspace, channel, &name, visibility);
+        self.rulebook.read().keeper(&place).cloned()
     }
 
     /// The name of a channel, if it has one that is known.
@@ -351,8 +354,8 @@ impl ChannelCache {
         self.read(|state| {
             let (name, visibility) = (state.name(&key), state.visibility(&key));
             let ordered = state.modes.get(&key).copied();
-            let room = Room::new(workspace, channel, name, visibility);
-            ordered.unwrap_or_else(|| self.rulebook.read().rules_in(&room).mode)
+            let place = Place::new(workspace, channel, name, visibility);
+            ordered.unwrap_or_else(|| self.rulebook.read().rules_in(&place).mode)
         })
     }
 

@@ -1,7 +1,7 @@
 //! Carries out `forget that`: looks up what is meant, and has it removed from all memories that hold it.
 
 use crate::command::CommandRequest;
-use crate::command::forget_that::{self, Meant};
+use crate::command::forget_that::{self, ForgetTargets};
 use crate::inbox::Inbox;
 use crate::store::StoreError;
 
@@ -14,10 +14,10 @@ impl Inbox {
     pub(super) async fn forget_that(&self, request: &CommandRequest) -> Result<(), StoreError> {
         let (store, archive) = (&*self.store, &*self.archive);
         let (wanted, mut left) = match forget_that::meant(store, archive, request).await? {
-            Meant::One(items) => (items.first().cloned(), items),
+            ForgetTargets::One(items) => (items.first().cloned(), items),
             // The process was stopped in between, or nothing is left to do.
-            Meant::Forgotten(removed) => (removed.first().cloned(), Vec::new()),
-            Meant::Nothing | Meant::Several(_) => return Ok(()),
+            ForgetTargets::Forgotten(removed) => (removed.first().cloned(), Vec::new()),
+            ForgetTargets::Nothing | ForgetTargets::Several(_) => return Ok(()),
         };
         let Some(wanted) = wanted else { return Ok(()) };
         if left.is_empty() {

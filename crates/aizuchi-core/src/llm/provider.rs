@@ -37,7 +37,7 @@ use crate::llm::fallback::backoff;
 use crate::llm::model::{Provider, WireFormat};
 use crate::llm::provider::allowance::Allowance;
 use crate::llm::provider::amend::{Parameters, Remedy};
-use crate::llm::provider::caching::{SentBeginnings, cache_key, takes_cache_key};
+use crate::llm::provider::caching::{SentPrefixes, cache_key, takes_cache_key};
 use crate::llm::provider::error::CallError;
 use crate::llm::provider::genai_options::{adapter, chat_options};
 use crate::llm::provider::request::ModelRequest;
@@ -107,7 +107,7 @@ pub struct ProviderMind {
     remedies: Mutex<BTreeSet<Remedy>>,
     allowance: Allowance,
     takes_cache_key: bool,
-    sent_beginnings: SentBeginnings,
+    sent_beginnings: SentPrefixes,
     model: String,
     clock: Clock,
     timeout: SignedDuration,
@@ -161,7 +161,7 @@ impl ProviderMind {
             remedies: Mutex::default(),
             allowance: Allowance::new(&settings.model_name, &settings.params),
             takes_cache_key: takes_cache_key(settings.provider, &settings.api_base),
-            sent_beginnings: SentBeginnings::default(),
+            sent_beginnings: SentPrefixes::default(),
             model: format!("{}/{}", settings.provider.name(), settings.model_name),
             clock,
             timeout: settings.timeout,

@@ -5,9 +5,9 @@
 
 mod answer;
 pub mod edit;
-pub mod looked_through;
+pub mod history_scan;
 mod record;
-mod matter;
+mod request;
 mod questions;
 pub mod week;
 pub mod weekly_note;
@@ -29,8 +29,8 @@ use crate::inbox::Inbox;
 use crate::persona::Language;
 use crate::platform::PlatformError;
 use crate::platform::keeper::edit::EditForm;
-use crate::platform::keeper::matter::MatterKind;
 use crate::platform::keeper::record::QuestionRecord;
+use crate::platform::keeper::request::MatterKind;
 use crate::platform::keeper::weekly_note::SentWeeks;
 use crate::store::Cursors;
 use crate::store::archive::Archive;

@@ -363,7 +363,7 @@ impl Platform for LocalRoom {
         if item.reaction_to.is_some() { SignedDuration::ZERO } else { TYPING_TIME }
     }
 
-    fn settle_time(&self) -> SignedDuration {
+    fn in_flight_timeout(&self) -> SignedDuration {
         SignedDuration::ZERO
     }
 

@@ -21,7 +21,7 @@ mod outbox;
 mod trust;
 mod proposals;
 mod consents;
-mod room_settings;
+mod place_settings;
 mod steps;
 mod spending;
 mod attempts;
@@ -68,7 +68,7 @@ use crate::chat::{
 };
 use crate::context::{Context, ContextWindow};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use crate::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
 use crate::event::web_call::{WebCall, WebLimit};
 use crate::event::{Claim, Outcome};
 use crate::memo::Memo;
@@ -410,7 +410,11 @@ impl Store for DatabaseStore {
         self.write(|reply| WriteRequest::Claim { now, lease, limit, reply }).await
     }
 
-    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+    async fn reserve(
+        &self,
+        call: &PlannedCall,
+        now: Timestamp,
+    ) -> Result<ReservationResult, StoreError> {
         let call = Box::new(call.clone());
         self.write(|reply| WriteRequest::Reserve { call, now, reply }).await
     }

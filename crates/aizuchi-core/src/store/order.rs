@@ -15,8 +15,8 @@ use crate::memo::Memo;
 use crate::memory::change::{MemoEdit, MemoryChange};
 use crate::memory::{MemoryEntry, MemoryId, MemoryKey};
 use crate::rules::Mode;
-use crate::rules::ordered::{
-    Confidence, OrderedChange, OrderedSetting, RoomSetting, SettingChange, SettingKind,
+use crate::rules::setting_override::{
+    Confidence, OrderedChange, PlaceSetting, SettingChange, SettingKind, SettingOverride,
     SettingRole, SettingScope,
 };
 use crate::standing_order::{DraftTarget, StandingOrder, StandingOrderScope, StandingOrderText};
@@ -258,7 +258,7 @@ impl Order {
                 Some(of_keeper(channel, change, &"".into()))
             }
             Order::AnswerTrust { channel, least, choice: TrustChoice::ByItself, by, .. } => {
-                let change = SettingChange::Set(RoomSetting::MinConfidence(*least));
+                let change = SettingChange::Set(PlaceSetting::MinConfidence(*least));
                 Some(of_keeper(channel, change, by))
             }
             Order::Signed { order, .. } => order.setting_change(now),
@@ -415,7 +415,7 @@ pub struct OrdersInForce {
     /// What somebody may keep, in the order of the numbers. Nobody follows it yet.
     pub drafts: Vec<StandingOrder>,
     /// The settings that people ordered, from the widest scope to the narrowest.
-    pub settings: Vec<OrderedSetting>,
+    pub settings: Vec<SettingOverride>,
 }
 
 /// A mute, and the role that ordered it.
@@ -442,13 +442,13 @@ impl OrdersInForce {
         let of_keepers = self.settings.iter().filter(|order| order.role == SettingRole::Keeper);
         let mut here = of_keepers.filter(|order| order.scope.channel() == Some(channel));
         here.find_map(|order| match order.setting {
-            RoomSetting::MinConfidence(confidence) => Some(confidence),
-            RoomSetting::Language(_)
-            | RoomSetting::Timing(_)
-            | RoomSetting::Announce(_)
-            | RoomSetting::Tools(_)
-            | RoomSetting::Memory(_)
-            | RoomSetting::Model(_) => None,
+            PlaceSetting::MinConfidence(confidence) => Some(confidence),
+            PlaceSetting::Language(_)
+            | PlaceSetting::Timing(_)
+            | PlaceSetting::Announce(_)
+            | PlaceSetting::Tools(_)
+            | PlaceSetting::Memory(_)
+            | PlaceSetting::Model(_) => None,
         })
     }
 

@@ -12,7 +12,7 @@ use crate::decision::consent::{Consent, ConsentChoice, ConsentStep};
 use crate::decision::trust::TrustChoice;
 use crate::event::DeadLetter;
 use crate::rules::Mode;
-use crate::rules::ordered::SettingChange;
+use crate::rules::setting_override::SettingChange;
 use crate::standing_order::DraftTarget;
 use crate::store::order::Order;
 

@@ -127,7 +127,7 @@ async fn take_over(server: &PostgresUrl) -> Result<Option<Connection>, StoreErro
 }
 
 /// A connection that keeps every other process from becoming active.
-pub async fn connect_alone(server: &PostgresUrl) -> Result<Connection, StoreError> {
+pub async fn connect_exclusive(server: &PostgresUrl) -> Result<Connection, StoreError> {
     // The server ends the session of a process that has just ended a moment later.
     for _ in 0..ENDING_SESSION_POLLS {
         if let Some(connection) = take_over(server).await? {
@@ -139,7 +139,7 @@ pub async fn connect_alone(server: &PostgresUrl) -> Result<Connection, StoreErro
 }
 
 /// A connection that writes beside the active process.
-pub async fn connect_beside(server: &PostgresUrl) -> Result<Connection, StoreError> {
+pub async fn connect_secondary(server: &PostgresUrl) -> Result<Connection, StoreError> {
     let options = writer_options(connect_options(server)?);
     Ok(Connection::Postgres(connect(&server.to_string(), &options).await?))
 }

@@ -128,7 +128,7 @@ pub async fn connect(path: &Path) -> Result<(Connection, File), StoreError> {
 }
 
 /// A second connection, which writes beside the process that owns the file.
-pub async fn connect_beside(path: &Path) -> Result<Connection, StoreError> {
+pub async fn connect_secondary(path: &Path) -> Result<Connection, StoreError> {
     let connection = options(path).create_if_missing(false).connect().await;
     Ok(Connection::Sqlite(connection.map_err(|error| to_broken(path, error))?))
 }

@@ -79,8 +79,8 @@ pub fn back_up<'a>(
 /// Has a database know when its newest backup was made, beside the process that uses it.
 async fn note_backup(from: &DatabaseLocation, at: Timestamp) -> Result<(), StoreError> {
     let mut source = match from {
-        DatabaseLocation::Sqlite(path) => sqlite::connect_beside(path).await?,
-        DatabaseLocation::Postgres(server) => postgres::connect_beside(server).await?,
+        DatabaseLocation::Sqlite(path) => sqlite::connect_secondary(path).await?,
+        DatabaseLocation::Postgres(server) => postgres::connect_secondary(server).await?,
     };
     let noted = query(sql::NOTE_BACKED_UP).bind(at.as_millisecond()).execute(&mut source).await;
     source.close().await?;
@@ -215,7 +215,7 @@ async fn lock_source(from: &DatabaseLocation) -> Result<(Connection, Option<File
             (connection, Some(lock), sqlite::MIGRATIONS)
         }
         DatabaseLocation::Postgres(server) => {
-            (postgres::connect_alone(server).await?, None, postgres::MIGRATIONS)
+            (postgres::connect_exclusive(server).await?, None, postgres::MIGRATIONS)
         }
     };
     if schema::moved_to(&mut source).await?.is_none() {

@@ -53,7 +53,7 @@ use crate::decision::proposal::ProposalId;
 use crate::decision::trust::TrustOffer;
 use crate::decision::{Decision, DecisionId};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use crate::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
 use crate::event::web_call::{WebCall, WebLimit};
 use crate::event::{Claim, DeadLetter, OutboxItemId, Outcome};
 use crate::memo::Memo;
@@ -226,7 +226,11 @@ impl Store for VolatileStore {
         Ok(claims)
     }
 
-    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+    async fn reserve(
+        &self,
+        call: &PlannedCall,
+        now: Timestamp,
+    ) -> Result<ReservationResult, StoreError> {
         Ok(self.lock().reserve(call, now))
     }
 

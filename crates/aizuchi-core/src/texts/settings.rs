@@ -1,7 +1,7 @@
 //! Settings that people order for a thread, a channel or the workspace, in the chat and on the console.
 
 use crate::persona::Language;
-use crate::rules::ordered::SettingKind;
+use crate::rules::setting_override::SettingKind;
 use crate::texts::pick;
 
 texts! {

@@ -1,6 +1,6 @@
 //! How welcome words and silences were, on pages.
 
-use crate::decision::welcome::{SpeakChoice, Welcome, WelcomeReason};
+use crate::decision::welcome::{Reception, SpeakChoice, WelcomeReason};
 use crate::persona::Language;
 
 texts! {
@@ -65,12 +65,12 @@ pub fn reason(language: Language, reason: WelcomeReason) -> &'static str {
 }
 
 /// How a choice was rated.
-pub fn rating(language: Language, choice: SpeakChoice, welcome: Welcome) -> &'static str {
+pub fn rating(language: Language, choice: SpeakChoice, welcome: Reception) -> &'static str {
     match (choice, welcome) {
-        (SpeakChoice::Silence, Welcome::Welcome) => silence_was_right(language),
-        (SpeakChoice::Silence, Welcome::Unwelcome) => silence_was_wrong(language),
-        (SpeakChoice::Word | SpeakChoice::Declined, Welcome::Welcome) => is_welcome(language),
-        (SpeakChoice::Word | SpeakChoice::Declined, Welcome::Unwelcome) => is_unwelcome(language),
-        (_, Welcome::Unclear) => is_unclear(language),
+        (SpeakChoice::Silence, Reception::Welcome) => silence_was_right(language),
+        (SpeakChoice::Silence, Reception::Unwelcome) => silence_was_wrong(language),
+        (SpeakChoice::Post | SpeakChoice::Declined, Reception::Welcome) => is_welcome(language),
+        (SpeakChoice::Post | SpeakChoice::Declined, Reception::Unwelcome) => is_unwelcome(language),
+        (_, Reception::Unclear) => is_unclear(language),
     }
 }

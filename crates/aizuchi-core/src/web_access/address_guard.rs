@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::Url;
 
-use crate::network::Network;
+use crate::ip_network::IpNetwork;
 use crate::web_access::{MAX_ADDRESS_BYTES, RefusedAddress};
 
 /// The ports of the web.
@@ -99,13 +99,13 @@ const INTERNAL_ENDS: [&str; 10] = [
 #[derive(Clone, Debug)]
 pub struct AddressGuard {
     /// The networks that are read though they are not public: an intranet.
-    allowed: Vec<Network>,
+    allowed: Vec<IpNetwork>,
     ports: Vec<u16>,
 }
 
 impl AddressGuard {
     /// Allows these networks and ports besides the public internet and the ports of the web.
-    pub fn new(allowed: Vec<Network>, more_ports: &[u16]) -> Self {
+    pub fn new(allowed: Vec<IpNetwork>, more_ports: &[u16]) -> Self {
         Self { allowed, ports: [&WEB_PORTS[..], more_ports].concat() }
     }
 

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use aizuchi_core::chat::{AuthorKind, ChannelId, Heard, Reaction, ReactionChange, UserId};
-use aizuchi_core::decision::welcome::{RatedChoice, Rating, SpeakChoice, Welcome, WelcomeReason};
+use aizuchi_core::decision::welcome::{RatedChoice, Rating, Reception, SpeakChoice, WelcomeReason};
 use aizuchi_core::decision::{AttemptResult, DecisionResult, Price, Usage};
 use aizuchi_core::event::planned_call::UnclaimedCall;
 use aizuchi_core::prompt::PromptVerb;
@@ -203,17 +203,18 @@ async fn what_happened_after_words_and_silences_is_found() {
         let archive = &harness.store.archive;
         let aftermaths = archive.aftermaths(&period(0)).await.unwrap();
         let rated: Vec<RatedChoice> = aftermaths.iter().map(ChoiceAftermath::rate).collect();
-        let has = |choice: SpeakChoice, welcome: Welcome, reason: WelcomeReason| {
+        let has = |choice: SpeakChoice, welcome: Reception, reason: WelcomeReason| {
             let rating = Rating { welcome, reasons: vec![reason] };
             rated.iter().any(|rated| rated.choice == choice && rated.rating == rating)
         };
-        let unanswered = (SpeakChoice::Silence, Welcome::Unwelcome, WelcomeReason::NobodyAnswered);
-        let answered = (SpeakChoice::Silence, Welcome::Welcome, WelcomeReason::PersonAnswered);
-        let liked = (SpeakChoice::Word, Welcome::Welcome, WelcomeReason::Liked);
+        let unanswered =
+            (SpeakChoice::Silence, Reception::Unwelcome, WelcomeReason::NobodyAnswered);
+        let answered = (SpeakChoice::Silence, Reception::Welcome, WelcomeReason::PersonAnswered);
+        let liked = (SpeakChoice::Post, Reception::Welcome, WelcomeReason::Liked);
         for (choice, welcome, reason) in [unanswered, answered, liked] {
             assert!(has(choice, welcome, reason), "{reason:?}: {rated:?}");
         }
-        let words = rated.iter().filter(|rated| rated.choice == SpeakChoice::Word);
+        let words = rated.iter().filter(|rated| rated.choice == SpeakChoice::Post);
         assert!(words.clone().count() == 1 && words.clone().all(|it| it.confidence.is_some()));
         assert!(rated.is_sorted_by_key(|rated| rated.decision), "{rated:?}");
         assert_eq!(archive.aftermaths(&period(86_400)).await.unwrap(), []);

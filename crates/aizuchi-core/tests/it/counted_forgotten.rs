@@ -4,7 +4,9 @@
 use aizuchi_core::chat::{AuthorKind, ChannelId, Role, User, UserId};
 use aizuchi_core::decision::DecisionId;
 use aizuchi_core::decision::limit::Limit;
-use aizuchi_core::event::planned_call::{Admission, CallCost, CallLimits, CallOwner, PlannedCall};
+use aizuchi_core::event::planned_call::{
+    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult,
+};
 use aizuchi_core::event::web_call::{WebCall, WebLimits};
 use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::store::order::Order;
@@ -62,15 +64,15 @@ async fn a_judgment_in_the_making_counts_for_nobody_who_was_forgotten() {
             harness.store.store.reserve(&call, harness.clock.now()).await.unwrap()
         };
         for token in 1001..=1003 {
-            assert_eq!(reserve(token, before).await, Admission::Admitted);
+            assert_eq!(reserve(token, before).await, ReservationResult::Admitted);
         }
         if let Some(database) = &harness.store.database {
             assert_eq!(database.count(NAMED).await, 0);
         }
         // Who writes again is somebody again.
         let since = harness.clock.now();
-        assert_eq!(reserve(1004, since).await, Admission::Admitted);
-        let refused = Admission::Refused(Limit::JudgeCallsPerPersonPerHour);
+        assert_eq!(reserve(1004, since).await, ReservationResult::Admitted);
+        let refused = ReservationResult::Refused(Limit::JudgeCallsPerPersonPerHour);
         assert_eq!(reserve(1005, since).await, refused);
     })
     .await;
@@ -98,7 +100,7 @@ async fn nor_for_whom_an_operator_has_forgotten() {
         harness.pass(10).await;
         let now = harness.clock.now();
         let admitted = harness.store.store.reserve(&judge_call(1001, before), now).await.unwrap();
-        assert_eq!(admitted, Admission::Admitted);
+        assert_eq!(admitted, ReservationResult::Admitted);
         let look_up = WebCall {
             workspace: workspace(),
             decision: Some(DecisionId(1001)),

@@ -12,7 +12,7 @@ use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::decision::DecisionResult;
 use aizuchi_core::decision::proposal::{ProposalChoice, ProposalState};
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use aizuchi_core::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
 use aizuchi_core::event::web_call::{WebCall, WebLimit};
 use aizuchi_core::event::{Claim, Event, OutboxItem, Outcome, PostedMessage};
 use aizuchi_core::inbox::Inbox;
@@ -365,7 +365,11 @@ impl Store for CrashingPort<dyn Store> {
         claims
     }
 
-    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+    async fn reserve(
+        &self,
+        call: &PlannedCall,
+        now: Timestamp,
+    ) -> Result<ReservationResult, StoreError> {
         self.fuse.pass().await;
         let admission = self.inner.reserve(call, now).await;
         self.fuse.pass().await;
@@ -552,8 +556,8 @@ impl Platform for CrashingPort<TestPlatform> {
         found
     }
 
-    fn settle_time(&self) -> SignedDuration {
-        self.inner.settle_time()
+    fn in_flight_timeout(&self) -> SignedDuration {
+        self.inner.in_flight_timeout()
     }
 
     fn max_post_length(&self) -> usize {

@@ -24,7 +24,9 @@ use aizuchi_core::event::{
     Claim, Debounce, DecisionClosing, Disposition, Draft, DraftContent, DraftMetadata, Event,
     OnNewMessage, Outcome, PostedMessage, StepResult,
 };
-use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingRole, SettingScope, Switch};
+use aizuchi_core::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
+};
 use aizuchi_core::rules::{BudgetLimits, Mode};
 use aizuchi_core::store::InboxEntry;
 use aizuchi_core::store::expiry::{ExpiredMessages, Expiry, ExpiryProgress};
@@ -374,7 +376,7 @@ fn order(kind: u8, here: bool, second: i64) -> Order {
             workspace,
             scope: if here { SettingScope::Channel(channel) } else { SettingScope::Workspace },
             change: match kind {
-                6 => SettingChange::Set(RoomSetting::Memory(Switch::Off)),
+                6 => SettingChange::Set(PlaceSetting::Memory(Switch::Off)),
                 _ => SettingChange::ClearAll,
             },
             role: match second % 4 {
@@ -572,7 +574,7 @@ async fn outcome(
                 due: at(second),
             }
         }
-        (Event::Post(_), 3) => StepResult::NotSent { due: at(second + 3) },
+        (Event::Post(_), 3) => StepResult::RetryUnsent { due: at(second + 3) },
         (Event::Post(_), 4) => StepResult::Withdrawn { why: "taken back".to_owned() },
         (Event::Post(item), 8) if item.id == item.first_in_draft => {
             StepResult::Redraft { due: at(second) }

@@ -83,7 +83,7 @@ mod redaction;
 mod reset;
 mod restored_numbers;
 mod rooms;
-mod room_settings;
+mod place_settings;
 mod places;
 mod schedules;
 mod schema;

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::chat::ConversationId;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingRole, SettingScope};
-use aizuchi_core::rules::room::RoomRules;
+use aizuchi_core::rules::place::WorkspaceRules;
+use aizuchi_core::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingRole, SettingScope,
+};
 use aizuchi_core::rules::{ChannelRules, PersonaRule, Rulebook, ToolRule};
 use aizuchi_core::store::order::Order;
 use jiff::tz::TimeZone;
@@ -23,7 +25,7 @@ fn with_persona(text: &str) -> ChannelRules {
 /// A persona of the workspace, of one of its channels, and of a thread there.
 fn options(key: &str) -> HarnessOptions {
     let of_thread = BTreeMap::from([("m000".to_owned(), with_persona("Be brief."))]);
-    let rules = RoomRules {
+    let rules = WorkspaceRules {
         default_rules: with_persona("Speak of plants."),
         channels: [("#garden".to_owned(), with_persona("Be the gardener."))].into(),
         threads: [("#garden".to_owned(), of_thread)].into(),
@@ -66,7 +68,7 @@ async fn a_persona_is_that_of_the_narrowest_place() {
 }
 
 fn without_tools(scope: SettingScope) -> Order {
-    let change = SettingChange::Set(RoomSetting::Tools(ToolRule::Only(Vec::new())));
+    let change = SettingChange::Set(PlaceSetting::Tools(ToolRule::Only(Vec::new())));
     let (role, by) = (SettingRole::Admin, "olga".into());
     Order::ChangeSetting { workspace: workspace(), scope, change, role, by, at: at(1) }
 }
@@ -96,8 +98,8 @@ async fn a_step_keeps_the_rules_with_which_it_began() {
         harness.mind.script.set_default(PromptVerb::Judge, JOIN);
         let inbox = harness.inbox.clone();
         harness.mind.meanwhile(PromptVerb::Judge, move || async move {
-            let change = SettingChange::Set(RoomSetting::MinConfidence(
-                aizuchi_core::rules::ordered::Confidence::new(0.95).unwrap(),
+            let change = SettingChange::Set(PlaceSetting::MinConfidence(
+                aizuchi_core::rules::setting_override::Confidence::new(0.95).unwrap(),
             ));
             let scope = SettingScope::Channel(top_level("garden").channel);
             let (role, by) = (SettingRole::Admin, "olga".into());

@@ -185,7 +185,7 @@ async fn claiming_a_post_commits_its_item_as_sending() {
         let item = store.item(&again);
         assert_eq!((item.id, item.key, item.dispatched_at), (first.id, first.key, Some(at(0))));
         // It surely was not posted: it is a draft again, and sent again.
-        let not_said = Outcome::new(StepResult::NotSent { due: at(101) });
+        let not_said = Outcome::new(StepResult::RetryUnsent { due: at(101) });
         store.complete(&again, not_said, 100).await;
         let anew = store.claim(101).await.remove(0);
         assert_eq!(store.item(&anew).dispatched_at, None);

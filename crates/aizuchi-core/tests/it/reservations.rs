@@ -4,7 +4,7 @@ use aizuchi_core::chat::{ChannelId, UserId, WorkspaceId};
 use aizuchi_core::decision::limit::Limit;
 use aizuchi_core::decision::{Price, Usage};
 use aizuchi_core::event::planned_call::{
-    Admission, CallCost, CallLimits, CallOwner, PlannedCall, UnclaimedCall,
+    CallCost, CallLimits, CallOwner, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use aizuchi_core::rules::BudgetLimits;
 use aizuchi_core::store::figures::{CallKind, WorkspacePeriod};
@@ -53,25 +53,25 @@ async fn a_reservation_outlives_its_process_and_is_booked() {
             let spending = store.archive.spending(&workspace(), at(300)).await.unwrap();
             spending.iter().map(|row| row.spent.tokens_in_day).collect::<Vec<_>>()
         };
-        assert_eq!(reserve(&store, planned(1, 100), 0).await, Admission::Admitted);
-        assert_eq!(reserve(&store, planned(2, 200), 0).await, Admission::Admitted);
+        assert_eq!(reserve(&store, planned(1, 100), 0).await, ReservationResult::Admitted);
+        assert_eq!(reserve(&store, planned(2, 200), 0).await, ReservationResult::Admitted);
         let store = store.restart().await;
-        let busy = Admission::Busy(Limit::TokensPerDay);
+        let busy = ReservationResult::Busy(Limit::TokensPerDay);
         assert_eq!(reserve(&store, planned(3, 300), 99).await, busy, "{kind:?}");
         // Its own reservation does not stand in a claim's way.
-        assert_eq!(reserve(&store, planned(2, 200), 99).await, Admission::Admitted);
+        assert_eq!(reserve(&store, planned(2, 200), 99).await, ReservationResult::Admitted);
         assert!(booked(&store).await.is_empty());
         // The first claim never ended. That of a claim that goes on counts once.
-        assert_eq!(reserve(&store, planned(2, 400), 201).await, Admission::Admitted);
+        assert_eq!(reserve(&store, planned(2, 400), 201).await, ReservationResult::Admitted);
         assert_eq!(booked(&store).await, [60, 60], "{kind:?}");
         assert_eq!(reserve(&store, planned(3, 300), 201).await, busy, "{kind:?}");
         let elsewhere = CallOwner { workspace: WorkspaceId::new("else"), ..planned(4, 300).owner };
         let other = PlannedCall { owner: elsewhere, ..planned(4, 300) };
-        assert_eq!(reserve(&store, other, 201).await, Admission::Admitted);
+        assert_eq!(reserve(&store, other, 201).await, ReservationResult::Admitted);
         // What its earlier calls have used counts.
         let spent = CallCost { tokens: 100, micros: 0 };
         let second = PlannedCall { spent, calls_made: 1, ..planned(2, 400) };
-        let refused = Admission::Refused(Limit::TokensPerDay);
+        let refused = ReservationResult::Refused(Limit::TokensPerDay);
         assert_eq!(reserve(&store, second, 202).await, refused);
         assert_eq!(reserve(&store, planned(3, 500), 400).await, refused, "{kind:?}");
         assert_eq!(booked(&store).await, [120, 120], "{kind:?}");
@@ -106,15 +106,15 @@ async fn judge_calls_about_one_user_are_counted_for_an_hour() {
             store.store.drop_exchanges(at(second + 1), 0).await.unwrap();
             store.store.reserve(&call, at(second)).await.unwrap()
         };
-        let refused = Admission::Refused(Limit::JudgeCallsPerPersonPerHour);
+        let refused = ReservationResult::Refused(Limit::JudgeCallsPerPersonPerHour);
         for (token, user, second, admission) in [
-            (1, "alice", 0, Admission::Admitted),
-            (2, "alice", 10, Admission::Admitted),
+            (1, "alice", 0, ReservationResult::Admitted),
+            (2, "alice", 10, ReservationResult::Admitted),
             (3, "alice", 3599, refused),
-            (4, "bob", 3599, Admission::Admitted),
-            (5, "alice", 3600, Admission::Admitted),
+            (4, "bob", 3599, ReservationResult::Admitted),
+            (5, "alice", 3600, ReservationResult::Admitted),
             (6, "alice", 3601, refused),
-            (7, "carol", 9000, Admission::Admitted),
+            (7, "carol", 9000, ReservationResult::Admitted),
         ] {
             assert_eq!(reserve(token, user, second).await, admission, "{kind:?} {token}");
         }
@@ -127,7 +127,10 @@ async fn judge_calls_about_one_user_are_counted_for_an_hour() {
 async fn a_call_without_a_claim_is_booked_in_the_place_of_its_reservation() {
     on_every_store(async |store| {
         let reserved = planned(-7, 2);
-        assert_eq!(store.store.reserve(&reserved, at(0)).await.unwrap(), Admission::Admitted);
+        assert_eq!(
+            store.store.reserve(&reserved, at(0)).await.unwrap(),
+            ReservationResult::Admitted
+        );
         let call = |channel: Option<&str>, tokens, is_priced: bool, reservation| UnclaimedCall {
             workspace: workspace(),
             channel: channel.map(ChannelId::new),

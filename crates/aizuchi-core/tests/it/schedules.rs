@@ -642,8 +642,8 @@ impl Platform for Simulation {
         self.platform.find_posted(item).await
     }
 
-    fn settle_time(&self) -> SignedDuration {
-        self.platform.settle_time()
+    fn in_flight_timeout(&self) -> SignedDuration {
+        self.platform.in_flight_timeout()
     }
 
     fn max_post_length(&self) -> usize {

@@ -8,8 +8,10 @@ use aizuchi_core::chat::{ChannelId, MessageId, Visibility};
 use aizuchi_core::llm::{Llm, LlmError, LlmResponse};
 use aizuchi_core::memory::MemoryScope;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingRole, SettingScope, Switch};
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
+use aizuchi_core::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
+};
 use aizuchi_core::rules::{ChannelRules, MemoryRule, ModelRules, Rulebook};
 use aizuchi_core::store::order::Order;
 use async_trait::async_trait;
@@ -51,8 +53,8 @@ async fn says(harness: &Harness, parent: Option<&str>, id: &str, name: &str, tex
 fn remembers(harness: &Harness, parent: Option<&str>) -> bool {
     let (workspace, garden) = (workspace(), ChannelId::new("garden"));
     let thread = parent.map(MessageId::new);
-    let room = Room::new(&workspace, &garden, "garden", Visibility::Public);
-    harness.options.settings.rulebook.read().remembers(&Room { thread: thread.as_ref(), ..room })
+    let place = Place::new(&workspace, &garden, "garden", Visibility::Public);
+    harness.options.settings.rulebook.read().remembers(&Place { thread: thread.as_ref(), ..place })
 }
 
 /// The threads of `garden` of which anything is remembered.
@@ -67,7 +69,7 @@ async fn remembered_threads(harness: &Harness) -> Vec<String> {
 }
 
 fn memory_off(parent: &str) -> Order {
-    let change = SettingChange::Set(RoomSetting::Memory(Switch::Off));
+    let change = SettingChange::Set(PlaceSetting::Memory(Switch::Off));
     let scope = SettingScope::Thread(ChannelId::new("garden"), MessageId::new(parent));
     let (workspace, role, by) = (workspace(), SettingRole::Admin, "olga".into());
     Order::ChangeSetting { workspace, scope, change, role, by, at: at(0) }
@@ -231,7 +233,7 @@ async fn a_thread_is_not_remembered_where_its_channel_is_not() {
         let Order::ChangeSetting { workspace, scope, role, by, at, .. } = memory_off("t1") else {
             return;
         };
-        let change = SettingChange::Set(RoomSetting::Memory(Switch::On));
+        let change = SettingChange::Set(PlaceSetting::Memory(Switch::On));
         harness.order(Order::ChangeSetting { workspace, scope, change, role, by, at }).await;
         assert!(!remembers(&harness, Some("t1")));
     })

@@ -8,7 +8,9 @@ use aizuchi_core::chat::{ChannelId, Role, UserId};
 use aizuchi_core::clock::Clock;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::prompt::PromptVerb;
-use aizuchi_core::rules::ordered::{RoomSetting, SettingChange, SettingRole, SettingScope, Switch};
+use aizuchi_core::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingRole, SettingScope, Switch,
+};
 use aizuchi_core::scheduled_backup::ScheduledBackup;
 use aizuchi_core::store::database::connection::{Connection, Row, query};
 use aizuchi_core::store::database::location::{DatabaseLocation, PostgresUrl};
@@ -591,7 +593,7 @@ async fn who_opted_out_has_still_done_so_when_an_older_backup_is_restored() {
         let setting = Order::ChangeSetting {
             workspace: workspace(),
             scope: SettingScope::Workspace,
-            change: SettingChange::Set(RoomSetting::Memory(Switch::Off)),
+            change: SettingChange::Set(PlaceSetting::Memory(Switch::Off)),
             role: SettingRole::Admin,
             by: "olga".into(),
             at: at(300),

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aizuchi_core::network::Network;
+use aizuchi_core::ip_network::IpNetwork;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::crawl4ai::Crawl4ai;
 use aizuchi_core::web_access::direct_reader::DirectReader;
@@ -96,7 +96,7 @@ impl World {
 
 /// Takes the address of the server for a public one, and allows its port.
 fn guard(port: u16) -> AddressGuard {
-    let public = Network::from(IpAddr::V4(PUBLIC));
+    let public = IpNetwork::from(IpAddr::V4(PUBLIC));
     AddressGuard::new(vec![public], &[port])
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aizuchi_core::documents::{DocumentError, DocumentReader, DocumentText};
-use aizuchi_core::network::Network;
+use aizuchi_core::ip_network::IpNetwork;
 use aizuchi_core::web_access::address_guard::AddressGuard;
 use aizuchi_core::web_access::direct_reader::DirectReader;
 use aizuchi_core::web_access::{Page, PageReader, WebError};
@@ -67,7 +67,7 @@ fn respond(path: &str) -> Vec<u8> {
 }
 
 fn reader(port: u16, timeout: Duration) -> DirectReader {
-    let loopback = Network::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let loopback = IpNetwork::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
     DirectReader::new(AddressGuard::new(vec![loopback], &[port]), timeout).unwrap()
 }
 

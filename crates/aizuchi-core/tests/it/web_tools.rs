@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aizuchi_core::agent::tools::ToolSettings;
 use aizuchi_core::event::web_call::WebLimits;
-use aizuchi_core::network::Network;
+use aizuchi_core::ip_network::IpNetwork;
 use aizuchi_core::prompt::PromptVerb;
 use aizuchi_core::web_access::WebTools;
 use aizuchi_core::web_access::address_guard::AddressGuard;
@@ -49,7 +49,7 @@ async fn harness(
     options: HarnessOptions,
     limits: WebLimits,
 ) -> Harness {
-    let loopback = Network::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let loopback = IpNetwork::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let guard = AddressGuard::new(vec![loopback], &[server.port]);
     let settings = TavilySettings {
         key: "tvly-invented".into(),

@@ -27,11 +27,11 @@ const CANDIDATES: usize = 1000;
 
 pub struct Rows {
     pub rows: Vec<TimelineRow>,
-    pub rest: Rest,
+    pub rest: OmittedRows,
 }
 
 /// What a page leaves out.
-pub enum Rest {
+pub enum OmittedRows {
     /// It has all that is wanted.
     Nothing,
     /// What came before. The page before this one ends here.
@@ -118,9 +118,9 @@ async fn messages(
     web: &Web,
     channel: &Channel,
     filter: &Filter,
-) -> Result<(Vec<StoredMessage>, Rest), ApiProblem> {
+) -> Result<(Vec<StoredMessage>, OmittedRows), ApiProblem> {
     match &filter.source {
-        Source::Nobody | Source::Namesakes(_) => Ok((Vec::new(), Rest::Nothing)),
+        Source::Nobody | Source::Namesakes(_) => Ok((Vec::new(), OmittedRows::Nothing)),
         Source::Messages { before } => {
             // One more tells whether there is a page before this one.
             let query = FilteredMessages {
@@ -133,8 +133,8 @@ async fn messages(
             let mut found = web.archive.filtered_messages(&query).await?;
             let is_full = drop_oldest(&mut found, PAGE);
             let first = found.first().filter(|_| is_full);
-            let older = first.map(|stored| Rest::Older(stored.message.id.to_string()));
-            Ok((found, older.unwrap_or(Rest::Nothing)))
+            let older = first.map(|stored| OmittedRows::Older(stored.message.id.to_string()));
+            Ok((found, older.unwrap_or(OmittedRows::Nothing)))
         }
         Source::Decisions { before } => {
             let query = DecisionQuery::Filtered {
@@ -149,7 +149,7 @@ async fn messages(
             let mut decisions = web.archive.decisions(query).await?;
             let is_full = drop_oldest(&mut decisions, DECISIONS);
             let first = decisions.first().filter(|_| is_full);
-            let older = first.map(|decision| Rest::Older(decision.id.0.to_string()));
+            let older = first.map(|decision| OmittedRows::Older(decision.id.0.to_string()));
             let mut found = Vec::new();
             for decision in &decisions {
                 for id in decision.messages.iter().chain(&decision.posted_messages) {
@@ -158,7 +158,7 @@ async fn messages(
             }
             found.retain(|stored| filter.messages.has(stored));
             in_order(&mut found);
-            Ok((found, older.unwrap_or(Rest::Nothing)))
+            Ok((found, older.unwrap_or(OmittedRows::Nothing)))
         }
         Source::Search(text) => search(web, channel, filter, text).await,
     }
@@ -177,7 +177,7 @@ async fn search(
     channel: &Channel,
     filter: &Filter,
     text: &str,
-) -> Result<(Vec<StoredMessage>, Rest), ApiProblem> {
+) -> Result<(Vec<StoredMessage>, OmittedRows), ApiProblem> {
     let query = RecallQuery {
         workspace: channel.workspace.clone(),
         visible_from: Some(channel.id.clone()),
@@ -190,8 +190,8 @@ async fn search(
     let mut candidates = web.store.recall(&query).await?;
     // Whether one that was not looked through would pass the rest of the filter is not known.
     let mut rest = match candidates.len() < CANDIDATES {
-        true => Rest::Nothing,
-        false => Rest::WorseMatches,
+        true => OmittedRows::Nothing,
+        false => OmittedRows::WorseMatches,
     };
     candidates.retain(|RecalledMessage { message, .. }| {
         author.as_ref().is_none_or(|author| *author == message.author.id)
@@ -213,7 +213,7 @@ async fn search(
         let stored = web.archive.message(&channel.workspace, &channel.id, &id).await?;
         let Some(stored) = stored.filter(|stored| filter.messages.has(stored)) else { continue };
         if found.len() == PAGE {
-            rest = Rest::WorseMatches;
+            rest = OmittedRows::WorseMatches;
             break;
         }
         found.push(stored);

@@ -14,8 +14,8 @@ use aizuchi_core::command::settings::{source_text, value_text};
 use aizuchi_core::memory::asker::signer;
 use aizuchi_core::persona::Language;
 use aizuchi_core::rules::Rulebook;
-use aizuchi_core::rules::ordered::{OrderedSetting, SettingKind, SettingScope};
-use aizuchi_core::rules::room::{ConfiguredPlace, Room, SettingSource};
+use aizuchi_core::rules::place::{ConfiguredPlace, Place, SettingSource};
+use aizuchi_core::rules::setting_override::{SettingKind, SettingOverride, SettingScope};
 use aizuchi_core::texts;
 
 /// A thread may be chosen while something was said in it this lately.
@@ -87,7 +87,7 @@ pub struct KindChoice {
 }
 
 /// What is needed to tell of settings.
-pub struct SettingsTeller<'a> {
+pub struct SettingsRenderer<'a> {
     pub web: &'a Web,
     pub access: &'a Access,
     pub channel: &'a Channel,
@@ -95,8 +95,8 @@ pub struct SettingsTeller<'a> {
     pub rulebook: &'a Rulebook,
 }
 
-impl SettingsTeller<'_> {
-    fn ordered(&self) -> &[OrderedSetting] {
+impl SettingsRenderer<'_> {
+    fn ordered(&self) -> &[SettingOverride] {
         self.rulebook.ordered.get(&self.channel.workspace).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -146,11 +146,11 @@ impl SettingsTeller<'_> {
 
     /// The settings of the channel.
     pub async fn rows(&self) -> Result<Vec<ChannelSettingRow>, ApiProblem> {
-        let (language, room) = (self.language, Room::of_channel(self.channel));
-        let rules = self.rulebook.rules_in(&room);
+        let (language, place) = (self.language, Place::of_channel(self.channel));
+        let rules = self.rulebook.rules_in(&place);
         let names = self.names().await?;
         let row = |kind: SettingKind| {
-            let source = self.rulebook.source_in(&room, kind);
+            let source = self.rulebook.source_in(&place, kind);
             let (value, choices) = (kind.value_in(rules), self.choices(kind));
             let value = value_text(language, value);
             ChannelSettingRow {
@@ -198,7 +198,7 @@ impl SettingsTeller<'_> {
             SettingScope::Thread(..) | SettingScope::Channel(_) | SettingScope::Workspace => None,
         });
         let mut own: BTreeSet<MessageId> = ordered.collect();
-        own.extend(self.rulebook.configured_threads(&Room::of_channel(self.channel)));
+        own.extend(self.rulebook.configured_threads(&Place::of_channel(self.channel)));
         let names = self.names().await?;
         let mut threads = Vec::new();
         for thread in own {
@@ -242,8 +242,8 @@ impl SettingsTeller<'_> {
         thread: &MessageId,
         names: &HashMap<UserId, Arc<str>>,
     ) -> Vec<ThreadSettingRow> {
-        let (language, channel) = (self.language, Room::of_channel(self.channel));
-        let room = Room { thread: Some(thread), ..channel };
+        let (language, channel) = (self.language, Place::of_channel(self.channel));
+        let place = Place { thread: Some(thread), ..channel };
         let here = SettingScope::Thread(self.channel.id.clone(), thread.clone());
         let mut rows = Vec::new();
         for kind in SettingKind::ALL.into_iter().filter(|kind| kind.is_of_threads()) {
@@ -262,7 +262,7 @@ impl SettingsTeller<'_> {
                 let source = source_text(language, SettingSource::Ordered(order));
                 row(order.setting.to_string(), source, Some(self.set_by(&order.by, names)))
             }));
-            let configured = kind.value_in(self.rulebook.configured_rules_in(&room));
+            let configured = kind.value_in(self.rulebook.configured_rules_in(&place));
             if configured != kind.value_in(self.rulebook.configured_rules_in(&channel)) {
                 let source = SettingSource::Configured(ConfiguredPlace::Thread);
                 rows.push(row(

@@ -1,7 +1,7 @@
 //! The form of the settings that are tried.
 
 use crate::config::response::JudgeGate;
-use crate::tune::knobs::Knob;
+use crate::tune::tuned_setting::TunedSetting;
 use crate::web::ApiProblem;
 use crate::web::refusal::Refusal;
 use crate::web::shadow::Cap;
@@ -100,7 +100,7 @@ impl WhatIfFields {
 }
 
 pub fn knobs(tried: &TriedSettings, language: Language) -> Vec<KnobView> {
-    let view = |knob: Knob| {
+    let view = |knob: TunedSetting| {
         let (present, value) = (knob.value(&tried.present), knob.value(&tried.policy));
         let in_force = || texts::what_if::in_force(language, &present.to_string());
         KnobView {
@@ -108,7 +108,7 @@ pub fn knobs(tried: &TriedSettings, language: Language) -> Vec<KnobView> {
             word: word(knob, language),
             value,
             in_force: (present != value).then(in_force),
-            is_share: knob == Knob::MinConfidence,
+            is_share: knob == TunedSetting::MinConfidence,
         }
     };
     KNOBS.into_iter().map(view).collect()
@@ -123,15 +123,17 @@ pub fn gates(tried: &TriedSettings, language: Language) -> Vec<GateView> {
     GATES.into_iter().map(view).collect()
 }
 
-fn word(knob: Knob, language: Language) -> &'static str {
+fn word(knob: TunedSetting, language: Language) -> &'static str {
     match knob {
-        Knob::MinConfidence => texts::what_if::min_confidence(language),
-        Knob::MinWait => texts::what_if::min_wait(language),
-        Knob::MinWaitFloor => texts::what_if::min_wait_floor(language),
-        Knob::MaxWait => texts::what_if::max_wait(language),
-        Knob::MaxDelay => texts::what_if::max_delay(language),
-        Knob::Cooldown => texts::what_if::cooldown(language),
+        TunedSetting::MinConfidence => texts::what_if::min_confidence(language),
+        TunedSetting::MinWait => texts::what_if::min_wait(language),
+        TunedSetting::MinWaitFloor => texts::what_if::min_wait_floor(language),
+        TunedSetting::MaxWait => texts::what_if::max_wait(language),
+        TunedSetting::MaxDelay => texts::what_if::max_delay(language),
+        TunedSetting::Cooldown => texts::what_if::cooldown(language),
         // The page has no field for these.
-        Knob::Wait | Knob::Jitter | Knob::Gate(_) => texts::what_if::settings(language),
+        TunedSetting::Wait | TunedSetting::Jitter | TunedSetting::Gate(_) => {
+            texts::what_if::settings(language)
+        }
     }
 }

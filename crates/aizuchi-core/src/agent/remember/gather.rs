@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::remember::room_of_memory;
+use crate::agent::remember::place_of_memory;
 use crate::agent::{Agent, StepError};
 use crate::chat::{ChannelId, ConversationId, Message, MessageId, UserId, Visibility, WorkspaceId};
 use crate::context::message_window::MessageWindow;
@@ -17,7 +17,7 @@ use crate::memory::{
 use crate::prompt::memory_input::{
     EntryOwner, KnownEntry, MAX_BLOCK_MESSAGES, MemorySource, MessageBlock,
 };
-use crate::rules::room::Room;
+use crate::rules::place::Place;
 
 /// How many messages of a channel or thread are folded into a short-term memory at most.
 const MAX_MESSAGES: usize = 1000;
@@ -59,12 +59,12 @@ impl Agent {
         let mut gathered = self.gather_all(key).await?;
         let (rulebook, name) = (self.rulebook(), gathered.channel_name.clone());
         let visibility = gathered.visibility;
-        let room = room_of_memory(key, &name, visibility);
-        let is_remembered = room.is_none_or(|room| rulebook.remembers(&room));
+        let place = place_of_memory(key, &name, visibility);
+        let is_remembered = place.is_none_or(|place| rulebook.remembers(&place));
         let is_kept = |source: &MemorySource| match source {
             MemorySource::Messages(block) => {
-                let room = Room::of_conversation(&block.conversation, &name, visibility);
-                is_remembered && rulebook.remembers(&room)
+                let place = Place::of_conversation(&block.conversation, &name, visibility);
+                is_remembered && rulebook.remembers(&place)
             }
             MemorySource::Entry(_) => is_remembered,
         };
@@ -231,7 +231,7 @@ impl Agent {
         let channels = public_context.channel_memories.iter();
         let is_remembered = |it: &&ChannelMemory| {
             let (id, name) = (&it.channel_id, &*it.channel_name);
-            rulebook.remembers(&Room::new(&key.workspace, id, name, Visibility::Public))
+            rulebook.remembers(&Place::new(&key.workspace, id, name, Visibility::Public))
         };
         for channel in channels.filter(is_remembered) {
             let scope = MemoryScope::Channel(channel.channel_id.clone());

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use tracing::info;
 
-use crate::agent::admission::admit;
+use crate::agent::memory_filter::admit;
 use crate::chat::Visibility;
 use crate::memory::{Memory, MemoryEntry, MessageRef, date_in_zone};
 use crate::persona::Persona;

@@ -3,7 +3,7 @@
 use crate::command::parse::{addressed_order, candidate_forms, normalize};
 use crate::command::{Command, NearMiss, SettingRequest, SettingTarget};
 use crate::rules::ToolRule;
-use crate::rules::ordered::{RoomSetting, SettingChange, SettingKind};
+use crate::rules::setting_override::{PlaceSetting, SettingChange, SettingKind};
 
 /// The words for each setting, the longer ones first.
 const KEYS: [(SettingKind, &[&str]); 7] = [
@@ -171,16 +171,16 @@ fn change(kind: SettingKind, value: &str) -> Option<SettingChange> {
 }
 
 /// The names of tools have an underscore: “set tools aside” is about something else. 「モデルを変えて」 names no model.
-fn is_plain(setting: &RoomSetting) -> bool {
+fn is_plain(setting: &PlaceSetting) -> bool {
     match setting {
-        RoomSetting::Tools(ToolRule::Only(names)) => names.iter().all(|name| name.contains('_')),
-        RoomSetting::Model(name) => name.is_ascii(),
-        RoomSetting::Tools(ToolRule::All)
-        | RoomSetting::Language(_)
-        | RoomSetting::MinConfidence(_)
-        | RoomSetting::Timing(_)
-        | RoomSetting::Announce(_)
-        | RoomSetting::Memory(_) => true,
+        PlaceSetting::Tools(ToolRule::Only(names)) => names.iter().all(|name| name.contains('_')),
+        PlaceSetting::Model(name) => name.is_ascii(),
+        PlaceSetting::Tools(ToolRule::All)
+        | PlaceSetting::Language(_)
+        | PlaceSetting::MinConfidence(_)
+        | PlaceSetting::Timing(_)
+        | PlaceSetting::Announce(_)
+        | PlaceSetting::Memory(_) => true,
     }
 }
 

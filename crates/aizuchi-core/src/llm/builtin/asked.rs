@@ -8,7 +8,7 @@ use aizuchi_structure::cues::Cues;
 use aizuchi_structure::lexicon::AnswerTopic;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum QuestionKind {
     Time,
     Amount,
     Person,
@@ -19,30 +19,30 @@ pub enum Asked {
     Other,
 }
 
-impl Asked {
+impl QuestionKind {
     pub fn from_question(question: &str) -> Self {
         let lower = normalize(question);
         let holds_word = |words: &[&str]| holds_any(&lower, words);
         match AnswerTopic::find(&lower) {
-            _ if asks_who(question) => Asked::Person,
+            _ if asks_who(question) => QuestionKind::Person,
             // "does anyone know the standup time?"
             AnswerTopic::Person | AnswerTopic::Thing | AnswerTopic::Other
                 if holds_word(&["time", "date", "時間", "日時", "日程", "日付"]) =>
             {
-                Asked::Time
+                QuestionKind::Time
             }
             AnswerTopic::Person | AnswerTopic::Thing | AnswerTopic::Other
                 if holds_word(&["location", "place", "address", "場所"]) =>
             {
-                Asked::Place
+                QuestionKind::Place
             }
-            AnswerTopic::Time => Asked::Time,
-            AnswerTopic::Amount => Asked::Amount,
-            AnswerTopic::Place => Asked::Place,
-            AnswerTopic::Reason => Asked::Reason,
-            AnswerTopic::Way => Asked::Way,
+            AnswerTopic::Time => QuestionKind::Time,
+            AnswerTopic::Amount => QuestionKind::Amount,
+            AnswerTopic::Place => QuestionKind::Place,
+            AnswerTopic::Reason => QuestionKind::Reason,
+            AnswerTopic::Way => QuestionKind::Way,
             AnswerTopic::Person | AnswerTopic::Choice | AnswerTopic::Thing | AnswerTopic::Other => {
-                Asked::Other
+                QuestionKind::Other
             }
         }
     }
@@ -50,11 +50,11 @@ impl Asked {
     /// Whether a text that is about the matter tells what is asked for. Who somebody is depends on the question, too.
     pub fn is_told_by(self, text: &str) -> bool {
         match self {
-            Asked::Time => tells_time(text),
-            Asked::Amount => tells_amount(text),
-            Asked::Place => tells_place(text),
-            Asked::Reason => holds_any(&normalize(text), List::Reasons.phrases()),
-            Asked::Person | Asked::Way | Asked::Other => true,
+            QuestionKind::Time => tells_time(text),
+            QuestionKind::Amount => tells_amount(text),
+            QuestionKind::Place => tells_place(text),
+            QuestionKind::Reason => holds_any(&normalize(text), List::Reasons.phrases()),
+            QuestionKind::Person | QuestionKind::Way | QuestionKind::Other => true,
         }
     }
 }
@@ -280,7 +280,7 @@ mod tests {
             ("what is it?", "a pump", true),
         ] {
             assert_eq!(
-                Asked::from_question(question).is_told_by(text),
+                QuestionKind::from_question(question).is_told_by(text),
                 expected,
                 "{question} {text}"
             );

@@ -8,7 +8,7 @@ use crate::context::conversation_analysis::{
     ConversationAnalysis, QuestionAnalysis, QuestionStatus,
 };
 use crate::llm::builtin::answer::Answer;
-use crate::llm::builtin::asked::{Asked, person_asked_about, tells_of_somebody};
+use crate::llm::builtin::asked::{QuestionKind, person_asked_about, tells_of_somebody};
 use crate::llm::builtin::days;
 use crate::llm::builtin::matching::{holds_any, normalize};
 use crate::llm::builtin::phrases::List;
@@ -237,14 +237,14 @@ impl<'a> Answer<'a> {
 
     fn nobody_said(&self, question: &str) -> String {
         let (language, name) = (self.language, Name(&self.name));
-        match Asked::from_question(question) {
-            Asked::Time => texts::builtin::nobody_said_when(language, name),
-            Asked::Place => texts::builtin::nobody_said_where(language, name),
-            Asked::Person => texts::builtin::nobody_said_who(language, name),
-            Asked::Reason => texts::builtin::nobody_said_why(language, name),
-            Asked::Way => texts::builtin::nobody_said_how(language, name),
-            Asked::Amount => texts::builtin::nobody_said_how_much(language, name),
-            Asked::Other => self.not_found(),
+        match QuestionKind::from_question(question) {
+            QuestionKind::Time => texts::builtin::nobody_said_when(language, name),
+            QuestionKind::Place => texts::builtin::nobody_said_where(language, name),
+            QuestionKind::Person => texts::builtin::nobody_said_who(language, name),
+            QuestionKind::Reason => texts::builtin::nobody_said_why(language, name),
+            QuestionKind::Way => texts::builtin::nobody_said_how(language, name),
+            QuestionKind::Amount => texts::builtin::nobody_said_how_much(language, name),
+            QuestionKind::Other => self.not_found(),
         }
     }
 
@@ -390,9 +390,9 @@ fn seems_to_answer(text: &str, question: &str) -> bool {
         .union(Cues::ADDRESS)
         .union(Cues::CODE)
         .union(Cues::SHORT);
-    let tells = match Asked::from_question(question) {
-        Asked::Other | Asked::Way => false,
-        Asked::Person => tells_of_somebody(text, question, &[]),
+    let tells = match QuestionKind::from_question(question) {
+        QuestionKind::Other | QuestionKind::Way => false,
+        QuestionKind::Person => tells_of_somebody(text, question, &[]),
         asked => asked.is_told_by(text),
     };
     tells

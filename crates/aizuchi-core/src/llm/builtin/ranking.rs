@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 
 use jiff::SignedDuration;
 
-use crate::llm::builtin::asked::{Asked, person_asked_about, tells_of_somebody, tells_who_is};
+use crate::llm::builtin::asked::{
+    QuestionKind, person_asked_about, tells_of_somebody, tells_who_is,
+};
 use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::List;
 use crate::llm::builtin::quote::{Quote, QuoteKind, asks, speaks_of_its_author};
@@ -34,21 +36,21 @@ pub struct Question<'a> {
     text: &'a str,
     /// What it is about, if its own words do not say: "and when is it?".
     topic: String,
-    asked: Asked,
+    asked: QuestionKind,
     /// The names of those who are known here.
     user_names: &'a [&'a str],
 }
 
 impl<'a> Question<'a> {
     pub fn new(text: &'a str, user_names: &'a [&'a str]) -> Self {
-        Self { text, topic: text.to_owned(), asked: Asked::from_question(text), user_names }
+        Self { text, topic: text.to_owned(), asked: QuestionKind::from_question(text), user_names }
     }
 
     /// The same question about what an earlier one was about, if it goes on with that: "and when is it?", "what about the
     /// drinks?".
     pub fn following(self, earlier: &str) -> Self {
         let asked = match self.asked {
-            Asked::Other => Asked::from_question(earlier),
+            QuestionKind::Other => QuestionKind::from_question(earlier),
             asked => asked,
         };
         Self { topic: format!("{earlier} {}", self.topic), asked, ..self }
@@ -134,7 +136,7 @@ impl<'a> Question<'a> {
                 *share > MIN_SHARE && self.asked.is_told_by(&quote.text)
             }
             QuoteKind::Said => {
-                let is_plain = matches!(self.asked, Asked::Time | Asked::Place);
+                let is_plain = matches!(self.asked, QuestionKind::Time | QuestionKind::Place);
                 *share > ALL && is_plain && self.asked.is_told_by(&quote.text)
             }
         })
@@ -149,15 +151,21 @@ impl<'a> Question<'a> {
             wanted.intersection(&content_words(&known.text)).count()
         };
         match self.asked {
-            Asked::Time | Asked::Amount | Asked::Person | Asked::Place | Asked::Reason => {
+            QuestionKind::Time
+            | QuestionKind::Amount
+            | QuestionKind::Person
+            | QuestionKind::Place
+            | QuestionKind::Reason => {
                 self.asked.is_told_by(&known.text) || known.question.is_some()
             }
-            Asked::Way | Asked::Other => known.kind != QuoteKind::Said || shared() >= FEWEST,
+            QuestionKind::Way | QuestionKind::Other => {
+                known.kind != QuoteKind::Said || shared() >= FEWEST
+            }
         }
     }
 
     fn asks_for_time(&self) -> bool {
-        self.asked == Asked::Time
+        self.asked == QuestionKind::Time
     }
 
     /// Whether a message tells what is asked for, as far as its form shows. What was told to the mind is taken for what it is
@@ -165,14 +173,14 @@ impl<'a> Question<'a> {
     fn is_told_by(&self, quote: &Quote<'_>) -> bool {
         match (self.asked, &quote.question) {
             _ if quote.kind != QuoteKind::Said => true,
-            (Asked::Time, Some(_)) => self.asked.is_told_by(&quote.text),
+            (QuestionKind::Time, Some(_)) => self.asked.is_told_by(&quote.text),
             // "The machine is fixed" right behind "whose umbrella is it?" is no answer, "Bob" is.
-            (Asked::Person, Some(_)) => {
+            (QuestionKind::Person, Some(_)) => {
                 tells_of_somebody(&quote.text, self.text, self.user_names)
                     || Cues::from_text(&quote.text).contains(Cues::SHORT)
             }
             (_, Some(_)) => true,
-            (Asked::Person, None) => match person_asked_about(self.text) {
+            (QuestionKind::Person, None) => match person_asked_about(self.text) {
                 Some(person) => tells_who_is(&person, &quote.text),
                 None => tells_of_somebody(&quote.text, self.text, self.user_names),
             },

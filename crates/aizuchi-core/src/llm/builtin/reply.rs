@@ -14,7 +14,7 @@ use crate::llm::builtin::keeping::{ADD_MEMO, can_keep, memo_name};
 use crate::llm::builtin::matching::changes;
 use crate::llm::builtin::phrases::Topic;
 use crate::llm::builtin::quotes::Quotes;
-use crate::llm::builtin::request::{Request, asks_for_a_hand};
+use crate::llm::builtin::request::{Request, asks_for_help};
 use crate::llm::builtin::unasked::{has_quoted_lately, is_bare_link};
 use crate::llm::builtin::vocabulary::{LAUGH, SEEN, WELCOME, truncate_quote};
 use crate::prompt::Prompt;
@@ -113,7 +113,7 @@ pub fn bring_back(prompt: &Prompt) -> String {
     };
     let name = to_single_line(context.display_name(&message.author.id));
     if context.newest_human_message().is_some_and(|newest| newest.id == message.id) {
-        return match asks_for_a_hand(&message.text) {
+        return match asks_for_help(&message.text) {
             true => texts::builtin::cannot_help_here(language, Name(&name)),
             false => texts::builtin::unknown_here(language, Name(&name)),
         };

@@ -117,7 +117,7 @@ impl Request {
 
 /// Whether a text asks whoever reads it to do something rather than to tell something: "can somebody help me carry this?",
 /// 「手伝ってくれる人はいますか？」. Who only tells of a trouble asks for that, too.
-pub fn asks_for_a_hand(text: &str) -> bool {
+pub fn asks_for_help(text: &str) -> bool {
     const MODALS: [&str; 4] = ["can", "could", "would", "will"];
     const SOMEBODY: [&str; 4] = ["someone", "somebody", "anyone", "anybody"];
     const TELLING: [&str; 13] = [
@@ -573,7 +573,7 @@ mod tests {
             ("予約表のリンクを知っている人はいますか？", false),
             ("はしごの場所を教えてくれる人はいますか？", false),
         ] {
-            assert_eq!(asks_for_a_hand(text), expected, "{text}");
+            assert_eq!(asks_for_help(text), expected, "{text}");
         }
     }
 }

@@ -30,10 +30,10 @@ const MAX_KNOWN: usize = 50_000;
 
 /// The beginnings of the prompts that were sent lately, up to the end of each paragraph.
 #[derive(Debug, Default)]
-pub struct SentBeginnings(Mutex<HashMap<u64, SentBeginning>>);
+pub struct SentPrefixes(Mutex<HashMap<u64, SentPrefix>>);
 
 #[derive(Clone, Copy, Debug)]
-struct SentBeginning {
+struct SentPrefix {
     sent: Timestamp,
     /// When it was last marked.
     marked: Option<Timestamp>,
@@ -46,13 +46,13 @@ struct Ending {
     hash: u64,
 }
 
-impl SentBeginnings {
+impl SentPrefixes {
     /// Where to mark this prompt, and remembers that it was sent. Prompts of another `kind` have something else before them.
     pub fn marks(&self, kind: &str, text: &str, now: Timestamp) -> Vec<usize> {
         let endings = endings(kind, text);
         let is_fresh = |at: Timestamp| now.duration_since(at) < LIFETIME;
         let mut known = self.0.lock();
-        let find = |is_it: &dyn Fn(&SentBeginning) -> bool| {
+        let find = |is_it: &dyn Fn(&SentPrefix) -> bool| {
             let found = |ending: &&Ending| known.get(&ending.hash).is_some_and(is_it);
             endings.iter().rev().find(found).copied()
         };
@@ -71,11 +71,11 @@ impl SentBeginnings {
         }
         for ending in endings {
             let beginning =
-                known.entry(ending.hash).or_insert(SentBeginning { sent: now, marked: None });
+                known.entry(ending.hash).or_insert(SentPrefix { sent: now, marked: None });
             beginning.sent = now;
         }
         for mark in &marks {
-            known.insert(mark.hash, SentBeginning { sent: now, marked: Some(now) });
+            known.insert(mark.hash, SentPrefix { sent: now, marked: Some(now) });
         }
         marks.into_iter().map(|mark| mark.position).collect()
     }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_once_in_a_while_is_not_marked() {
-        let beginnings = SentBeginnings::default();
+        let beginnings = SentPrefixes::default();
         for minute in [0, 5, 10, 60] {
             let marks = beginnings.marks("judge", &prompt(0..50), at(60 * minute));
             assert_eq!(marks, [0_usize; 0], "minute {minute}");
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_conversation_that_goes_on_is_marked_at_its_end() {
-        let beginnings = SentBeginnings::default();
+        let beginnings = SentPrefixes::default();
         let end = |messages: usize| prompt(0..messages).find(TAIL).unwrap();
         assert_eq!(beginnings.marks("judge", &prompt(0..50), at(0)), [0_usize; 0]);
         assert_eq!(beginnings.marks("judge", &prompt(0..55), at(60)), [end(55)]);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn rules_are_shared_by_channels_but_not_by_kinds_of_prompts() {
-        let beginnings = SentBeginnings::default();
+        let beginnings = SentPrefixes::default();
         assert_eq!(beginnings.marks("judge", &prompt(0..50), at(0)), [0_usize; 0]);
         assert_eq!(beginnings.marks("reply", &prompt(0..50), at(1)), [0_usize; 0]);
         for second in [2, 3] {

@@ -8,8 +8,8 @@ use tracing::{info, warn};
 
 use crate::chat::{Cursor, UserId, WorkspaceId};
 use crate::platform::PlatformError;
-use crate::platform::keeper::matter::{Matter, MatterKind};
 use crate::platform::keeper::record::{AskedQuestion, QuestionRecord, SendingQuestion};
+use crate::platform::keeper::request::{KeeperRequest, MatterKind};
 use crate::platform::keeper::{KeeperChat, Keepers, QuestionRecords};
 use crate::store::StoreError;
 use crate::texts;
@@ -64,7 +64,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, MatterKind),
         record: &mut QuestionRecord,
-        matters: &[Matter],
+        matters: &[KeeperRequest],
     ) -> Result<Attempt, StoreError> {
         let mut attempt = Attempt::Done;
         let sent: Vec<AskedQuestion> =
@@ -133,7 +133,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, MatterKind),
         record: &mut QuestionRecord,
-        matters: &[Matter],
+        matters: &[KeeperRequest],
     ) -> Result<(), StoreError> {
         let before = record.clone();
         record.asked.clear();
@@ -177,10 +177,10 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, MatterKind),
         record: &mut QuestionRecord,
-        matters: &[Matter],
+        matters: &[KeeperRequest],
     ) -> Result<(), StoreError> {
-        let is_new = |matter: &&Matter| matter.is_new(kind, record);
-        let new: Vec<&Matter> = matters.iter().filter(is_new).collect();
+        let is_new = |matter: &&KeeperRequest| matter.is_new(kind, record);
+        let new: Vec<&KeeperRequest> = matters.iter().filter(is_new).collect();
         for matter in new {
             if let Some(keeper) = self.keeper_of(workspace, matter) {
                 let asking = (matter, &keeper);
@@ -195,7 +195,7 @@ impl Keepers {
     }
 
     /// Whom to ask about a matter that can be decided.
-    fn keeper_of(&self, workspace: &WorkspaceId, matter: &Matter) -> Option<UserId> {
+    fn keeper_of(&self, workspace: &WorkspaceId, matter: &KeeperRequest) -> Option<UserId> {
         matter.open.as_ref()?;
         self.inbox.channel_cache.keeper(workspace, &matter.about)
     }
@@ -206,7 +206,7 @@ impl Keepers {
         chat: &dyn KeeperChat,
         (workspace, kind): (&WorkspaceId, MatterKind),
         record: &mut QuestionRecord,
-        (matter, keeper): (&Matter, &UserId),
+        (matter, keeper): (&KeeperRequest, &UserId),
     ) -> Result<Attempt, StoreError> {
         let Some(open) = &matter.open else { return Ok(Attempt::Done) };
         let (clock, about) = (&self.inbox.clock, &matter.about);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use crate::chat::ChannelId;
-use crate::decision::welcome::{self, Aftermath, Reply, SilenceAftermath, WordAftermath};
+use crate::decision::welcome::{self, Aftermath, PostAftermath, SilenceAftermath, UserResponse};
 use crate::decision::{DecisionId, Judgment};
 use crate::store::StoreError;
 use crate::store::database::connection::{Readers, Row};
@@ -20,7 +20,7 @@ pub async fn read(
     let words = of_period(sql::figures::WORD_AFTERMATHS, period).fetch_all(readers).await?;
     let silences = of_period(sql::figures::SILENCE_AFTERMATHS, period).fetch_all(readers).await?;
     let declined = of_period(sql::figures::DECLINED_PROPOSALS, period).fetch_all(readers).await?;
-    let words = words.iter().map(|row| choice(row, Aftermath::Word(word(row)?)));
+    let words = words.iter().map(|row| choice(row, Aftermath::Post(word(row)?)));
     let silences = silences.iter().map(|row| choice(row, Aftermath::Silence(silence(row)?)));
     let declined = declined.iter().map(|row| choice(row, Aftermath::Declined));
     let mut found =
@@ -42,10 +42,10 @@ fn choice(row: &Row, aftermath: Aftermath) -> Result<ChoiceAftermath, StoreError
     })
 }
 
-fn word(row: &Row) -> Result<WordAftermath, StoreError> {
+fn word(row: &Row) -> Result<PostAftermath, StoreError> {
     let replies: Vec<(i64, Arc<str>)> = rows::parse_json(&rows::column::<String>(row, "replies")?)?;
-    let reply = |(is_to_it, text): (i64, Arc<str>)| Reply { is_to_it: is_to_it != 0, text };
-    Ok(WordAftermath {
+    let reply = |(is_to_it, text): (i64, Arc<str>)| UserResponse { is_to_it: is_to_it != 0, text };
+    Ok(PostAftermath {
         replies: replies.into_iter().map(reply).collect(),
         reactions: rows::parse_json(&rows::column::<String>(row, "reactions")?)?,
         is_deleted: rows::column::<i64>(row, "deleted")? > 0,

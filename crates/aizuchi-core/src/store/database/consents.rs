@@ -60,7 +60,7 @@ pub async fn open(
 }
 
 /// Whoever wrote these messages has been told, as far as it was known at that revision.
-pub async fn settle_told(
+pub async fn mark_told(
     connection: &mut Connection,
     conversation: &ConversationId,
     messages: &[MessageId],

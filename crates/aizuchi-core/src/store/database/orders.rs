@@ -10,7 +10,7 @@ use crate::store::database::forget::{self, ForgetOrder, ForgetOrderer};
 use crate::store::database::memory::NewVersion;
 use crate::store::database::{
     Counters, consents, dead_letters, marks, memory, memory_changes, memos, order_journal,
-    proposals, redaction, room_settings, rows, sql, standing_order_drafts, standing_orders, trust,
+    place_settings, proposals, redaction, rows, sql, standing_order_drafts, standing_orders, trust,
 };
 use crate::store::order::{Mute, Order, OrdersInForce};
 use crate::store::private_reads::PrivateRead;
@@ -154,7 +154,7 @@ async fn carry_out(
         trust::after_mode(connection, (workspace, channel), *mode, now).await?;
     }
     if let Some(change) = order.setting_change(now) {
-        room_settings::change(connection, order.workspace(), &change).await?;
+        place_settings::change(connection, order.workspace(), &change).await?;
     }
     let workspace = order.workspace().as_str();
     let channel_column = |channel: &Option<ChannelId>| {
@@ -310,7 +310,7 @@ pub async fn read(readers: &Readers, workspace: &WorkspaceId) -> Result<OrdersIn
     let standing = standing_orders::read(readers, sql::orders::STANDING_ORDERS, workspace).await?;
     let drafts =
         standing_orders::read(readers, sql::orders::STANDING_ORDER_DRAFTS, workspace).await?;
-    let settings = room_settings::read(readers, workspace).await?;
+    let settings = place_settings::read(readers, workspace).await?;
     let mut orders = OrdersInForce { standing, drafts, settings, ..OrdersInForce::default() };
     for row in query.fetch_all(readers).await? {
         let kind: String = rows::column(&row, "kind")?;

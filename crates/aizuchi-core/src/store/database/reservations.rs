@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::chat::{ChannelId, UserId};
 use crate::event::planned_call::{
-    Admission, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, UnclaimedCall,
+    CallUsage, JUDGE_CALL_WINDOW, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, query};
@@ -18,7 +18,7 @@ pub async fn reserve(
     connection: &mut Connection,
     call: &PlannedCall,
     now: Timestamp,
-) -> Result<Admission, StoreError> {
+) -> Result<ReservationResult, StoreError> {
     let (mut usage, has_lapsed) = read_usage(connection, call, now).await?;
     if has_lapsed {
         // First: what processes that died may have spent counts for this call, too.
@@ -26,7 +26,7 @@ pub async fn reserve(
         (usage, _) = read_usage(connection, call, now).await?;
     }
     let admission = call.admission(&usage);
-    if admission != Admission::Admitted {
+    if admission != ReservationResult::Admitted {
         return Ok(admission);
     }
     let reserved = call.reserved();

@@ -28,7 +28,7 @@ pub async fn draft(
     }
     let (number, version, scope) = match target {
         DraftTarget::New(scope) => {
-            check_room(connection, workspace, scope).await?;
+            check_place(connection, workspace, scope).await?;
             (next_number(connection, workspace).await?, 1, scope.clone())
         }
         DraftTarget::Change(number) => {
@@ -90,7 +90,7 @@ pub async fn drop(
 }
 
 /// Neither the orders of a scope nor the drafts for it may be too many.
-async fn check_room(
+async fn check_place(
     connection: &mut Connection,
     workspace: &WorkspaceId,
     scope: &StandingOrderScope,

@@ -8,7 +8,7 @@ use crate::chat::{ChannelId, WorkspaceId};
 use crate::decision::proposal::{ProposalId, ProposalLabel, ProposalState, TrustedConfidence};
 use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId};
 use crate::rules::Mode;
-use crate::rules::ordered::Confidence;
+use crate::rules::setting_override::Confidence;
 use crate::store::StoreError;
 use crate::store::database::connection::{BindValue, Connection, Readers, Row, query};
 use crate::store::database::{Counters, rows, sql};

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::chat::{Cursor, Heard};
 use crate::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use crate::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use crate::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
 use crate::event::web_call::{WebCall, WebLimit};
 use crate::event::{Claim, Outcome};
 use crate::store::database::forget::ForgetOrder;
@@ -36,7 +36,7 @@ pub enum WriteRequest {
     Reserve {
         call: Box<PlannedCall>,
         now: Timestamp,
-        reply: WriteReply<Admission>,
+        reply: WriteReply<ReservationResult>,
     },
     Book {
         call: Box<UnclaimedCall>,

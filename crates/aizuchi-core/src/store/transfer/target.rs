@@ -100,7 +100,7 @@ impl TransferTarget {
             DatabaseLocation::Sqlite(path) => Self::open_file(path, occupied, mark).await,
             DatabaseLocation::Postgres(server) => {
                 let shown = server.to_string();
-                let mut connection = postgres::connect_alone(server).await?;
+                let mut connection = postgres::connect_exclusive(server).await?;
                 match schema::moved_to(&mut connection).await? {
                     // The mark goes with everything else, in the one transaction.
                     Some(moved_to) => {
@@ -340,7 +340,7 @@ pub async fn installation_at(location: &DatabaseLocation) -> Result<Option<Arc<s
     let mut connection = match location {
         DatabaseLocation::Sqlite(path) if !path.exists() => return Ok(None),
         DatabaseLocation::Sqlite(path) => sqlite::connect(path).await?.0,
-        DatabaseLocation::Postgres(server) => postgres::connect_alone(server).await?,
+        DatabaseLocation::Postgres(server) => postgres::connect_exclusive(server).await?,
     };
     let is_empty = Table::list(&mut connection).await?.is_empty();
     if is_empty || schema::moved_to(&mut connection).await?.is_some() {

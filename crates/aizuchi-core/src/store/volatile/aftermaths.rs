@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::chat::{AuthorKind, ConversationId, MessageId};
 use crate::decision::proposal::ProposalState;
 use crate::decision::welcome::{
-    self, Aftermath, MAX_REPLIES, REPLIES_FROM, REPLY_WINDOW, Reply, STOP_WINDOW, SilenceAftermath,
-    WordAftermath,
+    self, Aftermath, MAX_REPLIES, PostAftermath, REPLIES_FROM, REPLY_WINDOW, STOP_WINDOW,
+    SilenceAftermath, UserResponse,
 };
 use crate::decision::{Decision, DecisionResult};
 use crate::store::figures::{ANSWER_WINDOW, ChoiceAftermath, WorkspacePeriod};
@@ -61,7 +61,7 @@ impl VolatileState {
             let is_in_thread = record.message.conversation.thread.as_ref() == Some(&said.id);
             let probability = record.links.as_ref().and_then(|links| links.parents.get(&said.id));
             let is_linked = probability.is_some_and(|it| f64::from(*it) >= REPLIES_FROM);
-            Reply { is_to_it: is_in_thread || is_linked, text: record.message.text.clone() }
+            UserResponse { is_to_it: is_in_thread || is_linked, text: record.message.text.clone() }
         };
         let replies = replies.iter().take(MAX_REPLIES).map(reply).collect();
         let reactions = posts.iter().flat_map(|post| &post.reactions);
@@ -77,7 +77,7 @@ impl VolatileState {
                 && said.at <= given.at
                 && given.at <= said.at + STOP_WINDOW
         });
-        let word = WordAftermath {
+        let word = PostAftermath {
             replies,
             reactions: reactions.into_iter().map(|(emoji, _)| emoji).collect(),
             is_deleted: posts.iter().any(|post| post.is_deleted),
@@ -85,7 +85,7 @@ impl VolatileState {
         };
         Some(ChoiceAftermath {
             at: said.at,
-            aftermath: Aftermath::Word(word),
+            aftermath: Aftermath::Post(word),
             ..choice(period, decision)
         })
     }

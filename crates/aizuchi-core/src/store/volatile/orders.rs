@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::chat::WorkspaceId;
 use crate::decision::DecisionId;
 use crate::decision::mark::{DecisionMark, Mark};
-use crate::rules::ordered::{self, OrderedChange};
+use crate::rules::setting_override::{self, OrderedChange};
 use crate::store::order::{Mute, Order};
 use crate::store::order_journal::{OrderKind, OrderRecord};
 use crate::store::private_reads::{PrivateRead, PrivateReads};
@@ -218,6 +218,6 @@ impl VolatileState {
         let orders = self.orders.entry(workspace).or_default();
         let known = std::mem::take(&mut orders.settings);
         let at = truncate_to_milliseconds(change.at);
-        orders.settings = ordered::changed(known, OrderedChange { at, ..change });
+        orders.settings = setting_override::changed(known, OrderedChange { at, ..change });
     }
 }

@@ -6,17 +6,17 @@ use crate::chat::ChannelId;
 use crate::context::BudgetUsage;
 use crate::decision::{Price, Usage};
 use crate::event::planned_call::{
-    Admission, CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, UnclaimedCall,
+    CallCost, CallUsage, JUDGE_CALL_WINDOW, PlannedCall, ReservationResult, UnclaimedCall,
 };
 use crate::store::figures::CallKind;
 use crate::store::volatile::VolatileState;
 use crate::store::volatile::spending::SpendingSum;
 
 impl VolatileState {
-    pub(super) fn reserve(&mut self, call: &PlannedCall, now: Timestamp) -> Admission {
+    pub(super) fn reserve(&mut self, call: &PlannedCall, now: Timestamp) -> ReservationResult {
         self.book_lapsed(call.owner.token, now);
         let admission = call.admission(&self.call_usage(call, now));
-        if admission != Admission::Admitted {
+        if admission != ReservationResult::Admitted {
             return admission;
         }
         self.reservations.insert(call.owner.token, call.clone());

@@ -44,7 +44,7 @@ impl VolatileState {
         }
         let (number, version, scope) = match target {
             DraftTarget::New(scope) => {
-                self.check_room(&workspace, &scope)?;
+                self.check_place(&workspace, &scope)?;
                 let last = self.standing_order_numbers.entry(workspace.clone()).or_default();
                 *last += 1;
                 (*last, 1, scope)
@@ -104,7 +104,7 @@ impl VolatileState {
     }
 
     /// Neither the orders of a scope nor the drafts for it may be too many.
-    fn check_room(
+    fn check_place(
         &self,
         workspace: &WorkspaceId,
         scope: &StandingOrderScope,

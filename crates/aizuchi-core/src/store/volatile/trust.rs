@@ -9,7 +9,7 @@ use crate::decision::proposal::{ProposalId, ProposalLabel};
 use crate::decision::trust::{MAX_CLICKS, TrustChoice, TrustOffer, TrustOfferId};
 use crate::memory::asker::signer;
 use crate::rules::Mode;
-use crate::rules::ordered::Confidence;
+use crate::rules::setting_override::Confidence;
 use crate::store::refusal_reason::RefusalReason;
 use crate::store::volatile::VolatileState;
 use crate::store::{FORGOTTEN_USER_ID, StoreError};

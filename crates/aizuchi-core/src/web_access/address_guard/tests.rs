@@ -1,7 +1,7 @@
 use super::*;
 
-fn network(text: &str) -> Network {
-    Network::try_from(text.to_owned()).unwrap()
+fn network(text: &str) -> IpNetwork {
+    IpNetwork::try_from(text.to_owned()).unwrap()
 }
 
 fn public_only() -> AddressGuard {

@@ -148,7 +148,7 @@ impl Platform for SimulatedPlatform {
         Ok(found)
     }
 
-    fn settle_time(&self) -> SignedDuration {
+    fn in_flight_timeout(&self) -> SignedDuration {
         SETTLE
     }
 

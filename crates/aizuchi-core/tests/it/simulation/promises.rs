@@ -9,7 +9,7 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::decision::{Decision, DecisionResult};
 use aizuchi_core::event::{Event, OutboxItem};
 use aizuchi_core::persona::Language;
-use aizuchi_core::rules::room::Room;
+use aizuchi_core::rules::place::Place;
 use aizuchi_core::rules::{Mode, Rulebook};
 use aizuchi_core::store::Store;
 use aizuchi_core::store::archive::Archive;
@@ -63,8 +63,8 @@ impl Inspector {
         let orders = self.store.orders(&workspace()).await.unwrap();
         let mute = orders.workspace_mute(now).or(orders.channel_mute(channel, now));
         let name = &context.conversation_history.channel_name;
-        let room = Room::of_conversation(&item.conversation, name, context.visibility);
-        let rules = self.rulebook.rules_in(&room);
+        let place = Place::of_conversation(&item.conversation, name, context.visibility);
+        let rules = self.rulebook.rules_in(&place);
         let mode = context.circumstances.ordered_mode.unwrap_or(rules.mode);
         if mute.is_some() || mode.is_silent() {
             let how = format!("{} in {channel}, which is {mode:?}, {mute:?}", item.id);

@@ -10,7 +10,7 @@ use aizuchi_core::chat::{
 use aizuchi_core::context::{Context, ContextWindow};
 use aizuchi_core::decision::Attempt;
 use aizuchi_core::event::memory_job::{MemoryJob, MemoryJobOutcome};
-use aizuchi_core::event::planned_call::{Admission, PlannedCall, UnclaimedCall};
+use aizuchi_core::event::planned_call::{PlannedCall, ReservationResult, UnclaimedCall};
 use aizuchi_core::event::web_call::{WebCall, WebLimit};
 use aizuchi_core::event::{Claim, Outcome};
 use aizuchi_core::memo::Memo;
@@ -152,7 +152,11 @@ impl Store for SimulatedStore {
         self.call(self.inner.claim(now, lease, most)).await
     }
 
-    async fn reserve(&self, call: &PlannedCall, now: Timestamp) -> Result<Admission, StoreError> {
+    async fn reserve(
+        &self,
+        call: &PlannedCall,
+        now: Timestamp,
+    ) -> Result<ReservationResult, StoreError> {
         self.call(self.inner.reserve(call, now)).await
     }
 

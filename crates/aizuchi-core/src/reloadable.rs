@@ -6,9 +6,9 @@ use parking_lot::RwLock;
 
 /// Its clones share one value. Work that has read the value goes on with what it read.
 #[derive(Debug, Default)]
-pub struct Current<T>(Arc<RwLock<Arc<T>>>);
+pub struct Reloadable<T>(Arc<RwLock<Arc<T>>>);
 
-impl<T> Current<T> {
+impl<T> Reloadable<T> {
     pub fn read(&self) -> Arc<T> {
         self.0.read().clone()
     }
@@ -24,25 +24,25 @@ impl<T> Current<T> {
     }
 }
 
-impl<T> Clone for Current<T> {
+impl<T> Clone for Reloadable<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T> From<Arc<T>> for Current<T> {
+impl<T> From<Arc<T>> for Reloadable<T> {
     fn from(value: Arc<T>) -> Self {
         Self(Arc::new(RwLock::new(value)))
     }
 }
 
-impl<T> From<T> for Current<T> {
+impl<T> From<T> for Reloadable<T> {
     fn from(value: T) -> Self {
         Arc::new(value).into()
     }
 }
 
-impl<T: PartialEq> PartialEq for Current<T> {
+impl<T: PartialEq> PartialEq for Reloadable<T> {
     fn eq(&self, other: &Self) -> bool {
         *self.read() == *other.read()
     }
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn clones_share_what_replaces_the_value() {
-        let one = Current::from(1);
+        let one = Reloadable::from(1);
         let other = one.clone();
         let read = one.read();
         one.replace(2);
@@ -62,6 +62,6 @@ mod tests {
         other.update(|value| value + 1);
         assert_eq!((*one.read(), *other.read()), (3, 3));
         one.replace(2);
-        assert!(one == other && one != Current::from(1));
+        assert!(one == other && one != Reloadable::from(1));
     }
 }

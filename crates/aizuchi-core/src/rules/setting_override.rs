@@ -22,7 +22,7 @@ pub enum SettingScope {
 
 /// A setting with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RoomSetting {
+pub enum PlaceSetting {
     Language(LanguageRule),
     MinConfidence(Confidence),
     /// When it posts unasked, if the judge names no moment.
@@ -78,9 +78,9 @@ pub enum SettingRole {
 
 /// A setting in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OrderedSetting {
+pub struct SettingOverride {
     pub scope: SettingScope,
-    pub setting: RoomSetting,
+    pub setting: PlaceSetting,
     pub role: SettingRole,
     /// Who ordered it: the name under which they signed in, or the user of a command and its time, as in the journal of
     /// orders. Empty: this machine.
@@ -91,7 +91,7 @@ pub struct OrderedSetting {
 /// What becomes of settings in one scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingChange {
-    Set(RoomSetting),
+    Set(PlaceSetting),
     /// As the config says, or a wider order.
     Clear(SettingKind),
     ClearAll,
@@ -103,14 +103,14 @@ pub struct OrderedChange {
     pub scope: SettingScope,
     pub change: SettingChange,
     pub role: SettingRole,
-    /// As in [`OrderedSetting::by`].
+    /// As in [`SettingOverride::by`].
     pub by: Arc<str>,
     pub at: Timestamp,
 }
 
 /// The rules of a room with what people have ordered: admins first, from the widest scope to the narrowest, and last those
 /// who only narrow.
-pub fn apply(orders: &[&OrderedSetting], configured: &ChannelRules) -> ChannelRules {
+pub fn apply(orders: &[&SettingOverride], configured: &ChannelRules) -> ChannelRules {
     let mut rules = configured.clone();
     for role in [SettingRole::Admin, SettingRole::Direct, SettingRole::Keeper, SettingRole::Member]
     {
@@ -129,26 +129,26 @@ pub fn apply(orders: &[&OrderedSetting], configured: &ChannelRules) -> ChannelRu
 
 /// The settings of a workspace after a change. What an admin sets or clears is of all; the others change only what their own
 /// role ordered.
-pub fn changed(mut orders: Vec<OrderedSetting>, change: OrderedChange) -> Vec<OrderedSetting> {
+pub fn changed(mut orders: Vec<SettingOverride>, change: OrderedChange) -> Vec<SettingOverride> {
     let OrderedChange { scope, change, role, by, at } = change;
-    let is_of_role = |order: &OrderedSetting| role == SettingRole::Admin || order.role == role;
-    let is_changed = |order: &OrderedSetting| match &change {
+    let is_of_role = |order: &SettingOverride| role == SettingRole::Admin || order.role == role;
+    let is_changed = |order: &SettingOverride| match &change {
         SettingChange::Set(setting) => order.setting.kind() == setting.kind(),
         SettingChange::Clear(kind) => order.setting.kind() == *kind,
         SettingChange::ClearAll => true,
     };
     orders.retain(|order| order.scope != scope || !is_of_role(order) || !is_changed(order));
     if let SettingChange::Set(setting) = change {
-        orders.push(OrderedSetting { scope, setting, role, by, at });
+        orders.push(SettingOverride { scope, setting, role, by, at });
     }
     sort(&mut orders);
     orders
 }
 
 /// The order in which settings are listed.
-pub fn sort(orders: &mut [OrderedSetting]) {
+pub fn sort(orders: &mut [SettingOverride]) {
     orders.sort_by(|one, other| {
-        let key = |order: &OrderedSetting| (order.setting.kind(), order.role);
+        let key = |order: &SettingOverride| (order.setting.kind(), order.role);
         one.scope.cmp(&other.scope).then(key(one).cmp(&key(other)))
     });
 }
@@ -275,55 +275,55 @@ impl SettingKind {
     }
 
     /// The value as the config would have it.
-    pub fn value_in(self, rules: &ChannelRules) -> Option<RoomSetting> {
+    pub fn value_in(self, rules: &ChannelRules) -> Option<PlaceSetting> {
         Some(match self {
-            SettingKind::Language => RoomSetting::Language(rules.language?),
+            SettingKind::Language => PlaceSetting::Language(rules.language?),
             SettingKind::MinConfidence => {
-                RoomSetting::MinConfidence(Confidence::new(rules.min_confidence)?)
+                PlaceSetting::MinConfidence(Confidence::new(rules.min_confidence)?)
             }
-            SettingKind::Timing => RoomSetting::Timing(rules.timing.post_timing?),
-            SettingKind::Announce => RoomSetting::Announce(Switch::from_bool(rules.announces?)),
-            SettingKind::Tools => RoomSetting::Tools(rules.tools.clone()),
+            SettingKind::Timing => PlaceSetting::Timing(rules.timing.post_timing?),
+            SettingKind::Announce => PlaceSetting::Announce(Switch::from_bool(rules.announces?)),
+            SettingKind::Tools => PlaceSetting::Tools(rules.tools.clone()),
             SettingKind::Memory => {
-                RoomSetting::Memory(Switch::from_bool(rules.memory == MemoryRule::On))
+                PlaceSetting::Memory(Switch::from_bool(rules.memory == MemoryRule::On))
             }
-            SettingKind::Model => RoomSetting::Model(rules.models.response.clone()?),
+            SettingKind::Model => PlaceSetting::Model(rules.models.response.clone()?),
         })
     }
 
     /// Reads a value as the config would have it.
-    pub fn parse(self, value: &str) -> Option<RoomSetting> {
+    pub fn parse(self, value: &str) -> Option<PlaceSetting> {
         let value = value.trim();
         let lower = value.to_lowercase();
         Some(match self {
             SettingKind::Language if lower == "auto" => {
-                RoomSetting::Language(LanguageRule::AsWritten)
+                PlaceSetting::Language(LanguageRule::AsWritten)
             }
             SettingKind::Language => {
                 let mut languages = [Language::En, Language::Ja].into_iter();
                 let language = languages.find(|language| language.tag() == lower)?;
-                RoomSetting::Language(LanguageRule::Fixed(language))
+                PlaceSetting::Language(LanguageRule::Fixed(language))
             }
             SettingKind::MinConfidence => {
                 let share: f64 = match value.strip_suffix(['%', '％']) {
                     Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
                     None => value.parse().ok()?,
                 };
-                RoomSetting::MinConfidence(Confidence::new(share)?)
+                PlaceSetting::MinConfidence(Confidence::new(share)?)
             }
-            SettingKind::Timing => RoomSetting::Timing(match &*lower {
+            SettingKind::Timing => PlaceSetting::Timing(match &*lower {
                 "human" => PostTiming::HumanLike,
                 "plain" => PostTiming::Immediate,
                 _ => return None,
             }),
-            SettingKind::Announce => RoomSetting::Announce(Switch::parse(&lower)?),
-            SettingKind::Memory => RoomSetting::Memory(Switch::parse(&lower)?),
-            SettingKind::Tools => RoomSetting::Tools(parse_tools(value)?),
+            SettingKind::Announce => PlaceSetting::Announce(Switch::parse(&lower)?),
+            SettingKind::Memory => PlaceSetting::Memory(Switch::parse(&lower)?),
+            SettingKind::Tools => PlaceSetting::Tools(parse_tools(value)?),
             SettingKind::Model => {
                 if value.is_empty() || value.contains(char::is_whitespace) {
                     return None;
                 }
-                RoomSetting::Model(value.into())
+                PlaceSetting::Model(value.into())
             }
         })
     }
@@ -377,100 +377,100 @@ impl Switch {
     }
 }
 
-impl RoomSetting {
+impl PlaceSetting {
     pub fn kind(&self) -> SettingKind {
         match self {
-            RoomSetting::Language(_) => SettingKind::Language,
-            RoomSetting::MinConfidence(_) => SettingKind::MinConfidence,
-            RoomSetting::Timing(_) => SettingKind::Timing,
-            RoomSetting::Announce(_) => SettingKind::Announce,
-            RoomSetting::Tools(_) => SettingKind::Tools,
-            RoomSetting::Memory(_) => SettingKind::Memory,
-            RoomSetting::Model(_) => SettingKind::Model,
+            PlaceSetting::Language(_) => SettingKind::Language,
+            PlaceSetting::MinConfidence(_) => SettingKind::MinConfidence,
+            PlaceSetting::Timing(_) => SettingKind::Timing,
+            PlaceSetting::Announce(_) => SettingKind::Announce,
+            PlaceSetting::Tools(_) => SettingKind::Tools,
+            PlaceSetting::Memory(_) => SettingKind::Memory,
+            PlaceSetting::Model(_) => SettingKind::Model,
         }
     }
 
     /// Whether it can only make the persona quieter or let it do less, whatever held before. Only that is for members.
     pub fn only_narrows(&self) -> bool {
         match self {
-            RoomSetting::MinConfidence(_)
-            | RoomSetting::Tools(ToolRule::Only(_))
-            | RoomSetting::Timing(PostTiming::HumanLike)
-            | RoomSetting::Announce(Switch::Off)
-            | RoomSetting::Memory(Switch::Off) => true,
-            RoomSetting::Language(_)
-            | RoomSetting::Tools(ToolRule::All)
-            | RoomSetting::Timing(PostTiming::Immediate)
-            | RoomSetting::Announce(Switch::On)
-            | RoomSetting::Memory(Switch::On)
-            | RoomSetting::Model(_) => false,
+            PlaceSetting::MinConfidence(_)
+            | PlaceSetting::Tools(ToolRule::Only(_))
+            | PlaceSetting::Timing(PostTiming::HumanLike)
+            | PlaceSetting::Announce(Switch::Off)
+            | PlaceSetting::Memory(Switch::Off) => true,
+            PlaceSetting::Language(_)
+            | PlaceSetting::Tools(ToolRule::All)
+            | PlaceSetting::Timing(PostTiming::Immediate)
+            | PlaceSetting::Announce(Switch::On)
+            | PlaceSetting::Memory(Switch::On)
+            | PlaceSetting::Model(_) => false,
         }
     }
 
     /// What an admin orders, within what the config says of the same room.
     fn apply(&self, rules: &mut ChannelRules, configured: &ChannelRules) {
         match self {
-            RoomSetting::Language(language) => rules.language = Some(*language),
-            RoomSetting::MinConfidence(confidence) => rules.min_confidence = confidence.share(),
-            RoomSetting::Timing(timing) => rules.timing.post_timing = Some(*timing),
-            RoomSetting::Announce(switch) => rules.announces = Some(*switch == Switch::On),
-            RoomSetting::Tools(tools) => rules.tools = configured.tools.narrowed_to(tools),
-            RoomSetting::Memory(Switch::On) => rules.memory = configured.memory,
-            RoomSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
-            RoomSetting::Model(name) => rules.models = ModelRules::all(name),
+            PlaceSetting::Language(language) => rules.language = Some(*language),
+            PlaceSetting::MinConfidence(confidence) => rules.min_confidence = confidence.share(),
+            PlaceSetting::Timing(timing) => rules.timing.post_timing = Some(*timing),
+            PlaceSetting::Announce(switch) => rules.announces = Some(*switch == Switch::On),
+            PlaceSetting::Tools(tools) => rules.tools = configured.tools.narrowed_to(tools),
+            PlaceSetting::Memory(Switch::On) => rules.memory = configured.memory,
+            PlaceSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
+            PlaceSetting::Model(name) => rules.models = ModelRules::all(name),
         }
     }
 
     /// What a member orders where two talk in private. What an admin has said of tools, memory and models stays.
     fn apply_in_private(&self, rules: &mut ChannelRules, configured: &ChannelRules) {
         match self {
-            RoomSetting::Tools(_) | RoomSetting::Memory(_) | RoomSetting::Model(_) => {
+            PlaceSetting::Tools(_) | PlaceSetting::Memory(_) | PlaceSetting::Model(_) => {
                 self.narrow(rules);
             }
-            RoomSetting::Language(_)
-            | RoomSetting::MinConfidence(_)
-            | RoomSetting::Timing(_)
-            | RoomSetting::Announce(_) => self.apply(rules, configured),
+            PlaceSetting::Language(_)
+            | PlaceSetting::MinConfidence(_)
+            | PlaceSetting::Timing(_)
+            | PlaceSetting::Announce(_) => self.apply(rules, configured),
         }
     }
 
     /// What a member orders, which only narrows what holds.
     fn narrow(&self, rules: &mut ChannelRules) {
         match self {
-            RoomSetting::MinConfidence(confidence) => {
+            PlaceSetting::MinConfidence(confidence) => {
                 rules.min_confidence = rules.min_confidence.max(confidence.share());
             }
-            RoomSetting::Tools(tools) => rules.tools = rules.tools.narrowed_to(tools),
-            RoomSetting::Timing(PostTiming::HumanLike) => {
+            PlaceSetting::Tools(tools) => rules.tools = rules.tools.narrowed_to(tools),
+            PlaceSetting::Timing(PostTiming::HumanLike) => {
                 rules.timing.post_timing = Some(PostTiming::HumanLike);
             }
-            RoomSetting::Announce(Switch::Off) => rules.announces = Some(false),
-            RoomSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
-            RoomSetting::Language(_)
-            | RoomSetting::Timing(PostTiming::Immediate)
-            | RoomSetting::Announce(Switch::On)
-            | RoomSetting::Memory(Switch::On)
-            | RoomSetting::Model(_) => {}
+            PlaceSetting::Announce(Switch::Off) => rules.announces = Some(false),
+            PlaceSetting::Memory(Switch::Off) => rules.memory = MemoryRule::Off,
+            PlaceSetting::Language(_)
+            | PlaceSetting::Timing(PostTiming::Immediate)
+            | PlaceSetting::Announce(Switch::On)
+            | PlaceSetting::Memory(Switch::On)
+            | PlaceSetting::Model(_) => {}
         }
     }
 }
 
 /// The value as the config would have it, and as [`SettingKind::parse`] reads it.
-impl fmt::Display for RoomSetting {
+impl fmt::Display for PlaceSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RoomSetting::Language(LanguageRule::Fixed(language)) => f.write_str(language.tag()),
-            RoomSetting::Language(LanguageRule::AsWritten) => f.write_str("auto"),
-            RoomSetting::MinConfidence(confidence) => write!(f, "{}", confidence.share()),
-            RoomSetting::Timing(PostTiming::HumanLike) => f.write_str("human"),
-            RoomSetting::Timing(PostTiming::Immediate) => f.write_str("plain"),
-            RoomSetting::Announce(switch) | RoomSetting::Memory(switch) => {
+            PlaceSetting::Language(LanguageRule::Fixed(language)) => f.write_str(language.tag()),
+            PlaceSetting::Language(LanguageRule::AsWritten) => f.write_str("auto"),
+            PlaceSetting::MinConfidence(confidence) => write!(f, "{}", confidence.share()),
+            PlaceSetting::Timing(PostTiming::HumanLike) => f.write_str("human"),
+            PlaceSetting::Timing(PostTiming::Immediate) => f.write_str("plain"),
+            PlaceSetting::Announce(switch) | PlaceSetting::Memory(switch) => {
                 f.write_str(switch.name())
             }
-            RoomSetting::Tools(ToolRule::All) => f.write_str("on"),
-            RoomSetting::Tools(ToolRule::Only(names)) if names.is_empty() => f.write_str("off"),
-            RoomSetting::Tools(ToolRule::Only(names)) => f.write_str(&names.join(", ")),
-            RoomSetting::Model(name) => f.write_str(name),
+            PlaceSetting::Tools(ToolRule::All) => f.write_str("on"),
+            PlaceSetting::Tools(ToolRule::Only(names)) if names.is_empty() => f.write_str("off"),
+            PlaceSetting::Tools(ToolRule::Only(names)) => f.write_str(&names.join(", ")),
+            PlaceSetting::Model(name) => f.write_str(name),
         }
     }
 }
@@ -497,7 +497,7 @@ mod tests {
         let confidence = Confidence::from_thousandths(thousandths.into()).unwrap();
         OrderedChange {
             scope: SettingScope::Channel(ChannelId::new("garden")),
-            change: SettingChange::Set(RoomSetting::MinConfidence(confidence)),
+            change: SettingChange::Set(PlaceSetting::MinConfidence(confidence)),
             role,
             by: "ren".into(),
             at: Timestamp::UNIX_EPOCH,
@@ -509,7 +509,7 @@ mod tests {
     fn what_a_keeper_agreed_to_only_narrows_and_is_not_lifted_by_members() {
         use SettingRole::{Admin, Keeper, Member};
         let rules = ChannelRules { min_confidence: 0.7, ..ChannelRules::default() };
-        let demanded = |orders: &[OrderedSetting]| {
+        let demanded = |orders: &[SettingOverride]| {
             apply(&orders.iter().collect::<Vec<_>>(), &rules).min_confidence
         };
         let after = |changes: &[OrderedChange]| changes.iter().cloned().fold(Vec::new(), changed);

@@ -51,7 +51,7 @@ impl NormalizedText {
 
 impl MemoryEntry {
     /// Whether it says what another entry says: in the same words, or nearly so and from the same messages.
-    pub fn is_double_of(&self, other: &MemoryEntry) -> bool {
+    pub fn is_duplicate_of(&self, other: &MemoryEntry) -> bool {
         let (own, others) = (NormalizedText::new(&self.text), NormalizedText::new(&other.text));
         own == others || has_same_sources(self, other) && own.is_nearly(&others)
     }
@@ -111,8 +111,8 @@ mod tests {
             (("!?", ""), ("♡", ""), false),
         ] {
             let (one, other) = (entry(one, from), entry(other, of));
-            assert_eq!(one.is_double_of(&other), expected, "{one:?} {other:?}");
-            assert_eq!(other.is_double_of(&one), expected, "{other:?} {one:?}");
+            assert_eq!(one.is_duplicate_of(&other), expected, "{one:?} {other:?}");
+            assert_eq!(other.is_duplicate_of(&one), expected, "{other:?} {one:?}");
         }
     }
 }

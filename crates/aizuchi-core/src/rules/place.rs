@@ -6,14 +6,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chat::{Channel, ChannelId, ConversationId, MessageId, Visibility, WorkspaceId};
-use crate::rules::ordered::{
-    self, OrderedSetting, RoomSetting, SettingKind, SettingRole, SettingScope,
+use crate::rules::setting_override::{
+    self, PlaceSetting, SettingKind, SettingOverride, SettingRole, SettingScope,
 };
 use crate::rules::{ChannelRules, Rulebook};
 
 /// A channel's top level or a thread, with what rules are looked up by.
 #[derive(Clone, Copy, Debug)]
-pub struct Room<'a> {
+pub struct Place<'a> {
     pub workspace: &'a WorkspaceId,
     pub channel: &'a ChannelId,
     pub thread: Option<&'a MessageId>,
@@ -26,7 +26,7 @@ pub struct Room<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SettingSource<'a> {
     /// Somebody has ordered it.
-    Ordered(&'a OrderedSetting),
+    Ordered(&'a SettingOverride),
     /// The narrowest place for which the config says something else than around it.
     Configured(ConfiguredPlace),
 }
@@ -41,7 +41,7 @@ pub enum ConfiguredPlace {
 
 /// The rules of all channels of one workspace.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RoomRules {
+pub struct WorkspaceRules {
     /// For channels without rules of their own.
     pub default_rules: ChannelRules,
     /// As in [`Rulebook::channels`].
@@ -50,7 +50,7 @@ pub struct RoomRules {
     pub threads: BTreeMap<String, BTreeMap<String, ChannelRules>>,
 }
 
-impl<'a> Room<'a> {
+impl<'a> Place<'a> {
     /// The top level of a channel.
     pub fn new(
         workspace: &'a WorkspaceId,
@@ -89,10 +89,10 @@ impl<'a> Room<'a> {
     }
 }
 
-impl RoomRules {
+impl WorkspaceRules {
     /// The same rules, each changed by what people ordered.
-    fn under(&self, orders: &[&OrderedSetting]) -> Self {
-        let apply = |rules: &ChannelRules| ordered::apply(orders, rules);
+    fn under(&self, orders: &[&SettingOverride]) -> Self {
+        let apply = |rules: &ChannelRules| setting_override::apply(orders, rules);
         let each = |rules: &BTreeMap<String, ChannelRules>| {
             rules.iter().map(|(key, rules)| (key.clone(), apply(rules))).collect()
         };
@@ -109,60 +109,60 @@ impl RoomRules {
     }
 }
 
-/// The rules that one of the layers has for a room: of its thread, of the channel's id, of the channel's name, or else the
-/// layer's own.
+/// Returns the rules that one of the layers has for a place: those of its thread, of the channel's id, of the channel's
+/// name, or else the layer's own.
 fn find<'b>(
-    room: &Room<'_>,
+    place: &Place<'_>,
     default_rules: &'b ChannelRules,
     channels: &'b BTreeMap<String, ChannelRules>,
     threads: &'b BTreeMap<String, BTreeMap<String, ChannelRules>>,
 ) -> &'b ChannelRules {
     let of_thread = || {
-        let thread = room.thread.filter(|_| !threads.is_empty())?;
-        room.keys().find_map(|key| threads.get(&key)?.get(thread.as_str()))
+        let thread = place.thread.filter(|_| !threads.is_empty())?;
+        place.keys().find_map(|key| threads.get(&key)?.get(thread.as_str()))
     };
     let of_channel = || {
         // Most configs have none.
-        let keys = (!channels.is_empty()).then(|| room.keys());
+        let keys = (!channels.is_empty()).then(|| place.keys());
         keys?.find_map(|key| channels.get(&key))
     };
     of_thread().or_else(of_channel).unwrap_or(default_rules)
 }
 
 impl Rulebook {
-    /// The rules that hold in a room.
-    pub fn rules_in(&self, room: &Room<'_>) -> &ChannelRules {
-        match self.ordered_in(room).or_else(|| self.configured_in(room.workspace)) {
-            Some(layer) => find(room, &layer.default_rules, &layer.channels, &layer.threads),
-            None => find(room, &self.default_rules, &self.channels, &self.threads),
+    /// The rules that hold in a place.
+    pub fn rules_in(&self, place: &Place<'_>) -> &ChannelRules {
+        match self.ordered_in(place).or_else(|| self.configured_in(place.workspace)) {
+            Some(layer) => find(place, &layer.default_rules, &layer.channels, &layer.threads),
+            None => find(place, &self.default_rules, &self.channels, &self.threads),
         }
     }
 
-    /// What the config says of a room, whatever people have ordered.
-    pub fn configured_rules_in(&self, room: &Room<'_>) -> &ChannelRules {
-        match self.configured_in(room.workspace) {
-            Some(layer) => find(room, &layer.default_rules, &layer.channels, &layer.threads),
-            None => find(room, &self.default_rules, &self.channels, &self.threads),
+    /// What the config says of a place, whatever people have ordered.
+    pub fn configured_rules_in(&self, place: &Place<'_>) -> &ChannelRules {
+        match self.configured_in(place.workspace) {
+            Some(layer) => find(place, &layer.default_rules, &layer.channels, &layer.threads),
+            None => find(place, &self.default_rules, &self.channels, &self.threads),
         }
     }
 
-    /// Where the value of a setting in a room comes from.
-    pub fn source_in(&self, room: &Room<'_>, kind: SettingKind) -> SettingSource<'_> {
-        let orders = self.ordered.get(room.workspace).map(Vec::as_slice).unwrap_or_default();
-        let of_room = |order: &&OrderedSetting| {
+    /// Where the value of a setting in a place comes from.
+    pub fn source_in(&self, place: &Place<'_>, kind: SettingKind) -> SettingSource<'_> {
+        let orders = self.ordered.get(place.workspace).map(Vec::as_slice).unwrap_or_default();
+        let of_room = |order: &&SettingOverride| {
             order.setting.kind() == kind
                 && self.allows(order)
-                && room.scopes().any(|scope| scope == order.scope)
+                && place.scopes().any(|scope| scope == order.scope)
         };
-        let (mut applied, mut narrowing): (Vec<&OrderedSetting>, Vec<&OrderedSetting>) =
+        let (mut applied, mut narrowing): (Vec<&SettingOverride>, Vec<&SettingOverride>) =
             orders.iter().filter(of_room).partition(|order| order.role == SettingRole::Admin);
         let mut source = applied.iter().copied().max_by(|one, other| one.scope.cmp(&other.scope));
         // As they are applied. One that changes nothing decides nothing.
         narrowing.sort_by_key(|order| (Reverse(order.role), order.scope.clone()));
-        let value_under = |orders: &[&OrderedSetting]| {
-            let orders: Vec<OrderedSetting> = orders.iter().copied().cloned().collect();
-            let book = self.clone().with_orders(room.workspace, &orders);
-            kind.value_in(book.rules_in(room))
+        let value_under = |orders: &[&SettingOverride]| {
+            let orders: Vec<SettingOverride> = orders.iter().copied().cloned().collect();
+            let book = self.clone().with_orders(place.workspace, &orders);
+            kind.value_in(book.rules_in(place))
         };
         for order in narrowing {
             let before = value_under(&applied);
@@ -174,11 +174,11 @@ impl Rulebook {
         if let Some(order) = source {
             return SettingSource::Ordered(order);
         }
-        let at = |room: &Room<'_>| kind.value_in(self.configured_rules_in(room));
-        let channel = Room { thread: None, ..*room };
-        let workspace = self.configured_in(room.workspace).map(|layer| &layer.default_rules);
+        let at = |place: &Place<'_>| kind.value_in(self.configured_rules_in(place));
+        let channel = Place { thread: None, ..*place };
+        let workspace = self.configured_in(place.workspace).map(|layer| &layer.default_rules);
         let around = kind.value_in(workspace.unwrap_or(&self.default_rules));
-        SettingSource::Configured(match at(room) {
+        SettingSource::Configured(match at(place) {
             here if here != at(&channel) => ConfiguredPlace::Thread,
             here if here != around => ConfiguredPlace::Channel,
             here if here != kind.value_in(&self.default_rules) => ConfiguredPlace::Workspace,
@@ -197,7 +197,7 @@ impl Rulebook {
     }
 
     /// The same rulebook with what people have ordered in a workspace, instead of what it had of that.
-    pub fn with_orders(mut self, workspace: &WorkspaceId, orders: &[OrderedSetting]) -> Self {
+    pub fn with_orders(mut self, workspace: &WorkspaceId, orders: &[SettingOverride]) -> Self {
         self.ordered_rules.retain(|(other, _), _| other != workspace);
         self.ordered.remove(workspace);
         if orders.is_empty() {
@@ -205,19 +205,19 @@ impl Rulebook {
         }
         let configured = match self.configured_in(workspace) {
             Some(layer) => layer.clone(),
-            None => RoomRules {
+            None => WorkspaceRules {
                 default_rules: self.default_rules.clone(),
                 channels: self.channels.clone(),
                 threads: self.threads.clone(),
             },
         };
-        let allowed: Vec<&OrderedSetting> =
+        let allowed: Vec<&SettingOverride> =
             orders.iter().filter(|order| self.allows(order)).collect();
         let scopes: BTreeSet<SettingScope> =
             allowed.iter().map(|order| order.scope.clone()).collect();
         for scope in scopes {
             let here = allowed.iter().copied().filter(|other| other.scope.includes(&scope));
-            let here: Vec<&OrderedSetting> = here.collect();
+            let here: Vec<&SettingOverride> = here.collect();
             let rules = configured.under(&here);
             self.ordered_rules.insert((workspace.clone(), scope), rules);
         }
@@ -226,15 +226,15 @@ impl Rulebook {
     }
 
     /// Whether an order holds: the config may not name the model any more that somebody chose.
-    fn allows(&self, order: &OrderedSetting) -> bool {
+    fn allows(&self, order: &SettingOverride) -> bool {
         match &order.setting {
-            RoomSetting::Model(name) => self.model_choices.contains(name),
-            RoomSetting::Language(_)
-            | RoomSetting::MinConfidence(_)
-            | RoomSetting::Timing(_)
-            | RoomSetting::Announce(_)
-            | RoomSetting::Tools(_)
-            | RoomSetting::Memory(_) => true,
+            PlaceSetting::Model(name) => self.model_choices.contains(name),
+            PlaceSetting::Language(_)
+            | PlaceSetting::MinConfidence(_)
+            | PlaceSetting::Timing(_)
+            | PlaceSetting::Announce(_)
+            | PlaceSetting::Tools(_)
+            | PlaceSetting::Memory(_) => true,
         }
     }
 
@@ -252,7 +252,7 @@ impl Rulebook {
             .into_iter()
             .chain(self.channels.values())
             .chain(of_threads)
-            .chain(layers.flat_map(RoomRules::all_rules))
+            .chain(layers.flat_map(WorkspaceRules::all_rules))
     }
 
     /// Changes all rules of the config.
@@ -274,25 +274,25 @@ impl Rulebook {
     }
 
     /// The threads of a channel that the config has settings for.
-    pub fn configured_threads(&self, channel: &Room<'_>) -> Vec<MessageId> {
+    pub fn configured_threads(&self, channel: &Place<'_>) -> Vec<MessageId> {
         let layer = self.configured_in(channel.workspace);
         let threads = layer.map_or(&self.threads, |layer| &layer.threads);
         let of_channel = channel.keys().filter_map(|key| threads.get(&key));
         of_channel.flat_map(BTreeMap::keys).map(|id| MessageId::new(id.as_str())).collect()
     }
 
-    /// The layer of the narrowest place around a room where anybody has ordered anything.
-    fn ordered_in(&self, room: &Room<'_>) -> Option<&RoomRules> {
+    /// The layer of the narrowest scope around a place in which anybody has ordered anything.
+    fn ordered_in(&self, place: &Place<'_>) -> Option<&WorkspaceRules> {
         // Nobody has, mostly.
-        if !self.ordered.contains_key(room.workspace) {
+        if !self.ordered.contains_key(place.workspace) {
             return None;
         }
-        let key = |scope| (room.workspace.clone(), scope);
-        room.scopes().find_map(|scope| self.ordered_rules.get(&key(scope)))
+        let key = |scope| (place.workspace.clone(), scope);
+        place.scopes().find_map(|scope| self.ordered_rules.get(&key(scope)))
     }
 
     /// What the config says of a workspace by its id, or else of its platform, which its id begins with.
-    fn configured_in(&self, workspace: &WorkspaceId) -> Option<&RoomRules> {
+    fn configured_in(&self, workspace: &WorkspaceId) -> Option<&WorkspaceRules> {
         if self.workspaces.is_empty() {
             return None;
         }
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use crate::persona::Language;
     use crate::rules::LanguageRule;
-    use crate::rules::ordered::Confidence;
+    use crate::rules::setting_override::Confidence;
 
     fn rules(min_confidence: f64) -> ChannelRules {
         ChannelRules { min_confidence, ..ChannelRules::default() }
@@ -319,7 +319,7 @@ mod tests {
 
     /// A config that sets the confidence everywhere, each time to another one.
     fn book() -> Rulebook {
-        let layer = |base: f64| RoomRules {
+        let layer = |base: f64| WorkspaceRules {
             default_rules: rules(base),
             channels: by_key(vec![("#garden", rules(base + 0.01)), ("C1", rules(base + 0.02))]),
             threads: by_key(vec![
@@ -327,7 +327,7 @@ mod tests {
                 ("C1", by_key(vec![("t1", rules(base + 0.04))])),
             ]),
         };
-        let RoomRules { default_rules, channels, threads } = layer(0.1);
+        let WorkspaceRules { default_rules, channels, threads } = layer(0.1);
         let workspaces = by_key(vec![("slack", layer(0.2)), ("slack:T1", layer(0.3))]);
         Rulebook { default_rules, channels, threads, workspaces, ..Rulebook::default() }
     }
@@ -351,8 +351,8 @@ mod tests {
         ] {
             let (workspace, channel) = (WorkspaceId::new(workspace), ChannelId::new(channel));
             let thread = thread.map(MessageId::new);
-            let room = Room::new(&workspace, &channel, name, Visibility::Public);
-            let found = book.rules_in(&Room { thread: thread.as_ref(), ..room }).min_confidence;
+            let place = Place::new(&workspace, &channel, name, Visibility::Public);
+            let found = book.rules_in(&Place { thread: thread.as_ref(), ..place }).min_confidence;
             assert!((found - expected).abs() < 1e-9, "{workspace} {channel} {name}: {found}");
         }
         assert!(
@@ -364,7 +364,7 @@ mod tests {
     fn what_is_ordered_stands_over_the_config_and_the_narrower_order_over_the_wider_one() {
         let workspace = WorkspaceId::new("slack:T1");
         let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
-        let order = |scope: SettingScope, setting| OrderedSetting {
+        let order = |scope: SettingScope, setting| SettingOverride {
             scope,
             setting,
             role: SettingRole::Admin,
@@ -372,13 +372,13 @@ mod tests {
             at: jiff::Timestamp::UNIX_EPOCH,
         };
         let confidence =
-            |value: f64| RoomSetting::MinConfidence(Confidence::new(value).expect("a share"));
+            |value: f64| PlaceSetting::MinConfidence(Confidence::new(value).expect("a share"));
         let orders = [
             order(SettingScope::Workspace, confidence(0.5)),
             order(SettingScope::Channel(garden.clone()), confidence(0.6)),
             order(
                 SettingScope::Workspace,
-                RoomSetting::Language(LanguageRule::Fixed(Language::Ja)),
+                PlaceSetting::Language(LanguageRule::Fixed(Language::Ja)),
             ),
             order(SettingScope::Thread(garden.clone(), thread.clone()), confidence(0.9)),
         ];
@@ -391,8 +391,8 @@ mod tests {
             (&workspace, &attic, Some(&thread), 0.5, true),
             (&other, &garden, None, 0.21, false),
         ] {
-            let room = Room::new(workspace, channel, "garden", Visibility::Public);
-            let found = ordered.rules_in(&Room { thread, ..room });
+            let place = Place::new(workspace, channel, "garden", Visibility::Public);
+            let found = ordered.rules_in(&Place { thread, ..place });
             assert!((found.min_confidence - expected).abs() < 1e-9, "{}", found.min_confidence);
             assert_eq!(found.language.is_some(), language);
         }
@@ -405,21 +405,21 @@ mod tests {
     fn a_model_that_the_config_does_not_name_any_more_is_not_used() {
         let workspace = WorkspaceId::new("slack:T1");
         let garden = ChannelId::new("c9");
-        let order = OrderedSetting {
+        let order = SettingOverride {
             scope: SettingScope::Channel(garden.clone()),
-            setting: RoomSetting::Model("small".into()),
+            setting: PlaceSetting::Model("small".into()),
             role: SettingRole::Admin,
             by: "olga".into(),
             at: jiff::Timestamp::UNIX_EPOCH,
         };
-        let room = Room::new(&workspace, &garden, "garden", Visibility::Public);
+        let place = Place::new(&workspace, &garden, "garden", Visibility::Public);
         let named = Rulebook { model_choices: vec!["small".into()], ..book() };
         let named = named.with_orders(&workspace, &[order]);
-        assert_eq!(named.rules_in(&room).models.response.as_deref(), Some("small"));
+        assert_eq!(named.rules_in(&place).models.response.as_deref(), Some("small"));
         // Once the config names it again, it is what somebody ordered.
         let unnamed = book().with_orders_of(&named);
-        assert!(!unnamed.rules_in(&room).models.is_any());
-        let source = unnamed.source_in(&room, SettingKind::Model);
+        assert!(!unnamed.rules_in(&place).models.is_any());
+        let source = unnamed.source_in(&place, SettingKind::Model);
         assert_eq!(source, SettingSource::Configured(ConfiguredPlace::Everywhere));
         assert_eq!(
             Rulebook { model_choices: vec!["small".into()], ..book() }.with_orders_of(&unnamed),
@@ -432,25 +432,25 @@ mod tests {
     fn one_of_two_orders_that_demand_the_same_is_the_source() {
         let workspace = WorkspaceId::new("slack:T1");
         let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
-        let order = |scope, role| OrderedSetting {
+        let order = |scope, role| SettingOverride {
             scope,
-            setting: RoomSetting::MinConfidence(Confidence::from_thousandths(900).unwrap()),
+            setting: PlaceSetting::MinConfidence(Confidence::from_thousandths(900).unwrap()),
             role,
             by: "olga".into(),
             at: jiff::Timestamp::UNIX_EPOCH,
         };
         let here = || SettingScope::Channel(garden.clone());
         let in_thread = || SettingScope::Thread(garden.clone(), thread.clone());
-        let room = Room::new(&workspace, &garden, "garden", Visibility::Public);
-        let room = Room { thread: Some(&thread), ..room };
+        let place = Place::new(&workspace, &garden, "garden", Visibility::Public);
+        let place = Place { thread: Some(&thread), ..place };
         for (orders, expected) in [
             ([order(here(), SettingRole::Member), order(here(), SettingRole::Keeper)], 1),
             ([order(in_thread(), SettingRole::Member), order(here(), SettingRole::Member)], 1),
             ([order(in_thread(), SettingRole::Member), order(here(), SettingRole::Admin)], 1),
         ] {
             let book = book().with_orders(&workspace, &orders);
-            assert_eq!(book.rules_in(&room).min_confidence, 0.9);
-            let source = book.source_in(&room, SettingKind::MinConfidence);
+            assert_eq!(book.rules_in(&place).min_confidence, 0.9);
+            let source = book.source_in(&place, SettingKind::MinConfidence);
             assert_eq!(source, SettingSource::Ordered(&orders[expected]), "{orders:?}");
         }
     }
@@ -460,9 +460,11 @@ mod tests {
     fn a_narrowing_order_that_decides_is_the_source_of_a_value() {
         let workspace = WorkspaceId::new("slack:T1");
         let (garden, thread) = (ChannelId::new("c9"), MessageId::new("t1"));
-        let order = |scope, thousandths, role| OrderedSetting {
+        let order = |scope, thousandths, role| SettingOverride {
             scope,
-            setting: RoomSetting::MinConfidence(Confidence::from_thousandths(thousandths).unwrap()),
+            setting: PlaceSetting::MinConfidence(
+                Confidence::from_thousandths(thousandths).unwrap(),
+            ),
             role,
             by: "olga".into(),
             at: jiff::Timestamp::UNIX_EPOCH,
@@ -475,10 +477,10 @@ mod tests {
             order(in_thread, 500, SettingRole::Admin),
         ];
         let book = book().with_orders(&workspace, &orders);
-        let room = Room::new(&workspace, &garden, "garden", Visibility::Public);
-        for room in [room, Room { thread: Some(&thread), ..room }] {
-            assert_eq!(book.rules_in(&room).min_confidence, 0.9);
-            let source = book.source_in(&room, SettingKind::MinConfidence);
+        let place = Place::new(&workspace, &garden, "garden", Visibility::Public);
+        for place in [place, Place { thread: Some(&thread), ..place }] {
+            assert_eq!(book.rules_in(&place).min_confidence, 0.9);
+            let source = book.source_in(&place, SettingKind::MinConfidence);
             assert_eq!(source, SettingSource::Ordered(&orders[1]));
         }
     }

@@ -20,10 +20,10 @@ use crate::web::{ApiProblem, ApiResult, Web, views, workspaces};
 use aizuchi_core::chat::{MessageId, WorkspaceId};
 use aizuchi_core::platform::local::error::LocalRoomError;
 use aizuchi_core::rules::Rulebook;
-use aizuchi_core::rules::ordered::{
-    OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingRole, SettingScope,
+use aizuchi_core::rules::place::{ConfiguredPlace, Place, SettingSource};
+use aizuchi_core::rules::setting_override::{
+    PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole, SettingScope,
 };
-use aizuchi_core::rules::room::{ConfiguredPlace, Room, SettingSource};
 use aizuchi_core::store::order::Order;
 
 #[derive(Deserialize, JsonSchema)]
@@ -76,23 +76,23 @@ pub async fn list(
     }
     let channel = workspaces::channel(&web, &workspace, &query.channel).await?;
     let thread = query.thread.map(MessageId::new);
-    let room = Room { thread: thread.as_ref(), ..Room::of_channel(&channel) };
+    let place = Place { thread: thread.as_ref(), ..Place::of_channel(&channel) };
     let rulebook = web.room.rulebook();
-    let settings = SettingKind::ALL.into_iter().map(|kind| view(&rulebook, &room, kind)).collect();
+    let settings = SettingKind::ALL.into_iter().map(|kind| view(&rulebook, &place, kind)).collect();
     Ok(Json(SettingsAnswer { settings, models: rulebook.model_choices.clone() }))
 }
 
-fn view(rulebook: &Rulebook, room: &Room<'_>, kind: SettingKind) -> SettingView {
-    let told = |value: Option<RoomSetting>| value.map(|value| value.to_string());
-    let source = rulebook.source_in(room, kind);
+fn view(rulebook: &Rulebook, place: &Place<'_>, kind: SettingKind) -> SettingView {
+    let told = |value: Option<PlaceSetting>| value.map(|value| value.to_string());
+    let source = rulebook.source_in(place, kind);
     let order = match source {
         SettingSource::Ordered(order) => Some(order),
         SettingSource::Configured(_) => None,
     };
     SettingView {
         setting: kind.name(),
-        value: told(kind.value_in(rulebook.rules_in(room))),
-        configured: told(kind.value_in(rulebook.configured_rules_in(room))),
+        value: told(kind.value_in(rulebook.rules_in(place))),
+        configured: told(kind.value_in(rulebook.configured_rules_in(place))),
         ordered: order.is_some(),
         place: place_name(source),
         by: order.map(|order| order.by.clone()),
@@ -102,11 +102,11 @@ fn view(rulebook: &Rulebook, room: &Room<'_>, kind: SettingKind) -> SettingView 
 
 fn place_name(source: SettingSource<'_>) -> &'static str {
     match source {
-        SettingSource::Ordered(OrderedSetting { scope: SettingScope::Thread(..), .. })
+        SettingSource::Ordered(SettingOverride { scope: SettingScope::Thread(..), .. })
         | SettingSource::Configured(ConfiguredPlace::Thread) => "thread",
-        SettingSource::Ordered(OrderedSetting { scope: SettingScope::Channel(_), .. })
+        SettingSource::Ordered(SettingOverride { scope: SettingScope::Channel(_), .. })
         | SettingSource::Configured(ConfiguredPlace::Channel) => "channel",
-        SettingSource::Ordered(OrderedSetting { scope: SettingScope::Workspace, .. })
+        SettingSource::Ordered(SettingOverride { scope: SettingScope::Workspace, .. })
         | SettingSource::Configured(ConfiguredPlace::Workspace) => "workspace",
         SettingSource::Configured(ConfiguredPlace::Everywhere) => "everywhere",
     }
@@ -164,7 +164,7 @@ pub async fn carry_out(
         return Err(Refusal::NoOrders.into());
     }
     let (kind, model) = match &change {
-        SettingChange::Set(setting @ RoomSetting::Model(name)) => (setting.kind(), Some(name)),
+        SettingChange::Set(setting @ PlaceSetting::Model(name)) => (setting.kind(), Some(name)),
         SettingChange::Set(setting) => (setting.kind(), None),
         SettingChange::Clear(kind) => (*kind, None),
         SettingChange::ClearAll => return Err(Refusal::WrongBody(BodyFormat::Setting).into()),

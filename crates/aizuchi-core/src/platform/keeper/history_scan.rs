@@ -5,21 +5,21 @@ use jiff::{SignedDuration, Timestamp};
 use crate::platform::PlatformError;
 
 /// How many of the newest messages are looked through.
-pub const MAX_LOOKED_THROUGH: usize = 100;
+pub const MAX_SCANNED: usize = 100;
 
 /// How far our clock and that of a platform may differ.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(15);
 
 /// The newest messages of a private chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LookedThrough {
+pub struct HistoryScan {
     /// Whether the chat has older ones.
     pub has_more: bool,
     /// When the oldest of them was sent, if that can be told.
     pub oldest: Option<Timestamp>,
 }
 
-impl LookedThrough {
+impl HistoryScan {
     /// Whether a message was sent since then: it is among them, or surely absent.
     pub fn was_sent(&self, is_among_them: bool, since: Timestamp) -> Result<bool, PlatformError> {
         if is_among_them {
@@ -57,7 +57,7 @@ mod tests {
             (true, Some(at(30)), false),
             (true, None, false),
         ] {
-            let looked = LookedThrough { has_more, oldest };
+            let looked = HistoryScan { has_more, oldest };
             assert_eq!(looked.expect_absent(at(0)).is_ok(), is_absent, "{looked:?}");
         }
     }

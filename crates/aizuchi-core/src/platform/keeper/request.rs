@@ -35,7 +35,7 @@ pub enum MatterKind {
 }
 
 /// A matter as it stands.
-pub struct Matter {
+pub struct KeeperRequest {
     pub id: i64,
     /// Its channel.
     pub about: ChannelId,
@@ -43,12 +43,12 @@ pub struct Matter {
     /// The state in words.
     pub what: &'static str,
     /// While it can be decided.
-    pub open: Option<OpenMatter>,
+    pub open: Option<OpenRequest>,
     /// Whether its state may change.
     pub may_change: bool,
 }
 
-pub enum OpenMatter {
+pub enum OpenRequest {
     Proposal(Proposal, Arc<str>),
     Call(Consent, Arc<str>),
     Trust(TrustOffer),
@@ -94,7 +94,7 @@ impl MatterKind {
     }
 }
 
-impl Matter {
+impl KeeperRequest {
     /// Whether nobody has been asked about it.
     pub(super) fn is_new(&self, kind: MatterKind, record: &QuestionRecord) -> bool {
         match kind {
@@ -116,7 +116,7 @@ impl Matter {
             // What was approved may lapse before it is said.
             may_change: state == ProposalState::Open
                 || (state.is_approved() && now < proposal.expires),
-            open: proposal.text.clone().map(|draft| OpenMatter::Proposal(proposal, draft)),
+            open: proposal.text.clone().map(|draft| OpenRequest::Proposal(proposal, draft)),
         }
     }
 
@@ -129,7 +129,7 @@ impl Matter {
             state: state.name(),
             what: texts::consents::state(language, state),
             may_change: !state.is_final(),
-            open: shown.map(|shown| OpenMatter::Call(consent, shown)),
+            open: shown.map(|shown| OpenRequest::Call(consent, shown)),
         }
     }
 
@@ -146,7 +146,7 @@ impl Matter {
             state: state.name(),
             what: texts::trust::state(language, state),
             may_change: is_open,
-            open: is_open.then_some(OpenMatter::Trust(offer)),
+            open: is_open.then_some(OpenRequest::Trust(offer)),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Keepers {
         &self,
         (workspace, kind): (&WorkspaceId, MatterKind),
         asked: &[AskedQuestion],
-    ) -> Result<Vec<Matter>, StoreError> {
+    ) -> Result<Vec<KeeperRequest>, StoreError> {
         let now = self.inbox.clock.now();
         let language = |about: &ConversationId| self.language_in(workspace, &about.channel);
         match kind {
@@ -168,7 +168,7 @@ impl Keepers {
                 let proposals = self.archive.proposals(&query, now).await?.into_iter().rev();
                 let matter = |it: Proposal| {
                     let language = language(&it.conversation);
-                    Matter::of_proposal(it, language, now)
+                    KeeperRequest::of_proposal(it, language, now)
                 };
                 Ok(proposals.map(matter).collect())
             }
@@ -176,7 +176,7 @@ impl Keepers {
                 let calls = self.calls(workspace, asked, now).await?.into_iter();
                 let matter = |it: Consent| {
                     let language = language(&it.conversation);
-                    Matter::of_call(it, language)
+                    KeeperRequest::of_call(it, language)
                 };
                 Ok(calls.map(matter).collect())
             }
@@ -185,7 +185,7 @@ impl Keepers {
                 let matter = |it: TrustOffer| {
                     let mode = self.inbox.channel_cache.mode(workspace, &it.channel);
                     let language = self.language_in(workspace, &it.channel);
-                    Matter::of_trust(it, mode, language)
+                    KeeperRequest::of_trust(it, mode, language)
                 };
                 Ok(offers.map(matter).collect())
             }
@@ -217,14 +217,16 @@ impl Keepers {
     pub(super) async fn question(
         &self,
         workspace: &WorkspaceId,
-        open: &OpenMatter,
+        open: &OpenRequest,
     ) -> Result<KeeperQuestion, StoreError> {
         match open {
-            OpenMatter::Proposal(proposal, draft) => {
+            OpenRequest::Proposal(proposal, draft) => {
                 Ok(self.proposal_question(workspace, proposal, draft))
             }
-            OpenMatter::Call(consent, shown) => self.call_question(workspace, consent, shown).await,
-            OpenMatter::Trust(offer) => Ok(self.trust_question(offer)),
+            OpenRequest::Call(consent, shown) => {
+                self.call_question(workspace, consent, shown).await
+            }
+            OpenRequest::Trust(offer) => Ok(self.trust_question(offer)),
         }
     }
 

@@ -1,14 +1,14 @@
 //! The settings that people ordered for workspaces, channels and threads.
 
 use crate::chat::WorkspaceId;
-use crate::rules::ordered::{
-    self, OrderedChange, OrderedSetting, SettingChange, SettingKind, SettingScope,
+use crate::rules::setting_override::{
+    self, OrderedChange, SettingChange, SettingKind, SettingOverride, SettingScope,
 };
 use crate::store::StoreError;
 use crate::store::database::connection::{Connection, Readers, Row, query};
 use crate::store::database::{rows, sql};
 
-/// Changes the settings of a workspace, as [`ordered::changed`] does.
+/// Changes the settings of a workspace, as [`setting_override::changed`] does.
 pub async fn change(
     connection: &mut Connection,
     workspace: &WorkspaceId,
@@ -41,22 +41,22 @@ pub async fn change(
 pub async fn read(
     readers: &Readers,
     workspace: &WorkspaceId,
-) -> Result<Vec<OrderedSetting>, StoreError> {
+) -> Result<Vec<SettingOverride>, StoreError> {
     let found = query(sql::orders::SETTINGS).bind(workspace.as_str()).fetch_all(readers).await?;
     let mut settings = Vec::new();
     for row in &found {
         settings.extend(from_row(row)?);
     }
-    ordered::sort(&mut settings);
+    setting_override::sort(&mut settings);
     Ok(settings)
 }
 
 /// `None`: a setting that this version does not know.
-fn from_row(row: &Row) -> Result<Option<OrderedSetting>, StoreError> {
+fn from_row(row: &Row) -> Result<Option<SettingOverride>, StoreError> {
     let text = |column: &str| rows::column::<String>(row, column);
     let (kind, value) = (SettingKind::from_name(&text("setting")?), text("value")?);
     let Some(setting) = kind.and_then(|kind| kind.parse(&value)) else { return Ok(None) };
-    Ok(Some(OrderedSetting {
+    Ok(Some(SettingOverride {
         scope: SettingScope::from_columns(&text("channel")?, &text("thread")?),
         setting,
         role: rows::parse_name(&text("role")?)?,

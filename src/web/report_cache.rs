@@ -75,7 +75,7 @@ pub enum ReportAge {
     AsOf(Timestamp),
 }
 
-pub struct KeptReports {
+pub struct ReportCache {
     clock: Clock,
     kept: Mutex<Kept>,
     /// Tells the task that drops them of a new one.
@@ -102,7 +102,7 @@ struct KeptReport {
     renewed: Timestamp,
 }
 
-impl KeptReports {
+impl ReportCache {
     pub fn new(clock: Clock) -> Self {
         Self { clock, kept: Mutex::default(), added: Notify::new(), wanted: Notify::new() }
     }
@@ -245,17 +245,17 @@ mod tests {
         Arc::default()
     }
 
-    fn kept_reports() -> KeptReports {
-        KeptReports::new(Clock::manual(basis().now))
+    fn report_cache() -> ReportCache {
+        ReportCache::new(Clock::manual(basis().now))
     }
 
-    fn count(kept: &KeptReports) -> usize {
+    fn count(kept: &ReportCache) -> usize {
         kept.kept.lock().reports.len()
     }
 
     #[test]
     fn a_report_is_found_by_those_who_ask_for_the_same() {
-        let (kept, basis, computed) = (kept_reports(), basis(), computed());
+        let (kept, basis, computed) = (report_cache(), basis(), computed());
         kept.keep(subject("w", 7, true), basis.clone(), computed.clone());
         let found = kept.find(&subject("w", 7, true), &basis).unwrap();
         assert!(Arc::ptr_eq(&found.computed, &computed));
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_report_is_dropped_when_something_was_taken_back() {
-        let kept = kept_reports();
+        let kept = report_cache();
         let first = basis();
         let one = subject("w", 7, false);
         let same_config = Arc::new(Config::parse("language: en").unwrap());
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_is_added_leaves_a_report_with_its_time() {
-        let (kept, first, one) = (kept_reports(), basis(), subject("w", 7, false));
+        let (kept, first, one) = (report_cache(), basis(), subject("w", 7, false));
         kept.keep(one.clone(), first.clone(), computed());
         let age = |newest: &ReportBasis| kept.find(&one, newest).unwrap().age;
         assert_eq!(age(&first), ReportAge::Current);
@@ -303,7 +303,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_report_is_computed_anew_once_a_minute_at_most() {
-        let (kept, first, one) = (kept_reports(), basis(), subject("w", 7, false));
+        let (kept, first, one) = (report_cache(), basis(), subject("w", 7, false));
         assert!(!kept.renew(&one), "there is none");
         kept.keep(one.clone(), first.clone(), computed());
         assert!(!kept.renew(&one), "it is young");
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn the_newest_reports_are_kept() {
-        let (kept, basis) = (kept_reports(), basis());
+        let (kept, basis) = (report_cache(), basis());
         for days in 0..=MOST_REPORTS as i64 {
             kept.keep(subject("w", days, false), basis.clone(), computed());
         }
@@ -335,7 +335,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_taken_back_drops_reports_that_nobody_looks_at() {
-        let kept = kept_reports();
+        let kept = report_cache();
         kept.keep(subject("w", 7, false), basis(), computed());
         let (sender, erasures) = watch::channel(7);
         let shutdown = CancellationToken::new();
@@ -356,7 +356,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_too_old_goes_though_nothing_happens() {
-        let kept = kept_reports();
+        let kept = report_cache();
         let (_sender, erasures) = watch::channel(7);
         let mut dropping = Box::pin(kept.drop_outdated(erasures, CancellationToken::new()));
         assert!(futures_util::poll!(&mut dropping).is_pending());

@@ -9,13 +9,13 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", inline, extend("minLength" = 2))]
-pub struct Network {
+pub struct IpNetwork {
     address: IpAddr,
     /// How many bits all its addresses share.
     prefix: u32,
 }
 
-impl Network {
+impl IpNetwork {
     /// Whether an address is in it. An IPv4 address is the same if it is written as IPv6.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -32,14 +32,14 @@ impl Network {
     }
 }
 
-impl From<IpAddr> for Network {
+impl From<IpAddr> for IpNetwork {
     fn from(address: IpAddr) -> Self {
         let address = address.to_canonical();
         Self { address, prefix: bits(address) }
     }
 }
 
-impl TryFrom<String> for Network {
+impl TryFrom<String> for IpNetwork {
     type Error = &'static str;
 
     fn try_from(value: String) -> Result<Self, &'static str> {
@@ -47,13 +47,13 @@ impl TryFrom<String> for Network {
     }
 }
 
-fn parse(text: &str) -> Option<Network> {
+fn parse(text: &str) -> Option<IpNetwork> {
     let Some((address, prefix)) = text.split_once('/') else {
-        return text.parse::<IpAddr>().ok().map(Network::from);
+        return text.parse::<IpAddr>().ok().map(IpNetwork::from);
     };
     let address: IpAddr = address.parse().ok()?;
     let prefix = prefix.parse().ok().filter(|prefix| *prefix <= bits(address))?;
-    Some(Network { address, prefix })
+    Some(IpNetwork { address, prefix })
 }
 
 fn bits(address: IpAddr) -> u32 {
@@ -87,7 +87,7 @@ mod tests {
             ("::/0", "2001:db8::1", true),
             ("::1", "::1", true),
         ] {
-            let parsed = Network::try_from(network.to_owned()).unwrap();
+            let parsed = IpNetwork::try_from(network.to_owned()).unwrap();
             assert_eq!(parsed.contains(address.parse().unwrap()), expected, "{network} {address}");
         }
     }
@@ -97,7 +97,7 @@ mod tests {
         for text in
             ["", "here", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "::/129", "10.0.0.1:80", "/8"]
         {
-            assert!(Network::try_from(text.to_owned()).is_err(), "{text}");
+            assert!(IpNetwork::try_from(text.to_owned()).is_err(), "{text}");
         }
     }
 }

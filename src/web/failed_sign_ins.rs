@@ -9,10 +9,10 @@ use crate::web::peer::Peer;
 
 /// The wrong tokens that clients have sent lately, and how long each has to wait for another try.
 #[derive(Default)]
-pub struct TokenAttempts(Mutex<AttemptTable>);
+pub struct FailedSignIns(Mutex<FailedSignInTable>);
 
 #[derive(Default)]
-struct AttemptTable {
+struct FailedSignInTable {
     clients: HashMap<Peer, Failures>,
     /// When the current minute began, and the wrong tokens of all clients in it.
     minute: Timestamp,
@@ -35,7 +35,7 @@ const ATTACK_PER_MINUTE: u32 = 30;
 const FORGET_AFTER: SignedDuration = SignedDuration::from_mins(15);
 const MAX_CLIENTS: usize = 4096;
 
-impl TokenAttempts {
+impl FailedSignIns {
     /// How long this client has to wait before a token of it is looked at. `None`: not at all.
     pub fn wait(&self, client: Peer, now: Timestamp) -> Option<SignedDuration> {
         let next = self.0.lock().clients.get(&client)?.next;
@@ -77,7 +77,7 @@ fn wait_after(failures: u32) -> SignedDuration {
     }
 }
 
-impl AttemptTable {
+impl FailedSignInTable {
     fn make_room(&mut self, now: Timestamp) {
         self.clients.retain(|_, failures| now.duration_since(failures.last) < FORGET_AFTER);
         if self.clients.len() < MAX_CLIENTS {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_wait_doubles_up_to_a_minute() {
-        let attempts = TokenAttempts::default();
+        let attempts = FailedSignIns::default();
         let waits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|second| {
             let now = at(second * 60);
             attempts.fail(client(1), now).1.as_secs()
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_attack_from_many_addresses_makes_each_of_them_wait() {
-        let attempts = TokenAttempts::default();
+        let attempts = FailedSignIns::default();
         let waits: Vec<i64> =
             (0..40).map(|number| attempts.fail(client(number), at(0)).1.as_secs()).collect();
         assert_eq!(waits[29..31], [0, 60]);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_client_is_forgotten_after_a_while() {
-        let attempts = TokenAttempts::default();
+        let attempts = FailedSignIns::default();
         assert_eq!(attempts.fail(client(1), at(0)).0, 1);
         assert_eq!(attempts.fail(client(1), at(0)).0, 2);
         assert_eq!(attempts.fail(client(1), at(3600)).0, 1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::http::AccessRole;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct SignedInUser {
     pub name: Arc<str>,
     pub role: AccessRole,
 }

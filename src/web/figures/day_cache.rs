@@ -28,7 +28,7 @@ const MOST_WORKSPACES: usize = 16;
 
 /// The kept days of the workspaces that were read last, the last one at the end.
 #[derive(Default)]
-pub struct KeptDays(Mutex<Vec<(WorkspaceId, SharedDays)>>);
+pub struct DayCache(Mutex<Vec<(WorkspaceId, SharedDays)>>);
 
 /// Whoever reads a workspace's days holds them until they are counted, so that others do not count the same.
 type SharedDays = Arc<sync::Mutex<WorkspaceDays>>;
@@ -61,7 +61,7 @@ pub struct DayReader<'a> {
     pub revision: u64,
 }
 
-impl KeptDays {
+impl DayCache {
     /// The figures of these days, in their order.
     pub async fn read(
         &self,
@@ -273,7 +273,7 @@ mod tests {
             store.store.hear(entry).await.unwrap();
             hear(&store, "1", 0).await;
             hear(&store, "2", DAY).await;
-            let kept = KeptDays::default();
+            let kept = DayCache::default();
             let calendar = Calendar { zone: &TimeZone::UTC };
             let days = calendar.last_days(at(3 * DAY), 4);
             let read = async || {
@@ -311,7 +311,7 @@ mod tests {
             store.store.hear(entry).await.unwrap();
             hear(&store, "1", 0).await;
             hear(&store, "2", DAY).await;
-            let kept = KeptDays::default();
+            let kept = DayCache::default();
             let calendar = Calendar { zone: &TimeZone::UTC };
             let days = calendar.last_days(at(3 * DAY), 4);
             let reader = DayReader {
@@ -344,7 +344,7 @@ mod tests {
             let harness = Harness::new(store).await;
             harness.says("alice", "does anybody have a ladder?").await;
             harness.pass(7200).await;
-            let (store, kept, place) = (&harness.store, KeptDays::default(), workspace());
+            let (store, kept, place) = (&harness.store, DayCache::default(), workspace());
             let calendar = Calendar { zone: &TimeZone::UTC };
             let days = calendar.last_days(at(3 * DAY), 4);
             let read = async || {
@@ -379,7 +379,7 @@ mod tests {
             harness.mind.script.set_default(PromptVerb::Judge, JOIN);
             harness.says("alice", "does anybody have a ladder?").await;
             harness.pass(2 * DAY).await;
-            let (store, kept, place) = (&harness.store, KeptDays::default(), workspace());
+            let (store, kept, place) = (&harness.store, DayCache::default(), workspace());
             let here = Some(place.clone());
             let query = ProposalQuery { workspace: here, decision: None, before: None, limit: 1 };
             let now = harness.clock.now();
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn the_workspaces_that_were_read_last_are_kept() {
-        let kept = KeptDays::default();
+        let kept = DayCache::default();
         let name = |number: usize| WorkspaceId::new(format!("w{number}"));
         let (first, second) = (kept.shared(&name(0)), kept.shared(&name(1)));
         for number in 2..=MOST_WORKSPACES {

@@ -13,7 +13,7 @@ use aizuchi_core::chat::Visibility;
 /// The rooms that have a name or are in a workspace. Two with the same name are told apart by their ids, or by their
 /// workspaces.
 #[derive(Debug, Default)]
-pub struct RoomNames {
+pub struct ChannelNames {
     /// By workspace and room.
     labels: HashMap<(Option<String>, String), String>,
     taken: HashSet<String>,
@@ -41,7 +41,7 @@ pub enum Audience {
 /// What a line may say about its room. Whatever else stands there counts as not said, but for the visibility: what is not
 /// public is private.
 #[derive(Default)]
-struct RoomFields {
+struct ChannelFields {
     room_name: Value,
     workspace: Value,
     visibility: Value,
@@ -77,16 +77,16 @@ struct WholeLine {
 }
 
 impl WholeLine {
-    fn split(self) -> (RecordedMessage, RoomFields) {
+    fn split(self) -> (RecordedMessage, ChannelFields) {
         let Self { room, thread, id, ts, author, name, text, reply_to, bot, opener, .. } = self;
         let message =
             RecordedMessage { room, thread, id, ts, author, name, text, reply_to, bot, opener };
         let Self { room_name, workspace, visibility, said_in, .. } = self;
-        (message, RoomFields { room_name, workspace, visibility, said_in })
+        (message, ChannelFields { room_name, workspace, visibility, said_in })
     }
 }
 
-impl RoomFields {
+impl ChannelFields {
     const NAMES: [&str; 4] = ["\"room_name\"", "\"workspace\"", "\"visibility\"", "\"said_in\""];
 
     fn audience(&self) -> Audience {
@@ -100,10 +100,10 @@ impl RoomFields {
     }
 }
 
-impl RoomNames {
+impl ChannelNames {
     /// Parses a line of JSON Lines. The message is in the room by its name, if that is known.
     pub fn parse(&mut self, line: &[u8]) -> Result<ParsedLine, String> {
-        if !RoomFields::NAMES.iter().any(|name| holds(line, name)) {
+        if !ChannelFields::NAMES.iter().any(|name| holds(line, name)) {
             let message = RecordedMessage::parse(line)?;
             return Ok(ParsedLine { message, audience: Audience::Unknown });
         }
@@ -116,7 +116,7 @@ impl RoomNames {
                 (message.checked()?, fields, audience)
             }
             // What cannot be told counts as private, as where a key is there twice.
-            None => (RecordedMessage::parse(line)?, RoomFields::default(), Audience::Channel),
+            None => (RecordedMessage::parse(line)?, ChannelFields::default(), Audience::Channel),
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (room_name, workspace) = (text(&fields.room_name), text(&fields.workspace));
@@ -164,14 +164,14 @@ mod tests {
         ] {
             let line =
                 format!(r#"{{"room":"C1","id":"1","ts":1,"author":"ann","text":"x"{more}}}"#);
-            let parsed = RoomNames::default().parse(line.as_bytes()).unwrap();
+            let parsed = ChannelNames::default().parse(line.as_bytes()).unwrap();
             assert_eq!(parsed.audience, expected, "{more}");
         }
     }
 
     #[test]
     fn a_room_is_called_by_its_name_and_two_are_told_apart() {
-        let mut names = RoomNames::default();
+        let mut names = ChannelNames::default();
         let mut room = |room: &str, more: &str| {
             let line = format!(
                 r#"{{"room":"{room}","id":"1","ts":1,"author":"ann","text":"the \"room_name\" is"{more}}}"#
@@ -191,6 +191,6 @@ mod tests {
         ] {
             assert_eq!(room(id, more), expected);
         }
-        assert!(RoomNames::default().parse(b"{}").is_err());
+        assert!(ChannelNames::default().parse(b"{}").is_err());
     }
 }

@@ -9,11 +9,11 @@ use aizuchi_core::chat::{
 };
 use aizuchi_core::persona::Language;
 use aizuchi_core::prompt::{Prompt, PromptVerb};
-use aizuchi_core::rules::ordered::{
-    Confidence, OrderedSetting, RoomSetting, SettingChange, SettingKind, SettingRole, SettingScope,
-    Switch,
+use aizuchi_core::rules::place::Place;
+use aizuchi_core::rules::setting_override::{
+    Confidence, PlaceSetting, SettingChange, SettingKind, SettingOverride, SettingRole,
+    SettingScope, Switch,
 };
-use aizuchi_core::rules::room::Room;
 use aizuchi_core::rules::{
     ChannelRules, LanguageRule, MemoryRule, PostTiming, Rulebook, TimingRules, ToolRule,
 };
@@ -45,23 +45,23 @@ fn garden() -> SettingScope {
     SettingScope::Channel(top_level("garden").channel)
 }
 
-fn set(scope: SettingScope, setting: RoomSetting, role: SettingRole) -> Order {
+fn set(scope: SettingScope, setting: PlaceSetting, role: SettingRole) -> Order {
     let (change, by) = (SettingChange::Set(setting), "olga".into());
     Order::ChangeSetting { workspace: workspace(), scope, change, role, by, at: at(1) }
 }
 
-fn confidence(share: f64) -> RoomSetting {
-    RoomSetting::MinConfidence(Confidence::new(share).unwrap())
+fn confidence(share: f64) -> PlaceSetting {
+    PlaceSetting::MinConfidence(Confidence::new(share).unwrap())
 }
 
 /// The rules in force in a channel.
 fn rules(harness: &Harness, channel: &str) -> ChannelRules {
     let (workspace, id) = (workspace(), ChannelId::new(channel));
     let rulebook = harness.options.settings.rulebook.read();
-    rulebook.rules_in(&Room::new(&workspace, &id, channel, Visibility::Public)).clone()
+    rulebook.rules_in(&Place::new(&workspace, &id, channel, Visibility::Public)).clone()
 }
 
-async fn stored(harness: &Harness) -> Vec<OrderedSetting> {
+async fn stored(harness: &Harness) -> Vec<SettingOverride> {
     harness.store.store.orders(&workspace()).await.unwrap().settings
 }
 
@@ -234,9 +234,9 @@ async fn a_direct_message_has_settings_of_its_own() {
         let dm = Heard::Channel(new_channel("dm", Visibility::Direct));
         harness.inbox.hear(dm).await.unwrap();
         let here = || SettingScope::Channel(top_level("dm").channel);
-        let none = RoomSetting::Tools(ToolRule::Only(Vec::new()));
+        let none = PlaceSetting::Tools(ToolRule::Only(Vec::new()));
         harness.order(set(SettingScope::Workspace, none, SettingRole::Admin)).await;
-        harness.order(set(here(), RoomSetting::Memory(Switch::Off), SettingRole::Admin)).await;
+        harness.order(set(here(), PlaceSetting::Memory(Switch::Off), SettingRole::Admin)).await;
         let says = async |text: &str| {
             harness.says_in(top_level("dm"), "alice", text).await;
             harness.pass(5).await;
@@ -297,7 +297,7 @@ async fn tools_are_narrowed_in_the_next_reply() {
         let tools = Some(ToolSettings::new(TimeZone::UTC));
         let options = HarnessOptions { tools, ..HarnessOptions::default() };
         let harness = Harness::new(store).await.with_options(options);
-        let only = RoomSetting::Tools(ToolRule::Only(vec!["search_messages".to_owned()]));
+        let only = PlaceSetting::Tools(ToolRule::Only(vec!["search_messages".to_owned()]));
         harness.order(set(garden(), only, SettingRole::Member)).await;
         for (channel, is_narrowed) in [("garden", true), ("kitchen", false)] {
             harness.says_in(top_level(channel), "alice", "@Aizuchi hello").await;
@@ -332,7 +332,7 @@ async fn a_memory_is_switched_off() {
             })
         };
         assert!(mentions_roses().await);
-        harness.order(set(garden(), RoomSetting::Memory(Switch::Off), SettingRole::Admin)).await;
+        harness.order(set(garden(), PlaceSetting::Memory(Switch::Off), SettingRole::Admin)).await;
         assert!(!mentions_roses().await);
         let clear = SettingChange::Clear(SettingKind::Memory);
         harness
@@ -355,7 +355,7 @@ async fn settings_outlive_the_process_and_name_nobody_who_was_forgotten() {
     on_every_store(async |store| {
         let harness = Harness::new(store).await;
         harness.order(set(garden(), confidence(0.9), SettingRole::Admin)).await;
-        let off = RoomSetting::Memory(Switch::Off);
+        let off = PlaceSetting::Memory(Switch::Off);
         let order = Order::ChangeSetting {
             workspace: workspace(),
             scope: garden(),
@@ -405,7 +405,7 @@ fn configured() -> impl Strategy<Value = ChannelRules> {
     )
 }
 
-fn ordered() -> impl Strategy<Value = OrderedSetting> {
+fn ordered() -> impl Strategy<Value = SettingOverride> {
     let switch = || prop_oneof![Just(Switch::On), Just(Switch::Off)];
     let tools = prop_oneof![
         Just(ToolRule::All),
@@ -413,14 +413,14 @@ fn ordered() -> impl Strategy<Value = OrderedSetting> {
         Just(ToolRule::Only(vec!["web_search".to_owned(), "web_fetch".to_owned()])),
     ];
     let setting = prop_oneof![
-        Just(RoomSetting::Language(LanguageRule::AsWritten)),
+        Just(PlaceSetting::Language(LanguageRule::AsWritten)),
         (0..=1000u16).prop_map(|share| confidence(f64::from(share) / 1000.0)),
-        Just(RoomSetting::Timing(PostTiming::HumanLike)),
-        Just(RoomSetting::Timing(PostTiming::Immediate)),
-        switch().prop_map(RoomSetting::Announce),
-        switch().prop_map(RoomSetting::Memory),
-        tools.prop_map(RoomSetting::Tools),
-        Just(RoomSetting::Model("small".into())),
+        Just(PlaceSetting::Timing(PostTiming::HumanLike)),
+        Just(PlaceSetting::Timing(PostTiming::Immediate)),
+        switch().prop_map(PlaceSetting::Announce),
+        switch().prop_map(PlaceSetting::Memory),
+        tools.prop_map(PlaceSetting::Tools),
+        Just(PlaceSetting::Model("small".into())),
     ];
     let channel = || top_level("garden").channel;
     let scope = prop_oneof![
@@ -436,7 +436,7 @@ fn ordered() -> impl Strategy<Value = OrderedSetting> {
     ];
     (scope, setting, role).prop_map(|(scope, setting, role)| {
         let (by, at) = ("olga".into(), at(0));
-        OrderedSetting { scope, setting, role, by, at }
+        SettingOverride { scope, setting, role, by, at }
     })
 }
 
@@ -478,8 +478,8 @@ proptest! {
             [("garden", None), ("garden", Some(&thread)), ("kitchen", None)]
         {
             let id = ChannelId::new(channel);
-            let room = Room { thread, ..Room::new(&workspace, &id, channel, Visibility::Public) };
-            let (before, after) = (book.rules_in(&room), with_orders.rules_in(&room));
+            let place = Place { thread, ..Place::new(&workspace, &id, channel, Visibility::Public) };
+            let (before, after) = (book.rules_in(&place), with_orders.rules_in(&place));
             prop_assert_eq!(untouched(before), untouched(after));
             for tool in TOOLS {
                 prop_assert!(before.tools.allows(tool) || !after.tools.allows(tool), "{}", tool);
@@ -498,7 +498,7 @@ proptest! {
         // Other workspaces are as they were.
         let other = aizuchi_core::chat::WorkspaceId::new("other");
         let id = ChannelId::new("garden");
-        let room = Room::new(&other, &id, "garden", Visibility::Public);
-        prop_assert_eq!(book.rules_in(&room), with_orders.rules_in(&room));
+        let place = Place::new(&other, &id, "garden", Visibility::Public);
+        prop_assert_eq!(book.rules_in(&place), with_orders.rules_in(&place));
     }
 }
