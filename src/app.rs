@@ -75,13 +75,13 @@ use aizuchi_core::store::{Cursors, Store};
 pub struct App {
     pub address: SocketAddr,
     started: Instant,
-    /// What can be replaced while it runs.
+    /// The settings that can be replaced while the program runs.
     pub live: LiveSettings,
     metrics: Arc<Metrics>,
     models: Arc<ModelsInUse>,
     pages: Server,
     health: Option<Server>,
-    /// Runs from the moment the database is open, because the active process has to renew its claim on the database.
+    /// Runs from the moment the database is open, because the active process has to renew its claim on it.
     writer: JoinHandle<anyhow::Result<()>>,
     writer_stop: CancellationToken,
     runner: Runner,
@@ -99,7 +99,7 @@ pub struct App {
     remotes: Vec<Arc<dyn RemotePlatform>>,
     mcp_servers: Option<Arc<McpServers>>,
     allowed_calls: AllowedCalls,
-    /// Where this process listens.
+    /// The addresses on which this process listens.
     own_addresses: Vec<SocketAddr>,
     shutdown: CancellationToken,
 }
@@ -109,20 +109,20 @@ pub struct App {
 pub struct LiveSettings {
     pub config: Reloadable<Config>,
     pub rulebook: Reloadable<Rulebook>,
-    /// The prompts of each language that is spoken.
+    /// The prompts of each language in use.
     pub prompts: Vec<(Language, Reloadable<PromptBuilder>)>,
     pub models: Arc<ModelsInUse>,
     /// The connected platforms, by their names in the config.
     pub remotes: Vec<(&'static str, Arc<dyn RemotePlatform>)>,
     pub authenticator: Arc<Authenticator>,
-    /// What nothing that a model writes may show.
+    /// The secrets that model output must never contain.
     pub secrets: SecretScanner,
 }
 
 impl App {
-    /// Opens the database and the listeners and connects to the configured platforms. `started` is when the process
-    /// started. A process that has stood by for another one reads its config again with `reread`: tokens may have been
-    /// replaced meanwhile.
+    /// Opens the database and the listeners, and connects to the configured platforms. `started` is when the process
+    /// started. A process that has been on standby reads its config again with `reread`, because tokens may have been
+    /// replaced in the meantime.
     pub async fn open(
         config: &Config,
         reread: impl FnOnce() -> anyhow::Result<Config>,
@@ -186,7 +186,8 @@ impl App {
         let memory_delay = Some(config.memory_delay());
         let room_inbox = inbox(config.room_wait_settings(), Redaction::Keep, memory_delay);
         room_inbox.load_workspace(&*store, &local::workspace_id()).await?;
-        // Also of those that no platform connects now: what was said there is still remembered, and pages show it.
+        // Includes workspaces whose platform is not connected now: their messages are still remembered and shown on
+        // pages.
         for workspace in store.workspaces().await? {
             channel_cache.replace_orders(&workspace, &store.orders(&workspace).await?);
         }
@@ -202,7 +203,7 @@ impl App {
             clock.clone(),
             persona.name.clone(),
         ));
-        // What the demo says is not worth remembering.
+        // The demo's messages are not worth remembering.
         let demo_inbox = inbox(config.demo_wait_settings(), Redaction::Keep, None);
         let demo_channel = DemoChannel { room: room.clone(), inbox: demo_inbox };
         let (revisions, persona_of_demo) = (store.revisions(), persona.clone());
@@ -348,7 +349,7 @@ impl App {
         let own_addresses =
             [Some(address), health.as_ref().and_then(|health| health.local_addr().ok())];
         let health_limits = ServerLimits::health(max_files, &proxies);
-        // Before the start's own text, which is the last thing to be read.
+        // Logged before the welcome text, which must be the last thing that the start prints.
         let limits = describe_limits(&config.rulebook());
         info!(limits, "the limits of calls and posts");
         let web_tools = config.describe_web_tools().join(" and ");
@@ -388,7 +389,7 @@ impl App {
         })
     }
 
-    /// The models, and which others could be used.
+    /// The models in use, and the ones that could replace them.
     pub fn models(&self) -> Arc<ModelsInUse> {
         self.models.clone()
     }
@@ -398,7 +399,7 @@ impl App {
         self.installation.clone()
     }
 
-    /// Who the bot is on each connected platform.
+    /// The bot's account on each connected platform.
     pub fn accounts(&self) -> Vec<Account> {
         self.remotes.iter().map(|remote| remote.account()).collect()
     }

@@ -175,7 +175,8 @@ impl Cli {
             CliCommand::Health(health) => health.run(&source),
             CliCommand::Search(search) => search.run(&source),
             CliCommand::Prompt(prompt) => prompt.run(&source, selection),
-            // What it measures is named: a config that happens to be in the folder does not count.
+            // `replay` and `tune` measure a config that is named explicitly: one that happens to be in the folder does
+            // not count.
             CliCommand::Replay(replay) => replay.run(named_config, &source, selection),
             CliCommand::Tune(tune) => tune.run(named_config, &source),
             CliCommand::Report(report) => report.run(&source),
@@ -199,7 +200,7 @@ impl Cli {
             }
             #[cfg(feature = "demo")]
             CliCommand::Demo(demo) => {
-                // A model that was chosen for another room has no part in a demo.
+                // A model that was chosen for another room does not apply to a demo.
                 demo.run(model.as_ref().map_or(ModelSelection::NoModel, |model| model.selection()))
             }
             #[cfg(feature = "demo")]
@@ -208,7 +209,7 @@ impl Cli {
     }
 }
 
-/// Which of the options before the verb have a meaning for it.
+/// Which of the options before the verb apply to it.
 #[derive(Clone, Copy, Default)]
 struct KnownOptions {
     model: bool,
@@ -283,7 +284,7 @@ fn run_app(
     };
     let levels = log::init(&config.logging, traces.as_ref());
     if let Some(problem) = problem {
-        // Its cause may hold the address, which may hold a secret.
+        // The cause of the error may contain the endpoint, and that a secret.
         warn!(error = %problem, "traces are off");
     }
     for warning in warnings {
@@ -303,7 +304,7 @@ fn run_app(
         };
         let app = tokio::select! {
             app = App::open(&config, reread, started) => app?,
-            // A process on standby has nothing to finish.
+            // A process on standby has no work to finish.
             () = stops.recv() => return Ok(ExitCode::SUCCESS),
         };
         if let Some(traces) = &traces {
@@ -326,7 +327,7 @@ fn run_app(
         let mut offers = pin!(model::print_offers(app.models(), language));
         let mut has_offered = false;
         let mut ended = Box::pin(app.run(stop.clone()));
-        // A reload asks the platforms about new tokens, and nothing else waits for that.
+        // A reload asks the platforms to accept new tokens. Nothing else waits for it.
         let mut terminal_closed = pin!(async {
             while let Hangup::Reload = hangups.recv().await {
                 reload.reload().await;
@@ -362,10 +363,10 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a file that holds what was said, for the process's own user only.
+/// Writes a file with chat messages, readable by the process's own user only.
 fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path);
-    // One that was there keeps the mode it had.
+    // A file that already existed keeps the mode it had.
     let owned = |file: File| file.set_permissions(Permissions::from_mode(0o600)).map(|()| file);
     file.and_then(owned)
         .and_then(|mut file| file.write_all(text.as_bytes()))
@@ -380,7 +381,7 @@ fn strip_control_characters(text: &str) -> String {
         .collect()
 }
 
-/// A number of things, in English as the whole command line.
+/// A count of things, in English like the whole command line.
 fn number_of(things: Counted, number: u64) -> String {
     things(Language::En, usize::try_from(number).unwrap_or(usize::MAX), &number.to_string())
 }
@@ -395,7 +396,7 @@ fn excerpt(text: &str) -> String {
     format!("{beginning}{rest}")
 }
 
-/// SIGTERM and SIGINT. The program subscribes before it does anything else, because a signal may come at once.
+/// SIGTERM and SIGINT. The program subscribes before it does anything else, because a signal may arrive at any time.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -416,7 +417,7 @@ impl StopSignals {
     }
 }
 
-/// SIGHUP, which asks for a reload, or says that the terminal is gone.
+/// SIGHUP, which requests a reload or reports that the terminal was closed.
 struct Hangups {
     hangup: Signal,
     was_on_terminal: bool,
@@ -424,7 +425,7 @@ struct Hangups {
 
 enum Hangup {
     Reload,
-    /// The program was started on a terminal, which was closed. It should not stay behind.
+    /// The terminal that the program was started on was closed, so the program should not outlive it.
     TerminalClosed,
 }
 
@@ -474,7 +475,7 @@ fn welcome_text(config: &Config, source: &ConfigSource, app: &App) -> String {
     texts::command_line::welcome(language, name, address, &ask, &mind, &accounts, &places)
 }
 
-/// Which models answer and judge, for the operator.
+/// Describes to the operator which models answer and judge.
 fn describe_minds(config: &Config) -> String {
     let (response, judgment) = (&config.minds.response.model.id, &config.minds.judgment.model.id);
     let language = config.language.own();

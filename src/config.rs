@@ -170,8 +170,8 @@ pub enum ModelSelection<'a> {
     /// This model for all agents. Its client arguments come from an agent with a model of the same provider, if the
     /// file has one.
     Override(&'a ModelId),
-    /// This model, which a server on this machine has at this base URL, for all agents. Without a URL it is the
-    /// provider's own.
+    /// This model for all agents, as a server on this machine offers it at `api_base`. `None` is the provider's own
+    /// URL.
     Found { model: &'a ModelId, api_base: Option<&'a str> },
     /// No model will be called, so no API key is needed.
     NoModel,
@@ -183,11 +183,11 @@ pub struct LoadedConfig {
     pub config: Config,
     /// Warnings about keys that have no effect, each with its line.
     pub warnings: Vec<String>,
-    /// By which a later version of the file is compared with this one.
+    /// Fingerprints of the values, to compare a later version of the file with this one.
     pub fingerprints: Fingerprints,
 }
 
-/// A config, what is to be said of it, and the keys and values that it was made from.
+/// A config with its notices and the syntax tree that it was read from.
 struct ParsedConfig {
     config: Config,
     notices: Vec<ConfigProblem>,
@@ -233,7 +233,7 @@ impl Config {
         Ok(Self::parse_with_notices(text, Path::new(""), &environment, selection)?.config)
     }
 
-    /// The settings of a demo. No file has a part in them; a model's key comes from the environment.
+    /// Parses the settings of a demo. They come from no file, and a model's key comes from the environment.
     pub fn for_demo(text: &str, selection: ModelSelection<'_>) -> anyhow::Result<Self> {
         let environment = Environment::from_process(Path::new(""))?;
         let name = "the demo's settings";
@@ -255,7 +255,7 @@ impl Config {
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<LoadedConfig> {
         let parsed = Self::parse_with_notices(text, folder, environment, selection);
-        // A value that cannot be read is why it is missing.
+        // A value file that cannot be read explains why the value is missing, so its error comes first.
         environment.check_files()?;
         let parsed = parsed.map_err(|problem| anyhow::anyhow!("{}", problem.format_in(file)))?;
         let warnings = parsed.notices.iter().map(|notice| notice.format_in(file)).collect();
@@ -302,7 +302,7 @@ impl Config {
             notices.extend(from_myao2::answer_health_checks(&mut config, &tree));
             notices.extend(from_myao2::describe_changes(&config, &tree));
         }
-        // After what opens the health port of myao2, which may be that of the pages.
+        // Must come after `answer_health_checks`, which may open myao2's health port on the port of the pages.
         notices.extend(config.move_pages_off_health_port(&tree));
         notices.extend(config.avoid_myao2_database(&tree));
         config.resolve_minds(selection, &tree, environment)?;
@@ -323,7 +323,7 @@ impl Config {
         Ok(())
     }
 
-    /// Checks what involves more than one setting.
+    /// Checks constraints that involve more than one setting.
     fn check(&self, tree: &ConfigNode) -> Result<(), ConfigProblem> {
         let location = |path: &[&str]| tree.location_of(path);
         let listen = self.http.listen.0;
@@ -349,8 +349,8 @@ impl Config {
         checks::check(self, tree)
     }
 
-    /// Moves the pages to the next port if the health check has theirs. Configs with such a health check are older than
-    /// the pages.
+    /// Moves the pages to the next port if the health check uses theirs. Configs with such a health check predate the
+    /// pages.
     fn move_pages_off_health_port(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
         let health = self.health_check.port?;
         let listen = &mut self.http.listen.0;
@@ -367,15 +367,15 @@ impl Config {
         Some(ConfigProblem::for_file(entry.map(|entry| entry.key_location), sentence))
     }
 
-    /// Where a browser on this machine finds the pages. `None` if the port is chosen at each start.
+    /// The address of the pages for a browser on this machine. `None` if the port is chosen at each start.
     pub fn page_address(&self) -> Option<String> {
         let listen = self.http.listen.0;
         (listen.port() != 0).then(|| http::page_address(listen))
     }
 
-    /// A path of the config, from the folder that it belongs to.
+    /// Resolves a path of the config against its folder.
     fn resolve(&self, path: &Path) -> PathBuf {
-        // The components are without `.`, as in `./data`.
+        // `components` drops a `.`, as in `./data`.
         self.folder.join(path).components().collect()
     }
 
@@ -402,12 +402,12 @@ impl Config {
         })
     }
 
-    /// The same config for a program in which a model may be chosen later.
+    /// Returns the config for a program in which a model may be chosen later.
     pub fn with_room_for_models(&self) -> Self {
         Self { budget: self.budget.with_room_for_models(), ..self.clone() }
     }
 
-    /// How long messages are kept. `None`: for ever.
+    /// How long messages are kept. `None` means forever.
     pub fn message_retention(&self) -> Option<SignedDuration> {
         let days = i32::try_from(self.retention.messages_days?.0).unwrap_or(i32::MAX);
         Some(SignedDuration::from_hours(24) * days)

@@ -22,7 +22,7 @@ use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::texts;
 
-/// How long a decision may take before the script goes on without it.
+/// How long to wait for a decision before the script continues without it.
 const DECISION_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
 
 /// Plays the script in the local room, one play at a time.
@@ -35,7 +35,7 @@ pub struct Demo {
     status: watch::Sender<DemoStatus>,
 }
 
-/// What is played, and how far it has come.
+/// The state of the demo.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DemoStatus {
     /// The number of the newest play.
@@ -45,27 +45,27 @@ pub struct DemoStatus {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Phase {
-    /// It was not played yet, or the last play was skipped.
+    /// Not played yet, or the last play was skipped.
     #[default]
     Idle,
     Playing(SceneProgress),
-    /// It was played to its end.
+    /// Played to the end.
     Over,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneProgress {
-    /// From 1.
+    /// The number of the scene, counted from 1.
     pub scene: usize,
     pub caption: Caption,
 }
 
-/// What happens, in one sentence for each language that a page may have.
+/// One sentence about what happens, in each language that a page may have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caption {
     pub english: String,
     pub japanese: String,
-    /// The decision that it tells of.
+    /// The decision that the caption describes.
     pub decision: Option<DecisionId>,
 }
 
@@ -81,12 +81,12 @@ impl Demo {
         Self { demo_channel, archive, revisions, clock, persona, status }
     }
 
-    /// Follows what is played.
+    /// Subscribes to changes of the status.
     pub fn subscribe(&self) -> watch::Receiver<DemoStatus> {
         self.status.subscribe()
     }
 
-    /// Starts a play, unless one is going on. Returns its channel, which is ready then.
+    /// Starts a play, unless one is in progress. Returns its channel, which is ready by then.
     pub async fn start(&self) -> Result<Channel, StoreError> {
         if self.status.borrow().number().is_some() {
             return Ok(demo_channel::channel());
@@ -104,7 +104,7 @@ impl Demo {
         Ok(channel)
     }
 
-    /// Ends the play, if one is going on.
+    /// Ends the play that is in progress, if any.
     pub fn skip(&self) {
         let play = self.status.borrow().number();
         if let Some(play) = play {
@@ -112,7 +112,7 @@ impl Demo {
         }
     }
 
-    /// Plays whenever it was started, until `shutdown`.
+    /// Performs each play that is started, until `shutdown`.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         let mut status = self.subscribe();
         loop {
@@ -143,7 +143,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Has the users write their messages. Returns what came of them.
+    /// Posts the users' messages of a scene. Returns a caption of what came of them.
     async fn perform(&self, scene: &Scene) -> Result<Caption, StoreError> {
         let mut last = None;
         for message in scene.messages {
@@ -200,7 +200,7 @@ impl Demo {
         self.change(play, Phase::Playing(SceneProgress { scene: index + 1, caption }));
     }
 
-    /// Changes the status, unless this play is not going on any more.
+    /// Changes the status, unless this play is over.
     fn change(&self, play: u64, phase: Phase) {
         self.status.send_if_modified(|status| {
             let is_current = status.number() == Some(play);
@@ -233,13 +233,13 @@ impl Caption {
 }
 
 impl DemoStatus {
-    /// The number of the play that is going on.
+    /// The number of the play in progress.
     fn number(&self) -> Option<u64> {
         matches!(self.phase, Phase::Playing(_)).then_some(self.play)
     }
 }
 
-/// Waits until a play was started.
+/// Waits until a play is started.
 async fn next_play(status: &mut watch::Receiver<DemoStatus>) -> u64 {
     loop {
         let play = status.borrow_and_update().number();

@@ -20,14 +20,14 @@ use aizuchi_core::store::query::{ConsentQuery, DecisionQuery};
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts::{self, Name};
 
-/// The most calls of a decision that are told.
+/// The maximum number of calls shown for a decision.
 const MAX_CALLS: usize = 20;
 
 /// A decision with the messages that it refers to.
 pub struct DecisionDetails {
     pub decision: Decision,
     pub channel_name: Arc<str>,
-    /// Of the channel now.
+    /// The channel's current visibility.
     pub visibility: Visibility,
     /// The messages that it covers, oldest first.
     pub considered: Vec<StoredMessage>,
@@ -36,9 +36,9 @@ pub struct DecisionDetails {
     pub about: Option<StoredMessage>,
     /// The next message of another user after the decision was closed.
     pub answer: Option<StoredMessage>,
-    /// What people marked it as.
+    /// How users marked the decision.
     pub mark: Option<DecisionMark>,
-    /// The calls that its words asked to be allowed, and what became of them, without what was sent and answered.
+    /// The tool calls of the decision that needed consent, and their outcomes, without arguments and answers.
     pub calls: Vec<Consent>,
 }
 
@@ -114,7 +114,7 @@ impl DecisionDetails {
         })
     }
 
-    /// The same without what was said, and without what a judge or a model wrote about it.
+    /// Drops all chat text, and everything that a judge or a model wrote about it.
     pub fn without_texts(mut self) -> Self {
         self.considered.clear();
         self.posted_messages.clear();
@@ -148,20 +148,20 @@ impl DecisionDetails {
         values
     }
 
-    /// Why it ended as it did, or that this was too old to be kept.
+    /// Why the decision ended as it did, or a note that this was too old to be kept.
     pub fn why(&self, language: Language) -> Option<&str> {
         let decision = &self.decision;
         let gone = decision.is_expired.then(|| texts::ledger::reason_expired(language));
         decision.why.as_deref().filter(|why| !why.is_empty()).or(gone)
     }
 
-    /// How it ended, and why.
+    /// How the decision ended, and why.
     pub fn ended(&self, language: Language) -> String {
         let ended = texts::ledger::decision_result(language, self.decision.ended);
         self.why(language).map_or(ended.to_owned(), |why| format!("{ended} — {why}"))
     }
 
-    /// What the judge found, and what became of it.
+    /// The judge's verdict, and its effect.
     pub fn verdict_values(&self, language: Language) -> Vec<LabeledValue> {
         let judgment = self.decision.judgment.iter();
         let is_expired = self.decision.is_expired;
@@ -180,12 +180,12 @@ impl DecisionDetails {
         values
     }
 
-    /// The message that it is about, or else the newest one that it covers.
+    /// The message that the decision is about, or else the newest one that it covers.
     pub fn cause(&self) -> Option<&StoredMessage> {
         self.about.as_ref().or(self.considered.last())
     }
 
-    /// What happened after the decision was closed. `None` until something has.
+    /// What happened after the decision was closed. `None` if nothing has yet.
     pub fn aftermath(&self, language: Language) -> Option<LabeledValue> {
         let next = &self.decision.follow_up;
         let reply = next.first_reply.as_ref().map(|reply| {
@@ -210,7 +210,7 @@ impl DecisionDetails {
     }
 }
 
-/// The calls of a decision that are on record, oldest first.
+/// The recorded calls of a decision, oldest first.
 async fn load_calls(
     archive: &dyn Archive,
     decision: &Decision,
@@ -221,7 +221,7 @@ async fn load_calls(
         before: None,
         limit: MAX_CALLS,
     };
-    // What has lapsed by its time alone is stored as such before long.
+    // A call that has only lapsed by time is stored as lapsed before long.
     let calls = archive.consents(&query, Timestamp::MIN).await?.into_iter().rev();
     Ok(calls.map(|call| Consent { arguments: None, answer: None, ..call }).collect())
 }
@@ -333,7 +333,7 @@ pub fn call_values(attempt: &Attempt, language: Language, currency: &str) -> Vec
         LabeledValue::new_time(texts::ledger::called_at(language), attempt.at),
         LabeledValue::new(texts::ledger::took(language), took),
     ];
-    // The built-in mind uses none.
+    // The built-in mind uses no tokens.
     if usage != Usage::default() {
         values.push(LabeledValue::new(tokens_name, tokens));
     }

@@ -6,29 +6,29 @@
 // The configuration file.
 pub mod config;
 
-// The models that the config names, and how another is chosen.
+// The models that the config names, and how to choose another one.
 pub mod models;
 
 // The operator's MCP servers, whose tools replies may use.
 pub mod mcp_servers;
 
-// PDFs that people send, read in processes of their own.
+// Reading of attached PDFs in separate processes.
 pub mod pdf_text;
 
-// What could be known when a decision was made.
+// What was known when a decision was made.
 pub mod past_moment;
 
-// Measuring: the pipeline on a virtual clock, settings that suit it better, and a model against labeled cases.
+// Measuring: the pipeline on a virtual clock, a search for better settings, and a model against labeled cases.
 pub mod replay;
 pub mod tune;
 pub mod eval;
 
-// What other settings would have changed lately, and what a model says of moments that are past, in shadow.
+// What other settings would have changed lately, and how a model would have decided past moments, in shadow.
 pub mod what_if;
 pub mod shadow;
 
-// The ledger as text, how everything stands, a report for a team, a scripted minute, the pages, the assembled
-// application and its command line.
+// The ledger as text, the current status, a report for a team, a scripted demo, the pages, the assembled application
+// and its command line.
 pub mod ledger;
 pub mod status;
 pub mod report;

@@ -1,6 +1,6 @@
-//! The operator's servers of the Model Context Protocol, whose tools replies may use. Each is connected in the background, and
-//! again after it has gone; after a call that fails it is looked whether it has. No reply waits for a server longer than that
-//! server's time limit.
+//! The operator's servers of the Model Context Protocol, whose tools replies may use. Each is connected in the
+//! background and reconnected when it is gone; a failed call triggers a check of the connection. No reply waits for a
+//! server longer than that server's time limit.
 
 pub mod tool_list;
 mod answer;
@@ -33,19 +33,20 @@ use aizuchi_core::external_tools::{
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::metrics::labels::ExternalCallEnd;
 
-/// How often the tools are listed, for servers that do not say when they change.
+/// How often tools are listed again, for servers that do not announce changes.
 const RELIST_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
-/// The shortest time between two listings, however often a server says that its tools have changed.
+/// The minimum time between two listings, however often a server announces changes.
 const SHORTEST_RELIST_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
-/// The first and the longest wait before a server is connected again.
+/// The first and the longest wait before reconnecting to a server.
 const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(2);
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
-/// How long a server may take to start and to answer for the first time, at least: a program may have to be loaded first.
+/// The minimum time that a server gets to start and to answer for the first time: a program may have to be loaded
+/// first.
 const START_LIMIT: SignedDuration = SignedDuration::from_mins(1);
-/// How long a server may take to end: its input is closed first, and it is killed at last.
+/// How long a server may take to shut down: its input is closed first, and in the end it is killed.
 const STOP_LIMIT: SignedDuration = SignedDuration::from_secs(8);
 
-/// All servers that are used.
+/// All enabled servers.
 pub struct McpServers {
     servers: Vec<McpServer>,
 }
@@ -57,12 +58,13 @@ struct McpServer {
     connector: McpConnector,
     clock: Clock,
     metrics: Arc<Metrics>,
-    /// Rings when the server says that its tools have changed, and when a call shows that it may not know us any more.
+    /// Notified when the server announces that its tools have changed, and when a call shows that it may have lost our
+    /// session.
     changed: Arc<Notify>,
     current: RwLock<Connected>,
 }
 
-/// What is there of a server while it is connected.
+/// The state of a server while it is connected.
 #[derive(Default)]
 struct Connected {
     peer: Option<Peer<RoleClient>>,
@@ -70,7 +72,7 @@ struct Connected {
 }
 
 impl McpServers {
-    /// `None` if no server is used.
+    /// Returns `None` if no server is enabled.
     pub fn new(config: &Config, clock: &Clock, metrics: &Arc<Metrics>) -> Option<Self> {
         let servers = config.tools.mcp.used().map(|(name, server)| {
             let changed = Arc::new(Notify::new());
@@ -88,7 +90,7 @@ impl McpServers {
         (!servers.is_empty()).then_some(Self { servers })
     }
 
-    /// Keeps the servers connected until `shutdown`, and ends those that were started here.
+    /// Keeps the servers connected until `shutdown`, then stops the programs that were started here.
     pub async fn run(&self, shutdown: CancellationToken) -> anyhow::Result<()> {
         let mut running = Vec::new();
         for server in &self.servers {
@@ -118,18 +120,18 @@ impl ExternalTools for McpServers {
     ) -> Result<ExternalAnswer, ExternalToolError> {
         let mut servers = self.servers.iter();
         let found = servers.find_map(|server| Some((server, server.find(name)?)));
-        // A server that has gone has taken its tools along.
+        // A server that is gone no longer offers its tools.
         let (server, (peer, tool)) = found.ok_or(ExternalToolError::NotSent)?;
         server.call(&peer, tool, arguments).await
     }
 }
 
-/// Connects to a server once, and says which of its tools may be used.
+/// Connects to a server once, and describes which of its tools may be used.
 pub async fn check(name: &str, config: &McpServerConfig, folder: &Path) -> Result<String, String> {
     let look = async {
         let mut connection = McpConnector::new(config, folder, Arc::default()).connect().await?;
         let tools = connection::list_tools(connection.peer()).await;
-        // A process that does not end by itself is killed then.
+        // Kills a process that does not exit by itself.
         let _ = connection.close_with_timeout(STOP_LIMIT.unsigned_abs()).await;
         Ok::<_, ConnectError>(ToolList::new(name, tools?, config))
     };
@@ -146,7 +148,7 @@ impl McpServer {
         self.current.read().tools.iter().map(|tool| tool.offered.clone()).collect()
     }
 
-    /// Whether a tool is one of its own. While it is not connected, nobody knows which it has.
+    /// Whether a tool may be one of this server's. While it is not connected, its tools are unknown.
     fn may_have(&self, name: &str) -> bool {
         let current = self.current.read();
         let is_its = name.strip_prefix(&*self.name).is_some_and(|rest| rest.starts_with("__"));
@@ -154,7 +156,7 @@ impl McpServer {
         is_its && (current.peer.is_none() || is_listed())
     }
 
-    /// The connection and the server's own name of one of its tools, by the name under which it is offered.
+    /// The connection, and the server's own name of the tool that is offered under this name.
     fn find(&self, name: &str) -> Option<(Peer<RoleClient>, String)> {
         let current = self.current.read();
         let tool = current.tools.iter().find(|tool| *tool.offered.name == *name)?;
@@ -191,16 +193,16 @@ impl McpServer {
         if is_refused || (answer.is_err() && self.may_forget()) {
             self.changed.notify_one();
         }
-        // What a server says in an error may repeat what it was asked.
+        // A server's error message may repeat the arguments.
         if end != ExternalCallEnd::Answered {
             warn!(server = %self.name, tool, end = end.name(), "a tool of an MCP server did not do its work");
         }
         answer
     }
 
-    /// Whether it may have been started anew without our notice, have forgotten the session, and never say so. Then it does
-    /// not list its tools either. A program that was started here cannot: asked for its tools while it is still busy with a
-    /// call that has timed out, it may be silent again, and would be killed in the middle of its work.
+    /// Whether the server may have restarted unnoticed and lost the session without ever saying so. It then fails to
+    /// list its tools, too. A program that was started here cannot: if it were asked for its tools while it is still
+    /// busy with a call that has timed out, it might not answer and would be killed in the middle of its work.
     fn may_forget(&self) -> bool {
         self.config.url.is_some()
     }
@@ -213,7 +215,7 @@ impl McpServer {
             let ended = self.stay_connected(shutdown).await;
             *self.current.write() = Connected::default();
             let Err(error) = ended else { return };
-            // What has worked for a while begins anew.
+            // Reset the backoff after a connection that has lasted for a while.
             if self.clock.now().duration_since(began) > LONGEST_WAIT {
                 wait = FIRST_WAIT;
             }
@@ -226,8 +228,8 @@ impl McpServer {
         }
     }
 
-    /// Connects, and lists the tools whenever they may have changed. Ends at `shutdown`, or with the reason why it is not
-    /// connected any more.
+    /// Connects, and lists the tools whenever they may have changed. Returns at `shutdown`, or with the reason why the
+    /// connection is lost.
     async fn stay_connected(&self, shutdown: &CancellationToken) -> Result<(), ConnectError> {
         let start_limit = START_LIMIT.max(self.config.time_limit());
         let connecting = self.clock.timeout(start_limit, self.connector.connect());
@@ -260,12 +262,12 @@ impl McpServer {
             }
         };
         stop.cancel();
-        // A process that does not end by itself is killed then.
+        // Kills a process that does not exit by itself.
         let _ = self.clock.timeout(STOP_LIMIT, end).await;
         ended
     }
 
-    /// Lists the tools anew.
+    /// Lists the tools again.
     async fn list(&self, peer: &Peer<RoleClient>) -> Result<(), ConnectError> {
         let listing = connection::list_tools(peer);
         let listed = self.clock.timeout(self.config.time_limit(), listing).await;

@@ -1,4 +1,4 @@
-//! The models behind the minds: how they are built from the config, which others could be used, and how somebody
+//! The models behind the minds: how they are built from the config, which other models could be used, and how a user
 //! chooses one while the program runs.
 
 pub mod prompts;
@@ -40,27 +40,27 @@ use aizuchi_core::rules::{ModelRules, Rulebook};
 use aizuchi_core::store::Store;
 use aizuchi_core::texts;
 
-/// How long after a look at a model that cannot be reached the next one follows.
+/// How long to wait before a model that cannot be reached is probed again.
 const LOOK_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
 /// The models in use. A choice replaces them in the minds, which the agent shares.
 pub struct ModelsInUse {
     minds: Minds,
-    /// As it is in force, with the models of the last choice. A reload replaces it, too.
+    /// The config in force, with the models of the last choice. A reload replaces it, too.
     config: Reloadable<Config>,
     rulebook: Reloadable<Rulebook>,
-    /// Where a model that is tried out counts.
+    /// Where the cost of trying a model is recorded.
     store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
     secrets: SecretScanner,
     clock: Clock,
     /// The model servers on this machine. `None` until they have been looked for.
     found: RwLock<Option<Vec<FoundServer>>>,
-    /// Counts what changes here, for those who show it.
+    /// Counts changes, for subscribers that display the models.
     changes: watch::Sender<u64>,
-    /// How many calls were made that an operator ordered.
+    /// The number of calls made at an operator's request.
     budgeted_calls: Arc<AtomicI64>,
-    /// One choice at a time.
+    /// Serializes choices.
     turn: Mutex<()>,
 }
 
@@ -103,7 +103,7 @@ impl ModelsInUse {
         self.minds.judgment.models.name()
     }
 
-    /// Where the model that answers is, if that is not its provider's own address.
+    /// The address of the model that answers, if it is not its provider's own.
     pub fn address(&self) -> Option<String> {
         let config = self.config.read();
         config.minds.response.model.address_elsewhere().map(str::to_owned)
@@ -114,24 +114,24 @@ impl ModelsInUse {
         self.response() == builtin && self.judgment() == builtin
     }
 
-    /// The config as it is in force.
+    /// The config in force.
     pub fn config(&self) -> Arc<Config> {
         self.config.read()
     }
 
-    /// The rules in force, with what people have ordered.
+    /// The rules in force, including users' orders.
     pub fn rulebook(&self) -> Arc<Rulebook> {
         self.rulebook.read()
     }
 
-    /// The model of a channel's judge by itself, and the parameters of its requests, to be asked in shadow.
+    /// The model that judges in a channel, without its fallback, and the parameters of its requests, for shadow calls.
     pub fn shadow_judge(&self, channel: &Channel) -> anyhow::Result<(Arc<dyn Llm>, String)> {
         let config = self.config.read();
         let own = self.models_in(channel).judgment;
         self.shadow(named_or(&config, own, &config.minds.judgment))
     }
 
-    /// The same of the model that replies.
+    /// The model that replies in a channel, without its fallback, and the parameters of its requests, for shadow calls.
     pub fn shadow_speaker(&self, channel: &Channel) -> anyhow::Result<(Arc<dyn Llm>, String)> {
         let config = self.config.read();
         let own = self.models_in(channel).response;
@@ -160,7 +160,7 @@ impl ModelsInUse {
         Ok((build_model(model, &self.clock)?, format!("{:?}", model.params)))
     }
 
-    /// Finds what nobody may see in what a model wrote.
+    /// Finds secrets in model output.
     pub fn secrets(&self) -> &SecretScanner {
         &self.secrets
     }
@@ -169,7 +169,7 @@ impl ModelsInUse {
         self.config.read().model_sources.origin
     }
 
-    /// What stands between the program and its models, each model once.
+    /// The problems that keep the program from using its models, each model once.
     pub fn problems(&self) -> Vec<(String, ModelProblem)> {
         let mut problems: Vec<(String, ModelProblem)> = Vec::new();
         for model in self.all() {
@@ -182,12 +182,12 @@ impl ModelsInUse {
         problems
     }
 
-    /// Notifies when a model was chosen, found or looked at. Calls change [`Self::problems`] as well.
+    /// Notifies when a model was chosen, found or probed. Calls change [`Self::problems`] as well.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Looks at the models at once, and again from time to time while one cannot be reached. Never ends.
+    /// Probes the models at once, and again from time to time while one of them cannot be reached. Never ends.
     pub async fn watch(&self) {
         self.probe().await;
         let mut known_contexts = HashSet::new();
@@ -203,7 +203,7 @@ impl ModelsInUse {
         }
     }
 
-    /// Looks at each model without using a token, and logs what is wrong.
+    /// Probes each model without using a token, and logs problems.
     async fn probe(&self) {
         let mut seen: Vec<String> = Vec::new();
         for model in self.all() {
@@ -225,7 +225,8 @@ impl ModelsInUse {
         }
     }
 
-    /// Warns once of each model whose server cuts the longest prompts. Some tell only after the first call.
+    /// Warns once about each model whose server truncates the longest prompts. Some servers only report their context
+    /// length after the first call.
     async fn warn_of_short_contexts(&self, known: &mut HashSet<String>) {
         let longest = self.config.read().context.budget().max_tokens;
         for model in self.all() {
@@ -266,8 +267,8 @@ impl ModelsInUse {
         Ok(())
     }
 
-    /// Calls the same models with the keys and headers of this config from now on. Calls in flight end with the old
-    /// ones. Does nothing if they are the same.
+    /// Keeps the same models but calls them with the keys and headers of this config from now on. Calls in flight
+    /// finish with the old ones. Does nothing if nothing has changed.
     pub fn renew_keys(&self, config: &Config) -> anyhow::Result<()> {
         if self.config.read().minds == config.minds {
             return Ok(());
@@ -308,7 +309,7 @@ impl ModelsInUse {
     }
 }
 
-/// Why a context of this many tokens is too short for prompts of up to `longest`, and what mends it.
+/// Explains why a context of this many tokens is too short for prompts of up to `longest`, and how to fix it.
 pub fn short_context(length: ContextLength, longest: u64) -> Option<String> {
     let ContextLength { tokens, output_tokens } = length;
     let needed = longest + output_tokens;
@@ -341,7 +342,7 @@ pub fn build_minds(config: &Config, clock: &Clock) -> anyhow::Result<Minds> {
     })
 }
 
-/// The model of a name, if it is one of those in use.
+/// The mind of this name in `models.named`, or else the usual one.
 fn named_or<'a>(
     config: &'a Config,
     name: Option<Arc<str>>,
@@ -350,7 +351,7 @@ fn named_or<'a>(
     name.and_then(|name| config.minds.named.get(&*name)).unwrap_or(usual)
 }
 
-/// The mind that describes pictures. It plays no persona: what it says is seen by models only.
+/// The mind that describes pictures. It plays no persona, because only models read its descriptions.
 fn build_vision(config: &Config, clock: &Clock) -> anyhow::Result<Option<Mind>> {
     let Some(resolved) = &config.minds.vision else { return Ok(None) };
     let system_prompt = resolved.system_prompt.clone().unwrap_or_default();
@@ -359,7 +360,8 @@ fn build_vision(config: &Config, clock: &Clock) -> anyhow::Result<Option<Mind>> 
     Ok(Some(Mind { models: Arc::new(Models::new(primary, fallback)), persona }))
 }
 
-/// The mind that hears. What the operator adds to its prompt is a hint for the model, such as names that come up.
+/// The mind that transcribes recordings. The operator's addition to its prompt is a hint for the model, such as names
+/// that come up.
 fn build_transcription(config: &Config, clock: &Clock) -> anyhow::Result<Option<Mind>> {
     let Some(resolved) = &config.minds.transcription else { return Ok(None) };
     let system_prompt = resolved.system_prompt.clone().unwrap_or_default();
@@ -427,7 +429,7 @@ mod tests {
         let why =
             |tokens, output_tokens| short_context(ContextLength { tokens, output_tokens }, 16_000);
         assert_eq!(why(18_048, 2_048), None);
-        // A model that thinks.
+        // A model with thinking tokens.
         let short = why(18_048, 18_048).unwrap();
         assert!(short.contains("OLLAMA_CONTEXT_LENGTH=34048"), "{short}");
         assert_eq!(why(34_048, 18_048), None);

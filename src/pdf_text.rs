@@ -1,7 +1,7 @@
-//! The text of PDFs, read in a process of its own: this program, started again with [`COMMAND`]. Parsers of PDFs panic, loop
-//! and fill the memory on documents that are made for that. There, that ends the process and nothing else: it has limits on
-//! memory and time that it sets for itself before it reads a byte, it inherits no variable, it cannot write a file or start
-//! another process, and whoever started it ends it.
+//! Extracts the text of PDFs in a separate process: this program, started again with [`COMMAND`]. Malicious documents
+//! make PDF parsers panic, loop or exhaust memory. In a separate process that affects nothing else: before it reads a
+//! byte it limits its own memory and time, it inherits no environment variables, it can neither write files nor start
+//! processes, and its parent kills it.
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -18,22 +18,23 @@ use tracing::debug;
 
 use aizuchi_core::documents::{DocumentError, DocumentReader, DocumentText};
 
-/// The verb of the command line, which no help lists: nobody but this program uses it.
+/// The verb on the command line. It is in no help, because only this program uses it.
 pub const COMMAND: &str = "__pdf-text";
 
-/// What the process writes first, once it has its limits and the document. What did not begin with that was no reader.
+/// The first byte of the output, once the limits are set and the document is read. Output that begins otherwise is not
+/// from a reader.
 const READY: u8 = b'+';
-/// What it writes last, once the document has no more pages.
+/// The last byte of the output, once the document has no more pages.
 const WHOLE: u8 = 4;
-/// For the program itself and the document.
+/// The memory limit for the program itself and the document.
 const MAX_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 const MAX_CPU_SECONDS: u64 = 5;
-/// By the clock on the wall.
+/// The limit of wall-clock time.
 const TIME_LIMIT: Duration = Duration::from_secs(8);
-/// Far more than an excerpt takes.
+/// The maximum size of the text, far more than an excerpt takes.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 const MAX_PAGES: usize = 20;
-/// Each takes a core and some memory.
+/// The maximum number of processes at once. Each takes a core and some memory.
 const MAX_PROCESSES: usize = 2;
 
 /// Starts a process for each document.
@@ -43,9 +44,9 @@ pub struct PdfProcesses {
 }
 
 impl PdfProcesses {
-    /// Fails if the program cannot tell where it is.
+    /// Fails if the path of the program is unknown.
     pub fn of_this_program() -> std::io::Result<Self> {
-        // Also there after the file was replaced by a newer version.
+        // This path still works after the file was replaced by a newer version.
         let program = match cfg!(target_os = "linux") {
             true => PathBuf::from("/proc/self/exe"),
             false => std::env::current_exe()?,
@@ -69,7 +70,7 @@ impl DocumentReader for PdfProcesses {
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // What a parser complains of may be words of the document.
+            // A parser's error message may quote the document.
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn();
@@ -78,7 +79,7 @@ impl DocumentReader for PdfProcesses {
             return Err(unavailable("the process has no pipes".to_owned()));
         };
         let mut text = Vec::new();
-        // It may end before it has read everything. Its input ends when this does.
+        // The process may exit before it has read everything. Its input is closed when this future completes.
         let write = async move {
             let _ = stdin.write_all(&bytes).await;
         };
@@ -92,7 +93,7 @@ impl DocumentReader for PdfProcesses {
         let Some((&READY, text)) = text.split_first() else {
             return Err(unavailable("the process could not begin to read".to_owned()));
         };
-        // Pages before the one that it stumbled over count.
+        // Pages before the one that failed count.
         let whole = text.strip_suffix(&[WHOLE]);
         let (text, is_cut) = (whole.unwrap_or(text), whole.is_none());
         let text = String::from_utf8_lossy(text).into_owned();
@@ -103,9 +104,9 @@ impl DocumentReader for PdfProcesses {
     }
 }
 
-/// What the process does: reads a PDF, and prints its text page by page.
+/// The main function of the process: reads a PDF and prints its text page by page.
 pub fn main() -> ExitCode {
-    // What a parser says of its panic may be words of the document.
+    // A panic message of the parser may quote the document.
     std::panic::set_hook(Box::new(|_| {}));
     let mut bytes = Vec::new();
     let is_ready = limit_itself().is_ok()
@@ -123,7 +124,7 @@ fn say_ready() -> std::io::Result<()> {
     stdout.flush()
 }
 
-/// From here on, a document that asks for too much ends the process.
+/// Limits this process, so that a document that needs too many resources ends it.
 fn limit_itself() -> rustix::io::Result<()> {
     for (resource, most) in [
         (Resource::As, MAX_MEMORY_BYTES),
@@ -132,18 +133,18 @@ fn limit_itself() -> rustix::io::Result<()> {
         (Resource::Core, 0),
         (Resource::Nproc, 0),
     ] {
-        // It may have less already, and nobody gives it more.
+        // The limit may be lower already, and must not be raised.
         let most = Some(getrlimit(resource).maximum.map_or(most, |had| had.min(most)));
         setrlimit(resource, Rlimit { current: most, maximum: most })?;
     }
     Ok(())
 }
 
-/// `None` if it could not go on.
+/// Returns `None` if reading fails midway.
 fn print_pages(bytes: &[u8]) -> Option<()> {
     let mut document = Document::load_mem(bytes).ok()?;
     if document.is_encrypted() {
-        // Many are, with no password to read them.
+        // Many documents are encrypted with an empty password.
         document.decrypt("").ok()?;
     }
     let mut stdout = std::io::stdout();

@@ -1,4 +1,4 @@
-//! How every workspace and channel stands now, as the database knows it.
+//! The current status of every workspace and channel, as the database knows it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ pub struct ChannelStatus {
     pub unpriced_tokens_today: u64,
 }
 
-/// What was spent, in words: of tokens without a price nobody knows what they cost.
+/// Formats what was spent. The cost of tokens without a price is unknown.
 pub fn told_cost(language: Language, money: f64, currency: &str, unpriced_tokens: u64) -> String {
     let known = format!("{money:.2} {currency}");
     match (unpriced_tokens, money > 0.0) {
@@ -109,10 +109,10 @@ pub struct PendingStatus {
     pub in_progress: bool,
 }
 
-/// How many decisions ended alike, by outcome.
+/// The number of decisions per outcome.
 type OutcomeCounts = BTreeMap<&'static str, usize>;
 
-/// What was read of a workspace.
+/// The data read of one workspace.
 struct WorkspaceData<'a> {
     orders: &'a OrdersInForce,
     /// What was spent today, by channel.
@@ -122,7 +122,7 @@ struct WorkspaceData<'a> {
     decisions: HashMap<ChannelId, OutcomeCounts>,
 }
 
-/// What model calls have used.
+/// The usage of model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Spent {
     tokens: u64,
@@ -138,11 +138,11 @@ impl Spent {
     }
 }
 
-/// What a status is read with.
+/// The inputs for reading a status.
 pub struct StatusReader<'a> {
     pub archive: &'a dyn Archive,
     pub rulebook: &'a Rulebook,
-    /// Today begins at midnight here.
+    /// The time zone in which today begins at midnight.
     pub zone: &'a TimeZone,
     pub now: Timestamp,
 }
@@ -239,7 +239,7 @@ impl StatusReader<'_> {
         }
     }
 
-    /// When today began.
+    /// The beginning of today.
     pub fn midnight(&self) -> Timestamp {
         let midnight = self.now.to_zoned(self.zone.clone()).start_of_day();
         midnight.map_or(self.now, |midnight| midnight.timestamp())
@@ -247,7 +247,7 @@ impl StatusReader<'_> {
 }
 
 impl Status {
-    /// The same with ids in place of the names of private channels.
+    /// Replaces the names of private channels with their ids.
     pub fn without_private_names(mut self) -> Self {
         let channels = self.workspaces.iter_mut().flat_map(|workspace| &mut workspace.channels);
         for channel in channels.filter(|channel| channel.visibility != PUBLIC) {
@@ -298,7 +298,7 @@ mod tests {
             };
             store.store.book(&call).await.unwrap();
         }
-        // Nine hours ahead of UTC.
+        // The zone is nine hours ahead of UTC.
         let (zone, rulebook) = (TimeZone::posix("JST-9").unwrap(), Rulebook::default());
         let reader = StatusReader {
             archive: &*store.archive,

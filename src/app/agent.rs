@@ -1,4 +1,5 @@
-//! Builds the agent and the replies to commands from the config, for the program and for commands that preview a prompt.
+//! Builds the agent and the replies to commands from the config, for the program and for commands that preview a
+//! prompt.
 
 use std::sync::Arc;
 
@@ -71,7 +72,7 @@ pub fn build_agent(
         translation: None,
         demo: None,
     };
-    // Somebody may set the other language for a channel while the program runs.
+    // A channel may be switched to the other language while the program runs.
     let language = other_language(persona.language);
     match load_prompts_in(config, language) {
         Ok(prompts) => {
@@ -84,7 +85,7 @@ pub fn build_agent(
     Ok(agent)
 }
 
-/// What reads PDFs, if the program can start itself again.
+/// The PDF reader, if the program can start itself again.
 fn pdf_reader() -> Option<Arc<dyn DocumentReader>> {
     match PdfProcesses::of_this_program() {
         Ok(processes) => Some(Arc::new(processes)),
@@ -102,7 +103,7 @@ fn other_language(language: Language) -> Language {
     }
 }
 
-/// What the answers to commands are made from, where no draft of an order is tried.
+/// Builds the command replies, without trials for the drafts of orders.
 pub fn build_command_answers(
     config: &Config,
     store: Arc<dyn Store>,
@@ -111,7 +112,7 @@ pub fn build_command_answers(
     build_answers_with(config, store, archive, None)
 }
 
-/// The same, where `standing_order_trial` tries drafts of orders.
+/// Builds the command replies. `standing_order_trial`, if set, tries the drafts of orders.
 pub fn build_answers_with(
     config: &Config,
     store: Arc<dyn Store>,

@@ -5,7 +5,7 @@ use std::thread;
 
 use tracing::warn;
 
-/// Opens a page beside the program, which goes on at once: a browser in the terminal may stay open for long.
+/// Opens a page without waiting for the browser: one in the terminal may stay open for long.
 pub fn open(address: String) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);

@@ -1,4 +1,5 @@
-//! What the last program that ran on a database has left in it for the command line, as cursors of the local room.
+//! What the last program that ran on a database has left in it for the command line, stored as cursors of the local
+//! room.
 
 use std::net::SocketAddr;
 
@@ -15,13 +16,13 @@ pub fn page_cursor(address: SocketAddr) -> Cursor {
     Cursor { workspace: local::workspace_id(), stream: PAGE_STREAM.into(), value }
 }
 
-/// An empty key takes the place of an earlier key that signs nothing any more.
+/// Stores the key that signs links. An empty one replaces an earlier key that is no longer valid.
 pub fn link_key_cursor(secret: String) -> Cursor {
     let value = secret.into();
     Cursor { workspace: local::workspace_id(), stream: LINK_KEY_STREAM.into(), value }
 }
 
-/// What the command line reads of the program that ran last.
+/// What the command line needs to know about the program that ran last.
 pub struct LastProgram {
     /// The address of its pages.
     pub page: Option<String>,

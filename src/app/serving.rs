@@ -1,5 +1,5 @@
-//! Listens, and runs the servers: one task for each connection, and a limit of open files that leaves room for
-//! everything else.
+//! Listens and runs the servers: one task per connection, with a limit on open files that leaves room for everything
+//! else.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -16,9 +16,9 @@ use crate::web::server::Server;
 
 /// How long a shutdown waits for requests in flight.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
-/// As many files as the process asks for, if it may open more.
+/// The number of open files that the process asks for, if the limit can be raised.
 const WANTED_FILES: u64 = 16_384;
-/// How many connections may wait to be accepted. With the usual 128, a burst makes others wait for a second.
+/// The backlog of connections that wait to be accepted. With the usual 128, a burst makes clients wait for a second.
 const BACKLOG: u32 = 1024;
 
 pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
@@ -52,7 +52,7 @@ pub async fn serve(server: Server) -> anyhow::Result<()> {
             report(ended);
         }
     }
-    // Closes the listener.
+    // Close the listener.
     drop(server);
     let drained = tokio::time::timeout(DRAIN_TIMEOUT, async {
         while let Some(ended) = connections.join_next().await {
@@ -72,7 +72,7 @@ fn report(ended: Result<(), JoinError>) {
     }
 }
 
-/// Raises the number of files that this process may open as far as it is allowed to and needed. Returns the number.
+/// Raises the limit on open files as far as needed and allowed. Returns the limit.
 pub fn raise_file_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let current = limit.current.unwrap_or(WANTED_FILES);

@@ -1,5 +1,5 @@
-//! Standby: while another process is active on the database, this one waits, and its listeners answer
-//! that it is on standby.
+//! Standby: while another process is active on the database, this one waits and its listeners answer that it is on
+//! standby.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::web::server::ServerLimits;
 use aizuchi_core::metrics::Metrics;
 use aizuchi_core::store::database::location::OpenedDatabase;
 
-/// Opens the database as soon as no other process is active on it. Until then the listeners answer that this
-/// process is on standby. Returns whether it was, too.
+/// Opens the database as soon as no other process is active on it. Until then, the listeners answer that this process
+/// is on standby. Also returns whether it was.
 pub async fn open_database(
     config: &Config,
     pages: &TcpListener,

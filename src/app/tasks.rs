@@ -43,7 +43,8 @@ impl App {
         room.open().await.context("cannot open the local room")?;
         drop(room);
         let mut tasks: JoinSet<(String, anyhow::Result<()>)> = JoinSet::new();
-        // Servers of tools end after all that calls them: of a call that is cut off nobody knows whether it was made.
+        // MCP servers end after everything that calls them: of a call that is cut off it would be unknown whether it
+        // was made.
         let servers_stop = CancellationToken::new();
         let calls_guard = Arc::new(servers_stop.clone().drop_guard());
         let replies_guard = calls_guard.clone();
@@ -62,8 +63,8 @@ impl App {
         let forgetter_stop = shutdown.clone();
         tasks.spawn(async move { ("forgetter".to_owned(), forgetter.run(forgetter_stop).await) });
         let learner_stop = shutdown.clone();
-        // Learning computes for up to half a second, so it keeps to a thread of its own, which the guard ends with this
-        // function however that ends.
+        // Learning computes for up to half a second, so it runs on a thread of its own. The guard stops that thread
+        // however this function returns.
         let _learner_guard = shutdown.clone().drop_guard();
         let handle = tokio::runtime::Handle::current();
         tasks.spawn_blocking(move || {
@@ -106,7 +107,7 @@ impl App {
             drop(calls_guard);
             ("allowed calls".to_owned(), ended)
         });
-        // They only look: they neither delay the start nor end anything.
+        // These tasks only probe: they neither delay the start nor end the program.
         let mut looks = JoinSet::new();
         let looking = models.clone();
         looks.spawn(async move { looking.look_around(&own_addresses).await });
@@ -133,7 +134,7 @@ impl App {
             }
         }
         writer_stop.cancel();
-        // The writer stops last: the other tasks commit what they finish.
+        // The writer stops last, because the other tasks still commit what they finish.
         let was_asked = writer_end.is_none();
         let writer_end = match writer_end {
             Some(ended) => ended,

@@ -27,12 +27,12 @@ use aizuchi_core::decision::gate::Gate;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// How many differences are printed; all are in the JSON.
+/// How many differences are printed. The JSON contains all of them.
 const MAX_PRINTED: usize = 40;
-/// How much of a message is printed.
+/// How much of a message is quoted.
 const MAX_QUOTE: usize = 100;
 
-/// What is compared with.
+/// What a replay is compared with.
 #[derive(Clone, Debug)]
 pub enum ComparisonTarget {
     /// Another version of the program.
@@ -45,7 +45,7 @@ impl FromStr for ComparisonTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A program without a slash would be looked for in PATH.
+        // Without a slash, the program would be looked up in PATH.
         let path = std::path::absolute(text).map_err(|error| error.to_string())?;
         let data = path.metadata().map_err(|error| format!("it cannot be read: {error}"))?;
         let is_settings = path.extension().is_some_and(|it| it == "yaml" || it == "yml");
@@ -58,7 +58,8 @@ impl FromStr for ComparisonTarget {
 }
 
 impl ComparisonTarget {
-    /// The policy of other settings. Another version can be compared with any judge but a model.
+    /// The policy of other settings; `None` for another version. Another version can be compared with any judge but a
+    /// model.
     pub fn policy(&self, judge: &str) -> anyhow::Result<Option<Policy>> {
         match self {
             ComparisonTarget::Program(_) => {
@@ -74,32 +75,33 @@ impl ComparisonTarget {
     }
 }
 
-/// The replay that something is compared with.
+/// The replay that another version or other settings are compared with.
 pub struct PresentReplay<'a> {
     pub recording: &'a Recording,
     pub policy: &'a Policy,
-    /// Where the policy is from; `None`: the defaults.
+    /// The file of the policy; `None` for the defaults.
     pub policy_file: Option<&'a Path>,
     /// The policy of other settings.
     pub changed: Option<&'a Policy>,
     pub judge: &'a Judge,
-    /// As it is named on the command line.
+    /// The judge as named on the command line.
     pub judge_name: String,
     pub settings: ReplaySettings,
 }
 
-/// What differs, and between what.
+/// The differences, and the names of both sides.
 pub struct ReplayComparison {
     before: String,
     after: String,
     differences: Vec<TreatmentDifference>,
-    /// How many messages were looked at in either replay.
+    /// How many messages were considered in either replay.
     looked_at: usize,
     messages: HashMap<ReplayedMessageKey, RecordedMessage>,
 }
 
 impl PresentReplay<'_> {
-    /// The other one stands before this one, as an old version does before a new one; other settings stand behind.
+    /// Compares with another version, which counts as the older side, or with other settings, which count as the newer
+    /// one.
     pub fn compare(&self, other: &ComparisonTarget) -> anyhow::Result<ReplayComparison> {
         let own = self.treatments(self.policy)?;
         let version = concat!("aizuchi ", env!("CARGO_PKG_VERSION")).to_owned();
@@ -193,7 +195,7 @@ impl ReplayComparison {
         };
         text.push_str(&self.summary());
         let shown = differences.iter().take(MAX_PRINTED);
-        // Writing to a string does not fail.
+        // Writing to a string never fails.
         for difference in shown {
             let _ = write!(text, "\n{}", self.describe(difference));
         }
@@ -204,7 +206,7 @@ impl ReplayComparison {
         text
     }
 
-    /// A table of how many messages become what instead of what, the most frequent first.
+    /// A table of how many messages changed from which outcome to which, the most frequent first.
     fn summary(&self) -> String {
         let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for difference in &self.differences {
@@ -276,7 +278,7 @@ fn describe_outcome(outcome: MessageOutcome) -> &'static str {
 
 fn describe(treatment: &Treatment) -> String {
     let outcome = describe_outcome(treatment.outcome);
-    // Another version may have gates that this one does not know.
+    // Another version may have gates that are unknown here.
     let gate =
         treatment.gate.as_ref().map(|gate| match serde_json::from_value::<Gate>(json!(gate)) {
             Ok(known) => texts::ledger::gate(Language::En, known).to_owned(),

@@ -1,4 +1,4 @@
-//! `aizuchi backup`: writes everything that Aizuchi knows into one file.
+//! `aizuchi backup`: writes the whole database into one file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

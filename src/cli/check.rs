@@ -33,7 +33,7 @@ use aizuchi_core::web_access::WebError;
 /// The timeout for asking the process on a used port whether it is an Aizuchi.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The agent whose model is asked in another way than the others.
+/// The agent whose model is checked in a different way from the others.
 const TRANSCRIPTION: &str = "transcription";
 
 /// The result of one check: a description, or the reason why Aizuchi would not start.
@@ -70,7 +70,7 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     results.push(check("prompts", check_prompts(&config)));
     results.push(check("limits", Ok(describe_limits(&config.with_room_for_models().rulebook()))));
     let status = config.database_address().inspect().await;
-    // A process that uses this database listens on its ports as well.
+    // A process that uses this database also listens on its ports.
     let is_running = matches!(status, Ok(DatabaseStatus::InUse));
     let pages = check_port(config.http.listen.0, is_running).await;
     let is_ours = matches!(&pages, Ok(PortState::UsedByAizuchi));
@@ -94,13 +94,13 @@ async fn run_checks(source: &ConfigSource, selection: ModelSelection<'_>) -> Vec
     results
 }
 
-/// What stands between the bot and each platform that the settings name.
+/// Checks access to each platform that the settings name.
 async fn check_platforms(config: &Config) -> Vec<CheckResult> {
     let connectors = config.connectors();
     if connectors.is_empty() {
         return Vec::new();
     }
-    // Before the first start there is no database to look into.
+    // Before the first start there is no database.
     let stored = ReadOnlyDatabase::open(&config.database_address()).await.ok();
     let stored = stored.map(ReadOnlyDatabase::into_store);
     let cursors = stored.as_ref().map(|stored| stored as &dyn Cursors);
@@ -113,7 +113,7 @@ async fn check_platforms(config: &Config) -> Vec<CheckResult> {
     results
 }
 
-/// The web tools that are on. Without one there is nothing to tell.
+/// Checks the enabled web tools. Without one there is no result.
 async fn check_web_tools(config: &Config) -> Vec<CheckResult> {
     let check = |result| CheckResult { subject: "web", result };
     let tools = match config.web_tools(None) {
@@ -130,7 +130,7 @@ async fn check_web_tools(config: &Config) -> Vec<CheckResult> {
     results
 }
 
-/// The operator's MCP servers: whether each answers, and which of its tools may be used.
+/// Checks whether each of the operator's MCP servers answers, and which of its tools may be used.
 async fn check_mcp_servers(config: &Config) -> Vec<CheckResult> {
     let mut results = Vec::new();
     for (name, server) in config.tools.mcp.used() {
@@ -178,14 +178,14 @@ fn check_database(
     }
 }
 
-/// How many messages go because they are older than messages are kept: nothing brings them back.
+/// Notes how many messages retention will erase for good because of their age.
 async fn note_expiring(config: &Config) -> Option<String> {
     let before = expires_before(Timestamp::now(), config.message_retention()?);
     let day = before.strftime("%Y-%m-%d");
     let address = config.database_address();
     let count = match ReadOnlyDatabase::open(&address).await {
         Ok(stored) => stored.count_messages_before(before).await.ok()?,
-        // What else is wrong is told of the database itself.
+        // Any other problem is reported by the check of the database.
         Err(_) if !matches!(address.inspect().await, Ok(DatabaseStatus::Outdated)) => return None,
         Err(_) => {
             return Some(format!(
@@ -201,7 +201,7 @@ async fn note_expiring(config: &Config) -> Option<String> {
     })
 }
 
-/// A model may well see pictures, but gets none before the config says so.
+/// Notes that no model gets pictures, though one may be able to see them.
 fn note_undescribed_pictures(config: &Config) -> Option<String> {
     let minds = &config.minds;
     let is_model = minds.response.model.endpoint.is_some();
@@ -211,7 +211,7 @@ fn note_undescribed_pictures(config: &Config) -> Option<String> {
     })
 }
 
-/// The state of a port that does not prevent a start.
+/// A state of a port that allows a start.
 enum PortState {
     Free,
     /// Used by the running Aizuchi with the same database.
@@ -262,7 +262,7 @@ async fn is_aizuchi(address: SocketAddr) -> bool {
 /// Each configured model once, with the agents that use it, and its names in `models.named`.
 fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&str>)> {
     let minds = &config.minds;
-    // A default for memory or state is not checked: only a model that the config names has to answer.
+    // Default models of memory and state are not checked: only a model that the config names has to answer.
     let memory = config.agents.memory.as_ref().map(|_| ("memory", &minds.memory));
     let state = config.agents.state.as_ref().map(|_| ("state", &minds.state));
     let agents = [("response", &minds.response), ("judgment", &minds.judgment)];
@@ -289,7 +289,7 @@ fn configured_models(config: &Config) -> Vec<(ResolvedModel, Vec<&str>)> {
     models
 }
 
-/// Whether a model answers, and what is to be known about it besides.
+/// Whether a model answers, and further notes about it.
 async fn check_model(
     config: &Config,
     model: &ResolvedModel,

@@ -1,4 +1,4 @@
-//! `aizuchi completions`: a script with which a shell completes what is typed.
+//! `aizuchi completions`: prints a shell's completion script.
 
 use std::process::ExitCode;
 

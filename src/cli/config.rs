@@ -1,4 +1,4 @@
-//! `aizuchi config`: the documentation and the schema of the config file, and its import from kotonoha.
+//! `aizuchi config`: the documentation and the schema of the config file, and the conversion of kotonoha's settings.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `aizuchi console link`: a link that signs in once at the running program.
+//! `aizuchi console link`: prints a single-use link for signing in to the running program.
 
 use std::process::ExitCode;
 
@@ -79,7 +79,7 @@ impl ConsoleArgs {
     }
 }
 
-/// Where the program on this database serves its pages, and its part of the key.
+/// The address of the pages of the program on this database, and its part of the key.
 async fn read(config: &Config) -> anyhow::Result<(String, String)> {
     let store = ReadOnlyDatabase::open(&config.database_address()).await?.into_store();
     let left = LastProgram::read(&store).await?;

@@ -1,5 +1,5 @@
-//! `aizuchi demo`: a scripted minute in the local room, or a stand-in for a chat platform with Aizuchi in it. Nothing of
-//! it is kept, and no config file is read.
+//! `aizuchi demo`: a scripted minute in the local room, or a stand-in for a chat platform with Aizuchi in it. Nothing
+//! is kept, and no config file is read.
 
 mod platform;
 
@@ -54,7 +54,7 @@ impl DemoArgs {
         let folder = TemporaryFolder::new()?;
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
-            // Subscribe before anything is printed: a script may send a signal as soon as it reads the output.
+            // Subscribe before printing anything, because a script may send a signal as soon as it reads the output.
             let stops = StopSignals::listen()?;
             match self.platform {
                 Some(platform) => platform.run(&self, &folder, selection, stops).await,
@@ -94,7 +94,7 @@ impl DemoArgs {
         }
     }
 
-    /// The settings of a demo, with these sections besides.
+    /// The config of a demo, with these additional sections.
     fn config(
         &self,
         folder: &TemporaryFolder,
@@ -122,7 +122,7 @@ impl DemoArgs {
         }
     }
 
-    /// Where the page is served.
+    /// The address to serve the page at.
     fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
@@ -134,7 +134,7 @@ impl DemoArgs {
     }
 }
 
-/// Opens the app, unless SIGTERM or SIGINT comes before that is done.
+/// Opens the app, unless SIGTERM or SIGINT arrives first.
 async fn open(config: &Config, stops: &mut StopSignals) -> anyhow::Result<Option<App>> {
     tokio::select! {
         app = App::open(config, || Ok(config.clone()), Instant::now()) => app.map(Some),
@@ -153,7 +153,7 @@ async fn run_until_stopped(app: App, stops: &mut StopSignals) -> anyhow::Result<
     ended.await.map(|()| ExitCode::SUCCESS)
 }
 
-/// What the page tells, for the terminal.
+/// The page's caption for the terminal.
 fn line(status: &DemoStatus, language: Language) -> Option<String> {
     match &status.phase {
         Phase::Playing(progress) => {

@@ -67,7 +67,7 @@ impl DevArgs {
         log::init_plain("warn");
         let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
         runtime.block_on(async {
-            // Subscribe before anything is printed: a script may send a signal as soon as it reads the output.
+            // Subscribe before printing anything, because a script may send a signal as soon as it reads the output.
             let stops = StopSignals::listen()?;
             match self.command {
                 DevCommand::Slack(slack) => slack.run(stops).await,

@@ -154,7 +154,7 @@ impl EvalArgs {
         Ok(exit_code(answers.iter().any(|answer| matches!(answer, StateAnswer::Failed(_)))))
     }
 
-    /// The answers of `--answers`, if it is given, with the name of the file.
+    /// The answers of `--answers` with the name of the file, if the option is given.
     fn collected_answers(&self, ids: &[&str]) -> anyhow::Result<Option<(String, Vec<String>)>> {
         let Some(file) = &self.answers else { return Ok(None) };
         let file_name = file.display().to_string();
@@ -212,12 +212,12 @@ impl EvalArgs {
     }
 }
 
-/// What the calls took. `None` for the built-in rules, which take nothing.
+/// The cost of the calls. `None` for the built-in rules, which cost nothing.
 fn call_report(calls: &[EvalCall], config: &Config, mind: &ResolvedMind) -> Option<CallReport> {
     let model = &mind.model;
     model.id.provider()?;
     let id = model.id.to_string();
-    // A list price is its provider's.
+    // A list price only applies to calls at the provider itself.
     let elsewhere = model.address_elsewhere().map(|_| id.clone());
     let prices = config.models.prices(&elsewhere.into_iter().collect());
     Some(CallReport::new(calls, |usage| prices.cost(&id, usage)))
@@ -260,7 +260,7 @@ fn ask_states(
     Ok(answers)
 }
 
-/// Writes one file for each case, with exactly the prompt that a model would get.
+/// Writes one file per case, with the exact prompt that a model would get.
 fn dump(folder: &Path, ids: &[&str], prompts: &[Prompt]) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot write {}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! `aizuchi export`: what was heard, in a form that other programs read, or what is known of one person.
+//! `aizuchi export`: writes the stored data in a form that other programs can read, or what is known about one person.
 
 mod pages;
 mod everything;
@@ -93,7 +93,7 @@ impl ExportArgs {
         Ok(())
     }
 
-    /// Only the process's own user can read the file.
+    /// Opens the output. Only the process's own user can read the file.
     fn open(&self) -> anyhow::Result<Box<dyn Write>> {
         let Some(path) = &self.file else { return Ok(Box::new(std::io::stdout().lock())) };
         let file = File::options().write(true).create_new(true).mode(0o600).open(path);

@@ -47,7 +47,7 @@ impl ForgetArgs {
             writer_end?;
             let report = report?;
             if let DatabaseLocation::Sqlite(path) = &address {
-                // A copy that an earlier version left holds what is forgotten now.
+                // A copy that an earlier version left behind still holds the forgotten text.
                 let left = earlier_version::remove_copies(path, Duration::ZERO);
                 if let Some(copy) = left.first() {
                     print(&report)?;
@@ -71,7 +71,7 @@ impl ForgetArgs {
             user::describe(&users[0])
         );
         let mut total = ForgetReport::default();
-        // One id may belong to a user in more than one workspace.
+        // The same id may belong to a user in more than one workspace.
         for user in &users {
             let report = store.forget_user(user, Clock::system().now()).await?;
             total.messages += report.messages;

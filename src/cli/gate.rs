@@ -1,5 +1,5 @@
-//! `aizuchi gate`: what was learned from the judge's verdicts, and forgets it. It reads the database read-only, so it also
-//! works while an Aizuchi is running; to forget it needs the database for itself.
+//! `aizuchi gate`: shows what was learned from the judge's verdicts, or resets it. It reads the database read-only, so
+//! it also works while an Aizuchi is running; a reset needs exclusive access to the database.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ use aizuchi_core::store::database::location::DatabaseLocation;
 use aizuchi_core::store::database::read_only::ReadOnlyDatabase;
 use aizuchi_core::store::order::Order;
 
-/// What `aizuchi gate` supposes where the config sets nothing.
+/// The default of the largest share of missed verdicts, where the config sets none.
 const DEFAULT_MISS: f64 = 0.02;
 
 /// Show which judge calls a learned gate saves.
@@ -116,7 +116,7 @@ impl GateArgs {
 impl GateArgs {
     /// Tries a gate on recorded messages, with the defaults.
     fn run_trial(&self, input: &Path) -> anyhow::Result<ExitCode> {
-        // A judgment that nobody knows is counted, not warned of.
+        // Count unknown judgments instead of warning about each of them.
         log::init_plain("warn,aizuchi_core::runner=error");
         let policy = Policy::default_settings();
         let options = InputOptions {
@@ -215,7 +215,7 @@ fn describe_nothing_learned(why: NothingLearned, misses: Missable, miss: f64) ->
     }
 }
 
-/// What is not known is null.
+/// The figures of a gate. Unknown ones are null.
 fn savings_to_json(savings: &GateSavings) -> Value {
     let saved = savings.saved.ok();
     let nothing_learned = savings.saved.err().map(|why| match why {
@@ -241,7 +241,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// The gate of each workspace with verdicts.
+/// Learns the gate of each workspace that has verdicts.
 async fn read_gates(
     config: &Config,
     address: &DatabaseLocation,

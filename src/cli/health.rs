@@ -1,5 +1,5 @@
-//! `aizuchi health`: whether the Aizuchi of this config is available on this machine. For health checks of containers,
-//! in whose image there is nothing else that could ask.
+//! `aizuchi health`: whether the Aizuchi of this config is available on this machine. ForgetTargets for health checks of
+//! containers whose image has no other HTTP client.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::config::source::ConfigSource;
 use crate::config::{Config, ModelSelection};
 use aizuchi_core::llm::provider::loopback_client;
 
-/// It answers at once if it is well.
+/// A healthy process answers at once.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Ask whether the Aizuchi on this machine is ready, or standing by.

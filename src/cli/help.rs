@@ -1,4 +1,4 @@
-//! The help of the command line: its verbs, grouped by what people do with them.
+//! The help of the command line: its verbs, grouped by purpose.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::cli::Cli;
 
-/// The verbs by what they are for. A build may lack some of them.
+/// The verbs by purpose. A build may lack some of them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Run it", &["run", "check"]),
     ("Look inside", &["status", "health", "why", "report", "search", "prompt", "gate"]),
@@ -44,7 +44,7 @@ fn grouped_verbs(command: &Command) -> String {
             })
             .collect();
         if !lines.is_empty() {
-            // Writing to a string does not fail.
+            // Writing to a string never fails.
             let _ = writeln!(text, "{header}{heading}:{header:#}\n{lines}");
         }
     }

@@ -66,27 +66,27 @@ pub struct ImportArgs {
     mentions: bool,
 }
 
-/// What the input is.
+/// The kind of input.
 enum ImportInput {
     Myao2(Box<Myao2Database>),
     KotonohaDump,
     Recording,
 }
 
-/// What is to be imported.
+/// The data to import.
 enum ReadInput {
     Myao2(Box<ImportData>, Box<Myao2Messages>),
     KotonohaDump(Box<KotonohaDump>),
-    /// Messages that wait on disk, and where they go.
+    /// Messages stored on disk, and the workspaces that they go to.
     Recorded(Box<RecordedData>, Vec<Destination>),
 }
 
-/// What was imported.
+/// The results of an import.
 struct Imported {
     reports: Vec<(WorkspaceId, ImportReport)>,
-    /// All channels that it has are private.
+    /// Whether all channels of the data are private.
     is_private: bool,
-    /// How many of the messages are older than messages are kept.
+    /// How many messages are older than the retention period.
     expired: usize,
 }
 
@@ -151,7 +151,8 @@ impl ImportArgs {
         }
     }
 
-    /// What names its workspace goes there; the rest goes to the one that is meant.
+    /// Reads recorded messages. Data that names its workspace goes there, and the rest to the workspace that the
+    /// options select.
     async fn read_recording(
         &self,
         config: &Config,
@@ -199,7 +200,7 @@ impl ImportArgs {
         Ok(ReadInput::Recorded(Box::new(recorded), destinations))
     }
 
-    /// Finds out what the input is.
+    /// Detects what the input is.
     async fn open(&self) -> anyhow::Result<ImportInput> {
         let input = self.input.display();
         anyhow::ensure!(self.input.exists(), "{input} does not exist");
@@ -222,7 +223,7 @@ impl ImportArgs {
 
     fn named_workspace(&self) -> Option<WorkspaceId> {
         let named = self.workspace.as_deref().map(to_single_line).filter(|it| !it.is_empty());
-        // A bare number is a Discord server's.
+        // A bare number is the id of a Discord server.
         named.map(|named| match is_id(&named) {
             true => WorkspaceId::new(format!("discord:{named}")),
             false => WorkspaceId::new(named),
@@ -308,7 +309,7 @@ async fn import(
     }
 }
 
-/// What is older is erased when Aizuchi runs next.
+/// The retention limit: older messages are erased the next time Aizuchi runs.
 fn expired_before(config: &Config) -> Option<Timestamp> {
     let retention = config.message_retention();
     retention.map(|max_age| expires_before(Timestamp::now(), max_age))
@@ -327,7 +328,7 @@ fn history_span(config: &Config, workspace: &WorkspaceId) -> Option<SignedDurati
     config.resolved_slack().map(|slack| slack.history)
 }
 
-/// Imports the data of one workspace, and its messages, which are too many to be held at once.
+/// Imports the data of one workspace and its messages, which are too many to hold in memory.
 async fn import_one(
     mut data: ImportData,
     streamed: impl Stream<Item = anyhow::Result<StreamedMessage>>,
@@ -350,10 +351,10 @@ async fn import_one(
         metrics: Arc::new(Metrics::default()),
         wait_settings: aizuchi_import::wait_settings(),
         redaction: Redaction::Drop,
-        // Old messages may hold commands, which were for the other bot.
+        // Old messages may contain commands that were meant for the other bot.
         persona_name: None,
         is_announcing: false,
-        // The memories are imported, too. What they lack is remembered along with the next new messages.
+        // The memories are imported as well. What they lack is remembered together with the next new messages.
         remember_delay: None,
         random_seed: 0,
     };
@@ -401,7 +402,7 @@ fn describe_report(report: &ImportReport) -> String {
     ] {
         text += &row(kind, count);
     }
-    // Other bots have none.
+    // Other bots have neither of these.
     for (kind, count) in [("reactions", reactions), ("orders", orders)] {
         if count.new + count.existing > 0 {
             text += &row(kind, count);

@@ -1,5 +1,5 @@
-//! The arguments that say who judges in a replay, and the model behind `--judge model`: its estimate, its cap and its
-//! answers that are kept.
+//! The arguments that select the judge of a replay, and the model behind `--judge model`: its cost estimate, its limits
+//! and the cache of its answers.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -77,14 +77,14 @@ impl FromStr for JudgeChoice {
     }
 }
 
-/// Who judges, ready to be asked.
+/// A judge that is ready for use.
 pub enum Judge {
     Plain(ReplayJudge),
     Recorded(Arc<RecordedAnswers>),
     Model(Box<PreparedModel>),
 }
 
-/// A model that is asked within its limits.
+/// A model with limits on its calls and their cost.
 pub struct PreparedModel {
     llm: Arc<dyn Llm>,
     parameters: String,
@@ -94,14 +94,14 @@ pub struct PreparedModel {
     currency: String,
     threads: usize,
     skips_question: bool,
-    /// Where the calls run.
+    /// The runtime that makes the calls.
     runtime: Runtime,
-    /// `None` until someone has agreed to the estimate.
+    /// `None` until a user has confirmed the estimate.
     judge: Option<Arc<ModelJudge>>,
 }
 
 impl JudgeArgs {
-    /// As it is named on the command line.
+    /// The judge as named on the command line.
     pub fn name(&self) -> String {
         match &self.judge {
             JudgeChoice::Silent => "silent".to_owned(),
@@ -141,7 +141,7 @@ impl JudgeArgs {
         source: &ConfigSource,
     ) -> anyhow::Result<PreparedModel> {
         let mut resolved = config.minds.judgment.clone();
-        // Another model would give other answers at another price.
+        // A fallback would give other answers at another price.
         resolved.fallback = None;
         anyhow::ensure!(
             resolved.model.id.provider().is_some(),
@@ -179,7 +179,7 @@ impl JudgeArgs {
     }
 }
 
-/// Names the lines that cannot be read.
+/// Opens a file of recorded answers. Warns about lines that cannot be read.
 pub fn open_answers(file: &Path) -> anyhow::Result<Arc<RecordedAnswers>> {
     const MAX_NAMED: usize = 10;
     let answers = RecordedAnswers::open(file)?;
@@ -192,7 +192,7 @@ pub fn open_answers(file: &Path) -> anyhow::Result<Arc<RecordedAnswers>> {
     Ok(Arc::new(answers))
 }
 
-/// Beside the database, or where a database would be.
+/// The default cache file: beside the database, or where a database file would be.
 fn default_cache(config: &Config, source: &ConfigSource) -> PathBuf {
     const NAME: &str = "replay-answers.jsonl";
     let folder = match config.database_address() {
@@ -212,7 +212,7 @@ impl Judge {
         }
     }
 
-    /// The model that judges, to tell what its answers cost.
+    /// The model that judges, for computing the cost of its answers.
     pub fn model(&self) -> Option<PricedModel> {
         match self {
             Judge::Plain(_) | Judge::Recorded(_) => None,
@@ -223,7 +223,7 @@ impl Judge {
         }
     }
 
-    /// What tells one judge from another.
+    /// Identifies the judge, so that a resumed replay uses the same one.
     pub fn identity(&self) -> String {
         match self {
             Judge::Plain(judge) => format!("{judge:?}").to_lowercase(),
@@ -232,7 +232,7 @@ impl Judge {
         }
     }
 
-    /// Counts what a model would be asked in all policies, says what that costs, and asks whether to go on.
+    /// Counts the calls that a model would get for all policies, prints what they cost, and asks for confirmation.
     pub fn agree(
         &mut self,
         channels: &dyn ChannelSource,
@@ -246,7 +246,7 @@ impl Judge {
         }
     }
 
-    /// A replay with this judge.
+    /// Creates a replay with this judge.
     pub fn replay<'a>(
         &self,
         policy: &'a Policy,
@@ -266,7 +266,7 @@ impl Judge {
         })
     }
 
-    /// Says what was asked and what stayed unknown.
+    /// Reports what was asked and what stayed unknown.
     pub fn report(&self) {
         match self {
             Judge::Plain(_) => {}

@@ -2,7 +2,7 @@
 
 use aizuchi_core::persona::Language;
 
-/// The language that the environment asks programs for, as far as there are texts in it.
+/// The language of the environment, if there are texts in it.
 pub fn environment_language() -> Language {
     let settings = ["LC_ALL", "LC_MESSAGES", "LANG"].map(std::env::var);
     let setting = settings.into_iter().flatten().find(|setting| !setting.is_empty());

@@ -1,4 +1,4 @@
-//! Sets up logging to stderr: text on a terminal, JSON elsewhere.
+//! Sets up logging to stderr: text on a terminal, JSON otherwise.
 
 use std::io::IsTerminal;
 
@@ -15,13 +15,13 @@ use crate::cli::traces::layer::TraceLayer;
 use crate::config::logging::{self, LogFormat, LoggingConfig};
 use aizuchi_core::llm::MODEL_CONTENT_TARGET;
 
-/// The levels of the log, which can be replaced.
+/// A handle that replaces the log levels at run time.
 pub struct LogLevels(reload::Handle<BoxedFilter, Registry>);
 
 type BoxedFilter = Box<dyn Filter<Registry> + Send + Sync>;
 
 impl LogLevels {
-    /// Puts other levels in force. `RUST_LOG` still overrides them.
+    /// Applies other log levels. `RUST_LOG` still overrides them.
     pub fn replace(&self, logging: &LoggingConfig) -> anyhow::Result<()> {
         self.0.reload(configured_filter(logging)).context("cannot change the levels of the log")
     }
@@ -43,7 +43,7 @@ fn configured_filter(logging: &LoggingConfig) -> BoxedFilter {
     Box::new(filter(&format!("{dependencies},aizuchi={level}{}", loggers.collect::<String>())))
 }
 
-/// Initializes logging from the config, and what follows spans for traces.
+/// Initializes logging from the config, and the layer that exports spans as traces.
 pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
     let (filter, levels) = reload::Layer::new(configured_filter(logging));
     let is_terminal = std::io::stderr().is_terminal();
@@ -60,15 +60,15 @@ pub fn init(logging: &LoggingConfig, traces: Option<&Traces>) -> LogLevels {
     };
     tracing_subscriber::registry().with(layer.with_filter(filter)).with(spans).init();
     std::panic::set_hook(Box::new(|panic| {
-        // The message may hold chat text.
+        // The panic message may contain chat messages.
         let place = panic.location().map(ToString::to_string);
         error!(place, "a defect in the program");
     }));
     LogLevels(levels)
 }
 
-/// The log targets of a part of this program. Parts keep the names that they had in one crate, whichever crate has
-/// them now: `aizuchi::agent` is `aizuchi_core::agent`, `aizuchi::platform::slack` is `aizuchi_slack`.
+/// The log targets of a part of this program. Parts keep the names from when the program was a single crate:
+/// `aizuchi::agent` is `aizuchi_core::agent`, `aizuchi::platform::slack` is `aizuchi_slack`.
 fn targets(logger: &str) -> Vec<String> {
     let Some(part) = logger.strip_prefix("aizuchi::") else { return vec![logger.to_owned()] };
     let (first, rest) = part.split_once("::").unwrap_or((part, ""));
@@ -102,8 +102,8 @@ pub fn init_plain(level: &str) {
     tracing_subscriber::registry().with(layer.with_filter(filter(level))).init();
 }
 
-/// Writes to the standard error. If that is a file on a full disk, lines are lost: to report it there would panic, and
-/// the program goes on without a log.
+/// Writes to stderr. If that is a file on a full disk, lines are lost: reporting the error there would panic, so the
+/// program continues without a log.
 fn layer<S: Subscriber + for<'a> LookupSpan<'a>>()
 -> fmt::Layer<S, fmt::format::DefaultFields, fmt::format::Format, fn() -> std::io::Stderr> {
     fmt::layer().with_writer(std::io::stderr as fn() -> _).log_internal_errors(false)
@@ -124,8 +124,8 @@ fn filter_with<S: Subscriber + for<'a> LookupSpan<'a>>(
     filter.and(filter_fn(is_allowed))
 }
 
-/// Whether an event or a span may be logged at all. Only this program's own crates, which write neither chat text nor
-/// secrets, may be verbose. Dependencies write what they carry: whole requests, lines of sockets, URLs with tickets.
+/// Whether an event or a span may be logged at all. Only this program's own crates, which log neither chat messages nor
+/// secrets, may be verbose. Dependencies log what they handle: whole requests, lines of sockets, URLs with tickets.
 fn is_allowed(metadata: &Metadata<'_>) -> bool {
     if metadata.target() == MODEL_CONTENT_TARGET {
         return false;
@@ -133,10 +133,10 @@ fn is_allowed(metadata: &Metadata<'_>) -> bool {
     let (crate_name, module) =
         metadata.target().split_once("::").unwrap_or((metadata.target(), ""));
     let is_own = crate_name == "aizuchi" || crate_name.starts_with("aizuchi_");
-    // These write parts of requests and responses even into warnings.
+    // These crates log parts of requests and responses even in warnings.
     let is_silent = ["genai", "hyper", "rmcp"].contains(&crate_name);
     let most_verbose = match (crate_name, module) {
-        // Statements, which are constants. Their parameters are not logged.
+        // SQL statements are constants. Their parameters are not logged.
         ("sqlx", "query") => Level::DEBUG,
         _ => Level::INFO,
     };

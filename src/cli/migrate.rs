@@ -1,4 +1,4 @@
-//! `aizuchi migrate`: moves everything to another database.
+//! `aizuchi migrate`: moves all data to another database.
 
 use std::process::ExitCode;
 

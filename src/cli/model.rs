@@ -1,5 +1,5 @@
-//! `--model`: a model by its name, or the first that is found on this machine. And what the start says of models that
-//! could be used.
+//! `--model`: a model by its name, or the first one that is found on this machine. Also prints at the start which
+//! models could be used.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use aizuchi_core::llm::discover::FoundServer;
 use aizuchi_core::llm::model::{ModelId, ModelIdError};
 use aizuchi_core::persona::Language;
 
-/// What is written for a model that is to be looked for.
+/// The value of the flag that looks for a model.
 const AUTO: &str = "auto";
 
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub enum ModelFlag {
 #[derive(Debug)]
 pub struct FlaggedModel {
     id: ModelId,
-    /// Set if it was found at another address than its provider's own.
+    /// The base URL, if it is not the provider's own.
     api_base: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl FlaggedModel {
 }
 
 fn find_model() -> anyhow::Result<FlaggedModel> {
-    // Only for the environment: which models it names does not matter.
+    // The config only provides the environment, so its models do not matter.
     let config = Config::load(None, ModelSelection::NoModel)?.config;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let found = runtime.block_on(find_servers(&config, &[]));
@@ -88,10 +88,10 @@ fn nothing_found(found: &[FoundServer]) -> String {
     }
 }
 
-/// Says, once it is known, which models could be used in place of the built-in mind. Never ends.
+/// Prints which models could be used in place of the built-in mind, once that is known. Never returns.
 pub async fn print_offers(models: Arc<ModelsInUse>, language: Language) {
     if let Some(offers) = models.offers(language).await {
-        // The page says it too.
+        // A failure is ignored, because the page shows the offers, too.
         let _ = print(&format!("\n{offers}"));
     }
     std::future::pending().await

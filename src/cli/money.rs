@@ -1,9 +1,9 @@
-//! Amounts of money on the terminal. What is not 0 is never shown as 0.
+//! Amounts of money on the terminal. An amount other than 0 is never shown as 0.
 
-/// So many millionths and more are shown with two decimals.
+/// From this many millionths on, an amount is shown with two decimals.
 const SHOWN: u64 = 5_000;
 
-/// What was paid.
+/// Formats an amount that was paid.
 pub fn spent(micros: u64, currency: &str) -> String {
     match micros {
         1..SHOWN => format!("less than 0.01 {currency}"),
@@ -11,7 +11,7 @@ pub fn spent(micros: u64, currency: &str) -> String {
     }
 }
 
-/// What is expected.
+/// Formats an estimate.
 pub fn about(micros: u64, currency: &str) -> String {
     match micros {
         1..SHOWN => spent(micros, currency),
@@ -19,7 +19,7 @@ pub fn about(micros: u64, currency: &str) -> String {
     }
 }
 
-/// What was set, with two decimals or as many as it has.
+/// Formats a configured amount, with two decimals or as many as it has.
 pub fn exact(micros: u64, currency: &str) -> String {
     let (whole, rest) = (micros / 1_000_000, format!("{:06}", micros % 1_000_000));
     let (cents, finer) = rest.split_at(2);

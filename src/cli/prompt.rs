@@ -80,7 +80,7 @@ impl PromptArgs {
             clock,
             metrics,
             0,
-            // The servers of these are not asked.
+            // MCP servers are not asked for their tools.
             None,
         )?;
         let verb = match self.question {
@@ -115,7 +115,7 @@ impl PromptArgs {
     }
 }
 
-/// The estimated tokens of each section, and what was left out.
+/// The estimated tokens of each section, and the omissions.
 fn sections(prompt: &Prompt) -> String {
     let mut lines =
         vec![format!("{:<18} {:>7} tokens, as estimated", "in all", prompt.total_tokens())];

@@ -45,7 +45,7 @@ pub struct RecordingArgs {
 }
 
 impl RecordingArgs {
-    /// Reads the input, and says on stderr what of it was left out.
+    /// Reads the input, and reports on stderr what was left out.
     pub fn open(&self, source: &ConfigSource, language: Language) -> anyhow::Result<Recording> {
         if let (Some(from), Some(to)) = (self.from, self.to) {
             anyhow::ensure!(from < to, "--from must be a time before --to");
@@ -81,7 +81,7 @@ impl RecordingArgs {
         Ok(recording)
     }
 
-    /// How welcome words were in the channels, where the input has a ledger.
+    /// The labels of how welcome messages were in each channel, if the input has a ledger.
     pub fn welcome_labels(&self, source: &ConfigSource) -> anyhow::Result<Option<LabelsByChannel>> {
         if self.input.is_some() {
             return Ok(None);
@@ -116,7 +116,7 @@ impl RecordingArgs {
         }
     }
 
-    /// The words that name these messages again.
+    /// The command-line arguments that select the same messages again.
     pub fn words(&self) -> Vec<Argument> {
         let option = |name: &str, value: Argument| [Argument::plain(name), value];
         let input = self.input.iter().map(|input| Argument::file(input, INPUT));
@@ -140,7 +140,7 @@ impl RecordingArgs {
     }
 }
 
-/// That of a server may hold a password.
+/// The URL as an argument. That of a server may contain a password, so it is not shown.
 fn address(url: &str) -> Argument {
     match url.starts_with("sqlite:") {
         true => Argument::file(Path::new(url), "URL"),
@@ -158,7 +158,7 @@ fn database_location(url: Option<&str>, source: &ConfigSource) -> anyhow::Result
     }
 }
 
-/// A date, which is midnight UTC, or a time.
+/// Parses a date, which means midnight UTC, or a time.
 fn parse_time(text: &str) -> Result<Timestamp, String> {
     let date = || Date::strptime("%Y-%m-%d", text).ok()?.to_zoned(TimeZone::UTC).ok();
     let time = text.parse::<Timestamp>().ok();
@@ -167,7 +167,7 @@ fn parse_time(text: &str) -> Result<Timestamp, String> {
     })
 }
 
-/// Counts what is read, hidden unless stderr is a terminal.
+/// Shows how many messages were read, unless stderr is not a terminal.
 fn progress_bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

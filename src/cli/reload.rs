@@ -1,4 +1,4 @@
-//! SIGHUP: reads the config again, and puts in force what holds without a restart.
+//! SIGHUP: reads the config again and applies the settings that need no restart.
 
 use tracing::{error, info, warn};
 
@@ -16,16 +16,16 @@ pub struct Reload<'a> {
     pub source: &'a ConfigSource,
     pub selection: ModelSelection<'a>,
     pub run: &'a RunArgs,
-    /// Of the file that the program started with. Keys that need a restart are compared with it.
+    /// The fingerprints of the file that the program started with, for detecting changes that need a restart.
     pub started: Fingerprints,
-    /// Of the file that was read last.
+    /// The fingerprints of the file that was read last.
     pub newest: Fingerprints,
     pub levels: LogLevels,
     pub live: LiveSettings,
 }
 
 impl Reload<'_> {
-    /// Reads the config again. A config that cannot be used changes nothing.
+    /// Reads the config again. An invalid config changes nothing.
     pub async fn reload(&mut self) {
         match self.try_reload().await {
             Ok(warnings) => warnings.iter().for_each(|warning| warn!("{warning}")),
@@ -41,7 +41,7 @@ impl Reload<'_> {
             self.source.load(self.selection)?;
         self.run.apply(&mut newer)?;
         let config = self.live.config.read().reloaded_from(&newer);
-        // What reads files comes before the first change.
+        // Read all files before making the first change.
         let prompts: Vec<_> = self
             .live
             .prompts
@@ -57,7 +57,7 @@ impl Reload<'_> {
         for (current, prompts) in prompts {
             current.replace(prompts);
         }
-        // What somebody chooses on the page while the platforms are asked stays.
+        // Replace the config first, so that a choice made on the page while the platforms are asked is kept.
         self.live.config.replace(config.clone());
         let failed_platforms = self.renew_credentials(&config).await;
         let kept = config.secrets_not_taken_from(&newer);
@@ -80,12 +80,12 @@ impl Reload<'_> {
         if !need_restart.is_empty() {
             warn!(keys = need_restart, "some changed settings need a restart");
         }
-        // What was refused is tried once more with the next reload.
+        // Secrets that a platform refused are tried again at the next reload.
         self.newest = fingerprints.with_keys_of(&self.newest, &is_failed);
         Ok(warnings)
     }
 
-    /// Has the platforms use the secrets of this config, and returns those that keep the old ones.
+    /// Renews the secrets of the platforms. Returns the platforms that keep the old ones.
     async fn renew_credentials(&self, config: &Config) -> Vec<&'static str> {
         let mut failed = Vec::new();
         for connector in config.connectors() {

@@ -38,7 +38,7 @@ use aizuchi_core::chat::{ChannelId, Visibility, WorkspaceId};
 use aizuchi_core::decision::tolerance::{self, MIN_LABELS};
 use aizuchi_core::rules::place::Place;
 
-/// The usual median of a simulated model call, in milliseconds.
+/// The default median of a simulated model call, in milliseconds.
 const LATENCY_MS: u64 = 4000;
 const SEED: u64 = 1;
 
@@ -87,15 +87,15 @@ pub struct ReplayArgs {
 }
 
 impl ReplayArgs {
-    /// `named` is the config that `--config` names. One that happens to be in the folder says where the database is, and
-    /// is no policy.
+    /// Runs the command. `named` is the config that `--config` names. A config that happens to be in the folder only
+    /// says where the database is, and is no policy.
     pub fn run(
         self,
         named: Option<PathBuf>,
         source: &ConfigSource,
         selection: ModelSelection<'_>,
     ) -> anyhow::Result<ExitCode> {
-        // A judgment that nobody knows is counted, not warned of.
+        // Count unknown judgments instead of warning about each of them.
         log::init_plain("warn,aizuchi_core::runner=error");
         let config = named.clone();
         let files = match (&self.policy[..], named) {
@@ -191,7 +191,7 @@ impl ReplayArgs {
         Ok(self.exit_code(&recording))
     }
 
-    /// What another command needs to replay the same again, with the config that `--config` names.
+    /// The command that repeats this replay, with the config that `--config` names.
     fn command(&self, config: Option<&Path>) -> ReplayCommand {
         let file = |option: &str, path: &Path, stands_for_it| {
             [Argument::plain(option), Argument::file(path, stands_for_it)]
@@ -211,7 +211,7 @@ impl ReplayArgs {
         }
     }
 
-    /// How welcome words were, if a policy asks for that and the input tells it.
+    /// The labels of how welcome messages were, if a policy uses them and the input has them.
     fn welcome_labels(
         &self,
         source: &ConfigSource,
@@ -220,7 +220,7 @@ impl ReplayArgs {
         if !policies.iter().any(|policy| policy.config.rulebook().has_tolerance()) {
             return Ok(LabelsByChannel::new());
         }
-        // Another version is not told of it, and what both say would not be comparable.
+        // Another version cannot be given the labels, so the results would not be comparable.
         let labels = match self.against {
             None => self.recording.welcome_labels(source)?,
             Some(_) => None,
@@ -285,7 +285,7 @@ impl ReplayArgs {
         Ok(scores)
     }
 
-    /// What makes this replay the same as another: the settings as they are in force, and the prompts.
+    /// Identifies the replay by the settings in force and the prompts, so that only the same replay is resumed.
     fn identity(
         &self,
         run: &PolicyRun<'_>,
@@ -295,7 +295,7 @@ impl ReplayArgs {
         let policies: Vec<_> = policies
             .iter()
             .map(|policy| {
-                // Where the settings are from, and what else the environment has, changes nothing.
+                // The source of the settings and the rest of the environment have no effect.
                 let settings = Config {
                     model_sources: ModelSources::default(),
                     minds: ResolvedMinds::default(),
@@ -400,29 +400,29 @@ fn has_own_judge(policy: &Policy) -> bool {
     channels.chain(book.workspace_models.values()).any(|models| models.judgment.is_some())
 }
 
-/// What all policies are replayed with.
+/// The inputs shared by the replays of all policies.
 struct PolicyRun<'a> {
     recording: &'a Recording,
     judge: &'a Judge,
-    /// How welcome words were, for `response.tolerance`.
+    /// The labels of how welcome messages were, for `response.tolerance`.
     labels: &'a LabelsByChannel,
     settings: ReplaySettings,
     bar: &'a ProgressBar,
-    /// A model did not answer everything, so the rest is not kept for a resumed replay.
+    /// Set when a model has not answered everything. What follows is then not saved for a resumed replay.
     is_cut_short: Cell<bool>,
 }
 
-/// What is written while a policy is replayed.
+/// The outputs of a policy's replay.
 struct Outputs<'a> {
     events: Option<EventOutput>,
-    /// The length of the events.
+    /// The length of the events file.
     written: &'a AtomicU64,
     checkpoint: Option<&'a mut Checkpoint>,
     report: Option<&'a mut ReportBuilder>,
 }
 
 impl PolicyRun<'_> {
-    /// Replays what of a policy is not done yet.
+    /// Replays the channels of a policy that are not done yet.
     fn replay(
         &self,
         number: usize,
@@ -447,7 +447,7 @@ impl PolicyRun<'_> {
         let events = replay.run(self.recording, first, events, &mut |index, channel, record| {
             let mut part = ReplayScore::new(policy);
             part.add(channel, record);
-            // Whatever comes after a channel that the cap has cut short is replayed again, too.
+            // A channel that was cut short by the cap, and every channel after it, is replayed again by a resumed run.
             if part.failed > 0 && matches!(self.judge, Judge::Model(_)) {
                 self.is_cut_short.set(true);
             }
@@ -469,14 +469,14 @@ impl PolicyRun<'_> {
     }
 }
 
-/// The file of events, which knows its length.
+/// The file of events, which tracks its length.
 struct EventFile {
     file: BufWriter<File>,
     written: Arc<AtomicU64>,
 }
 
 impl EventFile {
-    /// Keeps the first bytes of the file, which an earlier run has written.
+    /// Opens the file and keeps its first `kept` bytes, which an earlier run has written.
     fn open(path: &Path, kept: u64) -> anyhow::Result<Self> {
         let cannot_write = || format!("cannot write {}", path.display());
         let mut options = OpenOptions::new();
@@ -508,12 +508,12 @@ impl Write for EventFile {
     }
 }
 
-/// Says from which confidence on the judge is followed in each channel of which it is known how welcome words were.
+/// Prints the minimum confidence in each channel that has labels of how welcome messages were.
 fn print_thresholds(policies: &[Policy], labels: &LabelsByChannel) {
     for policy in policies {
         let book = policy.config.rulebook();
         for (place, labels) in labels {
-            // As the simulation calls them.
+            // The simulation uses the same ids.
             let (workspace, channel) =
                 (WorkspaceId::new(place.as_str()), ChannelId::new(place.as_str()));
             let rules = book.rules_in(&Place::new(&workspace, &channel, place, Visibility::Public));
@@ -529,7 +529,7 @@ fn print_thresholds(policies: &[Policy], labels: &LabelsByChannel) {
     }
 }
 
-/// What a report says was left out.
+/// What was left out of the recording, for the report.
 fn left_out(recording: &Recording) -> LeftOut {
     let left_out = recording.left_out;
     LeftOut {
@@ -551,7 +551,7 @@ fn left_out(recording: &Recording) -> LeftOut {
     }
 }
 
-/// Of the operator's own prompts.
+/// The fingerprint of the operator's own prompts.
 fn prompts_fingerprint(folder: &Path) -> anyhow::Result<String> {
     let shown = || format!("cannot read {}", folder.display());
     let entries = std::fs::read_dir(folder).with_context(shown)?;
@@ -587,7 +587,7 @@ fn input_to_json(recording: &Recording) -> Value {
     })
 }
 
-/// The figures. Those that the recording says nothing about are null.
+/// The figures as JSON. Those that the recording does not tell are null.
 fn score_to_json(score: &ReplayScore) -> Value {
     let mut figures = json!(score);
     if !score.is_annotated {

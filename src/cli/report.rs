@@ -1,5 +1,5 @@
-//! `aizuchi report`: what it did, and would have done where it only observes. It reads the database beside a running
-//! program and changes nothing.
+//! `aizuchi report`: what Aizuchi did, and what it would have done where it only observes. It can read the database
+//! while the program is running, and changes nothing.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,7 +81,7 @@ impl ReportArgs {
         let mut builder = ReportBuilder::new(options);
         builder.begin_policy("ledger");
         let (mut decisions, mut private_channels, mut has_private) = (0, 0, false);
-        // A channel that is named is meant.
+        // A channel that is named explicitly is included even if it is private.
         let is_meant = self.private || self.channel.is_some();
         for (workspace, channel) in &channels {
             if channel.visibility != Visibility::Public && !is_meant {

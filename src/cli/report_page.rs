@@ -52,7 +52,7 @@ impl PageArgs {
         }
     }
 
-    /// The finished report, without names if that is asked for.
+    /// Finishes the report, and removes names if that was requested.
     pub fn finish(&self, built: BuiltReport, language: Language) -> Report {
         let anonymity = match self.anonymous {
             Some(AnonymousArg::People) => Anonymity::People,
@@ -89,8 +89,8 @@ impl ReplayReportArgs {
         policy
     }
 
-    /// Adds to the policies of a page those that have the limits of the defaults again. The page offers only these, so they
-    /// are measured.
+    /// Adds to the policies of a page the same ones with the default limits restored. The page only offers these, so
+    /// they have to be measured.
     pub fn add_default_limits(&self, policies: &mut Vec<Policy>) {
         let Some(first) = policies.first().filter(|_| self.report.is_some()) else { return };
         let language = self.page.language(&first.config);
@@ -103,8 +103,8 @@ impl ReplayReportArgs {
         self.internals
     }
 
-    /// `None` if only the benchmark's figures are wanted, which are measured without a report: it takes time. `model` is the
-    /// one that judges.
+    /// Returns `None` if only the benchmark's figures are wanted: they are measured without a report, which takes time
+    /// to build. `model` is the model that judges.
     pub fn builder(
         &self,
         policies: &[Policy],
@@ -129,7 +129,7 @@ impl ReplayReportArgs {
         }))
     }
 
-    /// The words that ask for the same kind of page again.
+    /// The command-line arguments that request the same kind of page again.
     pub fn words(&self) -> Vec<Argument> {
         let language = self.page.language.map(|language| match language {
             PageLanguageArg::En => "en",
@@ -143,7 +143,7 @@ impl ReplayReportArgs {
         language.chain(anonymous).map(Argument::plain).collect()
     }
 
-    /// The report and its summary. Writes the page. `command` is the one that was given.
+    /// Finishes the report and its summary, and writes the page. `command` is the command that was run.
     pub fn finish(
         &self,
         builder: Option<ReportBuilder>,

@@ -1,4 +1,4 @@
-//! `aizuchi restore`: brings a backup back.
+//! `aizuchi restore`: restores a backup.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ impl RestoreArgs {
             self.file.display(),
         );
         if let Some(old) = &report.set_aside {
-            // Writing to a string does not fail.
+            // Writing to a string never fails.
             let _ = write!(text, "; what was there before is {}", old.display());
         }
         if report.forgotten > 0 {

@@ -1,4 +1,4 @@
-//! The options of `aizuchi run`, which outrank the config.
+//! The options of `aizuchi run`, which override the config.
 
 use clap::{Args, ValueEnum};
 
@@ -27,7 +27,7 @@ pub enum LanguageArg {
 }
 
 impl RunArgs {
-    /// The options of `aizuchi OPTIONS run OPTIONS`.
+    /// Merges the options of `aizuchi OPTIONS run OPTIONS`.
     pub fn merge(self, before_verb: Self) -> Self {
         Self {
             port: self.port.or(before_verb.port),
@@ -36,7 +36,7 @@ impl RunArgs {
         }
     }
 
-    /// Puts the options in the place of what the config says.
+    /// Overrides the config with these options.
     pub fn apply(&self, config: &mut Config) -> anyhow::Result<()> {
         if let Some(port) = self.port {
             let health = config.health_check.port.map(|port| port.0);

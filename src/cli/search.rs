@@ -69,7 +69,7 @@ impl SearchArgs {
         Ok(found)
     }
 
-    /// Every workspace, or the channels that `--channel` may mean.
+    /// Every workspace, or the channels that match `--channel`.
     async fn search_scopes(
         &self,
         database: &ReadOnlyDatabase,

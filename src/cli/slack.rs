@@ -46,7 +46,7 @@ impl SlackArgs {
     }
 }
 
-/// Checks the address for web hooks. Slack requires HTTPS.
+/// Checks the address for webhooks. Slack requires HTTPS.
 fn parse_https_address(url: String) -> anyhow::Result<String> {
     let host = url.strip_prefix("https://").unwrap_or_default();
     let is_valid = !host.is_empty()

@@ -1,5 +1,5 @@
-//! `aizuchi status`: how every workspace and channel stands now. It opens the database read-only, so it also works while
-//! an Aizuchi is running, and asks that one for what the database does not know.
+//! `aizuchi status`: the current status of every workspace and channel. It opens the database read-only, so it also
+//! works while an Aizuchi is running, and asks that process for what is not in the database.
 
 mod running;
 
@@ -37,14 +37,14 @@ pub struct StatusArgs {
     json: bool,
 }
 
-/// What is printed as JSON. The names are documented and never change.
+/// The JSON output. The field names are documented and stable.
 #[derive(Debug, Serialize)]
 struct PrintedStatus {
     #[serde(flatten)]
     status: Status,
-    /// The version of the program that runs. `None` if that is not known.
+    /// The version of the running program. `None` if it is unknown.
     running_version: Option<String>,
-    /// Why the connections are not known, if so.
+    /// Why the connections are unknown. `None` if they are known.
     connection_unknown: Option<Unknown>,
 }
 
@@ -72,7 +72,7 @@ async fn read(config: &Config, now: Timestamp) -> anyhow::Result<PrintedStatus> 
         Ok(running) => (Some(running), None),
         Err(unknown) => (None, Some(unknown)),
     };
-    // It also knows those that it is in and has heard nothing of yet.
+    // The running program also knows workspaces in which it has not heard anything yet.
     for RunningWorkspace { workspace, .. } in running.iter().flat_map(|it| &it.workspaces) {
         if !workspaces.contains(workspace) && !store.channels(workspace).await?.is_empty() {
             workspaces.push(workspace.clone());
@@ -100,7 +100,7 @@ async fn read(config: &Config, now: Timestamp) -> anyhow::Result<PrintedStatus> 
 fn format_status(printed: &PrintedStatus, currency: &str, now: Timestamp) -> String {
     let PrintedStatus { status, running_version, connection_unknown } = printed;
     let mut text = format!("Aizuchi {}, {}\n", status.version, status.database);
-    // Writing to a string does not fail.
+    // Writing to a string never fails.
     if let Some(version) = running_version.as_ref().filter(|running| *running != status.version) {
         let _ = writeln!(text, "Version {} is running.", strip_control_characters(version));
     }
@@ -162,7 +162,7 @@ fn format_workspace(workspace: &WorkspaceStatus, currency: &str, now: Timestamp)
     text
 }
 
-/// As its users call it, with its id.
+/// The workspace's name on its platform, with its id.
 fn workspace_label(workspace: &WorkspaceStatus) -> String {
     let name = workspace.connection.as_ref().and_then(|connection| connection.name.as_ref());
     match name {
@@ -171,7 +171,7 @@ fn workspace_label(workspace: &WorkspaceStatus) -> String {
     }
 }
 
-/// Whether a workspace is heard, and how far its channels are read. `None`: the local room, which always is.
+/// Whether a workspace is connected, and how far its channels are read. `None` for the local room, which always is.
 fn format_connection(connection: &ConnectionStatus) -> Option<String> {
     let ConnectionStatus { platform, outage, behind, channels, failing, .. } = connection;
     let state = match (platform, outage) {
@@ -220,7 +220,7 @@ fn format_channel(channel: &ChannelStatus, cost: String, now: Timestamp) -> [Str
     ]
 }
 
-/// A mute without an end is stored with the last moment that there is.
+/// Formats when a mute ends. A mute without an end is stored with the latest possible time.
 fn format_mute(until: f64, now: Timestamp) -> String {
     const YEAR: f64 = 366.0 * 86_400.0;
     match until - seconds(now) {
@@ -229,7 +229,7 @@ fn format_mute(until: f64, now: Timestamp) -> String {
     }
 }
 
-/// The time between then and now, in its largest unit.
+/// The time between `at` and now, in its largest unit.
 fn span(at: f64, now: Timestamp) -> String {
     let apart = SignedDuration::from_secs((at - seconds(now)).abs().round() as i64);
     let (number, unit) = match apart.as_secs() {

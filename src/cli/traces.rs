@@ -1,6 +1,6 @@
-//! Traces over OTLP/HTTP, as the standard `OTEL_…` variables of the environment say; off unless they name an endpoint.
-//! What people write is in no span, unless a variable asks for it. Spans are sent by a thread of the SDK's, from a bounded queue: a collector that is
-//! slow, down or wrong costs spans, never an answer.
+//! Traces over OTLP/HTTP, configured by the standard `OTEL_…` variables of the environment; off unless they name an
+//! endpoint. No span contains what users write, unless a variable asks for it. A thread of the SDK sends spans from a
+//! bounded queue: a collector that is slow, down or wrong costs spans, never an answer.
 
 pub mod layer;
 mod sender;
@@ -18,13 +18,13 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::traces::layer::{DerivedIds, Installation, TraceLayer};
 use crate::cli::traces::sender::Sender;
 
-/// How long the end of the program waits for the last spans to be sent.
+/// How long a shutdown waits for the last spans to be sent.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
-/// The variable that asks for the prompts and the answers of models.
+/// The variable that enables recording the prompts and answers of models.
 const CONTENT_VARIABLE: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 
-/// The export of traces, which ends with it.
+/// The export of traces, which lasts as long as this value.
 pub struct Traces {
     provider: SdkTracerProvider,
     installation: Installation,
@@ -33,7 +33,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Those that the environment asks for, if it does. Requests are made on this runtime.
+    /// The export that the environment configures, if any. Requests are made on this runtime.
     pub fn from_environment(runtime: Handle) -> anyhow::Result<Option<Self>> {
         let variable = |name: &str| std::env::var(name).ok();
         if !is_asked_for(variable) {
@@ -68,37 +68,38 @@ impl Traces {
         Ok(Some(Self { provider, installation: Installation::default(), has_content, stop }))
     }
 
-    /// Whether spans of model calls hold the prompts and the answers.
+    /// Whether spans of model calls contain prompts and answers.
     pub fn has_content(&self) -> bool {
         self.has_content
     }
 
-    /// What follows the program's spans.
+    /// The layer that follows the program's spans.
     pub fn layer(&self) -> TraceLayer {
         TraceLayer::new(self.provider.tracer("aizuchi"), self.installation.clone())
     }
 
-    /// Names the database, whose decisions have numbers of their own.
+    /// Sets the database's id, because each database numbers its own decisions.
     pub fn set_installation(&self, installation: &str) {
         self.installation.set(installation);
     }
 
-    /// Sends what is left, for a moment. The runtime must still be there.
+    /// Sends the remaining spans, for a limited time. The runtime must still be running.
     pub fn shutdown(self) {
-        // The sender has logged why it failed, if it did.
+        // The sender has already logged any failure.
         let _ = self.provider.shutdown_with_timeout(LAST_SPANS);
         // A request to a collector that never answers must not outlive the runtime.
         self.stop.cancel();
     }
 }
 
-/// As the instrumentations of OpenTelemetry have it: in spans, or both in spans and in events, which Aizuchi has not.
+/// Whether the variable has a value that OpenTelemetry's instrumentations define: in spans, or in both spans and
+/// events, of which Aizuchi only has spans.
 fn asks_for_content(value: &str) -> bool {
     let known = ["true", "span_only", "span_and_event"];
     known.iter().any(|known| value.trim().eq_ignore_ascii_case(known))
 }
 
-/// Whether these attributes of the resource have the service's name.
+/// Whether these resource attributes contain the service's name.
 fn names_service(attributes: &str) -> bool {
     attributes.split(',').any(|attribute| attribute.trim().starts_with("service.name="))
 }

@@ -1,4 +1,4 @@
-//! What the commands share that take a database elsewhere.
+//! Code shared by the commands that move a database.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use aizuchi_core::store::StoreError;
 
 const TICK: Duration = Duration::from_millis(120);
 
-/// Shows on a terminal that something is going on.
+/// Shows a spinner on a terminal while the work is in progress.
 pub async fn spin<T>(what: &'static str, work: impl Future<Output = T>) -> T {
     if !std::io::stderr().is_terminal() {
         return work.await;
@@ -24,7 +24,7 @@ pub async fn spin<T>(what: &'static str, work: impl Future<Output = T>) -> T {
     result
 }
 
-/// The reason alone: which store cannot be used is the sentence's subject already.
+/// The reason without its prefix, because the sentence around it already names the store.
 pub fn without_prefix(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::Busy(why) | StoreError::Broken(why) => anyhow::anyhow!(why),
@@ -32,7 +32,7 @@ pub fn without_prefix(error: StoreError) -> anyhow::Error {
     }
 }
 
-/// “1 message”, “2 messages”.
+/// Formats a count: “1 message”, “2 messages”.
 pub fn count(number: u64, what: &str) -> String {
     match (number, what) {
         (1, _) => format!("1 {what}"),

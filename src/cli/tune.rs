@@ -1,4 +1,4 @@
-//! `aizuchi tune`: looks for settings that suit a recorded history better, and prints them as a part of a config.
+//! `aizuchi tune`: searches for settings that suit a recorded history better, and prints them as a part of a config.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -86,14 +86,14 @@ impl FromStr for TuneJudge {
     }
 }
 
-/// The share of the judgments that recorded answers may lack.
+/// The maximum share of judgments for which recorded answers may be missing.
 const MAX_UNKNOWN: f64 = 0.05;
-/// Days with fewer questions that nobody answered say nothing about what is worth more.
+/// The minimum number of unanswered questions. Days with fewer say nothing about which settings are better.
 const MIN_COARSE_QUESTIONS: u64 = 12;
-/// The exit code where nothing is recommended.
+/// The exit code if nothing is recommended.
 const NO_ADVICE: u8 = 2;
 
-/// What the search came to.
+/// The result of the search.
 struct Outcome {
     split: DaySplit,
     learned: TuneFigures,
@@ -101,7 +101,7 @@ struct Outcome {
     advice: Result<Advice, String>,
 }
 
-/// Settings that the days of the check confirm.
+/// Settings that are confirmed by the days of the check.
 struct Advice {
     policy: Policy,
     changed: Vec<TunedSetting>,
@@ -111,9 +111,9 @@ struct Advice {
 }
 
 impl TuneArgs {
-    /// `named` is the config that `--config` names.
+    /// Runs the command. `named` is the config that `--config` names.
     pub fn run(self, named: Option<PathBuf>, source: &ConfigSource) -> anyhow::Result<ExitCode> {
-        // A judgment that nobody knows is counted, not warned of.
+        // Count unknown judgments instead of warning about each of them.
         log::init_plain("warn,aizuchi_core::runner=error");
         let base = match (&self.policy, named) {
             (None, None) => Policy::default_settings(),
@@ -148,7 +148,7 @@ impl TuneArgs {
         let settings = self.settings();
         let DaySplit { begin, coarse, middle, end } = split;
         let part = |begin: UtcDay, end: UtcDay| Part { channels: recording, begin, end };
-        // The check begins earlier, so that the tempo of the channels is known when its days begin.
+        // The replay starts earlier than the check, so that the tempo of the channels is known when its days begin.
         let measure_checked = |policy: &Policy| -> anyhow::Result<BTreeMap<UtcDay, TuneFigures>> {
             let mut days = measure(&part(begin, end), policy, &settings, answers)?;
             bar.inc(1);
@@ -183,7 +183,7 @@ impl TuneArgs {
         };
         let first = if is_coarse(&first) { Fidelity::Coarse } else { Fidelity::Whole };
         let found = search(base, self.goal.into(), first, &mut measure_learned)?;
-        // Other settings lead to judgments at other moments.
+        // Changed settings judge at other moments, so answers may be missing now.
         if let Some(why) = lacking() {
             return Ok(refused(found.tried, why));
         }
@@ -218,7 +218,7 @@ impl TuneArgs {
         ReplaySettings { judge, latency_ms: self.latency, seed: self.seed }
     }
 
-    /// A part of a config, with what it changes as comments.
+    /// The recommended part of a config, with the effects as comments.
     fn describe(&self, outcome: &Outcome) -> String {
         let DaySplit { begin, middle, end, .. } = outcome.split;
         let goal =
@@ -306,7 +306,7 @@ impl From<GoalArg> for Goal {
     }
 }
 
-/// Why recorded answers cannot tell what is better, if they cannot.
+/// Explains why recorded answers are too few to tell which settings are better. `None` if they are enough.
 fn lack_of_answers(counts: RecordedCounts) -> Option<String> {
     let RecordedCounts { answered, unknown } = counts;
     let judgments = answered + unknown;
@@ -318,7 +318,7 @@ fn lack_of_answers(counts: RecordedCounts) -> Option<String> {
     })
 }
 
-/// A figure, or – where it is not known.
+/// Formats a figure, or – if it is unknown.
 fn number(figure: Option<f64>) -> String {
     figure.map_or("–".to_owned(), |figure| match figure {
         figure if figure >= 100.0 => format!("{figure:.0}"),
@@ -331,7 +331,7 @@ fn date(day: UtcDay) -> String {
     at.to_zoned(TimeZone::UTC).date().to_string()
 }
 
-/// Counts the replays, hidden unless stderr is a terminal.
+/// A progress bar of the replays, hidden unless stderr is a terminal.
 fn progress_bar(replays: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

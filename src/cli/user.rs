@@ -1,4 +1,4 @@
-//! Whom a command means by an id or a name.
+//! Finds the user whom a command names by id or name.
 
 use crate::cli::strip_control_characters;
 use aizuchi_core::chat::{User, to_single_line};

@@ -30,7 +30,7 @@ use aizuchi_core::store::query::DecisionQuery;
 use aizuchi_core::store::stored_message::StoredMessage;
 use aizuchi_core::texts;
 
-/// How long the running program may take to answer.
+/// How long to wait for the running program to answer.
 const LOOK_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Args)]
@@ -54,23 +54,23 @@ pub struct WhyArgs {
     json: bool,
 }
 
-/// What was asked about: messages with their decisions, or decisions alone.
+/// The search result: messages with their decisions, or decisions alone.
 #[derive(Default)]
 struct Found {
     messages: Vec<MessageDecisions>,
     decisions: Vec<DecisionDetails>,
 }
 
-/// How decisions are shown.
+/// How to format decisions.
 struct Format<'a> {
     language: Language,
     currency: &'a str,
-    /// Where the pages are, if that is known.
+    /// The address of the pages, if it is known.
     pages: Option<String>,
 }
 
 impl WhyArgs {
-    /// `before_verb` is the language that stands before the verb.
+    /// Runs the command. `before_verb` is the language option before the verb.
     pub fn run(
         self,
         source: &ConfigSource,
@@ -144,7 +144,7 @@ impl WhyArgs {
         Ok(Found { messages, decisions: Vec::new() })
     }
 
-    /// The newest decisions of these channels, newest last.
+    /// The most recent decisions of these channels, newest last.
     async fn find_last(
         &self,
         channels: Vec<(WorkspaceId, ChannelId)>,
@@ -171,7 +171,7 @@ impl WhyArgs {
         Ok(Found { messages: Vec::new(), decisions })
     }
 
-    /// The channels that may hold the message: on some platforms an id is unique only within its channel, which a link
+    /// The channels to search for the message: on some platforms an id is unique only within its channel, which a link
     /// names.
     async fn find_channels(
         &self,
@@ -193,7 +193,7 @@ impl WhyArgs {
     }
 }
 
-/// The language that is asked for, or what the config says, or else that of the environment.
+/// The language of the option, the config or the environment, in this order.
 fn language(asked: Option<LanguageArg>, loaded: &LoadedConfig) -> Language {
     let configured = loaded.fingerprints.has("language").then_some(loaded.config.language);
     match asked.map(LanguageArg::setting).or(configured) {
@@ -202,7 +202,7 @@ fn language(asked: Option<LanguageArg>, loaded: &LoadedConfig) -> Language {
     }
 }
 
-/// Where the program that uses this database serves its pages, if one answers there.
+/// The address of the pages of the program that uses this database, if it answers there.
 async fn running_pages(database: &DatabaseLocation) -> Option<String> {
     let store = ReadOnlyDatabase::open(database).await.ok()?.into_store();
     let page = LastProgram::read(&store).await.ok()?.page?;
@@ -253,7 +253,7 @@ impl MessageDecisions {
         lines.join("\n")
     }
 
-    /// How the message was settled when it was heard, if no decision says it.
+    /// The gate that settled the message when it was heard, if no decision says it.
     fn describe_gate(&self, language: Language) -> Option<String> {
         let has_decisions = !self.decisions.is_empty();
         match self.message.gate {

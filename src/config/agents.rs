@@ -167,7 +167,7 @@ impl ClientArgs {
 }
 
 impl ModelParamsConfig {
-    /// Without the parameters that may mean something at one server only.
+    /// Drops the parameters that may be specific to one server.
     pub fn for_another_server(&self) -> Self {
         let (thinking_tokens, reasoning_effort) = (None, None);
         Self { thinking_tokens, reasoning_effort, others: BTreeMap::new(), ..self.clone() }

@@ -12,8 +12,8 @@ use aizuchi_core::rules::{BudgetLimits, Rulebook};
 
 /// The largest limit that can be set.
 const MAX_LIMIT: u64 = 1_000_000_000_000;
-/// What models may read and write in a day if the config says nothing: some hundred prompts of the usual length. The
-/// built-in mind costs nothing and has no such limit.
+/// The default limit of the tokens that models use in a day: some hundred prompts of the usual length. The built-in
+/// mind costs nothing and has no such limit.
 const TOKENS_PER_DAY: u64 = 2_000_000;
 
 /// A number that limits something, or `off`: there is no such limit.
@@ -105,7 +105,7 @@ impl BudgetConfig {
         }
     }
 
-    /// With the limit that a model gets if the config names none, for when one is chosen while the program runs. The
+    /// Sets the default token limit if the config sets none, for a program in which a model may be chosen later. The
     /// built-in mind never reaches it.
     pub fn with_room_for_models(&self) -> Self {
         let limit = self.tokens_per_day.unwrap_or(LimitSetting::Most(TOKENS_PER_DAY));
@@ -160,7 +160,7 @@ impl TryFrom<String> for LimitSetting {
 }
 
 impl ChannelBudget {
-    /// These limits on top of the defaults.
+    /// Returns the defaults with these limits in their place.
     pub fn limits(&self, defaults: &BudgetLimits) -> BudgetLimits {
         match self {
             ChannelBudget::MoneyPerMonth(money) => {
@@ -178,7 +178,7 @@ impl ChannelBudget {
     }
 }
 
-/// The limits in force, by the names of their settings.
+/// Lists the limits in force by the names of their settings.
 pub fn describe_limits(rulebook: &Rulebook) -> String {
     let workspace = &rulebook.workspace_limits;
     let channel = &rulebook.default_rules.budget_limits;

@@ -54,7 +54,7 @@ pub fn find_commented_names(source: &str) -> Vec<ConfigProblem> {
     problems
 }
 
-/// The channel of a comment that looks like a key of `channels`. A comment in prose does not.
+/// The channel that a commented-out key of `channels` names. `None` for a comment in prose.
 fn commented_name(line: &str) -> Option<&str> {
     let (name, value) = line.strip_prefix('#')?.split_once(':')?;
     let is_name = !name.is_empty()

@@ -1,5 +1,5 @@
-//! Settings of workspaces, channels and threads: the persona's prompt and the tools, which can be written in more than one
-//! way, and the memory.
+//! Overrides for workspaces, channels and threads: the persona's prompt and the tools, which can be written in more
+//! than one way, and the memory.
 
 use std::fmt;
 
@@ -64,7 +64,7 @@ impl ChannelPersona {
 }
 
 impl ChannelTools {
-    /// The tools that are named.
+    /// The tools that the list names. A switch names none.
     pub fn names(&self) -> &[ToolName] {
         match self {
             ChannelTools::Switch(_) => &[],
@@ -109,7 +109,7 @@ impl TryFrom<String> for ToolName {
 }
 
 impl ToolName {
-    /// The MCP server that has the tool.
+    /// The MCP server that provides the tool.
     pub fn server(&self) -> Option<&str> {
         let (server, tool) = self.0.split_once("__")?;
         (!server.is_empty() && !tool.is_empty()).then_some(server)
@@ -160,7 +160,7 @@ impl<'de> Deserialize<'de> for ChannelTools {
                 Ok(ChannelTools::Switch(is_on))
             }
 
-            /// Accepts the other words for true and false, as all such settings do.
+            /// Accepts the other words for true and false, as all boolean settings do.
             fn visit_str<E: de::Error>(self, text: &str) -> Result<ChannelTools, E> {
                 match text.to_lowercase().as_str() {
                     "true" | "yes" | "on" => self.visit_bool(true),

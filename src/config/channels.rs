@@ -106,7 +106,7 @@ impl ChannelConfig {
     }
 }
 
-/// Each field is named, so that a new one is not left behind.
+/// Names each field, so that a new one is not forgotten.
 impl From<&ChannelConfig> for PlaceOverrides {
     fn from(channel: &ChannelConfig) -> Self {
         let ChannelConfig {

@@ -17,7 +17,7 @@ use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::platform::local;
 use aizuchi_core::rules::{ChannelRules, FacilitationRules};
 
-/// Checks a config. The tree tells which keys are set, and where.
+/// Checks a config. The tree provides the keys that are set and their locations.
 pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     let response = &config.response;
     let is_shorter =
@@ -54,7 +54,7 @@ pub fn check(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     Ok(())
 }
 
-/// Checks that there is a model of each name.
+/// Checks that every model that a section names is in `models.named`.
 fn check_own_models(
     config: &Config,
     sections: &[OverridingSection<'_>],
@@ -77,8 +77,8 @@ fn check_own_models(
     Ok(())
 }
 
-/// Checks that the built-in rules speak unasked in a workspace only if the config says so. Without a mode the whole program
-/// has that of the model in `agents`, and their rules are too simple to decide when to interrupt people.
+/// Checks that the built-in rules speak unasked in a workspace only if the config says so. Without a mode, the mode of
+/// the model in `agents` applies everywhere, but the built-in rules are too simple to decide when to interrupt people.
 fn check_builtin_judges(config: &Config, tree: &ConfigNode) -> Result<(), ConfigProblem> {
     let is_builtin = |own: &OwnModels| {
         let judge = own.rules().judgment.and_then(|name| config.models.named.get(&*name));
@@ -108,7 +108,7 @@ fn unknown_name(config: &Config, tree: &ConfigNode, path: &[&str], name: &str) -
     let place: Vec<String> =
         path.iter().map(|key| displayable(key).unwrap_or("…".to_owned())).collect();
     let place = place.join(".");
-    // What came from a variable may be a secret.
+    // A value that was expanded from a variable may be a secret.
     let is_written = tree.find(path).is_some_and(
         |entry| matches!(&entry.node.value, ConfigValue::Text(text) if !text.is_expanded),
     );
@@ -240,7 +240,7 @@ struct Bound {
     default: String,
 }
 
-/// The problem that `max` is below `min`, located at the one of them that is set.
+/// The problem that `max` is below `min`, located at whichever of them is set.
 fn bounds_problem(min: Bound, max: Bound, tree: &ConfigNode, section: &[&str]) -> ConfigProblem {
     let at = |key| tree.location_of(&[section, &[key]].concat());
     let path: Vec<String> =

@@ -1,5 +1,5 @@
-//! The model that was chosen on the page or in the environment, for a config that names none: variables, so that it
-//! stands where the keys stand and is the same after a restart.
+//! The model that was chosen on the page or in the environment, for a config that names none. It is kept in variables,
+//! where the keys are, so that it survives a restart.
 
 use crate::config::agents::{AgentConfig, AgentsConfig, ClientArgs};
 use crate::config::environment::Environment;
@@ -10,7 +10,7 @@ use aizuchi_core::llm::model::ModelId;
 
 /// Names the model of all agents if the config names none.
 pub const MODEL_VARIABLE: &str = "AIZUCHI_MODEL";
-/// Where that model is, if not at its provider's own address.
+/// The base URL of that model, if it is not its provider's own.
 pub const API_BASE_VARIABLE: &str = "AIZUCHI_MODEL_API_BASE";
 /// The key for that address. A provider's own key is never sent there.
 pub const API_KEY_VARIABLE: &str = "AIZUCHI_MODEL_API_KEY";
@@ -42,8 +42,8 @@ pub fn chosen_agents(
     Ok(Some(AgentsConfig { response: Some(response), ..chosen }))
 }
 
-/// The agents without the addresses, keys and headers that the config has for a model that it does not name: nobody
-/// knows for whom they are.
+/// The agents without the addresses, keys and headers that the config has for a model that it does not name: it is
+/// unknown which server they belong to.
 fn agents_without_access(agents: &AgentsConfig) -> AgentsConfig {
     let without_access = |agent: &AgentConfig| {
         let ClientArgs { timeout, max_retries, .. } = agent.client_args;
@@ -56,17 +56,17 @@ fn agents_without_access(agents: &AgentsConfig) -> AgentsConfig {
         judgment: judgment.as_ref().map(without_access),
         memory: memory.as_ref().map(without_access),
         state: state.as_ref().map(without_access),
-        // One with a model of its own has its access for that.
+        // An agent with its own model keeps its access to it.
         vision: vision.as_ref().map(|agent| match &agent.model_id {
             Some(_) => agent.clone(),
             None => without_access(agent),
         }),
-        // It has a model of its own, always.
+        // The transcription agent always has a model of its own.
         transcription: transcription.clone(),
     }
 }
 
-/// Whether any agent has a model of its own, besides those that only see pictures or hear recordings.
+/// Whether any agent names a model, apart from those that only see pictures or hear recordings.
 pub fn names_model(agents: &AgentsConfig) -> bool {
     let AgentsConfig { response, judgment, memory, state, vision: _, transcription: _ } = agents;
     let mut agents = [response, judgment, memory, state].into_iter().flatten();

@@ -1,14 +1,14 @@
-//! How long a call may take whose server has to load the model first: those on this machine load it when it is asked for, and
-//! unload it after a while.
+//! The timeout of a call whose server may have to load the model first. Servers on this machine load a model on demand
+//! and unload it after a while.
 
 use std::net::IpAddr;
 
 use aizuchi_core::llm::model::Provider;
 
-/// Loading takes as long as the disk does.
+/// How long loading takes depends on the disk.
 const COLD_TIMEOUT_SECONDS: f64 = 300.0;
 
-/// The same as `usual`, unless the server may have to load the model.
+/// Returns `usual`, or the longer cold timeout if the server may have to load the model.
 pub fn cold_timeout_seconds(provider: Provider, base: &str, usual: f64) -> f64 {
     // LM Studio, llama.cpp and others that are compatible with OpenAI.
     let is_own_server = provider == Provider::OpenAi && is_on_this_machine(base);
@@ -18,7 +18,7 @@ pub fn cold_timeout_seconds(provider: Provider, base: &str, usual: f64) -> f64 {
     }
 }
 
-/// Whether the host of a URL is this machine, as far as its name tells.
+/// Whether the host of a URL is this machine, judging by its name alone.
 fn is_on_this_machine(base: &str) -> bool {
     let Some((_, rest)) = base.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where the database and its backups are.
+//! The locations of the database and its backups.
 
 use std::path::PathBuf;
 
@@ -15,13 +15,13 @@ impl Config {
         self.locate(self.written_database())
     }
 
-    /// The backups that are written while it runs, if any, and their folder.
+    /// The scheduled backups and their folder, if backups are configured.
     pub fn backup(&self) -> Option<(&BackupConfig, PathBuf)> {
         let backup = self.storage.backup.as_ref()?;
         Some((backup, self.resolve(&backup.folder.0)))
     }
 
-    /// A location that someone wrote as `storage.url` is written: a path begins in the config's folder.
+    /// Resolves a location that is written like `storage.url`: a path is relative to the config's folder.
     pub fn locate(&self, location: DatabaseLocation) -> DatabaseLocation {
         match location {
             DatabaseLocation::Sqlite(path) => DatabaseLocation::Sqlite(self.resolve(&path)),
@@ -29,7 +29,7 @@ impl Config {
         }
     }
 
-    /// The location of the database as it is written: a path may be relative.
+    /// The location of the database as configured. A path may be relative.
     fn written_database(&self) -> DatabaseLocation {
         let url = self.storage.url.as_ref().map(|url| url.0.clone());
         let path = self.memory.database_path.as_ref().map(|path| path.0.clone());
@@ -38,15 +38,15 @@ impl Config {
         })
     }
 
-    /// The database that a relative path means from the current folder, where earlier versions looked for it. Only if
-    /// there is one, and none in the config's folder.
+    /// The database at a relative path in the current folder, where earlier versions looked for it. `None` if there is
+    /// no such file, or if the config's folder has one.
     pub(super) fn former_database(&self) -> Option<PathBuf> {
         let DatabaseLocation::Sqlite(path) = self.written_database() else { return None };
         let former: PathBuf = std::env::current_dir().ok()?.join(&path).components().collect();
         (!self.resolve(&path).exists() && former.is_file()).then_some(former)
     }
 
-    /// Uses another file beside it if the config names a database of myao2, which must stay as it is.
+    /// If the config names a database of myao2, which must not be changed, uses another file beside it.
     pub(super) fn avoid_myao2_database(&mut self, tree: &ConfigNode) -> Option<ConfigProblem> {
         let myao2_path = self.resolve(&self.memory.database_path.as_ref()?.0);
         if self.storage.url.is_some() || !myao2::is_at(&myao2_path) {

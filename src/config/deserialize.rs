@@ -35,7 +35,7 @@ pub fn deserialize<T: DeserializeOwned>(node: &ConfigNode) -> Result<T, ConfigPr
 #[derive(Clone, Copy)]
 struct NodeDeserializer<'t> {
     node: &'t ConfigNode,
-    /// The value must not be shown.
+    /// Whether the value must not be shown.
     is_secret: bool,
 }
 
@@ -69,8 +69,8 @@ impl<'t> NodeDeserializer<'t> {
         }
     }
 
-    /// Like [`Self::describe_value`], for places where no text is expected: it never shows a text, which may be a secret
-    /// under the wrong key.
+    /// Like [`Self::describe_value`], for places where no text is expected. Never shows a text, because it may be a
+    /// secret under the wrong key.
     fn describe_kind(self) -> Option<String> {
         match &self.node.value {
             ConfigValue::Text(_) => Some("a text".to_owned()),
@@ -273,7 +273,7 @@ impl<'t> SeqAccess<'t> for ListAccess<'t> {
 
 struct SectionAccess<'t> {
     entries: slice::Iter<'t, ConfigEntry>,
-    /// The entry whose key was returned and whose value was not yet.
+    /// The entry whose key has been returned, but not yet its value.
     open: Option<&'t ConfigEntry>,
     is_secret: bool,
     skips_empty: bool,

@@ -9,15 +9,15 @@ use anyhow::Context as _;
 
 use crate::config::environment::Environment;
 
-/// A variable to set, or with `None` to remove.
+/// A variable to set, or to remove if the value is `None`.
 pub type VariableChange = (&'static str, Option<String>);
 
-/// Keys are in it.
+/// Only the owner has access, because the file holds keys.
 const MODE: u32 = 0o600;
 
-/// Sets or removes these variables. Fails without a change if another variable would not be what it was.
+/// Sets or removes these variables. Fails without changing the file if another variable would change its value.
 pub fn change(file: &Path, changes: &[VariableChange]) -> anyhow::Result<()> {
-    // A link stays one.
+    // Write through a symbolic link instead of replacing it.
     let file = fs::canonicalize(file).unwrap_or(file.to_owned());
     let before = match fs::read_to_string(&file) {
         Ok(text) => text,
@@ -38,7 +38,7 @@ fn changed(text: &str, changes: &[VariableChange]) -> String {
         .map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or_default()))
         .collect();
     for ((name, value), written) in changes.iter().zip(&written) {
-        // Of several lines, the first one counts.
+        // If several lines set the variable, the first one counts.
         let place = lines.iter().position(|line| variable_of(line) == Some(*name));
         match (place, value) {
             (Some(place), Some(_)) => lines[place] = written,
@@ -56,7 +56,7 @@ fn variable_of(line: &str) -> Option<&str> {
     Some(line.split_once('=')?.0.trim())
 }
 
-/// Reads the new text as the next start will.
+/// Checks that the next start will read the new text with these changes and no others.
 fn check(before: &str, after: &str, changes: &[VariableChange]) -> anyhow::Result<()> {
     let read = |text: &str| Environment::new([], text, "the file");
     let (before, after) = (read(before)?, read(after)?);
@@ -74,13 +74,13 @@ fn check(before: &str, after: &str, changes: &[VariableChange]) -> anyhow::Resul
     Ok(())
 }
 
-/// Replaces the file as a whole, so that nobody ever reads half of it.
+/// Replaces the file atomically, so that no reader sees half of it.
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     let name = file.file_name().context("it has no name")?.to_string_lossy();
     let draft = file.with_file_name(format!("{name}.{}.tmp", std::process::id()));
     let written = write_draft(&draft, text).and_then(|()| fs::rename(&draft, file));
     if written.is_err() {
-        // The draft may hold a key, and there is none if it could not be made.
+        // The draft may hold a key. Removing it fails if it could not be created.
         let _ = fs::remove_file(&draft);
     }
     written.context("cannot write it")
@@ -89,7 +89,7 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 fn write_draft(draft: &Path, text: &str) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     let mut draft = options.write(true).create(true).truncate(true).mode(MODE).open(draft)?;
-    // It may be left over from a start that ended badly.
+    // The draft may be left over from a crash, with other permissions.
     draft.set_permissions(fs::Permissions::from_mode(MODE))?;
     draft.write_all(text.as_bytes())?;
     draft.sync_all()
@@ -125,7 +125,7 @@ mod tests {
     fn a_file_is_refused_whose_other_variables_would_change() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(".env");
-        // What looks like a line of its own is within a value.
+        // The second line looks like a variable but is part of a quoted value.
         let text = "A='one\nKEY=two'\n";
         fs::write(&file, text).unwrap();
         assert!(change(&file, &[set("KEY", "new")]).is_err());

@@ -14,23 +14,24 @@ use anyhow::Context as _;
 
 use crate::config::environment::value_file::ValueFile;
 
-/// What follows the name of a variable in the name of the one that says which file holds its value.
+/// The suffix of a variable that names the file with the value. The rest of its name is the variable that the value is
+/// for.
 const FILE_SUFFIX: &str = "_FILE";
 
 /// The variables by name.
 #[derive(Clone, Default, PartialEq)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
-    /// The names of those that the process has.
+    /// The names of the variables of the process.
     of_process: BTreeSet<String>,
-    /// The files that hold values, by the name of the variable. Each is read once, when its variable is asked for: what
-    /// nobody asks for may be anything.
+    /// The value files by the name of the variable. Each is read once, when its variable is first requested: a file
+    /// that is never requested may be anything.
     files: BTreeMap<String, ValueFile>,
 }
 
 impl Environment {
-    /// The variables of the process, and of the `.env` file in a folder. Relative files of values belong to that
-    /// folder.
+    /// Reads the variables of the process and of the `.env` file in a folder. Relative paths of value files belong to
+    /// that folder.
     pub fn from_process(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(".env");
         let text = match std::fs::read_to_string(&file) {
@@ -38,7 +39,7 @@ impl Environment {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {
                 String::new()
             }
-            // Of a folder that may not be looked into: a service's command may be called in anybody's.
+            // The folder may be inaccessible: a service's command may be run from anyone's folder.
             Err(_) if std::fs::symlink_metadata(&file).is_err() => String::new(),
             Err(error) if error.kind() == ErrorKind::InvalidData => {
                 anyhow::bail!("{} is not text in UTF-8", file.display())
@@ -51,7 +52,7 @@ impl Environment {
         Ok(Self::new(process, &text, &file.display().to_string())?.with_files_in(folder))
     }
 
-    /// Variables of the process take precedence over those of the file. No file of values is read.
+    /// Variables of the process take precedence over those of the file. Value files are not read.
     pub fn new(
         process: impl IntoIterator<Item = (String, String)>,
         text: &str,
@@ -74,7 +75,7 @@ impl Environment {
         Ok(Self { variables, of_process, files: BTreeMap::new() })
     }
 
-    /// The same with the files that variables name. Relative paths belong to this folder.
+    /// Adds the value files that variables name. Relative paths belong to this folder.
     pub fn with_files_in(mut self, folder: &Path) -> Self {
         let named = self.variables.iter().filter_map(|(variable, path)| {
             let name = variable.strip_suffix(FILE_SUFFIX).filter(|name| !name.is_empty())?;
@@ -85,8 +86,8 @@ impl Environment {
         self
     }
 
-    /// Fails if a file could not be read whose value was asked for. Its sentence names the variable and the file, never
-    /// what it holds.
+    /// Fails if the value of a file was requested and could not be read. The message names the variable and the file,
+    /// never the content.
     pub fn check_files(&self) -> anyhow::Result<()> {
         match self.files.values().find_map(ValueFile::problem) {
             Some(problem) => anyhow::bail!("{problem}"),
@@ -94,7 +95,7 @@ impl Environment {
         }
     }
 
-    /// The same after these changes to the file, where `None` removes a variable.
+    /// Returns the environment after these changes to the file. `None` removes a variable.
     pub fn with(&self, changes: &[(&'static str, Option<String>)]) -> Self {
         let mut changed = self.clone();
         for (name, value) in changes.iter().filter(|(name, _)| !self.is_from_process(name)) {
@@ -106,7 +107,7 @@ impl Environment {
         changed
     }
 
-    /// Whether the process has this variable or names its file, so that one of the `.env` file does not count.
+    /// Whether the process sets this variable or names its value file, either of which overrides the `.env` file.
     pub fn is_from_process(&self, name: &str) -> bool {
         let names_file = || self.of_process.contains(&format!("{name}{FILE_SUFFIX}"));
         let has_variable = self.variables.get(name).is_some_and(|value| !value.is_empty());
@@ -115,7 +116,7 @@ impl Environment {
         is_of_process && self.get_non_empty(name).is_some()
     }
 
-    /// The value of a variable, or what the file holds that `NAME_FILE` names if the variable is not set or empty.
+    /// The value of a variable, or the content of the file that `NAME_FILE` names if the variable is not set or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let value = self.variables.get(name).map(String::as_str);
         match value.filter(|value| !value.is_empty()) {
@@ -124,7 +125,7 @@ impl Environment {
         }
     }
 
-    /// The variables by name, without what files hold.
+    /// The variables by name, without the values of files.
     pub fn variables(&self) -> &BTreeMap<String, String> {
         &self.variables
     }

@@ -1,4 +1,4 @@
-//! Files with secrets or with what was said, that other users of the machine can read.
+//! Finds files with secrets or chat messages that other users of the machine can read.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use crate::config::secret::is_secret_key;
 use crate::config::tree::{ConfigNode, ConfigValue};
 use aizuchi_core::store::database::location::DatabaseLocation;
 
-/// The permissions of users other than the owner to read, or to list a folder.
+/// The permission bits that let users other than the owner read a file or list a folder.
 const READABLE_BY_OTHERS: u32 = 0o044;
-/// Those of users who are not even in its group.
+/// The permission bit that lets users outside of the file's group read it.
 const READABLE_BY_ALL: u32 = 0o004;
 
-/// One sentence for each file that is too open: the config if it holds secrets, the `.env` file next to it, and the
-/// database with its folder.
+/// Returns a sentence for each file whose permissions are too open: the config if it contains secrets, the `.env` file
+/// next to it, and the database with its folder.
 pub fn exposed_files(config: Option<&Path>, database: &DatabaseLocation) -> Vec<String> {
     let folder = config.and_then(Path::parent).unwrap_or(Path::new(""));
     let config = config.filter(|config| has_secrets(config)).map(Path::to_owned);
@@ -36,14 +36,14 @@ fn describe(file: &Path, what: &str) -> String {
     )
 }
 
-/// The database's files, and the folder that it has for itself.
+/// The database's files, and its folder if that is the database's own.
 fn files_of(database: &Path, config_folder: &Path) -> Vec<PathBuf> {
     let beside = |suffix: &str| {
         let mut file = database.as_os_str().to_owned();
         file.push(suffix);
         PathBuf::from(file)
     };
-    // The permissions of a folder with other things in it are not for this program to judge.
+    // The permissions of a folder with other things in it are none of this program's business.
     let is_own = |folder: &&Path| {
         let resolved = folder.canonicalize();
         let shared = [config_folder, Path::new("."), Path::new("/")];
@@ -59,20 +59,20 @@ fn is_readable_by_others(file: &Path) -> bool {
     let Ok(found) = std::fs::metadata(file) else { return false };
     // `/proc/self` is this process's, so it has its user and its group.
     let own = std::fs::metadata("/proc/self");
-    // Whoever owns a file has given it to this process by its group, and to that group alone.
+    // The owner of the file gave it to this process by its group, and to that group alone.
     let is_given =
         own.is_ok_and(|own| own.uid() != found.uid() && own.gid() == found.gid() && own.uid() != 0);
     let others = if is_given { READABLE_BY_ALL } else { READABLE_BY_OTHERS };
     found.permissions().mode() & others != 0
 }
 
-/// Whether a config names a secret itself, and not by a variable.
+/// Whether a config contains a secret itself instead of referring to a variable.
 fn has_secrets(config: &Path) -> bool {
     let tree = std::fs::read_to_string(config).ok().and_then(|text| ConfigNode::parse(&text).ok());
     tree.is_some_and(|tree| holds_secret(&tree, Named::Anything))
 }
 
-/// What the keys above a value say of it.
+/// What the keys above a value say about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     Anything,
@@ -88,7 +88,7 @@ fn holds_secret(node: &ConfigNode, named: Named) -> bool {
             holds_secret(&entry.node, named)
         }),
         ConfigValue::Text(text) => {
-            // The password of a database server stands in its URL.
+            // The URL of a database server may contain its password.
             let has_password = text.text.starts_with("postgres") && text.text.contains('@');
             let is_secret = named == Named::Secret || has_password;
             is_secret && !text.text.is_empty() && !text.text.contains("${")

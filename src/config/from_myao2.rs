@@ -1,5 +1,5 @@
-//! What a config of myao2 means here. Its keys are accepted; where the same key, or the same silence, means something
-//! else than in myao2, that is told.
+//! Interprets a config of myao2. Its keys are accepted, and notices name the keys, set or omitted, that mean something
+//! else here than in myao2.
 
 use crate::config::Config;
 use crate::config::notices::has_obsolete_key;
@@ -8,7 +8,7 @@ use crate::config::tree::{ConfigEntry, ConfigNode};
 use crate::config::values::BoundedInteger;
 use aizuchi_core::rhythm::WaitStrategy;
 
-/// Where myao2 answers health checks if nothing else is set.
+/// The default port of myao2's health check.
 const HEALTH_PORT: u16 = 8080;
 
 /// Which program a config was written for.
@@ -19,8 +19,9 @@ pub enum ConfigOrigin {
 }
 
 impl ConfigOrigin {
-    /// Recognizes a config with Slack and agents, which myao2 demands, by keys that only myao2 has, or by everything
-    /// that myao2 demands and nothing that it does not know. To be asked before obsolete keys are removed.
+    /// Recognizes a config of myao2: it has Slack and agents, which myao2 requires, and either a key that only myao2
+    /// has, or everything that myao2 requires and no section that it does not know. Must be called before obsolete keys
+    /// are removed.
     pub fn find(tree: &ConfigNode) -> Self {
         let has = |path: &[&str]| tree.find(path).is_some();
         let demanded: [&[&str]; 5] = [
@@ -41,8 +42,8 @@ impl ConfigOrigin {
 const MYAO2_SECTIONS: [&str; 8] =
     ["slack", "agents", "persona", "memory", "response", "logging", "tools", "health_check"];
 
-/// Answers health checks where myao2 does, if the config does not say where: its probes stay as they are. Everybody
-/// who reaches the machine can read there whether the platforms are connected and how many conversations are pending.
+/// Serves health checks on myao2's port if the config names none, so that existing probes keep working. Anyone who can
+/// reach the machine can read there whether the platforms are connected and how many conversations are pending.
 pub fn answer_health_checks(config: &mut Config, tree: &ConfigNode) -> Option<ConfigProblem> {
     let is_taken =
         tree.find(&["http", "listen"]).is_some() && config.http.listen.0.port() == HEALTH_PORT;
@@ -57,7 +58,7 @@ pub fn answer_health_checks(config: &mut Config, tree: &ConfigNode) -> Option<Co
     Some(ConfigProblem::for_file(None, sentence))
 }
 
-/// Tells what means something else here.
+/// Returns notices about keys that mean something else here.
 pub fn describe_changes(config: &Config, tree: &ConfigNode) -> Vec<ConfigProblem> {
     let is_set = |path: &[&str]| tree.location_of(path).is_some();
     let at = |path: &[&str], sentence: &str| {

@@ -1,9 +1,9 @@
 //! Whether a secret is easy to guess: an estimate that sees through words, sequences and repetitions.
 
-/// What a secret of 16 random hexadecimal digits surely has by this estimate.
+/// The minimum estimate. A secret of 16 random hexadecimal digits is certain to reach it.
 const MIN_BITS: f64 = 40.0;
 
-/// Words that count as one character, because guesses begin with them.
+/// Words that count as one character, because guesses start with them.
 const WORDS: &[&str] = &[
     "administrator",
     "password",
@@ -47,14 +47,14 @@ const WORDS: &[&str] = &[
     "my",
 ];
 
-/// Rows in which neighbors are no surprise.
+/// Rows of characters in which the next one is easy to guess.
 const ROWS: [&str; 5] =
     ["abcdefghijklmnopqrstuvwxyz", "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm"];
 
-/// A run of neighbors or of one character counts from this length on. Shorter ones happen by chance.
+/// The minimum length of a run of neighbors or of one character. Shorter runs happen by chance.
 const MIN_RUN: usize = 3;
 
-/// Whether the secret would fall to someone who tries the likely ones first.
+/// Whether an attacker who tries likely secrets first would find this one.
 pub fn is_guessable(secret: &str) -> bool {
     let secret: Vec<char> = secret.trim().to_lowercase().chars().collect();
     let surprises = surprises(once(&secret));
@@ -72,7 +72,7 @@ fn once(secret: &[char]) -> &[char] {
     &secret[..period.unwrap_or(secret.len())]
 }
 
-/// The characters that a guess has to find, each word and each run as one.
+/// The characters that an attacker has to guess. Each word and each run counts as one.
 fn surprises(secret: &[char]) -> Vec<char> {
     let mut found = Vec::new();
     let mut rest = secret;
@@ -84,7 +84,7 @@ fn surprises(secret: &[char]) -> Vec<char> {
     found
 }
 
-/// The length of the word that it begins with, or 0.
+/// The length of the word that the text begins with, or 0.
 fn word(text: &[char]) -> usize {
     let begins = |word: &&&str| {
         word.chars().count() <= text.len()
@@ -93,7 +93,7 @@ fn word(text: &[char]) -> usize {
     WORDS.iter().filter(begins).map(|word| word.len()).max().unwrap_or(0)
 }
 
-/// The length of the run that it begins with, or 0.
+/// The length of the run that the text begins with, or 0.
 fn run(text: &[char]) -> usize {
     let is_step = |step: fn(char, char) -> bool| {
         let steps = text.iter().zip(text.iter().skip(1));

@@ -38,7 +38,8 @@ pub struct HttpConfig {
 }
 
 impl HttpConfig {
-    /// Whether links sign people in. Where only a proxy does, they would let anybody past it who reads a backup.
+    /// Whether sign-in links are accepted. If only a proxy signs users in, a link would let anyone who reads a backup
+    /// bypass it.
     pub fn has_sign_in_links(&self) -> bool {
         self.has_tokens() || self.proxy_sign_in.is_none()
     }
@@ -47,9 +48,9 @@ impl HttpConfig {
         self.token.is_some() || !self.tokens.is_empty()
     }
 
-    /// 0: no files are taken.
+    /// The maximum size of an upload. With 0, no files are accepted.
     pub fn max_upload_bytes(&self) -> usize {
-        // The bound is far below what fits.
+        // The validated maximum is far below `usize::MAX`.
         usize::try_from(self.max_upload_kilobytes.0 * 1_000).unwrap_or(usize::MAX)
     }
 
@@ -57,8 +58,8 @@ impl HttpConfig {
         self.max_uploads_megabytes.0 * 1_000_000
     }
 
-    /// This section with the tokens of a newer one. Whether there are tokens at all stays as it is: it decides who may
-    /// reach the pages.
+    /// Takes over the tokens of a newer section. Whether there are tokens at all does not change, because that decides
+    /// who may reach the pages.
     pub fn with_tokens_of(&self, newer: &Self) -> Self {
         if self.has_tokens() != newer.has_tokens() {
             return self.clone();
@@ -129,7 +130,7 @@ pub struct ProxySignIn {
 }
 
 impl ProxySignIn {
-    /// The role of somebody whom the header names: the highest whose list has them.
+    /// The role of the user whom the header names: the highest one whose list contains the name.
     pub fn role_of(&self, name: &str) -> Option<AccessRole> {
         let lists = [
             (AccessRole::Admin, &self.admins),
@@ -226,7 +227,7 @@ impl Default for HttpConfig {
             tokens: Vec::new(),
             proxy_sign_in: None,
             trusted_proxies: Vec::new(),
-            // It shows nobody more than the API does, behind the same door.
+            // MCP exposes no more than the API does, with the same authentication.
             mcp: true,
             max_upload_kilobytes: BoundedInteger(10_000),
             max_uploads_megabytes: BoundedInteger(5_000),

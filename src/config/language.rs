@@ -21,7 +21,7 @@ pub enum LanguageSetting {
 }
 
 impl LanguageSetting {
-    /// The language where nothing tells another one.
+    /// The language to use where nothing indicates another one.
     pub fn own(self) -> Language {
         match self {
             LanguageSetting::En | LanguageSetting::Auto => Language::En,
@@ -38,7 +38,7 @@ impl LanguageSetting {
         }
     }
 
-    /// The rule of channels that have none of their own. With one language there is nothing to find out.
+    /// The rule of channels that set none. With a single language there is nothing to detect.
     pub fn default_rule(self) -> Option<LanguageRule> {
         match self {
             LanguageSetting::En | LanguageSetting::Ja => None,

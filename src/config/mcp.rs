@@ -12,7 +12,7 @@ use crate::config::values::{BoundedInteger, WebUrl};
 use aizuchi_core::chat::Visibility;
 use aizuchi_core::external_tools::ReplyPlace;
 
-/// What may stand before the key in a header.
+/// The authentication schemes that may precede the key in a header.
 const SCHEMES: [&str; 2] = ["Bearer ", "Basic "];
 /// The headers that the protocol sets itself.
 const OWN_HEADERS: [&str; 6] =
@@ -81,18 +81,19 @@ pub enum ConsentRule {
 pub struct ServerName(pub String);
 
 impl McpConfig {
-    /// Those that are used, by their names.
+    /// The enabled servers by name.
     pub fn used(&self) -> impl Iterator<Item = (&str, &McpServerConfig)> {
         let used = self.servers.iter().filter(|(_, server)| server.enabled);
         used.map(|(name, server)| (name.0.as_str(), server))
     }
 
-    /// How long somebody may take to allow a call.
+    /// How long a call waits to be allowed.
     pub fn consent_lifetime(&self) -> SignedDuration {
         SignedDuration::from_mins(i64::try_from(self.consent_minutes.0).unwrap_or(i64::MAX))
     }
 
-    /// All that may hold a key: headers, also without the scheme before it, variables, and what a query says.
+    /// Every value that may be a key: headers, with and without their scheme, environment variables, and the values in
+    /// a URL's query.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.servers.values().flat_map(|server| {
             let headers = server.headers.values().map(Secret::expose);
@@ -105,7 +106,7 @@ impl McpConfig {
                 let scheme = SCHEMES.iter().find(is_before)?;
                 Some(value[scheme.len()..].trim())
             });
-            // A plain word, like `production`, is no key, and may well be said.
+            // A plain word like `production` is not a key and may legitimately be posted.
             let is_word = |value: &&str| value.bytes().all(|byte| byte.is_ascii_lowercase());
             let variables =
                 server.env.values().map(Secret::expose).filter(move |value| !is_word(value));
@@ -124,7 +125,7 @@ impl Default for McpConfig {
 }
 
 impl McpServerConfig {
-    /// Whether somebody has to allow each call of a tool.
+    /// Whether each call of a tool has to be allowed.
     pub fn needs_consent(&self, tool: &str, is_read_only: bool) -> bool {
         match self.consent {
             ConsentRule::Ask => {
@@ -134,7 +135,7 @@ impl McpServerConfig {
         }
     }
 
-    /// What is wrong with the settings together: the key, and a sentence that continues the server's path.
+    /// Checks the settings together. Returns the offending key and a sentence that continues the server's path.
     pub fn problem(&self) -> Option<(&'static str, &'static str)> {
         match (&self.command, &self.url) {
             (None, None) => return Some(("", " needs a command or a url")),
@@ -177,11 +178,11 @@ impl McpServerConfig {
         SignedDuration::from_secs(i64::try_from(self.timeout_seconds.0).unwrap_or(i64::MAX))
     }
 
-    /// Whether a reply in this place may use its tools.
+    /// Whether a reply in this place may use the server's tools.
     pub fn is_for(&self, place: ReplyPlace<'_>) -> bool {
         match &self.channels {
             Some(channels) => channels.iter().any(|key| {
-                // A direct message is called as the other user chose to be called.
+                // The name of a direct message is the other user's name, which they choose.
                 let is_named = place.visibility != Visibility::Direct
                     && key.0.strip_prefix('#') == Some(place.channel_name);
                 key.0 == place.channel.as_str() || is_named
@@ -213,7 +214,7 @@ impl Default for McpServerConfig {
 impl TryFrom<String> for ServerName {
     type Error = &'static str;
 
-    /// Without an underscore, two of which stand between it and the name of a tool.
+    /// Rejects underscores, because two of them separate the server's name from the tool's.
     fn try_from(value: String) -> Result<Self, &'static str> {
         let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
         let is_valid = (1..=20).contains(&value.len()) && value.bytes().all(is_part);

@@ -25,11 +25,11 @@ pub struct ResolvedMinds {
     pub judgment: ResolvedMind,
     pub memory: ResolvedMind,
     pub state: ResolvedMind,
-    /// The one that describes pictures, if there is one.
+    /// The mind that describes pictures, if there is one.
     pub vision: Option<ResolvedMind>,
-    /// Those of `models.named`. None where one model is set for everything.
+    /// The minds of `models.named`. Empty if one model is used for all agents.
     pub named: BTreeMap<String, ResolvedMind>,
-    /// The one that hears recordings, if there is one.
+    /// The mind that transcribes recordings, if there is one.
     pub transcription: Option<ResolvedMind>,
 }
 
@@ -59,7 +59,7 @@ pub struct ModelEndpoint {
     pub key: Option<Secret>,
     pub connect_timeout_seconds: f64,
     pub timeout_seconds: f64,
-    /// The same for a call after a pause, in which the server may have unloaded the model.
+    /// The timeout of a call after a pause in which the server may have unloaded the model.
     pub cold_timeout_seconds: f64,
     /// The maximum number of attempts for one call.
     pub attempts: u64,
@@ -71,7 +71,7 @@ const STATE_MODEL_VARIABLE: &str = "EAVESDROP_JUDGE_MODEL";
 /// The model of `state` if nothing names another and there is an API key for it.
 const DEFAULT_STATE_MODEL: &str = "claude-haiku-4-5";
 
-/// What the variables for the place of an account's API must be.
+/// The required form of the variables that locate an account's API.
 const AZURE_ADDRESS_FORM: &str = "an address like https://NAME.openai.azure.com";
 const REGION_FORM: &str = "the name of a region, like us-east-1";
 
@@ -97,15 +97,15 @@ impl Default for ResolvedMinds {
 }
 
 impl ResolvedModel {
-    /// Its address, if that is not its provider's own.
+    /// The model's base URL, if it is not its provider's own.
     pub fn address_elsewhere(&self) -> Option<&str> {
         let base = self.endpoint.as_ref().map(|endpoint| &*endpoint.base);
         let provider = self.id.provider();
         base.filter(|base| provider.is_none_or(|provider| !provider.owns(base)))
     }
 
-    /// Its name, with its address if that is not its provider's own: `openai/qwen` alone would look as if OpenAI got
-    /// what is said.
+    /// The model's name, with its address if that is not its provider's own: `openai/qwen` alone would suggest that
+    /// OpenAI receives the messages.
     pub fn shown_name(&self, language: Language) -> String {
         match self.address_elsewhere() {
             Some(address) => texts::models::at(language, &self.id.to_string(), address),
@@ -113,7 +113,7 @@ impl ResolvedModel {
         }
     }
 
-    /// The same model with the key and the headers that `newer` has for it, if that is the same model at the same place.
+    /// Takes over the key and the headers of `newer` if it is the same model at the same address.
     fn with_key_of(&self, newer: &Self) -> Self {
         let mut renewed = self.clone();
         if let (Some(endpoint), Some(newer_endpoint)) = (&mut renewed.endpoint, &newer.endpoint)
@@ -138,7 +138,7 @@ impl ResolvedMind {
 }
 
 impl ResolvedMinds {
-    /// The same models with the keys and headers that a newer config has for them.
+    /// Takes over the keys and headers that a newer config has for these models.
     pub fn with_keys_of(&self, newer: &Self) -> Self {
         let renewed = |mind: &Option<ResolvedMind>, newer: &Option<ResolvedMind>| {
             mind.as_ref().map(|mind| match newer {
@@ -200,7 +200,7 @@ impl ResolvedMinds {
             return Ok(Self { named: resolver.named()?, ..Self::builtin() });
         }
         let transcription = match selection {
-            // Whoever names one model for everything wants no other to be called.
+            // If one model is selected for everything, no other model may be called.
             ModelSelection::Override(_) | ModelSelection::NoModel => None,
             ModelSelection::Configured | ModelSelection::Found { .. } => {
                 resolver.transcription_mind()?
@@ -210,7 +210,7 @@ impl ResolvedMinds {
         let judgment = inherit_settings(agents.judgment.as_ref(), &response);
         let memory = inherit_settings(agents.memory.as_ref(), &response);
         let vision = agents.vision.as_ref().map(|own| inherit_settings(Some(own), &response));
-        // The built-in mind sees nothing.
+        // The built-in mind cannot see pictures.
         let sees = |mind: &ResolvedMind| mind.model.id != ModelId::Builtin;
         if let Some(model) = all {
             let state = inherit_settings(agents.state.as_ref(), &judgment);
@@ -248,8 +248,9 @@ impl ResolvedMinds {
 }
 
 impl ResolvedMinds {
-    /// The models that are called only elsewhere than at the provider in their name: `openai/qwen` on a server of one's
-    /// own. One that is called at its provider, too, keeps its price: too high a cost is better than none.
+    /// The models that are only called elsewhere than at the provider in their name, such as `openai/qwen` on a
+    /// self-hosted server. A model that is also called at its provider keeps its price: overestimating a cost is better
+    /// than omitting it.
     pub fn models_elsewhere(&self, state: StateCall) -> BTreeSet<String> {
         let (elsewhere, at_home): (Vec<_>, Vec<_>) =
             self.resolved_models(state).partition(|model| model.address_elsewhere().is_some());
@@ -305,7 +306,7 @@ struct MindResolver<'a> {
 }
 
 impl MindResolver<'_> {
-    /// The models of `models.named`. They add nothing to a prompt, and nothing stands in for them.
+    /// The minds of `models.named`. They have no system prompt of their own and no fallback.
     fn named(&self) -> Result<BTreeMap<String, ResolvedMind>, ConfigProblem> {
         let named = self.config.models.named.iter().map(|(name, named)| {
             let agent = AgentConfig {
@@ -320,8 +321,8 @@ impl MindResolver<'_> {
         named.collect()
     }
 
-    /// The same agent with another model and no fallback. The client arguments come from an agent of the same provider.
-    /// Parameters that may mean something at one server only are dropped if the server changes.
+    /// Returns the agent with another model and no fallback. The client arguments come from an agent of the same
+    /// provider. Parameters that may be specific to one server are dropped if the server changes.
     fn with_model(
         &self,
         agent: &AgentConfig,
@@ -352,7 +353,7 @@ impl MindResolver<'_> {
         }
     }
 
-    /// The agent for conversation states, and where its model is named.
+    /// The agent that names conversation states, and where its model is named.
     fn state_agent(
         &self,
         judgment: &AgentConfig,
@@ -405,7 +406,8 @@ impl MindResolver<'_> {
         agents.next().map(|agent| agent.client_args.clone()).unwrap_or_default()
     }
 
-    /// The model that hears. It must have OpenAI's API: the others' models take recordings in other ways.
+    /// The model that transcribes recordings. It must have OpenAI's API, because other providers accept recordings in
+    /// other ways.
     fn transcription_mind(&self) -> Result<Option<ResolvedMind>, ConfigProblem> {
         let Some(agent) = &self.config.agents.transcription else { return Ok(None) };
         let models = [agent.model_id.as_ref(), agent.fallback.as_ref().map(|it| &it.model_id)];
@@ -496,7 +498,7 @@ impl MindResolver<'_> {
         Ok(ResolvedModel { id, params, endpoint: Some(endpoint) })
     }
 
-    /// The base URL of the API: that of the settings, of the provider, or of the account that the environment names.
+    /// The base URL of the API: from the settings, from the provider, or from the account that the environment names.
     fn api_base(
         &self,
         provider: Provider,
@@ -532,7 +534,7 @@ impl MindResolver<'_> {
         self.environment.get_non_empty(provider.key_variable()?).map(Secret::new)
     }
 
-    /// A model that lacks a key or an address, with the setting and the variables that can name it.
+    /// The problem that a model lacks a key or an address, with the setting and the variables that can provide it.
     fn missing_problem(
         &self,
         provider: Provider,

@@ -7,8 +7,8 @@ use crate::config::tree::{ConfigEntry, ConfigNode, ConfigValue};
 use aizuchi_core::llm::model::{ModelId, PROVIDERS, Provider};
 use aizuchi_import::kotonoha::to_model_id;
 
-/// Writes a model's provider before its name where myao2 and kotonoha know it without, and takes any other model for
-/// one of an OpenAI-compatible server if the config has the server's address.
+/// Prefixes a model's name with its provider where myao2 and kotonoha omit it. Treats any other model as one of an
+/// OpenAI-compatible server if the config has the server's address.
 pub fn name_provider(agent: &mut ConfigNode, path: &str, problems: &mut Vec<ConfigProblem>) {
     let Some(id) = unknown_model(agent) else { return };
     let known = Some(to_model_id(&id)).filter(|full| full.parse::<ModelId>().is_ok());
@@ -39,8 +39,9 @@ pub fn name_provider(agent: &mut ConfigNode, path: &str, problems: &mut Vec<Conf
     problems.push(ConfigProblem::for_file(Some(location), sentence));
 }
 
-/// Removes a model that cannot be asked, so that the agent uses what it is without one: that of `response`. An agent that
-/// is misspelled or has only a misspelled provider is refused, and so is `response` itself, without which there is none.
+/// Removes a model whose provider is unknown, so that the agent inherits the model of `response`. Kept, and thus
+/// rejected later, are misspelled agents, misspelled providers, and the model of `response` itself, which has nothing
+/// to inherit.
 pub fn take_unknown_model(agent: &mut ConfigEntry, path: &str, problems: &mut Vec<ConfigProblem>) {
     let is_agent = AGENTS.contains(&agent.key.as_str());
     let is_model = |id: &String| !is_misspelled(id) && !id.contains(char::is_whitespace);
@@ -59,7 +60,7 @@ pub fn take_unknown_model(agent: &mut ConfigEntry, path: &str, problems: &mut Ve
     problems.push(ConfigProblem::for_file(Some(location), sentence));
 }
 
-/// The model that an agent names, if that is none that is known here.
+/// The model that an agent names, if it is not a known one.
 fn unknown_model(agent: &ConfigNode) -> Option<String> {
     match &agent.find(&["model_id"])?.node.value {
         ConfigValue::Text(text) if !text.text.is_empty() => {
@@ -69,7 +70,7 @@ fn unknown_model(agent: &ConfigNode) -> Option<String> {
     }
 }
 
-/// Whether a provider was meant that is known.
+/// Whether the model looks like a misspelled provider.
 fn is_misspelled(model: &str) -> bool {
     let known = PROVIDERS.map(Provider::name);
     match model.split_once('/') {

@@ -1,4 +1,4 @@
-//! Who says which models are used, and how they become others while the program runs.
+//! What decides which models are used, and how they are replaced while the program runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ impl Default for Discover {
     }
 }
 
-/// Who says which models are used.
+/// What decides which models are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ModelOrigin {
-    /// Nobody: it is the built-in mind.
+    /// Nothing, so the built-in mind is used.
     #[default]
     Default,
-    /// `--model`
+    /// The `--model` flag.
     Flag,
     /// The config's `agents`.
     Config,
@@ -44,12 +44,12 @@ pub enum ModelOrigin {
     Saved,
 }
 
-/// What the config's models depend on besides its text, so that they can be resolved anew.
+/// What the config's models depend on besides its text, so that they can be resolved again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelSources {
     pub origin: ModelOrigin,
     pub environment: Arc<Environment>,
-    /// The `.env` file, whether it is there or not.
+    /// The path of the `.env` file, whether or not it exists.
     pub env_file: PathBuf,
 }
 
@@ -71,7 +71,7 @@ impl ModelSources {
         Self { origin, environment: Arc::new(env.clone()), env_file: PathBuf::new() }
     }
 
-    /// The providers whose keys stand in the environment.
+    /// The providers whose keys are in the environment.
     pub fn providers_with_key(&self) -> Vec<Provider> {
         let has_key = |provider: &Provider| {
             let variable = provider.key_variable();
@@ -80,7 +80,7 @@ impl ModelSources {
         PROVIDERS.into_iter().filter(has_key).collect()
     }
 
-    /// The variable of the process that would go before what is saved, if there is one.
+    /// The variable of the process that would override a saved change, if there is one.
     pub fn overriding_variable(&self, changes: &[VariableChange]) -> Option<&'static str> {
         let mut names = changes.iter().map(|(name, _)| *name);
         names.find(|name| self.environment.is_from_process(name))
@@ -88,7 +88,7 @@ impl ModelSources {
 }
 
 impl Config {
-    /// The same config after these changes to the `.env` file, which are not made yet.
+    /// Returns the config as it would be after these changes to the `.env` file, which are not yet written.
     pub fn with_variables(&self, changes: &[VariableChange]) -> anyhow::Result<Self> {
         let sources = &self.model_sources;
         let environment = sources.environment.with(changes);

@@ -11,7 +11,7 @@ use crate::config::values::{BoundedInteger, Money};
 use aizuchi_core::llm::model::ModelId;
 use aizuchi_core::llm::price::{ModelPrice, Prices, cache_write_factor};
 
-/// What list prices are in.
+/// The currency of list prices.
 const LIST_CURRENCY: &str = "USD";
 
 /// Settings for all models.
@@ -80,8 +80,8 @@ pub struct PriceConfig {
 pub struct Currency(pub String);
 
 impl ModelsConfig {
-    /// The price table of the agent: what is configured, then the list prices. Models `elsewhere` are not at the
-    /// provider whose list that is.
+    /// The price table of the agent: configured prices first, then list prices. The models `elsewhere` are not served
+    /// by the provider that the list prices belong to.
     pub fn prices(&self, elsewhere: &BTreeSet<String>) -> Prices {
         let mut prices = match self.currency.0.as_str() {
             LIST_CURRENCY => Prices::list(),

@@ -162,7 +162,7 @@ fn builtin_judge_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProb
     has_no_mode.then(|| ConfigProblem::for_file(location, sentence))
 }
 
-/// The warning that there is nothing to search the web with, so that no model is told of the tool.
+/// The warning that there is no search engine, so models are not offered the tool.
 fn idle_web_search_notice(config: &Config, tree: &ConfigNode) -> Option<ConfigProblem> {
     let search = config.tools.web_search.as_ref()?;
     let entry = tree.find(&["tools", "web_search"])?;
@@ -257,8 +257,8 @@ pub fn take_unusable_tools(tree: &mut ConfigNode) -> Option<ConfigProblem> {
     Some(problem)
 }
 
-/// Removes agents that there are none of: myao2 takes any name. What looks like one of the names stays, and is refused
-/// with a suggestion.
+/// Removes unknown agents, since myao2 accepts any name. A name that resembles a known one is kept, and rejected with a
+/// suggestion.
 fn take_foreign_agents(tree: &mut ConfigNode, problems: &mut Vec<ConfigProblem>) {
     let Some(agents) = tree.find_mut("agents") else { return };
     let ConfigValue::Section(agents) = &mut agents.node.value else { return };

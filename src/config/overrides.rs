@@ -1,6 +1,6 @@
-//! What a workspace, a channel and a thread may each have otherwise than what holds around it. A workspace may have all of it.
-//! Channels and threads have sections of their own in the config, which tell their keys apart; here they are one thing, so that
-//! a setting means the same in all three.
+//! The settings that a workspace, a channel or a thread may override. A workspace may override all of them. Channels
+//! and threads have config sections of their own with their own keys; here all three share one type, so that a setting
+//! means the same in each of them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,7 +18,8 @@ use aizuchi_core::rules::{ChannelRules, Mode, TimingRules};
 /// The settings of a workspace. What is omitted is as in `response`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-// It is the section of a workspace, too, and described in the schema as that. `None`: as in the rules around.
+// This type is also the section of a workspace, and the schema describes it as such. `None` inherits from the outer
+// rules.
 #[schemars(rename = "WorkspaceConfig")]
 pub struct PlaceOverrides {
     /// What it does there, in channels without a mode of their own.
@@ -58,7 +59,7 @@ pub struct PlaceOverrides {
     pub announce: Option<bool>,
 }
 
-/// What kind of place a section of the config is about.
+/// The kind of place that a section of the config applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionKind {
     Workspace,
@@ -67,7 +68,7 @@ pub enum SectionKind {
 }
 
 impl SectionKind {
-    /// In sentences.
+    /// The name for use in sentences.
     pub fn name(self) -> &'static str {
         match self {
             SectionKind::Workspace => "workspace",
@@ -77,7 +78,7 @@ impl SectionKind {
     }
 }
 
-/// A section of the config, with the keys that lead there.
+/// A section of the config, with the path of keys that leads to it.
 pub struct OverridingSection<'a> {
     pub kind: SectionKind,
     pub path: Vec<&'a str>,
@@ -85,7 +86,7 @@ pub struct OverridingSection<'a> {
 }
 
 impl PlaceOverrides {
-    /// The rules with what differs here.
+    /// Applies these overrides to the outer rules.
     pub fn apply_to(&self, around: &ChannelRules) -> ChannelRules {
         let cooldown = |wait: Seconds| duration_from_seconds(wait.0);
         ChannelRules {

@@ -51,7 +51,7 @@ impl OwnModels {
         }
     }
 
-    /// Each name, with the agent that it is for if it is for one.
+    /// Each name, with the agent that it is for unless it is for all of them.
     pub fn names(&self) -> Vec<(Option<&'static str>, &str)> {
         match self {
             OwnModels::All(name) => vec![(None, name.as_str())],

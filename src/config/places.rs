@@ -1,4 +1,4 @@
-//! The rules of workspaces, channels and threads, each on top of what holds around it.
+//! The rules of workspaces, channels and threads, each on top of the outer rules.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use aizuchi_core::rules::place::WorkspaceRules;
 use aizuchi_core::rules::{ChannelRules, Mode};
 
 impl Config {
-    /// The rules of all channels on top of these defaults, which may name a mode for all of them.
+    /// The rules of all channels on top of these defaults. `mode` applies to channels that set none.
     pub(super) fn channel_and_thread_rules(
         &self,
         defaults: &ChannelRules,
@@ -44,7 +44,7 @@ impl Config {
         has_judge && self.default_mode_of(own) == Mode::MentionOnly
     }
 
-    /// The rules of each workspace that has settings. Those of a platform hold in all of its workspaces.
+    /// The rules of each workspace with settings. Those of a platform apply to all of its workspaces.
     pub(super) fn workspace_rules(
         &self,
         defaults: &ChannelRules,

@@ -156,7 +156,7 @@ pub struct ResolvedDiscordConfig {
 }
 
 impl DiscordConfig {
-    /// This section with the secrets of a newer one.
+    /// Takes over the secrets of a newer section.
     pub fn with_secrets_of(&self, newer: &Self) -> Self {
         Self { token: newer.token.clone(), ..self.clone() }
     }
@@ -200,7 +200,7 @@ fn days(count: BoundedInteger<0, 3650>) -> SignedDuration {
 }
 
 impl SlackConfig {
-    /// This section with the secrets of a newer one. How events arrive stays as it is.
+    /// Takes over the secrets of a newer section. The transport of events does not change.
     pub fn with_secrets_of(&self, newer: &Self) -> Self {
         if self.app_token.is_some() != newer.app_token.is_some() {
             return self.clone();

@@ -1,4 +1,4 @@
-//! What of a changed config holds without a restart, and which keys need one.
+//! Which parts of a changed config take effect without a restart, and which keys need one.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ use crate::config::response::ResponseConfig;
 use crate::config::secret::displayable;
 use crate::config::tree::{ConfigNode, ConfigValue};
 
-/// The keys that [`Config::reloaded_from`] takes over. What begins with one of these and a dot is such a key, too.
+/// The keys that [`Config::reloaded_from`] takes over, including every key below them.
 const RELOADABLE: &[&str] = &[
     "prompts_dir",
     "logging.level",
@@ -36,25 +36,25 @@ const RELOADABLE: &[&str] = &[
 const HTTP_SECRETS: &[&str] = &["http.token", "http.tokens"];
 const SLACK_SECRETS: &[&str] = &["slack.bot_token", "slack.app_token", "slack.signing_secret"];
 const DISCORD_SECRETS: &[&str] = &["discord.token"];
-/// What of a model in `agents` can be replaced: what proves to its server who asks.
+/// The keys of a model in `agents` that can be replaced: those that authenticate its calls.
 const RELOADABLE_OF_MODELS: &[&str] = &["client_args.api_key", "client_args.extra_headers"];
-/// The keys of a channel that need a restart all the same.
+/// The keys of a channel that need a restart nevertheless.
 const OF_CHANNELS_ONLY_AT_START: &[&str] = &["threads", "language", "model"];
 
-/// A hash of each value of a file, by its key. It tells which values have changed, and holds none of them.
+/// A hash of each value of a file, by its key. It shows which values have changed without containing them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprints(BTreeMap<String, u64>);
 
 /// The keys whose values differ between two versions of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedKeys {
-    /// They hold from now on.
+    /// The keys whose new values are in effect.
     pub reloaded: Vec<String>,
     pub need_restart: Vec<String>,
 }
 
 impl ChangedKeys {
-    /// The same where nothing that begins with one of these was reloaded after all.
+    /// Marks the keys at or below these prefixes as needing a restart.
     pub fn with_restart_for(self, prefixes: &[&str]) -> Self {
         let is_kept = |key: &String| prefixes.iter().any(|prefix| is_at_or_below(key, prefix));
         let (kept, reloaded): (Vec<_>, Vec<_>) = self.reloaded.into_iter().partition(is_kept);
@@ -71,7 +71,7 @@ impl Fingerprints {
         fingerprints
     }
 
-    /// The same, but with what an older version has for these keys.
+    /// Restores what an older version has for these keys.
     pub fn with_keys_of(mut self, older: &Self, is_kept: &dyn Fn(&str) -> bool) -> Self {
         self.0.retain(|key, _| !is_kept(key));
         let kept = older.0.iter().filter(|(key, _)| is_kept(key));
@@ -84,7 +84,7 @@ impl Fingerprints {
         self.0.contains_key(key)
     }
 
-    /// The keys that are new, gone or changed since `older`.
+    /// The keys that were added, removed or changed since `older`.
     pub fn changed_since(&self, older: &Self) -> ChangedKeys {
         let keys = self.0.keys().chain(older.0.keys().filter(|key| !self.0.contains_key(*key)));
         let changed = keys.filter(|key| self.0.get(*key) != older.0.get(*key)).cloned();
@@ -100,14 +100,14 @@ impl Fingerprints {
             ConfigValue::Empty => {}
             ConfigValue::Section(entries) => {
                 for entry in entries {
-                    // The log names what has changed, and a secret may have been written in the place of a key.
+                    // The log names the changed keys, and a secret may have been written in the place of a key.
                     let name = displayable(&entry.key).unwrap_or("…".to_owned());
                     let separator = if key.is_empty() { "" } else { "." };
                     self.add(&format!("{key}{separator}{name}"), &entry.node);
                 }
             }
             ConfigValue::Text(_) | ConfigValue::List(_) => {
-                // It is compared within one process, so it need not be the same in another version of Rust.
+                // The hash is compared within one process only, so it may differ between versions of Rust.
                 let mut hasher = DefaultHasher::new();
                 hash_value(node, &mut hasher);
                 self.0.insert(key.to_owned(), hasher.finish());
@@ -153,15 +153,15 @@ fn is_reloadable(key: &str) -> bool {
 }
 
 impl Config {
-    /// These settings with what holds without a restart from a newer version of the file.
+    /// Takes over the settings of a newer version of the file that need no restart.
     pub fn reloaded_from(&self, newer: &Self) -> Self {
         let channels = newer.channels.iter().map(|(key, channel)| {
             let running = self.channels.get(key);
             let threads = running.and_then(|channel| channel.threads);
             let language = running.and_then(|channel| channel.language);
-            // Only a start prepares the models that channels name.
+            // The models that channels name are only prepared at the start.
             let model = running.and_then(|channel| channel.model.clone());
-            // A thread's may name one, too.
+            // The settings of a thread may name a model, too.
             let thread_settings =
                 running.map(|channel| channel.thread_settings.clone()).unwrap_or_default();
             let kept =
@@ -200,8 +200,8 @@ impl Config {
             facilitator: newer.facilitator.clone(),
             budget: newer.budget.clone(),
             channels: channels.collect(),
-            // The models in use stay, with the keys that the config has now. What is chosen from now on finds those of
-            // the environment.
+            // The models in use stay, with the keys that the config has now. A model that is chosen later uses the keys
+            // of the new environment.
             minds: self.minds.with_keys_of(&newer.minds),
             model_sources: ModelSources {
                 environment: newer.model_sources.environment.clone(),
@@ -238,14 +238,14 @@ impl Config {
 mod tests {
     use super::*;
 
-    /// Two versions of a file: what holds at once, and what needs a restart.
+    /// Compares two versions of a file.
     fn compare(older: &str, newer: &str) -> ChangedKeys {
         let tree = |text: &str| Fingerprints::new(&ConfigNode::parse(text).unwrap());
         tree(newer).changed_since(&tree(older))
     }
 
-    /// A secret is taken over where it stays one of the same kind; what would open the pages or change how events arrive
-    /// waits for the restart.
+    /// A secret is taken over if it replaces one of the same kind. A change that would open the pages or alter how
+    /// events arrive waits for the restart.
     #[test]
     fn secrets_are_taken_over_where_nothing_else_changes() {
         let token = |letter: char| format!("{}-Kx83hWqz0TmB", letter.to_string().repeat(3));
@@ -291,11 +291,11 @@ mod tests {
         let restart = ["channels.#x.threads", "language", "opted_out", "response.jitter_ratio"];
         assert_eq!(changed.need_restart, restart);
         assert_eq!(compare(older, older), ChangedKeys::default());
-        // Another way to write the same.
+        // Another spelling of the same value.
         assert_eq!(compare("language: en", "# now\nlanguage: \"en\"\n"), ChangedKeys::default());
     }
 
-    /// What is said to hold at once does: with these keys taken over, nothing of them is left to restart for.
+    /// Keys that are reported as reloaded are in effect: once they are taken over, none of them needs a restart.
     #[test]
     fn reloadable_keys_are_taken_over() {
         let older = Config::parse("language: en").unwrap();

@@ -152,23 +152,23 @@ impl JudgeGate {
     }
 }
 
-/// What the trial of an order may cost that somebody asks for, unless the config says it.
+/// The default maximum cost of the trial of an order that a user asks to try.
 const ASKED_TRIAL_COST: f64 = 0.05;
 
 impl ResponseConfig {
-    /// The share of the judge's yes that a learned gate may miss, if there is to be one.
+    /// The share of the judge's yes verdicts that a learned gate may miss. `None` means that there is no such gate.
     pub fn learned_miss(&self) -> Option<f64> {
         self.learned_gate.map(|gate| gate.miss.0)
     }
 
-    /// The most that trying an order may cost, in millionths of the currency. 0: only what costs nothing is tried for the
-    /// chat.
+    /// The maximum cost of trying an order, in millionths of the currency. With 0, the chat only gets trials that cost
+    /// nothing.
     pub fn order_trial_micros(&self) -> u64 {
         let most = self.order_trial_cost.map_or(ASKED_TRIAL_COST, |cost| cost.0);
         (most * 1e6).round() as u64
     }
 
-    /// Whether every order that is given in the chat is a draft at first, and tried.
+    /// Whether every order that is given in the chat starts as a draft and is tried.
     pub fn tries_every_order(&self, is_judge_free: bool) -> bool {
         self.order_trial_cost.map_or(is_judge_free, |cost| cost.0 > 0.0)
     }

@@ -72,7 +72,7 @@ pub fn displayable(text: &str) -> Option<String> {
         text.split(|character: char| !character.is_ascii_alphanumeric()).any(looks_random);
     let is_displayable = !has_secret_prefix
         && !has_random_word
-        // The password in a URL stands before it.
+        // In a URL, the password precedes the `@`.
         && !text.contains('@')
         && text.chars().count() <= MAX_SHOWN_CHARACTERS;
     is_displayable.then(|| text.escape_debug().to_string())

@@ -1,4 +1,4 @@
-//! Where the settings come from: a file that was named, one that was found, or none.
+//! The source of the settings: a config file that was named, one that was found, or none.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub const CONFIG_VARIABLE: &str = "AIZUCHI_CONFIG";
 /// The file that is used if nothing names another one.
 const FOUND_FILE: &str = "config.yaml";
 
-/// That of a program that is installed as a service.
+/// The config of a program that is installed as a service.
 const SYSTEM_FILE: &str = "/etc/aizuchi/config.yaml";
 
 /// The source of the settings.
@@ -25,7 +25,7 @@ pub enum ConfigSource {
     Variable(PathBuf),
     /// The current folder has a `config.yaml`.
     Found,
-    /// There is none in the current folder, but the service has one.
+    /// The current folder has no config, but the service has one.
     System,
     /// There is no file, so every setting has its default.
     Defaults,
@@ -35,7 +35,7 @@ impl ConfigSource {
     /// The source for this process.
     pub fn find(argument: Option<PathBuf>) -> Self {
         let variable = std::env::var_os(CONFIG_VARIABLE).filter(|file| !file.is_empty());
-        // A link that leads nowhere counts: to ignore it would be to run with other settings than were meant.
+        // A dangling link counts as a file: ignoring it would run the program with other settings than intended.
         let is_there =
             |file: &str| std::fs::symlink_metadata(file).is_ok_and(|found| !found.is_dir());
         Self::choose(argument, variable.map(PathBuf::from), is_there)
@@ -70,7 +70,7 @@ impl ConfigSource {
         self.file().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
     }
 
-    /// Tells the operator which file it is, and why this one.
+    /// Describes to the operator which file is used and why.
     pub fn describe(&self, language: Language) -> String {
         let place = || self.place().unwrap_or_default().display().to_string();
         match self {

@@ -138,7 +138,7 @@ impl TryFrom<String> for StorageUrl {
                 PostgresUrl::parse(&value).map(|server| Self(DatabaseLocation::Postgres(server)));
             return server.ok_or("it must be like postgres://USER:PASSWORD@HOST/DATABASE");
         }
-        // As SQLAlchemy has it: `postgresql+asyncpg://`.
+        // SQLAlchemy writes `postgresql+asyncpg://`.
         if value.starts_with("postgresql+") {
             return Err("the driver does not belong here: it must begin with postgres://");
         }

@@ -35,7 +35,7 @@ pub struct ThreadConfig {
     pub timing: Option<TimingSetting>,
 }
 
-/// A setting that only a channel can have, in the settings of one of its threads.
+/// Finds a setting that only a channel can have in the settings of one of its threads.
 pub fn find_misplaced(tree: &ConfigNode) -> Option<ConfigProblem> {
     let channels = tree.find(&["channels"])?.node.entries().iter();
     let mut threads = channels.flat_map(|channel| {
@@ -54,12 +54,12 @@ pub fn find_misplaced(tree: &ConfigNode) -> Option<ConfigProblem> {
     Some(ConfigProblem::for_file(Some(misplaced.key_location), sentence))
 }
 
-/// Each field is named, so that a new one is not left behind.
+/// Names each field, so that a new one is not forgotten.
 impl From<&ThreadConfig> for PlaceOverrides {
     fn from(thread: &ThreadConfig) -> Self {
         let ThreadConfig { min_confidence, language, persona, model, tools, memory, timing } =
             thread.clone();
-        // The rest is as in its channel.
+        // Everything else is inherited from the channel.
         Self { min_confidence, language, persona, model, tools, memory, timing, ..Self::default() }
     }
 }

@@ -17,7 +17,7 @@ use aizuchi_core::runner;
 
 /// The default wait of the local room. It is short, so that a new user soon sees a decision.
 const ROOM_WAIT_SECONDS: f64 = 12.0;
-/// The wait in the channel where the demo is played. A minute has room for three decisions.
+/// The wait in the demo's channel. It leaves time for three decisions in a minute.
 const DEMO_WAIT_SECONDS: f64 = 3.0;
 /// By how much a lease exceeds the longest step.
 const LEASE_SLACK: SignedDuration = SignedDuration::from_secs(30);
@@ -118,12 +118,12 @@ impl Config {
         }
     }
 
-    /// What models cost: as the config says, or else as their providers list them.
+    /// The prices of models: as configured, or else as their providers list them.
     pub fn prices(&self) -> Prices {
         self.models.prices(&self.minds.models_elsewhere(self.decision.state))
     }
 
-    /// Whether every model that may judge is known to cost nothing, also those that channels may have of their own.
+    /// Whether every model that may judge is known to be free, including those that channels may have of their own.
     pub fn is_judge_free(&self) -> bool {
         let prices = self.prices();
         let is_free = |mind: &ResolvedMind| prices.is_free(&mind.model.id.to_string());
@@ -132,7 +132,7 @@ impl Config {
             && named.all(|mind| mind.model.id == ModelId::Builtin || is_free(mind))
     }
 
-    /// How long a model call may take, also to a model that is chosen while the program runs.
+    /// The timeout of a model call, including calls to a model that is chosen while the program runs.
     fn longest_call(&self) -> SignedDuration {
         let chosen = duration_from_seconds(self.models.timeout_seconds.0 as f64 + 1.0);
         self.minds.longest_call().max(chosen)

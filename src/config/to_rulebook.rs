@@ -19,7 +19,7 @@ impl Config {
         self.default_mode_with(&self.minds.judgment.model.id)
     }
 
-    /// The same for a channel or thread that may have models of its own.
+    /// The default mode of a channel or thread, which may have models of its own.
     pub(super) fn default_mode_of(&self, own: Option<&OwnModels>) -> Mode {
         let own = own.and_then(|own| own.rules().judgment);
         let own = own.and_then(|name| self.minds.named.get(&*name));
@@ -44,7 +44,7 @@ impl Config {
         self.rulebook_with(costs)
     }
 
-    /// The same for models of this kind.
+    /// The rules of each channel for models with these costs.
     pub fn rulebook_with(&self, costs: ModelCosts) -> Rulebook {
         let facilitation = self.facilitator.apply_to(&FacilitationRules::default());
         let limits = self.budget.channel_limits();
@@ -81,8 +81,8 @@ impl Config {
         }
     }
 
-    /// The rules with those of the demo's channel, where modes and hours from the settings do not hold. What may be spent
-    /// there is as everywhere.
+    /// The rulebook with the rules of the demo's channel, where configured modes and quiet hours do not apply. The
+    /// budget applies there as everywhere.
     pub fn app_rulebook(&self) -> Rulebook {
         let mut book = self.rulebook();
         let rules = ChannelRules {

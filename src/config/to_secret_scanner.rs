@@ -1,4 +1,4 @@
-//! The installation's own keys and tokens, which nothing that a model writes may show.
+//! The installation's own keys and tokens, which must never appear in model output.
 
 use crate::config::Config;
 use crate::config::minds::{ResolvedMind, ResolvedMinds};

@@ -1,4 +1,4 @@
-//! Converts the `tools` section to the tools of the web.
+//! Converts the `tools` section to the web tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use aizuchi_core::web_access::tavily::{self, Tavily, TavilySettings};
 use aizuchi_core::web_access::{OfferedWebTools, PageReader, WebSearch, WebTools};
 
 impl Config {
-    /// The tools of the web that are on. PDFs are read by `documents`, up to the size of those that people send.
+    /// The enabled web tools. PDFs are read by `documents`, up to the maximum size of attached PDFs.
     pub fn web_tools(
         &self,
         documents: Option<Arc<dyn DocumentReader>>,
@@ -45,7 +45,7 @@ impl Config {
         })
     }
 
-    /// Which of them are on.
+    /// Which web tools are enabled.
     pub fn offered_web_tools(&self) -> OfferedWebTools {
         let ToolsConfig { web_fetch, web_search, .. } = &self.tools;
         OfferedWebTools {
@@ -54,7 +54,7 @@ impl Config {
         }
     }
 
-    /// The tools that are on and how they work, for an operator.
+    /// Describes the enabled web tools for the operator.
     pub fn describe_web_tools(&self) -> Vec<String> {
         let offered = self.offered_web_tools();
         let search = self.tools.web_search.as_ref().filter(|_| offered.search);
@@ -65,7 +65,7 @@ impl Config {
 }
 
 impl WebSearchConfig {
-    /// The engine to ask, if there is one.
+    /// The search engine, if one is configured.
     fn engine(&self) -> anyhow::Result<Option<Arc<dyn WebSearch>>> {
         let timeout = Duration::from_secs(self.timeout_seconds.0);
         if let Some(instance) = &self.searxng_url {
@@ -84,7 +84,7 @@ impl WebSearchConfig {
         })?)))
     }
 
-    /// What it is, for an operator.
+    /// Describes the search engine for the operator.
     pub fn describe(&self) -> String {
         let engine = match &self.searxng_url {
             Some(instance) => format!("SearXNG at {}", instance.0),
@@ -116,7 +116,7 @@ impl WebFetchConfig {
         Ok(reader)
     }
 
-    /// What it is, for an operator.
+    /// Describes the page reader for the operator.
     pub fn describe(&self) -> String {
         let way = match &self.api_endpoint {
             Some(service) => format!("through {}", service.0),

@@ -80,14 +80,14 @@ pub enum SearchDepth {
 }
 
 impl WebSearchConfig {
-    /// Whether there is a search engine to ask.
+    /// Whether a search engine is configured.
     pub fn has_engine(&self) -> bool {
         self.api_key.is_some() || self.searxng_url.is_some()
     }
 }
 
 impl Default for ToolsConfig {
-    /// What suits a team: an answer that needs a search and a few pages, some such answers for each person.
+    /// Defaults that suit a team: an answer that needs a search and a few pages, and some such answers for each person.
     fn default() -> Self {
         Self {
             web_fetch: None,

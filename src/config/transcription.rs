@@ -33,9 +33,9 @@ impl Default for TranscriptionConfig {
 }
 
 impl TranscriptionConfig {
-    /// These settings with what the rest of the config says of files.
+    /// Combines these settings with the file settings of the rest of the config.
     pub fn settings(&self, others: FileSettings) -> FileSettings {
-        // The bounds are far below what fits.
+        // The validated maxima are far below `usize::MAX`.
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         FileSettings {
             transcribes_private: self.private_channels,

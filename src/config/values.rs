@@ -123,7 +123,7 @@ impl TimingSetting {
 }
 
 impl WebUrl {
-    /// With a slash at its end, so that a path can follow.
+    /// The address with a trailing slash, so that a path can follow.
     pub fn as_base(&self) -> String {
         format!("{}/", self.0.trim_end_matches('/'))
     }

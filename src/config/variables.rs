@@ -55,7 +55,7 @@ fn expand_within(
                     return Err(ConfigProblem::for_key(node.location, problem));
                 }
             };
-            // As in YAML: nothing is no value, and a pair of quotes is an empty text.
+            // As in YAML, nothing means no value, and a pair of quotes means an empty text.
             let is_empty = expanded.text.is_empty() && !text.is_quoted;
             if is_empty {
                 node.value = ConfigValue::Empty;

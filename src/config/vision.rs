@@ -38,7 +38,7 @@ impl Default for VisionConfig {
 
 impl VisionConfig {
     pub fn settings(&self) -> FileSettings {
-        // The bounds are far below what fits.
+        // The validated maxima are far below `usize::MAX`.
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         FileSettings {
             describes_private: self.private_channels,

@@ -1,4 +1,4 @@
-//! When keepers are told of the week.
+//! The weekly note for keepers: when it is sent.
 
 use jiff::civil::Weekday;
 use schemars::JsonSchema;

@@ -1,32 +1,32 @@
-//! The script: who says what, and how long it takes to read. Some fifty seconds in all.
+//! The script: who says what, and how long it takes to read. It takes about fifty seconds in all.
 
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// One beat: what the users write, and what the script waits for then.
+/// One beat: the users' messages, and what the script then waits for.
 pub struct Scene {
-    /// Tells what is about to happen.
+    /// Announces what is about to happen.
     pub opening: fn(Language, &Cast, &str) -> String,
     pub messages: &'static [ScriptMessage],
     pub awaited: Awaited,
-    /// How long its last caption stays.
+    /// How long the last caption of the scene stays.
     pub reading_ms: i64,
 }
 
-/// What becomes of a scene.
+/// The reaction that a scene waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// The persona decides whether to join in.
     Decision,
-    /// It answers that it says nothing for now.
+    /// The persona confirms that it will be silent for now.
     Stop,
-    /// It answers why it did what it did last.
+    /// The persona explains its last decision.
     Reason,
 }
 
 pub struct ScriptMessage {
     pub user: DemoUser,
-    /// Before it is said.
+    /// The pause before the message.
     pub pause_ms: i64,
     text: ScriptText,
 }
@@ -43,7 +43,7 @@ pub enum DemoUser {
     Second,
 }
 
-/// The two users, who have other names in the other language.
+/// The two users. Their names depend on the language.
 pub struct Cast {
     pub language: Language,
 }

@@ -1,12 +1,12 @@
-//! What somebody asks about: a message, by its id or by the link that people copy from their chat, or a decision,
-//! by the address of its page.
+//! A reference to a message, by its id or by the link that users copy from their chat, or to a decision, by the address
+//! of its page.
 
 use aizuchi_core::chat::{ChannelId, MessageId};
 use aizuchi_core::decision::DecisionId;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// The channel is named where the id is unique only within it.
+    /// A message. The channel is set if the id is unique only within it.
     Message {
         channel: Option<ChannelId>,
         id: MessageId,
@@ -15,7 +15,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// Reads an id or a link. The error says what is wrong with a link.
+    /// Parses an id or a link. The error says what is wrong with a link.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         // Slack writes links as `<https://…>`.
         let text = text.trim().trim_start_matches('<').trim_end_matches('>');
@@ -29,7 +29,7 @@ impl Reference {
             ["archives", channel, message] => slack_message(channel, message),
             ["archives", _] => Err("the link names a channel, and no message"),
             ["channels", _, _, message] if is_number(message) => {
-                // The link of a message in a thread names the thread and not its channel. The id is unique anyway.
+                // A link to a message in a thread names the thread instead of its channel. The id is unique anyway.
                 Ok(Reference::Message { channel: None, id: MessageId::new(message) })
             }
             ["channels", ..] => Err("the link names a channel, and no message"),

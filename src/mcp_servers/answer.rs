@@ -1,4 +1,4 @@
-//! What a tool answered, as text that is not too long.
+//! The answer of a tool as text of limited length.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
@@ -22,7 +22,7 @@ pub fn shorten(text: &str, most: usize) -> ExternalAnswer {
     ExternalAnswer { text: shown.to_owned(), is_cut: end.is_some(), is_failure: false }
 }
 
-/// What cannot be read as text is named by its kind.
+/// The text of a content block. A block that is not text is represented by its kind.
 fn describe(block: &ContentBlock) -> Option<String> {
     match block {
         ContentBlock::Text(text) => Some(text.text.clone()),
@@ -32,7 +32,7 @@ fn describe(block: &ContentBlock) -> Option<String> {
         ContentBlock::Resource(resource) => match &resource.resource {
             ResourceContents::TextResourceContents { text, .. } => Some(text.clone()),
             ResourceContents::BlobResourceContents { uri, .. } => Some(format!("[{uri}]")),
-            // The protocol may have more kinds one day.
+            // The protocol may add more kinds.
             _ => None,
         },
         _ => None,

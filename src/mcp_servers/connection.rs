@@ -1,4 +1,4 @@
-//! One connection to a server: started or reached, and greeted.
+//! One connection to a server: started or reached, and initialized.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ use crate::config::mcp::McpServerConfig;
 use crate::config::values::WebUrl;
 use aizuchi_core::llm::provider::http_client;
 
-/// The variables of ours that a program gets besides its own. Others may hold keys.
+/// The environment variables that a program inherits besides its configured ones. Others may hold keys.
 const PASSED_ON: [&str; 10] =
     ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
 const CONNECT_TIMEOUT: SignedDuration = SignedDuration::from_secs(10);
-/// The largest message of a server that is read, in bytes.
+/// The maximum size of a server's message, in bytes.
 const MAX_MESSAGE_BYTES: usize = 8 << 20;
-/// Further pages of a list are not asked for.
+/// The maximum number of pages of a list that are requested.
 const MAX_PAGES: usize = 20;
 
 /// A connection that is open.
@@ -39,18 +39,18 @@ pub type McpConnection = RunningService<RoleClient, Listener>;
 /// Connects to one server.
 pub struct McpConnector {
     config: McpServerConfig,
-    /// Where a program is started.
+    /// The working directory of a program.
     folder: PathBuf,
     listener: Listener,
 }
 
-/// Our side of a connection. It offers the server nothing, and notes when its tools change.
+/// Our side of a connection. Offers the server nothing, and notifies when its tools change.
 #[derive(Clone)]
 pub struct Listener {
     changed: Arc<Notify>,
 }
 
-/// Why there is no connection. It says nothing of what the server has sent.
+/// Why there is no connection. Contains nothing that the server has sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("neither a command nor a url is set")]
@@ -88,13 +88,14 @@ impl ClientHandler for Listener {
 }
 
 impl McpConnector {
-    /// `changed` rings when the server says that its tools have changed.
+    /// `changed` is notified when the server announces that its tools have changed.
     pub fn new(config: &McpServerConfig, folder: &Path, changed: Arc<Notify>) -> Self {
         let (config, folder) = (config.clone(), folder.to_owned());
         Self { config, folder, listener: Listener { changed } }
     }
 
-    /// Greets the server as most know it, or else as those do that know only the newest revision of the protocol.
+    /// Initializes the connection as most servers expect, or else as servers do that know only the newest revision of
+    /// the protocol.
     pub async fn connect(&self) -> Result<McpConnection, ConnectError> {
         match self.greet(ClientLifecycleMode::Initialize).await {
             Err(ConnectError::NotUnderstood) => {
@@ -132,13 +133,13 @@ impl McpConnector {
         }
         command.kill_on_drop(true);
         let mut command = CommandWrap::from(command);
-        // A Ctrl-C in a terminal is for us: we end it in order, with what it has started. If we are killed, its input ends, and
-        // so does it.
+        // A Ctrl-C in the terminal must only reach us: we shut the program down properly, with every process that it
+        // has started. If we are killed, its input is closed and it ends, too.
         #[cfg(unix)]
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        // What it writes there may repeat what it was asked.
+        // The program's stderr may repeat the arguments of calls.
         let (program, _) = TokioChildProcess::builder(command).stderr(Stdio::null()).spawn()?;
         Ok(program)
     }
@@ -190,7 +191,7 @@ impl From<ClientInitializeError> for ConnectError {
                 ConnectError::Gone
             }
             ClientInitializeError::TransportError { .. } => ConnectError::Unreachable,
-            // The library may have more reasons one day.
+            // The library may add more reasons.
             _ => ConnectError::NotUnderstood,
         }
     }
@@ -203,7 +204,7 @@ impl From<ServiceError> for ConnectError {
         }
         match error {
             ServiceError::McpError(_) | ServiceError::UnexpectedResponse => ConnectError::NoTools,
-            // The library may have more reasons one day.
+            // The library may add more reasons.
             _ => ConnectError::Gone,
         }
     }

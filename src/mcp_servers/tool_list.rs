@@ -1,5 +1,5 @@
-//! Which of a server's tools replies may use, and under which names. A tool runs only if the server marks it as read-only, or
-//! if the operator names it; one that may write asks first, unless the settings say otherwise.
+//! Which of a server's tools replies may use, and under which names. A tool is allowed only if the server marks it as
+//! read-only, or if the operator names it; one that may write needs consent, unless the settings say otherwise.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 use crate::config::mcp::McpServerConfig;
 use aizuchi_core::external_tools::ExternalTool;
 
-/// The longest name that all providers take.
+/// The longest name that all providers accept.
 const MAX_NAME: usize = 64;
-/// Longer descriptions are cut off, in characters.
+/// The maximum length of a description, in characters. Longer ones are cut off.
 const MAX_DESCRIPTION: usize = 1000;
-/// More tools of a server are not kept.
+/// The maximum number of tools kept per server.
 const MAX_TOOLS: usize = 100;
-/// The longest description of a tool's arguments, in bytes.
+/// The maximum size of the schema of a tool's arguments, in bytes.
 const MAX_SCHEMA_BYTES: usize = 8 * 1024;
 
-/// What becomes of a server's tools.
+/// A server's tools, sorted into those that may be used and those that may not.
 #[derive(Debug, Default, PartialEq)]
 pub struct ToolList {
     pub allowed: Vec<AllowedTool>,
     pub left_out: Vec<(String, LeftOutReason)>,
-    /// Names in the settings that the server has no tool for.
+    /// Names in the settings for which the server has no tool.
     pub missing: Vec<String>,
 }
 
@@ -42,15 +42,15 @@ pub struct AllowedTool {
 pub enum LeftOutReason {
     /// The server does not mark it as read-only, and the settings name no tools.
     MayWrite,
-    /// The settings name others.
+    /// The settings name other tools.
     NotNamed,
-    /// Its name is too long, or like that of another one.
+    /// The name is too long, or the same as another one's.
     Name,
-    /// The description of its arguments is too long.
+    /// The schema of the arguments is too large.
     Schema,
-    /// An argument has a name that not all providers take.
+    /// An argument has a name that not all providers accept.
     Arguments,
-    /// There are too many before it.
+    /// The maximum number of tools was reached before it.
     Surplus,
 }
 
@@ -71,7 +71,7 @@ impl ToolList {
         list
     }
 
-    /// What may be used, and what not and why.
+    /// Describes which tools may be used, which may not, and why.
     pub fn describe(&self) -> String {
         let allowed: Vec<&str> = self.allowed.iter().map(|tool| tool.name.as_str()).collect();
         let mut text = match allowed.is_empty() {
@@ -138,7 +138,7 @@ impl ToolList {
             return Err(LeftOutReason::Name);
         }
         let mut schema = (*tool.input_schema).clone();
-        // Not all providers know the key.
+        // Not all providers accept this key.
         schema.remove("$schema");
         schema.entry("type").or_insert_with(|| json!("object"));
         let parameters = Value::Object(schema);
@@ -174,7 +174,7 @@ impl LeftOutReason {
     }
 }
 
-/// Whether all arguments have names that all providers take, and that can say nothing to a model.
+/// Whether all arguments have names that all providers accept, and that cannot carry instructions for a model.
 fn has_plain_arguments(schema: &Value) -> bool {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
     let is_name =
@@ -205,7 +205,7 @@ mod tests {
             .with_annotations(ToolAnnotations::new().read_only(is_read_only))
     }
 
-    /// A server of whose tools these are named.
+    /// The config of a server with these tools named.
     fn naming(tools: Option<&[&str]>) -> McpServerConfig {
         let tools = tools.map(|tools| tools.iter().map(|name| (*name).to_owned()).collect());
         McpServerConfig { tools, ..McpServerConfig::default() }

@@ -1,5 +1,5 @@
-//! A model whose calls an operator orders: each is held against the budget like any other, reserved before and booked
-//! after, though no conversation asked for it.
+//! A model called at an operator's request. Each call counts against the budget: its cost is reserved before the call
+//! and recorded after it, though no conversation asked for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -27,7 +27,7 @@ use aizuchi_core::store::Store;
 /// By how much a reservation outlasts the longest call.
 const SLACK: SignedDuration = SignedDuration::from_secs(30);
 
-/// Asks a model within the budget of a channel and its workspace.
+/// Calls a model within the budget of a channel and its workspace.
 pub struct BudgetedModel {
     llm: Arc<dyn Llm>,
     store: Arc<dyn Store>,
@@ -37,14 +37,14 @@ pub struct BudgetedModel {
     limits: CallLimits,
     /// How long a call may take.
     longest: SignedDuration,
-    /// Counts the calls of all such models, so that none at the same time has the token of another.
+    /// Counts the calls of all such models, so that no two concurrent calls have the same token.
     calls: Arc<AtomicI64>,
-    /// What held the last refused call back.
+    /// The limit that refused the last call.
     reached: Mutex<Option<Limit>>,
 }
 
 impl ModelsInUse {
-    /// `llm`, held against the budget of a channel.
+    /// Wraps `llm` so that its calls count against the budget of a channel.
     pub fn within_budget(&self, llm: Arc<dyn Llm>, channel: &Channel) -> Arc<BudgetedModel> {
         let config = self.config();
         let rulebook = config.rulebook();
@@ -58,7 +58,7 @@ impl ModelsInUse {
             limits: CallLimits {
                 workspace: rulebook.workspace_limits,
                 channel: rules.budget_limits,
-                // Nobody was talked to, so no limit of a decision or a user holds.
+                // No user was addressed, so no limit per decision or per user applies.
                 share: 1.0,
                 unsolicited_share: 1.0,
                 calls_per_decision: None,
@@ -72,7 +72,7 @@ impl ModelsInUse {
 }
 
 impl BudgetedModel {
-    /// The limit that held a call back, if one did.
+    /// The limit that refused a call, if one did.
     pub fn reached_limit(&self) -> Option<Limit> {
         *self.reached.lock()
     }
@@ -83,7 +83,7 @@ impl BudgetedModel {
             workspace: self.channel.workspace.clone(),
             channel: Some(self.channel.id.clone()),
             decision: None,
-            // Somebody waits for it.
+            // The operator waits for the answer.
             is_unsolicited: false,
             sole_author: None,
             began: self.clock.now(),
@@ -92,7 +92,7 @@ impl BudgetedModel {
         PlannedCall { owner, calls_made: 0, spent: CallCost::default(), estimate, until }
     }
 
-    /// Claims have positive tokens.
+    /// Tokens are negative, because those of claims are positive.
     fn new_token(&self) -> i64 {
         let number = self.calls.fetch_add(1, Ordering::Relaxed) % 1000;
         -(self.clock.now().as_millisecond() * 1000 + number)
@@ -121,7 +121,7 @@ impl BudgetedModel {
         }
     }
 
-    /// Books what the call used in the place of what was reserved for it.
+    /// Records the call's usage in place of what was reserved for it.
     async fn book(&self, reserved: &PlannedCall, usage: Usage) {
         let call = UnclaimedCall {
             workspace: self.channel.workspace.clone(),
@@ -149,7 +149,7 @@ impl Llm for BudgetedModel {
         self.llm.max_output_tokens(prompt)
     }
 
-    /// If the call is dropped before it ends, its reservation is booked when its time is over.
+    /// If the call is dropped before it ends, its reservation is recorded when it expires.
     async fn ask(&self, prompt: &Prompt) -> Result<LlmResponse, LlmError> {
         if self.llm.model() == ModelId::Builtin.to_string() {
             return self.llm.ask(prompt).await;
@@ -167,7 +167,7 @@ impl Llm for BudgetedModel {
         let usage = match &answer {
             Ok(response) => response.usage,
             Err(LlmError::Busy { usage, .. } | LlmError::Unusable { usage, .. }) => *usage,
-            // It may have been charged, and nobody says how much.
+            // The provider may have charged for the call without reporting the usage.
             Err(LlmError::TimedOut(_)) => most,
             Err(LlmError::Refused(_)) => Usage::default(),
         };
@@ -246,7 +246,7 @@ mod tests {
         builder.judge(&persona, &context, &PromptOptions::new(at(0)))
     }
 
-    /// The provider may write the whole prompt to its cache, at another price.
+    /// The provider may write the whole prompt to its cache, at a different price.
     #[tokio::test]
     async fn a_reservation_holds_the_price_of_the_cache() {
         let store = TestStore::volatile();
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(model.most_cost(most), CallCost { tokens: 1050, micros: 2500 + 400 });
     }
 
-    /// Of the workspace and of the channel.
+    /// The recorded tokens of the workspace and of the channel.
     async fn booked(store: &TestStore, clock: &Clock) -> Vec<u64> {
         let workspace = new_channel("garden", aizuchi_core::chat::Visibility::Public).workspace;
         let spendings = store.archive.spending(&workspace, clock.now()).await.unwrap();
@@ -289,7 +289,7 @@ mod tests {
             let prompt = prompt();
             {
                 let mut call = silent.ask(&prompt);
-                // Until it waits for its answer, other calls are let through.
+                // Other calls pass until this one has made its reservation and waits for its answer.
                 while other.reached_limit().is_none() {
                     assert!(futures_util::poll!(&mut call).is_pending());
                     tokio::task::yield_now().await;

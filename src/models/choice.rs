@@ -1,5 +1,5 @@
-//! Choosing a model while the program runs: it is tried by a call of one token, saved in the `.env` file and used from
-//! the next prompt on.
+//! Choosing a model while the program runs: it is tried with a call of one token, saved in the `.env` file and used
+//! from the next prompt on.
 
 use std::net::Ipv4Addr;
 
@@ -19,10 +19,10 @@ use aizuchi_core::llm::provider::ProviderMind;
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// The longest key, name or address. Real ones are far shorter.
+/// The maximum size of a key, name or address. Real ones are far shorter.
 const MAX_BYTES: usize = 512;
 
-/// What somebody chooses.
+/// The model that a user chooses.
 #[derive(Debug)]
 pub enum ModelChoice {
     Builtin,
@@ -31,13 +31,13 @@ pub enum ModelChoice {
         server: String,
         model: ModelId,
     },
-    /// A provider's model, with a key unless one stands in the environment.
+    /// A provider's model, with a key unless the environment has one.
     Hosted {
         provider: Provider,
         model: String,
         key: Option<Secret>,
     },
-    /// A model of any server that is compatible with OpenAI.
+    /// A model of any OpenAI-compatible server.
     Compatible {
         api_base: String,
         model: String,
@@ -45,7 +45,7 @@ pub enum ModelChoice {
     },
 }
 
-/// Why a choice did not come into force. Nothing was changed.
+/// Why a choice did not take effect. Nothing was changed.
 #[derive(Debug)]
 pub enum ChoiceError {
     NamedBy(ModelOrigin),
@@ -56,7 +56,7 @@ pub enum ChoiceError {
     MalformedKey,
     KeyNeeded(Provider),
     NotFoundHere,
-    /// The model was tried and has this problem. Without one, its answer was of no use.
+    /// The trial found this problem. `None` means that the model's answer was useless.
     Failed {
         model: Box<ResolvedModel>,
         problem: Option<ModelProblem>,
@@ -134,7 +134,7 @@ impl ModelsInUse {
     }
 }
 
-/// What a choice changes in the `.env` file.
+/// The changes to the `.env` file that a choice makes.
 fn changes(
     choice: ModelChoice,
     config: &Config,
@@ -185,8 +185,8 @@ fn changes(
     }
 }
 
-/// People type `localhost:8000`. A key goes in the clear only to what is near: this machine, its network, or a name
-/// without a dot.
+/// Adds a scheme, because users type `localhost:8000`. Unencrypted HTTP is used only for a nearby server: this machine,
+/// a private network, or a name without a dot.
 fn with_scheme(address: String) -> String {
     if address.contains("://") || address.is_empty() {
         return address;
@@ -207,7 +207,7 @@ fn hosted(provider: Provider, name: String) -> Result<ModelId, ChoiceError> {
     }
 }
 
-/// The key that was typed, if one was.
+/// The key that the user typed, if any.
 fn typed(key: Option<Secret>) -> Result<Option<String>, ChoiceError> {
     let Some(key) = key.filter(|key| !key.expose().is_empty()) else { return Ok(None) };
     if is_plain(key.expose()) {

@@ -1,4 +1,4 @@
-//! What could be used in place of the built-in mind: models on this machine, and providers whose key stands in the
+//! What could be used in place of the built-in mind: models on this machine, and providers whose key is in the
 //! environment.
 
 use std::net::SocketAddr;
@@ -13,10 +13,10 @@ use aizuchi_core::llm::model::{ModelId, Provider};
 use aizuchi_core::persona::Language;
 use aizuchi_core::texts;
 
-/// The variable by which Ollama's own programs are told where it is.
+/// The variable that tells Ollama's own programs its address.
 const OLLAMA_VARIABLE: &str = "OLLAMA_HOST";
 
-/// The model servers on this machine, without what listens at the `own` addresses.
+/// Finds the model servers on this machine, except at the `own` addresses.
 pub async fn find_servers(config: &Config, own: &[SocketAddr]) -> Vec<FoundServer> {
     let environment = &config.model_sources.environment;
     discover(&default_endpoints(environment.get_non_empty(OLLAMA_VARIABLE), own)).await
@@ -35,17 +35,17 @@ pub fn example_model(provider: Provider) -> &'static str {
         Provider::Mistral => "mistral-small-latest",
         Provider::Xai => "grok-4",
         Provider::Vertex => "gemini-2.5-flash",
-        // The name of a deployment is its owner's choice.
+        // Deployments have names that their owners choose.
         Provider::Azure => "gpt-4o-mini",
         Provider::Bedrock => "openai.gpt-oss-120b-1:0",
     }
 }
 
-/// The command that starts with a found model.
+/// The command that starts the program with a found model.
 pub fn command(server: &FoundServer, model: &ModelId) -> String {
     match server.endpoint.api_base() {
         None => format!("aizuchi --model {model}"),
-        // An address cannot be named there.
+        // The command line cannot name an address.
         Some(_) => "aizuchi --model auto".to_owned(),
     }
 }
@@ -56,7 +56,7 @@ impl ModelsInUse {
         matches!(self.origin(), ModelOrigin::Default | ModelOrigin::Saved)
     }
 
-    /// Looks for model servers on this machine, unless it is told not to or nothing could be chosen.
+    /// Looks for model servers on this machine, unless discovery is turned off or no model can be chosen.
     pub async fn look_around(&self, own: &[SocketAddr]) {
         let config = self.config.read();
         if !config.discover.0 || !self.is_open_to_choice() {
@@ -72,17 +72,17 @@ impl ModelsInUse {
         self.notify();
     }
 
-    /// The model servers on this machine, as far as they have been looked for.
+    /// The model servers that were found on this machine so far.
     pub fn found(&self) -> Vec<FoundServer> {
         self.found.read().clone().unwrap_or_default()
     }
 
-    /// The providers whose keys stand in the environment.
+    /// The providers whose keys are in the environment.
     pub fn providers_with_key(&self) -> Vec<Provider> {
         self.config.read().model_sources.providers_with_key()
     }
 
-    /// Once it is known what could be used in place of the built-in mind: it in words, for the operator.
+    /// Waits until it is known what could be used in place of the built-in mind, and describes it for the operator.
     pub async fn offers(&self, language: Language) -> Option<String> {
         let mut changes = self.subscribe();
         while self.found.read().is_none() {

@@ -1,4 +1,4 @@
-//! The prompt templates, which have to leave room for what was said.
+//! The prompt templates, which have to leave room for messages.
 
 use crate::config::Config;
 use crate::models::persona_of;
@@ -13,7 +13,7 @@ pub fn load_prompts(config: &Config) -> anyhow::Result<PromptBuilder> {
     load_prompts_in(config, config.language.own())
 }
 
-/// The same in one of the languages of a bilingual config.
+/// Loads the prompt templates in one of the languages of a bilingual config.
 pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<PromptBuilder> {
     let prompts = PromptBuilder::load(language, config.prompts_dir().as_deref())?;
     let rulebook = config.rulebook();
@@ -27,7 +27,7 @@ pub fn load_prompts_in(config: &Config, language: Language) -> anyhow::Result<Pr
             }
             PromptVerb::Remember => (&minds.memory, Vec::new()),
             PromptVerb::State => (&minds.state, Vec::new()),
-            // They have no template.
+            // These verbs have no template.
             PromptVerb::Describe | PromptVerb::Transcribe => (&minds.response, Vec::new()),
         };
         let everywhere = config.persona();

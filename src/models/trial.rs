@@ -1,5 +1,5 @@
-//! What a model costs that is tried out before it is chosen: it counts in the metrics and in the spending like any other
-//! call, though no conversation asked for it.
+//! The cost of trying a model before it is chosen. It counts in the metrics and in the spending like any other call,
+//! though no conversation asked for it.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use aizuchi_core::llm::LlmError;
 use aizuchi_core::llm::price::Prices;
 use aizuchi_core::platform::local;
 
-/// What the call is for, in the metrics.
+/// The verb of the call in the metrics.
 const VERB: &str = "check";
 
-/// What a model was asked in shadow, altogether.
+/// The sum of a model's shadow calls.
 pub struct ShadowCalls {
     pub model: Arc<str>,
     pub calls: u64,
@@ -26,7 +26,7 @@ pub struct ShadowCalls {
 }
 
 impl ModelsInUse {
-    /// Records the call that tried `model` out.
+    /// Records the call that tried `model`.
     pub(super) async fn record_trial(
         &self,
         model: &str,
@@ -50,7 +50,7 @@ impl ModelsInUse {
         self.book(&call).await;
     }
 
-    /// Counts what was asked in shadow for a workspace, like any other spending there.
+    /// Records shadow calls for a workspace, like any other spending there.
     pub async fn book_shadow(&self, workspace: &WorkspaceId, asked: ShadowCalls) {
         let call = UnclaimedCall {
             workspace: workspace.clone(),
@@ -58,7 +58,7 @@ impl ModelsInUse {
             model: asked.model,
             calls: asked.calls,
             usage: asked.usage,
-            // A model without a price is not asked in shadow.
+            // A model without a price makes no shadow calls.
             price: Some(asked.price),
             at: self.clock.now(),
             reservation: None,

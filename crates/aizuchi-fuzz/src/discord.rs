@@ -1,4 +1,4 @@
-//! What Discord delivers, and what is written for it.
+//! Targets for what Discord delivers, and for posts to it.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ fn with_names<T>(read: impl FnOnce(&NameLookup<'_>) -> T) -> T {
     })
 }
 
-/// A frame of the gateway, whose data may belong to any event; a message of the history.
+/// Parses a frame of the gateway, whose data may belong to any event, and a message of the history.
 pub fn events(bytes: &[u8]) {
     let Ok(frame) = serde_json::from_slice::<Value>(bytes) else { return };
     let data = &frame["d"];
@@ -77,7 +77,7 @@ pub fn events(bytes: &[u8]) {
     }
 }
 
-/// Markup in both directions. A text that fits is not made too long.
+/// Converts markup in both directions. A text that fits must not become too long.
 pub fn markdown(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     with_names(|names| parse_discord_markdown(&text, names));

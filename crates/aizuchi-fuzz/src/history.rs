@@ -1,4 +1,4 @@
-//! What is replayed, imported and measured.
+//! Targets for recordings that are replayed, imported and measured.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use aizuchi_import::kotonoha::dump::{self, KotonohaOptions, MentionSessions};
 use aizuchi_import::record_sorter::SorterLimits;
 use jiff::tz::TimeZone;
 
-/// A recording: one JSON object a line.
+/// Reads a recording: one JSON object per line.
 pub fn replay_lines(bytes: &[u8]) {
     let Ok(history) = History::read(bytes) else { return };
     for channel in &history.channels {
@@ -23,7 +23,7 @@ pub fn replay_lines(bytes: &[u8]) {
     }
 }
 
-/// An export of Discord, Matrix or Mattermost. A bad record is named without its text.
+/// Reads an export of Discord, Matrix or Mattermost. Errors about bad records must not contain their text.
 pub fn replay_exports(bytes: &[u8]) {
     let options = InputOptions {
         from: None,
@@ -44,7 +44,8 @@ pub fn replay_exports(bytes: &[u8]) {
     }
 }
 
-/// An export of Aizuchi's own. Each message is imported once, where the export says, and what was private comes first.
+/// Reads an export of Aizuchi. Each message must be imported once, to where the export says, and what was private must
+/// come first.
 pub fn export_lines(bytes: &[u8]) {
     let few = SorterLimits { records: 3, runs: 2, ..SorterLimits::default() };
     let Ok(recorded) = to_import::read_within(bytes, few) else { return };
@@ -73,7 +74,7 @@ pub fn export_lines(bytes: &[u8]) {
     }
 }
 
-/// A dump of kotonoha's database. No two messages of a server have the same id.
+/// Reads a dump of kotonoha's database. No two messages of a server may have the same id.
 pub fn kotonoha_dump(bytes: &[u8]) {
     let options = KotonohaOptions {
         workspace: Some(WorkspaceId::new("discord:1")),
@@ -97,7 +98,7 @@ pub fn kotonoha_dump(bytes: &[u8]) {
     }
 }
 
-/// Labeled cases. An error does not repeat their text.
+/// Reads labeled cases. Errors must not contain their text.
 pub fn eval_cases(bytes: &[u8]) {
     drop(case::read(&[("cases.jsonl".to_owned(), bytes.to_vec())]));
 }

@@ -1,6 +1,6 @@
-//! Fuzz targets: whatever bytes they are given, they neither panic nor hang, and what they return keeps its own
-//! promises. `cargo fuzz` runs them (`scripts/fuzz`), and so does an ordinary test, on the corpora and on what a
-//! seeded mutator makes of them.
+//! Fuzz targets: for any input, they must neither panic nor hang, and their results must satisfy their own invariants.
+//! `cargo fuzz` runs them (`scripts/fuzz`), and so does an ordinary test, on the corpora and on inputs that a seeded
+//! mutator derives from them.
 
 pub mod mutator;
 pub mod slack;
@@ -13,21 +13,21 @@ pub mod text;
 
 use std::path::PathBuf;
 
-/// What a target reads.
+/// The format of a target's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     Text,
     Json,
 }
 
-/// A function that takes any bytes.
+/// A function that accepts any bytes.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Of its corpus and its `cargo fuzz` target.
+    /// The name of its corpus and of its `cargo fuzz` target.
     pub name: &'static str,
     pub input: Input,
     pub run: fn(&[u8]),
-    /// How much longer than the cheapest targets it takes.
+    /// The cost of an input, relative to the cheapest targets.
     pub cost: usize,
 }
 
@@ -61,7 +61,7 @@ impl Target {
         PathBuf::from(root).join(self.name)
     }
 
-    /// The files of its corpus, in the order of their names.
+    /// The files of its corpus, sorted by name.
     pub fn corpus(&self) -> Vec<(String, Vec<u8>)> {
         let folder = self.corpus_folder();
         let entries = std::fs::read_dir(&folder)

@@ -1,4 +1,4 @@
-//! What models answer.
+//! Targets for the answers of models.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use aizuchi_harness::fixtures::{at, message, top_level, until, window};
 use aizuchi_harness::harness::prompts;
 use futures_util::FutureExt as _;
 
-/// A prompt about a short talk.
+/// A judge's prompt about a short conversation.
 fn judge_prompt() -> Prompt {
     let store = VolatileStore::new();
     for (number, (name, text)) in
@@ -39,7 +39,7 @@ fn judge_prompt() -> Prompt {
     prompts(Language::En).judge(&Arc::new(persona), &Arc::new(context), &options)
 }
 
-/// A judge's answer. What is taken for a judgment is one.
+/// Parses a judge's answer. What is accepted as a judgment must be one.
 pub fn judgments(bytes: &[u8]) {
     static PROMPT: OnceLock<Prompt> = OnceLock::new();
     let prompt = PROMPT.get_or_init(judge_prompt);

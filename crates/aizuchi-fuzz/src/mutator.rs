@@ -1,11 +1,11 @@
-//! Makes new inputs from those of a corpus. The same generator makes the same inputs.
+//! Derives new inputs from those of a corpus. The same seed gives the same inputs.
 
 use aizuchi_harness::random::Random;
 use serde_json::{Map, Value, json};
 
 use crate::Input;
 
-/// Pieces that parsers stumble over.
+/// Fragments that are hard for parsers.
 const PIECES: [&str; 40] = [
     "",
     "\0",
@@ -51,7 +51,7 @@ const PIECES: [&str; 40] = [
 const MOST_BYTES: usize = 16 * 1024;
 const DEEPEST: usize = 40;
 
-/// A new input from one of these.
+/// Derives a new input from one in the corpus.
 pub fn mutate(random: &mut Random, input: Input, corpus: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = random.pick(corpus).clone();
     if input == Input::Json
@@ -92,7 +92,7 @@ fn mutate_bytes(random: &mut Random, bytes: &mut Vec<u8>, corpus: &[Vec<u8>]) {
     }
 }
 
-/// Changes values, whatever their schema. `None` if the bytes are no JSON.
+/// Changes values regardless of their schema. `None` if the bytes are not JSON.
 fn mutate_json(random: &mut Random, bytes: &[u8], corpus: &[Vec<u8>]) -> Option<Vec<u8>> {
     let mut value: Value = serde_json::from_slice(bytes).ok()?;
     let other: &Vec<u8> = random.pick(corpus);
@@ -108,7 +108,7 @@ fn mutate_json(random: &mut Random, bytes: &[u8], corpus: &[Vec<u8>]) -> Option<
     Some(value.to_string().into_bytes())
 }
 
-/// Some value inside this one, or this one.
+/// A random value inside this one, or this one itself.
 fn random_place<'v>(random: &mut Random, value: &'v mut Value) -> &'v mut Value {
     let length = match value {
         Value::Array(items) => items.len(),

@@ -1,11 +1,11 @@
-//! What operators write.
+//! Targets for the files that operators write.
 
 use std::collections::BTreeMap;
 
 use aizuchi::config::Config;
 use aizuchi_import::kotonoha::{self, VariableSource};
 
-/// A settings file. What is accepted can be used.
+/// Parses a settings file. An accepted config must be usable.
 pub fn config(bytes: &[u8]) {
     let Ok(config) = Config::parse(&String::from_utf8_lossy(bytes)) else { return };
     config.rulebook();
@@ -17,7 +17,7 @@ pub fn config(bytes: &[u8]) {
     config.prompt_retention();
 }
 
-/// The environment of kotonoha-bot, as lines of `NAME=value`.
+/// Converts the environment of kotonoha-bot, given as lines of `NAME=value`.
 pub fn kotonoha(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let pairs = text.lines().filter_map(|line| line.split_once('='));

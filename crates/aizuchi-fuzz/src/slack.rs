@@ -1,4 +1,4 @@
-//! What Slack delivers, and what is written for it.
+//! Targets for what Slack delivers, and for posts to it.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn with_names<T>(read: impl FnOnce(&NameLookup<'_>) -> T) -> T {
     })
 }
 
-/// An envelope, its payload or its event; a message of the history; a user; a channel.
+/// Parses an envelope, its payload or its event; a message of the history; a user; a channel.
 pub fn events(bytes: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
     for part in [&value, &value["payload"], &value["payload"]["event"], &value["event"]] {
@@ -46,7 +46,7 @@ pub fn events(bytes: &[u8]) {
     }
 }
 
-/// Markup in both directions. What is written calls nobody together, whatever a model wrote.
+/// Converts markup in both directions. A post must never notify a group, whatever a model wrote.
 pub fn mrkdwn(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     with_names(|names| parse_mrkdwn(&text, names));

@@ -1,11 +1,12 @@
-//! Texts that are split, and texts that are commands.
+//! Targets for splitting long texts and for parsing commands.
 
 use aizuchi_core::chat::{is_blank, to_single_line, to_visible_text};
 use aizuchi_core::command::Command;
 use aizuchi_core::platform::local::mention::parse_mentions;
 use aizuchi_core::platform::split::{split, utf16_length};
 
-/// No piece is too long or empty, and no visible character is lost. The first byte says how long pieces may be.
+/// Splits a text. No piece may be too long or empty, and no visible character may be lost. The first byte is the
+/// maximum length of a piece.
 pub fn splitting(bytes: &[u8]) {
     let Some((length, rest)) = bytes.split_first() else { return };
     let text = String::from_utf8_lossy(rest);
@@ -21,7 +22,7 @@ pub fn splitting(bytes: &[u8]) {
     assert!(kept >= characters(&text), "{text:?} lost letters in {pieces:?}");
 }
 
-/// Chat text as commands, mentions and lines.
+/// Parses chat text as commands, mentions and lines.
 pub fn commands(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     Command::parse_message(&text, "Aizuchi");

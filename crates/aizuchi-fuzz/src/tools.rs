@@ -1,4 +1,4 @@
-//! Tool calls: a model may call any tool with any arguments.
+//! A target for tool calls: a model may call any tool with any arguments.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ use futures_util::FutureExt as _;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-/// A model that makes these calls, and then says so.
+/// A model that makes these calls once, and then answers.
 struct Caller {
     calls: Vec<ToolCall>,
     results: Mutex<Vec<String>>,
@@ -43,7 +43,7 @@ impl Llm for Caller {
     }
 }
 
-/// The calls of one response: `[{"name": …, "arguments": …}]`. Each of the first ones gets a result.
+/// Handles the calls of one response: `[{"name": …, "arguments": …}]`. At least the first call must get a result.
 pub fn tool_calls(bytes: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
     let calls = value.as_array().into_iter().flatten().enumerate();
@@ -59,7 +59,7 @@ pub fn tool_calls(bytes: &[u8]) {
     assert!(results.len() >= expected.min(1), "{expected} calls have {} results", results.len());
 }
 
-/// One mention, and the reply to it.
+/// Hears one mention and replies to it.
 async fn reply_with(caller: Arc<Caller>) {
     let store = Arc::new(VolatileStore::new());
     let options = HarnessOptions {

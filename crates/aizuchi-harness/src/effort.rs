@@ -1,7 +1,7 @@
-//! How many generated cases a test run has. The ordinary numbers let every test fail; `AIZUCHI_THOROUGH=1` runs those
-//! that the documentation counts.
+//! How many generated cases a test run has. Ordinary counts suffice to make a broken test fail; `AIZUCHI_THOROUGH=1`
+//! runs the counts that the documentation states.
 
-/// The second number in a thorough run.
+/// Returns `thorough` in a thorough run, otherwise `ordinary`.
 pub fn cases<T>(ordinary: T, thorough: T) -> T {
     match is_thorough() {
         true => thorough,

@@ -8,16 +8,16 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// How the length of a response is given.
+/// How the length of a response is indicated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndlessBody {
-    /// In its head: as much as there can be.
+    /// In its headers, as the largest possible length.
     Announced,
     /// Chunk by chunk.
     Chunked,
-    /// By the end of the connection.
+    /// By closing the connection.
     UntilClosed,
-    /// Chunk by chunk, and each kilobyte becomes a megabyte when it is decompressed.
+    /// Chunk by chunk, where each kilobyte decompresses to a megabyte.
     Compressed,
 }
 
@@ -30,13 +30,13 @@ pub const ENDLESS_BODIES: [EndlessBody; 4] = [
 
 pub struct EndlessServer {
     pub base: String,
-    /// The bytes that it has sent on each connection that a client has closed.
+    /// The number of bytes sent on each connection that a client has closed.
     closed: watch::Sender<Vec<u64>>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl EndlessServer {
-    /// Every response has this status.
+    /// Starts a server. Every response has this status.
     pub async fn start(status: u16, body: EndlessBody) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -54,7 +54,7 @@ impl EndlessServer {
         Self { base, closed, task }
     }
 
-    /// Waits until clients have closed this many connections. Returns the bytes that were sent on each.
+    /// Waits until clients have closed this many connections. Returns the number of bytes sent on each.
     pub async fn closed(&self, connections: usize) -> Vec<u64> {
         let mut closed = self.closed.subscribe();
         closed.wait_for(|closed| closed.len() >= connections).await.unwrap().clone()
@@ -99,7 +99,7 @@ async fn respond(mut stream: TcpStream, status: u16, body: EndlessBody) -> u64 {
     sent
 }
 
-/// Another megabyte of a compressed stream. From the second one on, all are the same.
+/// Compresses another megabyte of the stream. From the second one on, all are the same.
 fn compress_megabyte(gzip: &mut GzEncoder<Vec<u8>>) -> Vec<u8> {
     gzip.write_all(&vec![b' '; 1024 * 1024]).unwrap();
     gzip.flush().unwrap();

@@ -1,4 +1,4 @@
-//! Times, places and messages that tests begin with, and answers of a judge.
+//! Times, places and messages that tests start from, and a judge's answers.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -20,7 +20,7 @@ pub const JOIN: &str = r#"{"should_respond": true, "reason": "nobody answers", "
 
 pub const JOIN_IN_60: &str = r#"{"should_respond": true, "reason": "give them a minute", "confidence": 0.9, "delay_seconds": 60}"#;
 
-/// A wait until `due` that each new message starts again.
+/// A wait until `due` that each new message restarts.
 pub fn until(due: Timestamp) -> Debounce {
     Debounce { due, max_wait: SignedDuration::MAX, on_new_message: OnNewMessage::Restart }
 }

@@ -97,7 +97,7 @@ impl Harness {
         Self { store, clock, inbox, runner, mind, platform, next_message, options }
     }
 
-    /// Builds the inbox and the runner anew, with these options.
+    /// Rebuilds the inbox and the runner with these options.
     pub fn with_options(self, options: HarnessOptions) -> Self {
         let (store, clock) = (self.store.store.clone(), self.clock.clone());
         let (mind, platform) = (self.mind.clone(), self.platform.clone());
@@ -110,10 +110,10 @@ impl Harness {
         Self { inbox, runner: Arc::new(runner), options, ..self }
     }
 
-    /// Restarts the process. The platform, the model and the clock go on; options and orders are kept.
+    /// Restarts the process. The platform, the model and the clock continue; options and orders are kept.
     pub async fn restart(self) -> Self {
         let Self { store, clock, mind, platform, next_message, inbox, runner, options } = self;
-        // The store is opened again only once nothing holds it.
+        // The store can be reopened only when nothing holds it.
         drop((inbox, runner));
         let store = store.restart().await;
         let restarted = Self::from_parts(store, clock, mind, platform);
@@ -186,7 +186,7 @@ impl Harness {
         self.inbox.hear(Heard::Deletion(deletion)).await.unwrap();
     }
 
-    /// Advances the clock, step by step, and handles everything that falls due meanwhile.
+    /// Advances the clock step by step, and handles everything that falls due in the meantime.
     pub async fn pass(&self, seconds: i64) {
         let until = self.clock.now() + SignedDuration::from_secs(seconds);
         self.store.finish_forgetting(self.clock.now()).await;
@@ -278,33 +278,33 @@ pub struct HarnessOptions {
     pub wait_settings: WaitSettings,
     /// The model that judges and answers, instead of the scripted one.
     pub llm: Option<Arc<dyn Llm>>,
-    /// The model that judges and answers while the first one is down.
+    /// The model that judges and answers while the first one is unavailable.
     pub fallback: Option<Arc<dyn Llm>>,
-    /// The model that names conversation states, where that is a call of its own.
+    /// The model that names conversation states, if that is a separate call.
     pub state: Option<Arc<dyn Llm>>,
     /// The model that describes pictures.
     pub vision: Option<Arc<dyn Llm>>,
-    /// The model that hears recordings.
+    /// The model that transcribes recordings.
     pub transcription: Option<Arc<dyn Llm>>,
-    /// What reads PDFs.
+    /// The reader of PDFs.
     pub documents: Option<Arc<dyn DocumentReader>>,
     pub tools: Option<ToolSettings>,
-    /// The gates that were learned.
+    /// The learned gates.
     pub learned_gates: Arc<LearnedGates>,
-    /// The model that remembers, an hour after a message. Without one, nothing is remembered.
+    /// The model that updates memories, an hour after a message. Without one, nothing is remembered.
     pub memory: Option<Arc<dyn Llm>>,
     pub language: Language,
-    /// Where command replies look things up. By default, an empty store.
+    /// The archive that command replies read. By default, an empty store.
     pub archive: Option<Arc<dyn Archive>>,
-    /// What tries the drafts of orders.
+    /// The trial of drafts of orders.
     pub standing_order_trial: Option<Arc<dyn StandingOrderTrial>>,
     /// The models that channels and workspaces may have of their own.
     pub named: BTreeMap<String, Arc<dyn Llm>>,
 }
 
 impl Default for HarnessOptions {
-    /// What the program does by default on a chat platform: the wait follows the channel's tempo, and unsolicited
-    /// posts are timed as a user of the channel would time them.
+    /// The program's defaults on a chat platform: the wait follows the channel's tempo, and unsolicited posts are timed
+    /// as a user of the channel would time them.
     fn default() -> Self {
         Self {
             settings: AgentSettings { timing: PostTiming::HumanLike, ..AgentSettings::default() },
@@ -327,12 +327,13 @@ impl Default for HarnessOptions {
 }
 
 impl HarnessOptions {
-    /// A fixed wait of 60 seconds without jitter, each new message of which starts it again, and posts at once.
+    /// Options with a fixed wait of 60 seconds without jitter, which each new message restarts, and with immediate
+    /// posts.
     pub fn fixed_wait() -> Self {
         Self::default().with_fixed_wait()
     }
 
-    /// The same with the wait and the timing of [`HarnessOptions::fixed_wait`].
+    /// Sets the wait and the timing of [`HarnessOptions::fixed_wait`].
     pub fn with_fixed_wait(mut self) -> Self {
         self.settings.timing = PostTiming::Immediate;
         self.wait_settings = WaitSettings {
@@ -354,7 +355,7 @@ impl HarnessOptions {
         Self { settings, ..Self::default() }
     }
 
-    /// The conversation state is named in a call of its own, not in the judge's.
+    /// Names the conversation state in a separate call instead of the judge's.
     pub fn with_separate_state(mut self) -> Self {
         self.settings.state = StateCall::Separate;
         self

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: a harness around any store, a PostgreSQL server of their own, and fake
+//! Code that the tests of several crates share: a harness around any store, a PostgreSQL server of their own, and fake
 //! model servers. It is not part of the program.
 
 pub mod effort;

@@ -11,7 +11,7 @@ pub fn http() -> reqwest::Client {
     http_builder().build().expect("a client without certificates can be built")
 }
 
-/// The same, for tests that change something about it.
+/// A builder for that client, for tests that change something about it.
 pub fn http_builder() -> reqwest::ClientBuilder {
     // reqwest needs a TLS provider even for plain HTTP.
     let _ = rustls::crypto::ring::default_provider().install_default();

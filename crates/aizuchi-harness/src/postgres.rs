@@ -16,9 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::net::free_port;
 
-/// Starts a server in the folder $1 with the programs in $2, on the first free one of the ports that follow, and
-/// prints that port. The server runs until its standard input is closed, which also happens if the tests crash. A story
-/// runs each statement a few times on a session, and a server plans the first five anew, which takes longer than they do.
+/// Starts a server in the folder $1 with the programs in $2, on the first free one of the remaining ports, and prints
+/// that port. The server runs until its standard input is closed, which also happens if the tests crash. It uses
+/// generic plans: a story runs each statement a few times per session, and by default a server replans the first five,
+/// which takes longer than running them.
 const SERVE: &str = r#"
 trap '' PIPE
 folder=$1 programs=$2
@@ -60,11 +61,11 @@ rm -rf "$folder"
 struct Server {
     port: u16,
     administrator: Mutex<Sender<Statement>>,
-    /// Its standard input keeps the server running.
+    /// The process that stops the server when its standard input is closed.
     _supervisor: Child,
 }
 
-/// A statement for the administrator's session, and where the session says that it is done, if somebody waits for it.
+/// A statement for the administrator's session, and where to report its completion if a test waits for it.
 type Statement = (String, Option<Sender<()>>);
 
 impl Server {
@@ -75,18 +76,18 @@ impl Server {
     }
 
     fn run_later(&self, statement: String) {
-        // If the administrator's thread has ended, a test that waited for it has said why.
+        // If the administrator's thread has ended, a test that waited for it has reported why.
         self.administrator.lock().unwrap().send((statement, None)).ok();
     }
 }
 
-/// A database that is dropped with this value: a test's own takes ten megabytes, and there are more than a thousand.
+/// A database that is dropped with this value: each takes ten megabytes, and there are more than a thousand tests.
 pub struct OwnedDatabase {
     pub url: String,
 }
 
 impl OwnedDatabase {
-    /// A new one with the tables of Aizuchi.
+    /// Creates a database with the tables of Aizuchi.
     pub fn with_tables() -> Self {
         Self { url: with_tables() }
     }
@@ -127,7 +128,7 @@ fn create_from(template: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let server = server();
-    // Copying the files costs a third of what copying through the log does, which is the default.
+    // Copying the files takes a third of the time of the default, which copies through the log.
     let create =
         format!("CREATE DATABASE {name} OWNER aizuchi TEMPLATE {template} STRATEGY FILE_COPY");
     server.run(create);
@@ -154,7 +155,7 @@ fn start() -> Server {
         chown(&folder, Some(user), Some(group)).unwrap();
         supervisor.uid(user).gid(group);
     }
-    // In a process group of its own, it still cleans up after Ctrl-C ends the tests.
+    // The process group of its own lets it clean up after Ctrl-C ends the tests.
     supervisor.process_group(0).current_dir(&folder);
     supervisor.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut supervisor = supervisor.spawn().unwrap();
@@ -169,7 +170,7 @@ fn start() -> Server {
     Server { port, administrator, _supervisor: supervisor }
 }
 
-/// The folder with the server's programs: the one in PATH, else the newest that is installed.
+/// The folder with the server's programs: the one in PATH, or else the newest installed version.
 fn programs() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).find(|folder| folder.join("initdb").exists());
@@ -199,7 +200,7 @@ fn run_on_thread<F: Future<Output = ()>>(task: impl FnOnce() -> F + Send) {
     std::thread::scope(|scope| scope.spawn(wait).join().unwrap());
 }
 
-/// One session for all that the administrator does: a session costs the server as much as a new database.
+/// Starts one session for all of the administrator's statements: a session costs the server as much as a new database.
 fn start_administrator(port: u16) -> Sender<Statement> {
     let (sender, statements) = channel::<Statement>();
     std::thread::spawn(move || {
@@ -209,7 +210,7 @@ fn start_administrator(port: u16) -> Sender<Statement> {
         for (statement, done) in statements {
             let statement = raw_sql(AssertSqlSafe(statement));
             let ran = runtime.block_on(statement.execute(&mut connection));
-            // Nobody waits for what is dropped, and what could not be dropped only takes space.
+            // No test waits for a dropped database, and one that could not be dropped only takes space.
             if let Some(done) = done {
                 ran.unwrap();
                 done.send(()).unwrap();

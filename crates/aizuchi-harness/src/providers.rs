@@ -1,5 +1,5 @@
-//! A fake model server that speaks the APIs of three providers, as strictly as they do, and misbehaves on demand. It also
-//! hears recordings.
+//! A fake model server that implements the APIs of three providers as strictly as they do, misbehaves on demand, and
+//! also transcribes recordings.
 
 pub mod audio;
 pub mod tools;
@@ -33,18 +33,18 @@ pub enum ProviderApi {
 #[derive(Clone, Debug)]
 pub enum ProviderResponse {
     Says(String),
-    /// It calls tools, with some text besides or none.
+    /// Calls tools, with or without text.
     Calls(&'static str, Vec<Written>),
-    /// The answer is truncated or withheld, with the provider's own name for the reason.
+    /// Truncates or withholds the answer, with the provider's own name for the reason.
     Stops(&'static str, String),
     Status(u16, Vec<(&'static str, String)>, String),
-    /// A success with this content type and body, which violates the API.
+    /// Responds with this content type and body, and a status of success, in violation of the API.
     Raw(&'static str, String),
-    /// The head of a response and a part of its body, and then the connection ends.
+    /// Closes the connection after the head and a part of the body.
     BreaksOff,
-    /// It accepts the request and never answers.
+    /// Accepts the request and never responds.
     Never,
-    /// It answers with this once the test calls `release`.
+    /// Responds with this text once the test calls `release`.
     Held(String),
 }
 
@@ -55,13 +55,13 @@ pub struct ProviderRequest {
     pub body: Value,
 }
 
-/// What a self-hosted server does not support.
+/// The limitations of a self-hosted server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ServerLimits {
     pub wants_user_turn: bool,
     pub knows_no_schema: bool,
     pub knows_no_tools: bool,
-    /// It calls that a failure of its own.
+    /// Reports a limitation as an internal error.
     pub fails_instead: bool,
 }
 
@@ -75,13 +75,13 @@ struct Inner {
     limits: ServerLimits,
     requests: Mutex<Vec<ProviderRequest>>,
     next: Mutex<VecDeque<ProviderResponse>>,
-    /// What the lists of models have.
+    /// The models to list.
     models: Mutex<Vec<String>>,
-    /// The context that Ollama has given those models.
+    /// The context length that Ollama reports for these models.
     context_length: Mutex<Option<u64>>,
-    /// The only key that is accepted, if any key is not.
+    /// The only key that is accepted. `None` accepts any key.
     key: Mutex<Option<String>>,
-    /// How many requests have come, and how many were aborted by the client.
+    /// The number of requests received, and of those that the client aborted.
     came: watch::Sender<usize>,
     abandoned: watch::Sender<usize>,
     is_released: watch::Sender<bool>,
@@ -107,7 +107,7 @@ impl Server {
         Self { base, state, task }
     }
 
-    /// Treats the next requests like this. Those after them are answered with "fine".
+    /// Treats the next requests like this. Later ones are answered with "fine".
     pub fn then(&self, responses: impl IntoIterator<Item = ProviderResponse>) {
         self.state.next.lock().unwrap().extend(responses);
     }
@@ -122,12 +122,12 @@ impl Server {
         *self.state.models.lock().unwrap() = names.iter().map(|name| (*name).to_owned()).collect();
     }
 
-    /// Says, as Ollama does, that these models are loaded with a context of this many tokens.
+    /// Reports, as Ollama does, that these models are loaded with a context of this many tokens.
     pub fn has_context(&self, tokens: u64) {
         *self.state.context_length.lock().unwrap() = Some(tokens);
     }
 
-    /// Refuses requests with any other bearer key from now on.
+    /// Rejects requests with any other bearer key from now on.
     pub fn accepts_only(&self, key: &str) {
         *self.state.key.lock().unwrap() = Some(key.to_owned());
     }
@@ -152,7 +152,7 @@ impl Server {
         self.state.is_released.send_replace(true);
     }
 
-    /// Waits until this many requests have come.
+    /// Waits until this many requests were received.
     pub async fn came(&self, count: usize) {
         self.state.came.subscribe().wait_for(|came| *came >= count).await.unwrap();
     }
@@ -198,11 +198,12 @@ async fn serve(State(state): State<Arc<Inner>>, request: Request) -> Response {
         false => serde_json::from_slice(&body).unwrap_or(Value::Null),
     };
     let request = ProviderRequest { path: path.clone(), headers: head.headers, body };
-    // Ollama's own API tells what a model sets for itself: here nothing. That is no use of a model.
+    // Ollama's own API reports the parameters that a model sets for itself: here none. This is not recorded, because it
+    // does not use a model.
     if path == "/api/show" {
         return axum::Json(json!({})).into_response();
     }
-    // It loads a model by an empty prompt.
+    // Ollama loads a model when it receives an empty prompt.
     if path == "/api/generate" && request.body["prompt"].is_null() {
         state.requests.lock().unwrap().push(request);
         return axum::Json(json!({ "response": "", "done": true })).into_response();
@@ -274,7 +275,7 @@ fn refused() -> Response {
     (StatusCode::UNAUTHORIZED, axum::Json(body)).into_response()
 }
 
-/// A list of models. Looking at it is no use of a model, so it is not recorded.
+/// The response to a request for the list of models. It is not recorded, because it does not use a model.
 fn list(path: &str, names: &[String], context_length: Option<u64>) -> Response {
     let list = |key: &str| names.iter().map(|name| json!({ key: name })).collect::<Vec<_>>();
     match path {
@@ -300,7 +301,7 @@ fn provider_api(path: &str) -> Option<ProviderApi> {
     }
 }
 
-/// Why the provider would refuse a request, if it would.
+/// Why the provider would reject the request, if it would.
 fn complaint(
     request: &ProviderRequest,
     limits: ServerLimits,

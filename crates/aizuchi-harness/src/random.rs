@@ -1,11 +1,11 @@
-//! Random numbers for tests: the same from the same seed, on every machine.
+//! Random numbers for tests: the same seed gives the same numbers on every machine.
 
-/// A generator of numbers (splitmix64).
+/// A random number generator (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// A generator of its own for one purpose, so that what one draws changes nothing for the others.
+    /// Creates a separate generator for one purpose, so that its draws do not affect those of others.
     pub fn new(seed: u64, purpose: &str) -> Self {
         let mixed =
             purpose.bytes().fold(seed, |mixed, byte| Self(mixed ^ u64::from(byte)).number());
@@ -28,7 +28,7 @@ impl Random {
         from + (self.number() % (to - from + 1) as u64) as i64
     }
 
-    /// True in this share of draws.
+    /// Returns true with this probability.
     pub fn chance(&mut self, share: f64) -> bool {
         ((self.number() >> 11) as f64 / (1_u64 << 53) as f64) < share
     }
@@ -37,7 +37,7 @@ impl Random {
         &list[self.below(list.len())]
     }
 
-    /// A word that nothing else contains.
+    /// A word that no other text contains.
     pub fn word(&mut self) -> String {
         let mut rest = self.number();
         let mut word = String::from("q");

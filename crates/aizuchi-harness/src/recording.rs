@@ -1,4 +1,4 @@
-//! A server that answers every request alike, and keeps what it was sent.
+//! A server that gives every request the same response, and records the requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ pub struct RecordingServer {
 }
 
 impl RecordingServer {
-    /// Every response has this status, these headers and this body.
+    /// Starts a server. Every response has this status, these headers and this body.
     pub async fn start(status: &str, headers: &[(&str, &str)], body: &str) -> Self {
         let mut response = format!("HTTP/1.1 {status}\r\nconnection: close\r\n");
         for (name, value) in headers {
@@ -26,7 +26,7 @@ impl RecordingServer {
         let task = tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let head = read_head(&mut stream).await;
-                // Before the client can have its answer.
+                // Record the request before the client can have its response.
                 recorded.lock().unwrap().push(head);
                 let _ = stream.write_all(response.as_bytes()).await;
             }
@@ -34,7 +34,7 @@ impl RecordingServer {
         Self { base, heads, task }
     }
 
-    /// The heads of the requests that have come so far.
+    /// The heads of the requests received so far.
     pub fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! A mind whose answers a test scripts, and which notes what it was asked.
+//! A mind whose answers a test scripts, and which records its prompts.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -23,7 +23,7 @@ pub struct TestMind {
 }
 
 impl TestMind {
-    /// Runs this during the next call for this verb, before it is answered.
+    /// Runs `interruption` during the next call for this verb, before it is answered.
     pub fn meanwhile<F>(&self, verb: PromptVerb, interruption: impl FnOnce() -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -32,7 +32,7 @@ impl TestMind {
         self.interruptions.lock().unwrap().push_back((verb, interruption));
     }
 
-    /// Refuses prompts that contain this text.
+    /// Fails on prompts that contain this text.
     pub fn fail_on(&self, text: &str) {
         *self.refused_text.lock().unwrap() = Some(text.to_owned());
     }
@@ -78,7 +78,7 @@ impl Llm for TestMind {
         }
         if let Some((_, interruption)) = interruption {
             interruption().await;
-            // Lets the agent notice first whether its work was superseded.
+            // Lets the agent first notice whether its work was superseded.
             tokio::task::yield_now().await;
         }
         self.script.ask(prompt).await

@@ -1,4 +1,4 @@
-//! A platform that keeps what is posted, with faults that a test sets.
+//! A platform that records posts, with faults that a test sets.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Debug;
@@ -21,16 +21,16 @@ use aizuchi_core::platform::{BackfillState, Platform, PlatformError};
 pub enum Fault {
     None,
     Busy,
-    /// Other posts go first.
+    /// The platform sends other posts first.
     Queued,
     Refused,
-    /// The response is lost, but the message was posted.
+    /// The message is posted, but the response is lost.
     LostAnswer,
-    /// The request is lost, and the message was not posted.
+    /// The request is lost, so the message is not posted.
     LostRequest,
 }
 
-/// A platform in memory, whose history can be searched for a post's key.
+/// An in-memory platform whose history can be searched for a post's key.
 #[derive(Default)]
 pub struct TestPlatform {
     pub posted: Mutex<Vec<(OutboxItem, PostedMessage)>>,
@@ -43,35 +43,35 @@ pub struct TestPlatform {
     backfill_state: Mutex<BackfillState>,
     longest_post: Mutex<Option<usize>>,
     is_history_hidden: AtomicBool,
-    /// The contents of files, by id, and the ids of those that were asked for.
+    /// The contents of files by id, and the ids of those that were fetched.
     pub files: Mutex<HashMap<String, Vec<u8>>>,
     pub fetched: Mutex<Vec<String>>,
 }
 
 impl TestPlatform {
-    /// Whether recent messages may not have been heard yet.
+    /// Sets whether recent messages may not have been heard yet.
     pub fn set_backfill_state(&self, state: BackfillState) {
         *self.backfill_state.lock().unwrap() = state;
     }
 
-    /// From now on, each post is preceded by this much typing.
-    /// In characters, from now on.
+    /// Sets the maximum length of posts, in characters.
     pub fn set_longest_post(&self, characters: usize) {
         *self.longest_post.lock().unwrap() = Some(characters);
     }
 
+    /// Sets for how long the platform types before each post.
     pub fn set_typing_seconds(&self, seconds: i64) {
         *self.typing.lock().unwrap() = SignedDuration::from_secs(seconds);
     }
 
-    /// Returns once typing has begun this many times.
+    /// Waits until typing has begun this many times.
     pub async fn until_typing(&self, times: usize) {
         while self.typings.load(Ordering::SeqCst) < times {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Runs this during the next call to post.
+    /// Runs `interruption` during the next call to post.
     pub fn meanwhile<F>(&self, interruption: impl FnOnce() -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -79,7 +79,7 @@ impl TestPlatform {
         self.interruptions.lock().unwrap().push_back(Box::new(move || Box::pin(interruption())));
     }
 
-    /// Whether posts can be found in the history, from now on.
+    /// Sets whether posts are hidden from searches of the history.
     pub fn set_history_hidden(&self, is_hidden: bool) {
         self.is_history_hidden.store(is_hidden, Ordering::SeqCst);
     }
@@ -101,7 +101,7 @@ impl TestPlatform {
 /// The longest post of the test platform, in characters.
 pub const LONGEST_POST: usize = 90;
 
-/// How long after a call an item that is not in the history was surely not posted.
+/// How long after a call an item that is not in the history was certainly not posted.
 pub const SETTLE: SignedDuration = SignedDuration::from_secs(30);
 
 #[async_trait]

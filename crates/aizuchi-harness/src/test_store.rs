@@ -1,4 +1,4 @@
-//! The three stores, each empty and of a test's own, and tests that run on all of them.
+//! The three stores, each empty and used by one test alone, and helpers that run a test on all of them.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -28,13 +28,14 @@ use aizuchi_core::store::uploads::Uploads;
 use aizuchi_core::store::volatile::VolatileStore;
 use aizuchi_core::store::{Cursors, Store, sqlite};
 
-/// The connections that read at once. A story does one thing at a time, but the driver returns a connection a moment after
-/// its use, so that each story would open as many as it may; and each plans all statements anew.
+/// The number of connections that read concurrently. A story does one thing at a time, but the driver returns a
+/// connection a moment after its use, so each story would open as many as allowed; and each connection plans all
+/// statements again.
 const READERS: u32 = 1;
 /// How long a spawned process may take to `exec`.
 const EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The stores that the program has.
+/// The kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     Volatile,
@@ -44,10 +45,10 @@ pub enum StoreKind {
 
 impl StoreKind {
     pub const ALL: [Self; 3] = [Self::Volatile, Self::Sqlite, Self::Postgres];
-    /// Those that keep memories and memos, and survive a restart.
+    /// The stores that keep memories and memos, and survive a restart.
     pub const DATABASES: [Self; 2] = [Self::Sqlite, Self::Postgres];
 
-    /// A new, empty store.
+    /// Opens a new, empty store.
     pub async fn open(self) -> TestStore {
         match self {
             Self::Volatile => TestStore::volatile(),
@@ -57,7 +58,7 @@ impl StoreKind {
     }
 }
 
-/// A store, and whatever must live as long as it.
+/// A store, and everything that must live as long as it does.
 #[derive(Clone)]
 pub struct TestStore {
     pub store: Arc<dyn Store>,
@@ -65,11 +66,11 @@ pub struct TestStore {
     pub cursors: Arc<dyn Cursors>,
     pub uploads: Arc<dyn Uploads>,
     pub database: Option<Arc<TestDatabase>>,
-    /// The same as `store`, if that is a database.
+    /// The same store as `store`, if it is a database.
     pub database_store: Option<Arc<DatabaseStore>>,
 }
 
-/// Where a database of a test's own is.
+/// The location of a database that belongs to one test.
 enum OwnedPlace {
     Folder(#[expect(dead_code, reason = "it is deleted with this value")] TempDir),
     Server(#[expect(dead_code, reason = "it is dropped with this value")] OwnedDatabase),
@@ -77,9 +78,9 @@ enum OwnedPlace {
 
 pub struct TestDatabase {
     pub address: DatabaseLocation,
-    /// What is deleted with the last clone, unless the database was there before.
+    /// What is deleted with the last clone. `None` for a database that already existed.
     owned: Option<Arc<OwnedPlace>>,
-    /// How many connections read at once.
+    /// The number of connections that read concurrently.
     readers: u32,
     stop: CancellationToken,
     writer: Mutex<Option<tokio::task::JoinHandle<anyhow::Result<()>>>>,
@@ -94,7 +95,7 @@ impl TestDatabase {
         }
     }
 
-    /// Another connection to the database, which may write.
+    /// Opens another connection to the database, which may write.
     pub async fn connect(&self) -> Connection {
         use sqlx::{ConnectOptions, Connection as _};
         match &self.address {
@@ -135,7 +136,7 @@ impl TestDatabase {
         forgotten
     }
 
-    /// From now on no model call can be stored, so no step can be completed.
+    /// Makes the database reject model calls, so that no step can be completed.
     pub async fn refuse_attempts(&self) {
         let mut connection = self.connect().await;
         let statements: &[&str] = match connection.is_postgres() {
@@ -185,7 +186,7 @@ impl TestStore {
         }
     }
 
-    /// A volatile store with the installation id of a database, so that both mint the same keys.
+    /// A volatile store with the installation id of a database, so that both generate the same keys.
     pub async fn volatile_of_same_installation(other: &Self) -> Self {
         let mut connection = other.database.as_ref().unwrap().connect().await;
         let row =
@@ -209,7 +210,7 @@ impl TestStore {
         Self::open(DatabaseLocation::Postgres(server), Some(owned), READERS).await
     }
 
-    /// A database that is there already. It is not removed.
+    /// Opens a database that already exists. It is not removed.
     pub async fn reopen(address: &DatabaseLocation) -> Self {
         Self::open(address.clone(), None, READERS).await
     }
@@ -231,8 +232,8 @@ impl TestStore {
         }
     }
 
-    /// Opens a database, and retries while it is locked: a process that another test spawns inherits our open files
-    /// and with them our lock, until it calls `exec`.
+    /// Opens a database, and retries while it is locked: a process that another test spawns inherits our open files,
+    /// and our lock with them, until it calls `exec`.
     async fn opened(address: &DatabaseLocation, readers: u32) -> (DatabaseStore, DatabaseWriter) {
         let started = Instant::now();
         loop {
@@ -247,8 +248,8 @@ impl TestStore {
         }
     }
 
-    /// Withholds and forgets what users have ordered to be, in as many steps as that takes. A volatile store has done so at
-    /// once.
+    /// Completes all redactions and deletions that users have ordered, in as many steps as that takes. A volatile store
+    /// completes them at once.
     pub async fn finish_forgetting(&self, now: Timestamp) {
         let Some(store) = &self.database_store else { return };
         while store.redact_next(now).await.unwrap() != RedactionProgress::Idle {}
@@ -256,7 +257,7 @@ impl TestStore {
         while job.step(store, now).await.unwrap() != ForgetProgress::Idle {}
     }
 
-    /// Stops the writer, as a process does that ends in order.
+    /// Stops the writer, as a process does in an orderly shutdown.
     pub async fn stop(self) {
         let Some(database) = self.database.clone() else { return };
         database.stop.cancel();
@@ -289,8 +290,9 @@ impl TestStore {
     }
 }
 
-/// Puts a new SQLite database with all tables there, unless there is a file already. The first start of a program then
-/// migrates nothing, which takes longer than all that it does otherwise. Blocks, as the start of a program does.
+/// Creates a new SQLite database with all tables at the path, unless there is a file already. The first start of a
+/// program then needs no migrations, which take longer than the rest of the start. Blocks, as the start of a program
+/// does.
 pub fn put_database(path: &Path) {
     if path.exists() {
         return;
@@ -299,7 +301,7 @@ pub fn put_database(path: &Path) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(write_own_database(path));
     };
-    // A test may have a runtime of its own, on whose thread no other can be entered.
+    // A test may have a runtime of its own, and no other can be entered on its thread.
     std::thread::scope(|scope| scope.spawn(put).join().unwrap());
 }
 
@@ -308,7 +310,7 @@ async fn write_own_database(path: &Path) {
     write_migrated_file(path).await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut connection = options.connect().await.unwrap();
-    // Each database is an installation of its own, as if it were migrated from nothing.
+    // Give each database its own installation id, as if it had been migrated from scratch.
     let renew = sqlx::query("UPDATE counters SET installation = lower(hex(randomblob(8)))");
     renew.execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
@@ -327,7 +329,7 @@ async fn migrated_file() -> &'static [u8] {
         let path = folder.path().join("aizuchi.db");
         let (mut connection, lock) = sqlite::connect(&path).await.unwrap();
         migrate("the template", sqlite::MIGRATIONS, &mut connection).await.unwrap();
-        // The last connection moves everything out of the log.
+        // Closing the last connection moves everything out of the write-ahead log.
         connection.close().await.unwrap();
         drop(lock);
         std::fs::read(&path).unwrap()
@@ -335,13 +337,13 @@ async fn migrated_file() -> &'static [u8] {
     FILE.get_or_init(make).await
 }
 
-/// Runs a test on every store: volatile, SQLite and PostgreSQL, each of them new. Returns what the test returned (of a
+/// Runs a test on every store: volatile, SQLite and PostgreSQL, each of them new. Returns the test's result (for a
 /// story, its transcript), which must be the same on every store.
 pub async fn on_every_store<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
     on_stores(&StoreKind::ALL, test).await
 }
 
-/// The same on SQLite and PostgreSQL alone, for what the volatile store does not keep.
+/// Runs a test on SQLite and PostgreSQL only, for what the volatile store does not keep.
 pub async fn on_every_database<T: PartialEq + Debug>(test: impl AsyncFn(TestStore) -> T) -> T {
     on_stores(&StoreKind::DATABASES, test).await
 }
@@ -352,7 +354,7 @@ async fn on_stores<T: PartialEq + Debug>(
 ) -> T {
     let mut first = None;
     for kind in kinds {
-        // Shown if the test fails, so that it is clear on which store.
+        // Shown if the test fails, to tell on which store.
         eprintln!("on the {kind:?} store:");
         let result = test(kind.open().await).await;
         match &first {

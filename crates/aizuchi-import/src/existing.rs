@@ -1,4 +1,4 @@
-//! Whether a message of another bot is stored already under the id of the platform, or will be.
+//! Detects messages of another bot that are, or will be, stored under the platform's own id.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,26 +14,26 @@ use aizuchi_core::store::stored_message::StoredMessage;
 
 /// The maximum difference between two programs' timestamps of the same post.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(2);
-/// What is read before and after messages. It is longer, because a range excludes the time that it begins after.
+/// How far before and after messages to read. It is longer than the tolerance, because a range excludes its start time.
 const READ_AROUND: SignedDuration = SignedDuration::from_secs(121);
-/// How many stored messages are read at once.
+/// The page size for reading stored messages.
 const PAGE_MESSAGES: usize = 500;
 
-/// Leaves out messages that the platform's history has under other ids.
+/// Leaves out messages that the platform's history contains under other ids.
 pub struct HistoryCheck<'a> {
     archive: &'a dyn Archive,
     ids: MessageIds,
-    /// From when on the platform's own history will be read.
+    /// The time from which the platform's own history will be read.
     history_from: Option<Timestamp>,
-    /// How many are left out, because the history will have them.
+    /// The number of messages left out because the history will contain them.
     in_history: usize,
 }
 
-/// What is stored of, or beside, the messages of a batch whose ids were made.
+/// What is stored around the messages of a batch whose ids the other bot made.
 struct ExistingMessages {
-    /// Whether each is stored.
+    /// Whether each message is stored.
     ids: HashMap<(ChannelId, MessageId), bool>,
-    /// When the platform's messages with the same text were said, and by what.
+    /// The times and kinds of author of the platform's messages with the same text.
     texts: HashMap<(ConversationId, String), Vec<(Timestamp, AuthorKind)>>,
 }
 
@@ -42,7 +42,8 @@ impl<'a> HistoryCheck<'a> {
         Self { archive, ids, history_from, in_history: 0 }
     }
 
-    /// The messages of a batch that are to be heard. Those that are stored under another id are counted as existing.
+    /// Returns the messages of a batch that are to be heard. Those that are stored under another id are counted as
+    /// existing.
     pub async fn keep(
         &mut self,
         batch: Vec<Message>,
@@ -77,15 +78,15 @@ impl<'a> HistoryCheck<'a> {
     }
 }
 
-/// Whether it is stored, also with a time far from the one that it has now.
+/// Whether the message is stored, even with a time far from its current one.
 async fn is_stored(message: &Message, archive: &dyn Archive) -> Result<bool, StoreError> {
     let ConversationId { workspace, channel, .. } = &message.conversation;
     Ok(archive.message(workspace, channel, &message.id).await?.is_some())
 }
 
 impl ExistingMessages {
-    /// Reads what is stored from shortly before the messages to shortly after them, a page at a time, and keeps what is
-    /// theirs.
+    /// Reads the stored messages from shortly before to shortly after the given ones, page by page, and keeps those
+    /// that match.
     async fn load(
         made: &[&Message],
         ids: MessageIds,
@@ -123,7 +124,7 @@ impl ExistingMessages {
         if let Some(is_stored) = self.ids.get_mut(&id_key(message)) {
             *is_stored = true;
         }
-        // An earlier batch, or an earlier import, has made the others. Saying a word again makes another message.
+        // Messages with other ids come from an earlier batch or import. Repeating the same words makes another message.
         if ids.is_platforms(&message.id)
             && let Some(times) = self.texts.get_mut(&text_key(message))
         {
@@ -145,8 +146,8 @@ impl ExistingMessages {
     }
 }
 
-/// Whether a made message and one of the platform's may be of the same author. People say the same words as a bot, which
-/// another bot may take for a person, and which may turn out to have been the persona.
+/// Whether a made message and one of the platform's may have the same author. A user says the same words as a bot,
+/// which another bot may take for a user, and which may turn out to have been the persona.
 fn may_be_same(made: AuthorKind, stored: AuthorKind) -> bool {
     use AuthorKind::{Bot, Human, Persona};
     match (made, stored) {
@@ -155,7 +156,7 @@ fn may_be_same(made: AuthorKind, stored: AuthorKind) -> bool {
     }
 }
 
-/// When the first and the last of the messages were said, by channel.
+/// The times of the first and the last message, by channel.
 fn ranges(messages: &[&Message]) -> BTreeMap<(WorkspaceId, ChannelId), (Timestamp, Timestamp)> {
     let mut ranges = BTreeMap::new();
     for message in messages {
@@ -171,7 +172,7 @@ fn id_key(message: &Message) -> (ChannelId, MessageId) {
     (message.conversation.channel.clone(), message.id.clone())
 }
 
-/// Without differences of whitespace, which the platforms may change.
+/// The conversation and the text without differences of whitespace, which platforms may change.
 fn text_key(message: &Message) -> (ConversationId, String) {
     let words: Vec<&str> = message.text.split_whitespace().collect();
     (message.conversation.clone(), words.join(" "))

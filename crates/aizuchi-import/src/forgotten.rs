@@ -1,4 +1,4 @@
-//! Leaves out whom the database has forgotten: an older export does not bring them back.
+//! Leaves out users that the database has forgotten, so that an older export does not bring them back.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,25 +10,25 @@ use aizuchi_core::memory::MessageRef;
 
 const REASON: &str = "the people who wrote them were forgotten since";
 
-/// Whether somebody was forgotten after this.
+/// Whether the user was forgotten at this time or later.
 pub fn is_forgotten(forgotten: &HashMap<UserId, Timestamp>, user: &UserId, at: Timestamp) -> bool {
     forgotten.get(user).is_some_and(|forgotten_at| at <= *forgotten_at)
 }
 
 impl ImportData {
-    /// The users of whom something is in the data, besides the messages.
+    /// The users that appear in the data, apart from the messages.
     pub fn user_ids(&self) -> BTreeSet<UserId> {
         let users = self.users.iter().map(|user| &user.id);
         let noted = self.memos.iter().filter_map(|memo| memo.said_by.as_ref());
         users.chain(noted).cloned().collect()
     }
 
-    /// Leaves out what is of people up to the time at which they were forgotten, and what was remembered of it. Of the
-    /// messages, which are streamed, those were left out before.
+    /// Leaves out users' data from before they were forgotten, and what was remembered from it. Messages are streamed,
+    /// so theirs have been left out already.
     pub fn leave_out_forgotten(&mut self, forgotten: &HashMap<UserId, Timestamp>) {
         let left_out: HashSet<MessageRef> = std::mem::take(&mut self.streamed.cited_left_out);
         let writes = &self.streamed.authors;
-        // Who has written since they were forgotten has a name again.
+        // A user who has written since they were forgotten has a name again.
         self.users.retain(|user| writes.contains(&user.id) || !forgotten.contains_key(&user.id));
         let memos = self.memos.len();
         self.memos.retain(|memo| {

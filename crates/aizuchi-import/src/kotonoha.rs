@@ -34,11 +34,12 @@ const UNSUPPORTED_VARIABLES: [(&str, &str); 17] = [
     ("WATCHTOWER_", "it does not update itself"),
 ];
 
-/// Its tables are not this program's, and a backup or a move takes all tables of a schema.
+/// The database is not shared because its tables are not this program's, and a backup or a move takes all tables of a
+/// schema.
 const STORED_ELSEWHERE: &str = "it names kotonoha's own database, which is not used; what is in it comes along by \
                                 `aizuchi import` with a dump";
 
-/// Variables that are converted or read as they are, and the keys of the config that they are in.
+/// Variables that are converted or used unchanged, and the config keys that they become.
 const CONVERTED_VARIABLES: [(&str, &str); 19] = [
     ("ANTHROPIC_API_KEY", "it is read from .env as it is"),
     ("DISCORD_TOKEN", "discord.token"),
@@ -64,7 +65,7 @@ const CONVERTED_VARIABLES: [(&str, &str); 19] = [
 /// Where variables come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableSource {
-    /// A file of kotonoha: the config says of each of its variables what became of it.
+    /// A file of kotonoha. The config states what each of its variables has become.
     File,
     /// The environment of a process, most of which has nothing to do with kotonoha.
     Process,
@@ -77,8 +78,8 @@ const DEFAULT_JUDGE: &str = "claude-haiku-4-5";
 /// The default port of kotonoha's health check.
 const DEFAULT_HEALTH_PORT: &str = "8080";
 
-/// Writes a config file with the settings of these variables. Comments list what could not be converted and, for a
-/// file, where each other variable went.
+/// Writes a config file with the settings of these variables. Comments list the settings that could not be converted
+/// and, for a file, where each of the other variables went.
 pub fn from_env(
     variables: &BTreeMap<String, String>,
     source: VariableSource,
@@ -109,11 +110,11 @@ struct ConfigWriter<'a> {
     notes: BTreeMap<&'static str, String>,
 }
 
-/// What became of a variable.
+/// What a variable has become.
 enum VariableStatus {
-    /// It has no counterpart here, or not with its value.
+    /// The variable or its value has no counterpart here.
     Dropped(String),
-    /// It is in the config, or read as it is.
+    /// The variable is in the config, or used unchanged.
     Kept(&'static str),
 }
 
@@ -163,7 +164,7 @@ impl ConfigWriter<'_> {
     fn write_agents(&mut self) {
         let model = self.variable("LLM_MODEL").unwrap_or_else(|| DEFAULT_MODEL.to_owned());
         let model = self.model_id("LLM_MODEL", &model);
-        // Configs of before the default was Anthropic's may have no key for it.
+        // A config from before Anthropic's model became the default may have no key for it.
         let has_key = self.has_any(&["ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY_FILE"]);
         let judge = self.variable("EAVESDROP_JUDGE_MODEL");
         let judge = judge.or_else(|| has_key.then(|| DEFAULT_JUDGE.to_owned()));
@@ -284,8 +285,8 @@ impl ConfigWriter<'_> {
         }
     }
 
-    /// Suggests the server that kotonoha's database is on, as a comment. The database has to be another one: kotonoha's
-    /// tables are in the schema that this program would take for its own.
+    /// Suggests, in a comment, the server of kotonoha's database. The database itself has to be a different one:
+    /// kotonoha's tables are in the schema that this program would use.
     fn write_storage(&mut self) {
         let Some(server) = self.database_server() else { return };
         self.push_line("");
@@ -295,7 +296,7 @@ impl ConfigWriter<'_> {
         self.push_line(format!("#   url: postgres://{server}/aizuchi"));
     }
 
-    /// `USER:PASSWORD@HOST:PORT` without the password. kotonoha prefers the single variables.
+    /// `USER:PASSWORD@HOST:PORT` without the password. kotonoha gives precedence to the separate variables.
     fn database_server(&mut self) -> Option<String> {
         let names = ["POSTGRES_HOST", "POSTGRES_DB", "POSTGRES_USER", "POSTGRES_PASSWORD"];
         if names.iter().all(|name| self.variable(name).is_some()) {
@@ -354,8 +355,8 @@ impl ConfigWriter<'_> {
         }
     }
 
-    /// Says of each variable what became of it, once. Of a process's variables only those count that are kotonoha's and
-    /// have no counterpart.
+    /// Lists what each variable has become, once. For a process, lists only kotonoha's variables that have no
+    /// counterpart.
     fn write_notes(&mut self, source: VariableSource) {
         let (mut dropped, mut kept, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value) in self.variables {
@@ -390,7 +391,7 @@ impl ConfigWriter<'_> {
         }
     }
 
-    /// `None` if the variable is none of kotonoha's.
+    /// What a variable has become. `None` if it is not one of kotonoha's.
     fn status(&self, name: &str) -> Option<VariableStatus> {
         if let Some(why) = self.notes.get(name) {
             return Some(VariableStatus::Dropped(why.clone()));
@@ -411,14 +412,14 @@ impl ConfigWriter<'_> {
     }
 }
 
-/// `USER:PASSWORD@HOST:PORT` of a URL as SQLAlchemy writes it, with or without the driver, and without the password.
+/// `USER:PASSWORD@HOST:PORT` of a SQLAlchemy URL, with or without the driver, and without the password.
 fn server_of_url(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let (dialect, _driver) = scheme.split_once('+').unwrap_or((scheme, ""));
     if !matches!(dialect, "postgres" | "postgresql") {
         return None;
     }
-    // An unescaped `@` or `/` may be in the password.
+    // The password may contain an unescaped `@` or `/`.
     let (login, place) = rest.rsplit_once('@')?;
     let user = login.split(':').next()?;
     let server = place.split(['/', '?']).next()?;
@@ -426,14 +427,14 @@ fn server_of_url(url: &str) -> Option<String> {
     is_plain(&[user, host, port]).then(|| format!("{user}:PASSWORD@{host}:{port}"))
 }
 
-/// Whether these can be parts of a URL as they are.
+/// Whether these can be used in a URL without escaping.
 fn is_plain(parts: &[&str]) -> bool {
     let is_known =
         |character: char| character.is_ascii_alphanumeric() || "._-%[]:".contains(character);
     parts.iter().all(|part| !part.is_empty() && part.chars().all(is_known))
 }
 
-/// Whether Python's settings take this for no.
+/// Whether Python's settings parse this as false.
 fn is_false(value: &str) -> bool {
     matches!(&*value.to_lowercase(), "false" | "0" | "no" | "off" | "n" | "f")
 }

@@ -1,5 +1,5 @@
-//! Imports the data of another bot. Messages are heard as backfill that is owed no answers; memories and memos are
-//! stored through orders. Existing data stays as it is, so an import is idempotent.
+//! Imports the data of another bot. Messages are heard as backfill, which is owed no answers; memories and memos are
+//! stored through orders. Existing data stays unchanged, so an import is idempotent.
 
 pub mod record_sorter;
 pub mod message_ids;
@@ -38,26 +38,26 @@ use aizuchi_core::store::{Cursors, StoreError};
 
 /// The number of messages in flight. Many are heard at once, so that the store commits them in groups.
 const MAX_CONCURRENT_HEARS: usize = 256;
-/// How many lines that cannot be read are named.
+/// The maximum number of unreadable lines that are listed.
 const MAX_NAMED_LINES: usize = 5;
 
-/// The data of another bot, or of another installation, besides its messages, which are too many to be held. Where it is
-/// not known who may read a channel, it is private.
+/// The data of another bot or installation except for its messages, which are too many to hold in memory. A channel
+/// whose visibility is unknown is private.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportData {
     pub workspace: WorkspaceId,
     pub channels: Vec<Channel>,
     pub users: Vec<User>,
-    /// What is known of the messages, which come in a stream.
+    /// What is known about the streamed messages as a whole.
     pub streamed: StreamedPeople,
-    /// Whose ids the messages have.
+    /// Where the ids of the messages come from.
     pub ids: MessageIds,
     pub memories: Vec<ImportedMemory>,
     pub memos: Vec<Memo>,
-    /// The data says who may see its memories and memos. Otherwise each is seen where it is said to belong.
+    /// Whether the data says who may see its memories and memos. Otherwise each is visible where it is said to belong.
     pub knows_visibility: bool,
-    /// The conversations of all messages, if threads among them may be private, which are channels of their own. The
-    /// channels are then made from these.
+    /// The conversations of all messages, if some of their threads may be private and therefore channels of their own.
+    /// The channels are then derived from these.
     pub unsorted_conversations: BTreeSet<ConversationId>,
     /// Opt-outs, mutes, modes, settings and standing orders.
     pub orders: Vec<Order>,
@@ -107,7 +107,7 @@ impl ImportCount {
 }
 
 impl SkippedItems {
-    /// `None` if the count is zero.
+    /// Returns `None` if the count is zero.
     pub fn new_if_any(
         kind: &'static str,
         count: usize,
@@ -117,7 +117,7 @@ impl SkippedItems {
     }
 }
 
-/// The first numbers of lines, in parentheses: ` (lines 3, 8, 12, …)`.
+/// Formats the first line numbers in parentheses: ` (lines 3, 8, 12, …)`.
 pub fn name_lines(numbers: &[usize]) -> String {
     let named = numbers.iter().take(MAX_NAMED_LINES).map(usize::to_string);
     let more = (numbers.len() > MAX_NAMED_LINES).then(|| "…".to_owned());
@@ -130,7 +130,7 @@ pub fn name_lines(numbers: &[usize]) -> String {
 }
 
 impl ImportData {
-    /// No data of this workspace.
+    /// Data of this workspace, without any content.
     pub fn new(workspace: WorkspaceId) -> Self {
         Self {
             workspace,
@@ -148,17 +148,17 @@ impl ImportData {
     }
 }
 
-/// The wait settings for the inbox of an import. No message is young enough to be owed an answer, not even one that a
-/// wrong clock has dated in the future.
+/// The wait settings for the inbox of an import. No message is recent enough to be owed an answer, not even one that a
+/// wrong clock dates in the future.
 pub fn wait_settings() -> WaitSettings {
     const NEVER: f64 = -1e9;
     WaitSettings { max_message_age_seconds: NEVER, ..WaitSettings::default() }
 }
 
-/// Imports the data, and its messages in batches. Those that were not public come first: they stay private, also where
-/// their channel is public by now. The inbox must use [`wait_settings`]. `history_from` is the time from which the
-/// platform's own history will be read. Younger messages without a platform id are skipped, because the history has them,
-/// too. If this ends early, all that was heard stays, and the next import goes on from there.
+/// Imports the data, and its messages in batches. Messages that were not public come first: they stay private even if
+/// their channel is public now. The inbox must use [`wait_settings`]. `history_from` is the time from which the
+/// platform's own history will be read. Later messages without a platform id are skipped, because the history contains
+/// them, too. If the import is interrupted, everything that was heard stays, and the next import continues from there.
 pub async fn import_stream(
     data: ImportData,
     streamed: impl Stream<Item = anyhow::Result<StreamedMessage>>,
@@ -171,7 +171,7 @@ pub async fn import_stream(
     import_stream_within(data, streamed, inbox, archive, cursors, history_from, limits).await
 }
 
-/// The same in batches of this size.
+/// Imports like [`import_stream`], in batches of this size.
 pub async fn import_stream_within(
     mut data: ImportData,
     streamed: impl Stream<Item = anyhow::Result<StreamedMessage>>,
@@ -188,7 +188,7 @@ pub async fn import_stream_within(
         .into_iter()
         .map(|channel| (channel.id, channel.visibility))
         .collect();
-    // What only an import made private that was interrupted is not private here.
+    // A channel that is private only because an import was interrupted does not count as private.
     opening.leave_out_of(&mut known);
     if data.knows_visibility {
         restrict(&mut data, &known, archive).await?;
@@ -258,7 +258,7 @@ pub async fn import_stream_within(
         hear_all(messages, inbox, &mut report).await?;
         hear_reactions(reactions, inbox, &mut report).await?;
     }
-    // Their channels are known by now as public ones.
+    // A message that was private must not follow, because its channel is known as public by now.
     let next = streamed.as_mut().peek().await;
     anyhow::ensure!(next.is_none(), "messages that were private come after others");
     report.skipped.extend(history.skipped());
@@ -292,7 +292,7 @@ pub async fn import_stream_within(
     Ok(report)
 }
 
-/// Hears messages at once, and counts them.
+/// Hears messages concurrently, and counts them.
 async fn hear_all(
     messages: Vec<Message>,
     inbox: &Inbox,
@@ -317,14 +317,14 @@ async fn hear_reactions(
     Ok(())
 }
 
-/// Messages that were not public are heard before it is known that their channels are public, since a message is as
-/// private as its channel is when it is heard.
+/// Hears the messages that were not public before their channels are known as public, since a message is as private as
+/// its channel is when it is heard.
 struct PrivateMessages<'a, 'c> {
     new_channels: &'a [Channel],
-    /// The channels from before the import.
+    /// The channels that existed before the import.
     known: &'a HashMap<ChannelId, Visibility>,
     opening: &'a mut OpeningChannels<'c>,
-    /// Messages that are not heard, because everybody would see them.
+    /// Messages that are not heard, because everyone would see them.
     too_late: usize,
 }
 
@@ -364,7 +364,7 @@ impl PrivateMessages<'_, '_> {
     }
 }
 
-/// Whether the same holds already.
+/// Whether an equivalent order is in force already.
 fn is_in_force(order: &Order, standing: &OrdersInForce) -> bool {
     match order {
         Order::OptOut { user, .. } => standing.opted_out.contains(user),
@@ -372,7 +372,7 @@ fn is_in_force(order: &Order, standing: &OrdersInForce) -> bool {
             let is_longer = |mute: &Mute| mute.by == *by && mute.until >= *until;
             standing.mutes.iter().any(|(muted, mute)| muted == channel && is_longer(mute))
         }
-        // What was ordered here counts.
+        // An order that was given here takes precedence.
         Order::Mode { channel, .. } => standing.modes.iter().any(|(known, _)| known == channel),
         Order::ChangeSetting { scope, change: SettingChange::Set(setting), role, .. } => {
             let is_same = |known: &SettingOverride| {

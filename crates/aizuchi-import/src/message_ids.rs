@@ -1,18 +1,19 @@
-//! Which messages have the platform's own ids. Another bot may not know them all, and then makes some of its own.
+//! Which messages have the platform's own ids. Another bot may not know all of these, and then generates some of its
+//! own.
 
 use jiff::Timestamp;
 
 use aizuchi_core::chat::MessageId;
 
-/// Whose ids the messages of an import have.
+/// Where the ids of the messages of an import come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessageIds {
-    /// All are the platform's, so its history has the messages under the same ids.
+    /// All ids are the platform's, so its history contains the messages under the same ids.
     #[default]
     Platforms,
-    /// Slack's, which are times; any other was made for a post of the bot's own.
+    /// Slack's ids, which are times. Any other id was generated for a post of the bot's own.
     SlackOrMade,
-    /// Those that begin with this were made.
+    /// Ids with this prefix were generated.
     Made { prefix: &'static str },
 }
 
@@ -26,7 +27,7 @@ impl MessageIds {
     }
 }
 
-/// Slack's ids are times: `1735562096.123456`.
+/// Parses a Slack id, which is a time: `1735562096.123456`.
 pub fn parse_slack_timestamp(id: &str) -> Option<Timestamp> {
     let (seconds, micros) = id.split_once('.')?;
     let is_number = |text: &str| text.bytes().all(|character| character.is_ascii_digit());

@@ -22,11 +22,11 @@ use crate::{ImportData, SkippedItems};
 use aizuchi_core::chat::{Message, UserId, WorkspaceId};
 use aizuchi_core::store::StoreError;
 
-/// What the database does not say.
+/// Information that the database does not contain.
 #[derive(Clone, Debug)]
 pub struct Myao2Options {
     pub workspace: WorkspaceId,
-    /// The user that the persona was, if the operator named it.
+    /// The persona's user, if the operator named it.
     pub persona: Option<UserId>,
     pub persona_name: String,
     pub memo_scope: Myao2MemoTarget,
@@ -42,16 +42,16 @@ pub enum Myao2MemoTarget {
     Everywhere,
 }
 
-/// The messages of a database, which are read as they are heard.
+/// The messages of a database, which are read while they are heard.
 pub struct Myao2Messages {
     database: Myao2Database,
     converter: Myao2Converter,
     forgotten: HashMap<UserId, Timestamp>,
-    /// How many messages are older than the time that was asked for.
+    /// The number of messages older than the given time.
     pub expired: usize,
 }
 
-/// Reads all but the messages. `expired_before`: which are counted as too old.
+/// Reads everything but the messages. Messages from before `expired_before` are counted as too old.
 pub async fn read(
     mut database: Myao2Database,
     options: Myao2Options,
@@ -120,7 +120,7 @@ async fn find_origins(
 }
 
 impl Myao2Messages {
-    /// Leaves out what people said up to the time at which they were forgotten.
+    /// Leaves out users' messages from before they were forgotten.
     pub async fn leave_out(
         &mut self,
         forgotten: HashMap<UserId, Timestamp>,
@@ -144,7 +144,7 @@ impl Myao2Messages {
         Ok(())
     }
 
-    /// Oldest first.
+    /// The messages, oldest first.
     pub fn stream(&mut self) -> impl Stream<Item = anyhow::Result<StreamedMessage>> {
         let Self { database, converter, forgotten, expired: _ } = self;
         let (converter, forgotten) = (&*converter, &*forgotten);

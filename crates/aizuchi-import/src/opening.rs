@@ -1,14 +1,14 @@
-//! Which channels are private here only until an import has heard all that was private in them. One that was interrupted
-//! leaves them so, and the next one must not take them for channels that their platform calls private.
+//! The channels that are private here only until an import has heard everything private in them. An interrupted import
+//! leaves them private, and the next one must not take them for channels that are private on their platform.
 
 use std::collections::{HashMap, HashSet};
 
 use aizuchi_core::chat::{ChannelId, Cursor, Visibility, WorkspaceId};
 use aizuchi_core::store::{Cursors, StoreError};
 
-/// Before the id of a channel. No stream of a platform begins with this.
+/// The prefix of a cursor's stream, before the channel's id. No stream of a platform begins with this.
 const STREAM: &str = "import ";
-/// It becomes public when the import goes on.
+/// The channel becomes public when the import continues.
 const OPENING: &str = "opening";
 const OPENED: &str = "opened";
 
@@ -30,14 +30,14 @@ impl<'a> OpeningChannels<'a> {
         Ok(Self { workspace: workspace.clone(), cursors, opening })
     }
 
-    /// Leaves out the channels that an import was about to open.
+    /// Removes the channels that an import was about to open.
     pub fn leave_out_of(&self, known: &mut HashMap<ChannelId, Visibility>) {
         known.retain(|channel, visibility| {
             *visibility == Visibility::Public || !self.opening.contains(channel)
         });
     }
 
-    /// Before the channel is heard as a private one.
+    /// Must be called before the channel is heard as a private one.
     pub async fn begin(&mut self, channel: &ChannelId) -> Result<(), StoreError> {
         if self.opening.insert(channel.clone()) {
             self.put(channel, OPENING).await?;
@@ -45,7 +45,7 @@ impl<'a> OpeningChannels<'a> {
         Ok(())
     }
 
-    /// Once the channel is public.
+    /// Must be called when the channel is public.
     pub async fn end(&mut self, channel: &ChannelId) -> Result<(), StoreError> {
         if self.opening.remove(channel) {
             self.put(channel, OPENED).await?;

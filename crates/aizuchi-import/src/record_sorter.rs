@@ -1,4 +1,4 @@
-//! Sorts any number of records by a key with little memory: sorted runs wait on disk, and are merged.
+//! Sorts any number of records by a key with little memory: sorted runs are written to disk and merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,12 +7,12 @@ use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 
 use anyhow::Context as _;
 
-/// How much is held at once.
+/// The limits of what is held in memory at once.
 #[derive(Clone, Copy, Debug)]
 pub struct SorterLimits {
     pub records: usize,
     pub bytes: usize,
-    /// How many runs are merged at once, each of which is an open file.
+    /// How many runs are merged at once. Each is an open file.
     pub runs: usize,
 }
 
@@ -22,32 +22,32 @@ impl Default for SorterLimits {
     }
 }
 
-/// A record, and what it is sorted by.
+/// A record and its sort key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedRecord {
     pub key: Vec<u8>,
     pub record: Vec<u8>,
 }
 
-/// Takes records. Those with equal keys stay in the order in which they come.
+/// Collects records. The sort is stable: records with equal keys keep their order.
 #[derive(Default)]
 pub struct RecordSorter {
     limits: SorterLimits,
     waiting: Vec<KeyedRecord>,
     waiting_bytes: usize,
-    /// Each is sorted. What is in one came before what is in the next.
+    /// The sorted runs, in the order in which their records were added.
     runs: Vec<File>,
-    /// How many records were held at once, at most.
+    /// The maximum number of records held at once so far.
     pub most_held: usize,
 }
 
 /// The next record of a run: its key, the number of the run, and the record.
 type Head = (Vec<u8>, usize, Vec<u8>);
 
-/// The records in their order.
+/// The records in sorted order.
 pub struct SortedRecords {
     readers: Vec<BufReader<File>>,
-    /// Of each run.
+    /// The next record of each run.
     heads: BinaryHeap<Reverse<Head>>,
 }
 
@@ -116,7 +116,7 @@ impl Iterator for SortedRecords {
 
 fn write_run(records: impl Iterator<Item = anyhow::Result<KeyedRecord>>) -> anyhow::Result<File> {
     const FAILURE: &str = "cannot write a temporary file";
-    // It has no name, so it is gone when the program ends, however it ends.
+    // The file has no name, so it is removed when the program ends, however it ends.
     let file = tempfile::tempfile().context("cannot make a temporary file")?;
     let mut writer = BufWriter::new(file);
     for record in records {
@@ -134,7 +134,7 @@ fn write_part(writer: &mut BufWriter<File>, part: &[u8]) -> io::Result<()> {
     writer.write_all(part)
 }
 
-/// `None` at the end.
+/// Reads a part. `None` at the end of the file.
 fn read_part(reader: &mut BufReader<File>) -> anyhow::Result<Option<Vec<u8>>> {
     const FAILURE: &str = "cannot read a temporary file";
     let mut length = [0; 8];
@@ -154,11 +154,11 @@ mod tests {
 
     type Pair = (Vec<u8>, Vec<u8>);
 
-    /// How many were held at most, and the keys with their records.
+    /// The maximum number of records held, and the sorted records with their keys.
     fn sorted(limits: SorterLimits, count: usize) -> (usize, Vec<Pair>) {
         let mut sorter = RecordSorter::new(limits);
         for number in 0..count {
-            // Each key comes several times.
+            // Each key occurs several times.
             let key = (number * 7919 % 101).to_string().into_bytes();
             sorter.push(key, number.to_be_bytes().to_vec()).unwrap();
         }
@@ -177,7 +177,7 @@ mod tests {
             let (most_held, records) = sorted(few, count);
             assert!(most_held <= 10, "{most_held}");
             assert_eq!(records.len(), count);
-            // Those of one key, by their number.
+            // Records with the same key are sorted by number.
             assert!(records.is_sorted(), "{count}");
             assert_eq!(records, sorted(SorterLimits::default(), count).1);
         }

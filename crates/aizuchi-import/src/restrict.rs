@@ -1,4 +1,5 @@
-//! Restricts memories, memos and standing orders to those who may read their channel both here and where the data comes from.
+//! Restricts memories, memos and standing orders to users who may read their channel both here and where the data comes
+//! from.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,9 +12,9 @@ use aizuchi_core::store::order::Order;
 
 const REASON: &str = "the channel is known as public, so everybody would see them";
 
-/// Leaves out what is of a channel that was not public and that is known here as public, and makes private what is of a
-/// channel that is private here. What is stored already is left as it is, so that it counts as known. `known` are the
-/// channels from before the import.
+/// Drops the data of a channel that was not public but is known here as public, and makes the data of a channel that is
+/// private here private. Data that is stored already is left unchanged, so that it counts as existing. `known` are the
+/// channels that existed before the import.
 pub async fn restrict(
     data: &mut ImportData,
     known: &HashMap<ChannelId, Visibility>,

@@ -1,4 +1,4 @@
-//! Messages that are too many to be held at once.
+//! Messages that are too many to hold in memory at once.
 
 use std::collections::HashSet;
 use std::pin::Pin;
@@ -9,14 +9,14 @@ use futures_util::stream::Peekable;
 use aizuchi_core::chat::{Message, Reaction, UserId};
 use aizuchi_core::memory::MessageRef;
 
-/// How many messages are held at once, at most.
+/// The maximum number of messages in a batch.
 pub const MAX_BATCH_MESSAGES: usize = 1000;
 
-/// How much is heard at once.
+/// The limits of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchLimits {
     pub messages: usize,
-    /// What the texts have together, but for the last one.
+    /// The maximum total size of all texts but the last one.
     pub bytes: usize,
 }
 
@@ -31,22 +31,22 @@ impl Default for BatchLimits {
 pub struct StreamedMessage {
     pub message: Message,
     pub reactions: Vec<Reaction>,
-    /// It was not public when it was said, and stays private.
+    /// The message was not public when it was said, and stays private.
     pub was_private: bool,
 }
 
-/// What is known of all messages of a stream together.
+/// What is known about all messages of a stream together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamedPeople {
-    /// Who wrote them.
+    /// The authors of the messages.
     pub authors: HashSet<UserId>,
-    /// How many are not among them, because their authors were forgotten since.
+    /// The number of messages that are left out because their authors have been forgotten.
     pub left_out: usize,
-    /// Those of the left out that memories were made from.
+    /// The left-out messages that memories were made from.
     pub cited_left_out: HashSet<MessageRef>,
 }
 
-/// The next messages of this kind, with the reactions to them; none if what comes next is of the other kind.
+/// The next messages with this visibility, with their reactions. Empty if the next message has the other visibility.
 pub async fn next_batch(
     mut streamed: Pin<&mut Peekable<impl Stream<Item = anyhow::Result<StreamedMessage>>>>,
     was_private: bool,

@@ -1,28 +1,28 @@
-//! What the form of one message tells, in English and Japanese: whether it asks, answers, thanks or greets. A fitted
+//! The cues in the form of one message, in English and Japanese: whether it asks, answers, thanks or greets. A fitted
 //! model weighs the cues; hardly any of them decides alone.
 
 use bitflags::bitflags;
 
 bitflags! {
-    /// The forms that a message has.
+    /// The cues of a message.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Cues: u32 {
         /// It has the form of a question: a question mark, a phrase, or a Japanese ending.
         const ASKS = 1;
         /// It begins with a question word or an auxiliary verb, or holds a Japanese question word.
         const QUESTION_WORD = 1 << 1;
-        /// It speaks to whoever reads it.
+        /// It addresses everyone who reads it.
         const TO_ALL = 1 << 2;
-        /// It tells of trouble, or asks for help without a question.
+        /// It reports trouble, or asks for help without a question.
         const TROUBLE = 1 << 3;
         const THANKS = 1 << 4;
         const GREETING = 1 << 5;
         const GOODBYE = 1 << 6;
         const YES = 1 << 7;
         const NO = 1 << 8;
-        /// A short sign of having understood.
+        /// A short sign of understanding.
         const ACKNOWLEDGES = 1 << 9;
-        /// It tells the reader what to do, or how things are.
+        /// It tells the reader what to do, or states how things are.
         const ADVICE = 1 << 10;
         const SECOND_PERSON = 1 << 11;
         const FIRST_PERSON = 1 << 12;
@@ -42,24 +42,24 @@ bitflags! {
         /// Its author's own matter is settled: "found it", 「解決しました」.
         const SOLVED = 1 << 21;
         const JAPANESE = 1 << 22;
-        /// A message of the platform about the channel, such as that somebody joined.
+        /// A message of the platform about the channel, such as that a user joined.
         const NOTICE = 1 << 23;
-        /// It shares a trouble or does not know: "same here", "no idea", 「うちもです」.
+        /// It reports the same trouble, or does not know: "same here", "no idea", 「うちもです」.
         const JOINS = 1 << 24;
-        /// Its author takes something on: "on it", "count me in", 「確認します」.
+        /// Its author takes on a task: "on it", "count me in", 「確認します」.
         const OFFERS = 1 << 25;
-        /// It still waits: "anyone?", "still the same", 「だめでした」.
+        /// Its author still waits: "anyone?", "still the same", 「だめでした」.
         const AGAIN = 1 << 26;
-        /// It holds a number.
+        /// It contains a number.
         const NUMBER = 1 << 27;
-        /// It holds no word at all.
+        /// It contains no word at all.
         const WORDLESS = 1 << 28;
-        /// It tells of something to be glad about: "we won", 「合格しました」.
+        /// It reports good news: "we won", 「合格しました」.
         const GOOD_NEWS = 1 << 29;
     }
 }
 
 impl Cues {
-    /// How many there are.
+    /// The number of cues.
     pub const COUNT: usize = 30;
 }

@@ -1,8 +1,8 @@
-//! Binary features of messages and of pairs of them. Each is a row of a model's table.
+//! Binary features of messages and of pairs of messages. Each is a row of a model's table.
 
 use crate::cues::Cues;
 
-/// The features that are on, as numbers of rows. Features come in groups, which follow one another in a fixed order.
+/// The active features as row numbers. Features come in groups, which follow one another in a fixed order.
 #[derive(Clone, Debug, Default)]
 pub struct FeatureSet {
     active: Vec<u16>,
@@ -12,7 +12,7 @@ pub struct FeatureSet {
 }
 
 impl FeatureSet {
-    /// A set that records the groups, to name the rows of a table.
+    /// Creates a set that records the groups, to name the rows of a table.
     pub fn recording() -> Self {
         Self { layout: Some(Vec::new()), ..Self::default() }
     }
@@ -21,13 +21,13 @@ impl FeatureSet {
         &self.active
     }
 
-    /// The names of the rows, for a set that recorded them.
+    /// The names of the rows, if the set records them.
     pub fn row_names(&self) -> Vec<String> {
         let groups = self.layout.iter().flatten();
         groups.flat_map(|(name, size)| (0..*size).map(move |at| format!("{name} {at}"))).collect()
     }
 
-    /// How many features there are up to here, on or off.
+    /// The number of features added so far, active or not.
     pub fn len(&self) -> u16 {
         self.next
     }
@@ -36,18 +36,18 @@ impl FeatureSet {
         self.next == 0
     }
 
-    /// Begins anew behind the first `len` features.
+    /// Starts over after the first `len` features.
     pub fn restart(&mut self, len: u16) {
         self.active.clear();
         self.next = len;
     }
 
-    /// A group of which one feature is on.
+    /// Adds a group with exactly one active feature.
     pub fn one_of(&mut self, name: &'static str, size: usize, at: usize) {
         self.any_of(name, size, Some(at));
     }
 
-    /// A group of which one feature or none is on.
+    /// Adds a group with at most one active feature.
     pub fn any_of(&mut self, name: &'static str, size: usize, at: Option<usize>) {
         if let Some(at) = at {
             debug_assert!(at < size, "{name}: {at} of {size}");
@@ -60,7 +60,7 @@ impl FeatureSet {
         self.any_of(name, 1, is_on.then_some(0));
     }
 
-    /// A group with one feature for each cue.
+    /// Adds a group with one feature for each cue.
     pub fn cues(&mut self, name: &'static str, cues: Cues) {
         let mut bits = cues.bits();
         while bits != 0 {
@@ -70,7 +70,7 @@ impl FeatureSet {
         self.advance(name, Cues::COUNT);
     }
 
-    /// A group of which those at `numbers` are on.
+    /// Adds a group in which the features `numbers` are active.
     pub fn all_of(&mut self, name: &'static str, size: usize, numbers: &[u16]) {
         self.active.extend(numbers.iter().map(|number| self.next + number));
         self.advance(name, size);
@@ -84,7 +84,7 @@ impl FeatureSet {
     }
 }
 
-/// How many messages stand between two.
+/// The number of buckets for the number of messages between two.
 pub const DISTANCES: usize = 12;
 
 pub fn distance_bucket(distance: usize) -> usize {
@@ -107,18 +107,18 @@ pub fn duration_bucket(seconds: f64) -> usize {
     BOUNDS.iter().position(|bound| seconds < *bound).unwrap_or(DURATIONS - 1)
 }
 
-/// One bucket for each doubling from an eighth on. What is less is in the first.
+/// One bucket for each doubling from an eighth on. Smaller values are in the first one.
 pub fn doubling_bucket(value: f64, count: usize) -> usize {
     const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     const EIGHTH: u64 = 0.125_f64.to_bits() >> MANTISSA_BITS;
-    // The exponent of a positive number, which is its whole logarithm.
+    // The exponent of a positive number is the integer part of its binary logarithm.
     let exponent = value.max(0.0).to_bits() >> MANTISSA_BITS;
     (exponent.saturating_sub(EIGHTH) as usize).min(count - 1)
 }
 
 pub const PROBABILITIES: usize = 12;
 
-/// Finer near 0 and 1: by the logarithm of the odds.
+/// A bucket of the log odds, which is narrower near 0 and 1.
 pub fn probability_bucket(probability: f32) -> usize {
     let odds = (probability / (1.0 - probability).max(1e-6)).max(1e-6);
     (odds.ln() + 6.0).clamp(0.0, PROBABILITIES as f32 - 1.0) as usize

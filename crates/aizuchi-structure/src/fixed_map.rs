@@ -1,4 +1,4 @@
-//! Maps whose keys are fixed. Nobody can choose keys that collide, so a hash that is cheap for short words will do.
+//! Maps with fixed keys. An attacker cannot choose colliding keys, so a hash that is cheap for short words suffices.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub type FixedMap<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
 pub type FixedSet<K> = HashSet<K, BuildHasherDefault<Fnv>>;
 
-/// FNV-1a with 64 bits.
+/// 64-bit FNV-1a.
 #[derive(Clone, Copy, Debug)]
 pub struct Fnv(u64);
 

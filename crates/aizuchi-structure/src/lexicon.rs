@@ -2,24 +2,24 @@
 
 use crate::cues::Cues;
 
-/// Where a phrase has to stand.
+/// The required position of a phrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// It is one of the words.
+    /// One of the words.
     Word,
-    /// It is the first word.
+    /// The first word.
     FirstWord,
-    /// It may stand within a word, as in scripts without spaces.
+    /// Anywhere, even within a word, as in scripts without spaces.
     Anywhere,
-    /// The text begins with it.
+    /// The start of the text.
     Start,
-    /// A sentence ends with it.
+    /// The end of a sentence.
     SentenceEnd,
-    /// A sentence that ends with it has a question's ending and is none.
+    /// The end of a sentence that ends like a question but is none.
     NoQuestion,
 }
 
-/// What an answer to a question has to tell.
+/// The subject of the answer that a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerTopic {
     Place,
@@ -37,14 +37,14 @@ pub enum AnswerTopic {
 impl AnswerTopic {
     pub const COUNT: usize = 9;
 
-    /// The first that a question's words show.
+    /// The first topic whose words the question contains.
     pub fn find(body: &str) -> Self {
         let found = TOPICS.iter().find(|(_, words)| words.iter().any(|word| body.contains(word)));
         found.map_or(AnswerTopic::Other, |(topic, _)| *topic)
     }
 }
 
-/// Each cue with a place and the phrases that show it there.
+/// Each cue with a position and the phrases that indicate it there.
 pub const ENTRIES: &[(Cues, Position, &[&str])] = &[
     (
         Cues::ASKS,
@@ -719,7 +719,7 @@ pub const ENTRIES: &[(Cues, Position, &[&str])] = &[
     ),
 ];
 
-/// What an answer to a question has to tell, with the words that show it anywhere in the question.
+/// Each topic with the words that indicate it anywhere in a question.
 pub const TOPICS: &[(AnswerTopic, &[&str])] = &[
     (AnswerTopic::Place, &["where", "どこ", "どちら", "場所", "which room", "which channel"]),
     (

@@ -1,8 +1,8 @@
-//! Who answers whom. For each message of a conversation the probability of which earlier one it replies to, or that
-//! it begins something new, and from these whether somebody still waits for an answer. The field calls it
-//! *conversation disentanglement* and *reply-to recognition*.
+//! Who answers whom. Computes the probability that a message of a conversation replies to each earlier one, or that it
+//! begins something new, and from these whether a user still waits for an answer. The field calls it *conversation
+//! disentanglement* and *reply-to recognition*.
 //!
-//! Four small fitted models weigh cheap features of the messages; no language model is asked. They were fitted by
+//! Four small fitted models weigh cheap features of the messages; no language model is used. They were fitted by
 //! `examples/fit_structure`, which also measures them (`docs/internals/eval.md` has the figures).
 
 pub mod cues;
@@ -28,21 +28,21 @@ use crate::network::{NeuralNetwork, sigmoid, softmax};
 use crate::uptake::Progress;
 use crate::utterance::Utterance;
 
-/// The version of the links' table and features. Links of another version are made anew.
+/// The version of the links' table and features. Stored links of another version are recomputed.
 pub const LINKS_VERSION: u32 = 1;
-/// A link that is less probable than this is none.
+/// Links with a lower probability are dropped.
 const MIN_PROBABILITY: f32 = 0.02;
-/// Questions further up than this are history.
+/// How many messages back a question can still be open.
 const MAX_QUESTION_DISTANCE: usize = 25;
-/// A reply to another user may still be a question to everyone.
+/// The weight of [`ConversationStructure::directed`]: a reply to another user may still be a question to everyone.
 const DIRECTED_WEIGHT: f32 = 0.9;
-/// Whoever names the asker deals with them.
+/// The minimum probability that a message that names the asker takes up the question.
 const NAMING_TAKES_UP: f32 = 0.9;
-/// Whoever addresses somebody else hardly ever answers the asker.
+/// The maximum probability that a message addressed to another user takes up the question.
 const NAMING_ANOTHER: f32 = 0.02;
-/// With these an asker shows that the matter is settled.
+/// Cues by which an asker shows that the matter is settled.
 const CONTENT: Cues = Cues::THANKS.union(Cues::SOLVED).union(Cues::GOODBYE);
-/// A plea is told from a story by its form alone, so it counts for less than a question.
+/// A plea differs from a story only in its form, so it counts for less than a question.
 const PLEA_WEIGHT: f32 = 0.65;
 const MIN_PLEA_LENGTH: usize = 5;
 const MIN_PLEA_BEGINNING: f32 = 0.7;
@@ -50,7 +50,7 @@ const MIN_PLEA_BEGINNING: f32 = 0.7;
 /// The fitted models.
 #[derive(Clone, Debug)]
 pub struct FittedModels {
-    /// Scores what a message may reply to.
+    /// Scores which message another one replies to.
     pub links: NeuralNetwork,
     /// Scores whether another user's message takes up a question.
     pub takes_up: NeuralNetwork,
@@ -71,7 +71,7 @@ static MODELS: LazyLock<FittedModels> = LazyLock::new(|| {
 });
 
 impl FittedModels {
-    /// The models that are shipped.
+    /// The models that are shipped with the program.
     pub fn shipped() -> &'static Self {
         &MODELS
     }
@@ -82,7 +82,7 @@ pub fn prose(text: &str) -> String {
     reader::Prose::new(text).text
 }
 
-/// Leaves out the improbable, and rounds the rest to three digits, so that few short rows hold it.
+/// Drops improbable links and rounds the rest to three digits, to keep stored rows few and short.
 fn round(probabilities: &mut [f32]) {
     let is_kept = |probability: &f32| *probability >= MIN_PROBABILITY;
     let total: f32 = probabilities.iter().copied().filter(is_kept).sum();
@@ -99,25 +99,25 @@ fn round(probabilities: &mut [f32]) {
 pub struct ConversationStructure<'m> {
     models: &'m FittedModels,
     utterances: Vec<Utterance>,
-    /// For each message: that it begins something new, that it replies to the message before it, the one before
-    /// that, and so on.
+    /// For each message, the probabilities that it begins something new, that it replies to the message before it, to
+    /// the one before that, and so on.
     links: Vec<Arc<[f32]>>,
-    /// What became of each message, as far as it was asked for.
+    /// The cached uptake of each message, where it was requested.
     uptakes: Vec<Mutex<Option<UptakeSoFar>>>,
     set: FeatureSet,
     buffer: Vec<f32>,
 }
 
-/// What became of a question by the messages up to one of them. Later messages go on from there.
+/// The uptake of a question by the messages up to a certain one. Computation resumes with later messages.
 #[derive(Clone, Debug)]
 struct UptakeSoFar {
     uptake: Uptake,
     progress: Progress,
-    /// For each message from the question on, the probability that it belongs to it.
+    /// For each message from the question on, the probability that it belongs to the question.
     belonging: Vec<f32>,
 }
 
-/// What became of a question depends on no message that stands further above it.
+/// How far back from a question its uptake depends on messages.
 const UPTAKE_LOOKBACK: usize = 20;
 
 thread_local! {
@@ -125,12 +125,12 @@ thread_local! {
     static BUFFERS: RefCell<(FeatureSet, Vec<f32>)> = RefCell::default();
 }
 
-/// What became of a question.
+/// The uptake of a question: whether it is still open, and what took it up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uptake {
-    /// The probability that its author still waits and that nobody deals with it.
+    /// The probability that its author still waits and that no user deals with it.
     pub open: f32,
-    /// The message that most probably took it up, with the probability that it did.
+    /// The message that most probably took it up, and the probability that it did.
     pub taken_by: Option<(usize, f32)>,
     /// The probability that its author is content.
     pub content: f32,
@@ -167,7 +167,7 @@ impl<'m> ConversationStructure<'m> {
         self.uptakes.push(Mutex::default());
     }
 
-    /// Adds the next message with the links that it has had before: the probability that it begins something new, and
+    /// Adds the next message with links that were computed before: the probability that it begins something new, and
     /// the messages that it may reply to.
     pub fn push_linked(&mut self, utterance: Utterance, begins: f32, parents: &[(usize, f32)]) {
         let index = self.len();
@@ -181,7 +181,7 @@ impl<'m> ConversationStructure<'m> {
         self.push_with(utterance, links);
     }
 
-    /// The messages that the one at `index` may reply to, each with the probability.
+    /// The messages that the one at `index` may reply to, each with its probability.
     pub fn parents(&self, index: usize) -> impl Iterator<Item = (usize, f32)> {
         let parents = self.links[index].iter().enumerate().skip(1).take(index);
         parents
@@ -211,8 +211,8 @@ impl<'m> ConversationStructure<'m> {
         self.links[index].get(index - parent).copied().unwrap_or(0.0)
     }
 
-    /// For each message the probability that it belongs to what began with the one at `start`: that it replies to
-    /// it, or to a message that belongs to it.
+    /// For each message, the probability that it belongs to what began with the one at `start`: that it replies to that
+    /// message, or to one that belongs to it.
     pub fn belonging(&self, start: usize) -> Vec<f32> {
         let mut belonging = vec![0.0; start];
         let mut since = vec![1.0];
@@ -223,18 +223,18 @@ impl<'m> ConversationStructure<'m> {
         belonging
     }
 
-    /// The same for the next message behind those that `since` has, which begin with the one at `start`.
+    /// Appends the probability for the next message after those in `since`, which begin with the one at `start`.
     fn push_belonging(&self, start: usize, since: &mut Vec<f32>) {
         let index = start + since.len();
-        // It links to none further back.
+        // No link reaches further back.
         let first = start.max(index.saturating_sub(WINDOW));
         let parents = (first..index).map(|parent| self.link(index, parent) * since[parent - start]);
         let belongs = parents.sum();
         since.push(belongs);
     }
 
-    /// The probability that a message is a reply to another user, and so is put to that user. A message may go on
-    /// with one of its author's that is.
+    /// The probability that a message is a reply to another user, and so is directed to that user. A message may also
+    /// continue one of its author's that is.
     pub fn directed(&self, index: usize) -> f32 {
         let author = self.utterances[index].author;
         let first = index.saturating_sub(WINDOW);
@@ -256,7 +256,7 @@ impl<'m> ConversationStructure<'m> {
         others.map(|parent| self.link(index, parent)).sum()
     }
 
-    /// What became of a question.
+    /// The uptake of a question by the messages after it.
     pub fn uptake(&self, question: usize) -> Uptake {
         let mut known = self.uptakes[question].lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get_or_insert_with(|| UptakeSoFar {
@@ -278,7 +278,7 @@ impl<'m> ConversationStructure<'m> {
         known.uptake.clone()
     }
 
-    /// Adds what the message at `index` means for a question.
+    /// Updates the uptake of a question with the message at `index`.
     fn add_to_uptake(
         &self,
         uptake: &mut Uptake,
@@ -306,7 +306,7 @@ impl<'m> ConversationStructure<'m> {
             uptake.open *= 1.0 - taken;
         } else {
             let (content, waits) = (score(&self.models.content), score(&self.models.waits));
-            // Before anybody else has written, only clear words show that the matter is settled.
+            // Before another user has written, only clear words show that the matter is settled.
             let is_clear = progress.others > 0 || message.cues.intersects(CONTENT);
             let is_meant = is_clear && message.addressee.is_none();
             let content =
@@ -317,7 +317,7 @@ impl<'m> ConversationStructure<'m> {
         }
     }
 
-    /// The messages whose authors ask for something and most probably still wait, with the probability, oldest first.
+    /// The messages whose authors ask for something, each with the probability that they still wait, oldest first.
     pub fn waiting(&self) -> Vec<(usize, f32)> {
         let first = self.len().saturating_sub(MAX_QUESTION_DISTANCE);
         let asking = (first..self.len()).map(|index| (index, self.asking(index)));
@@ -325,7 +325,7 @@ impl<'m> ConversationStructure<'m> {
         asking.map(|(index, asking)| (index, asking * self.open(index))).collect()
     }
 
-    /// How much a message asks for something: 1 for a question, less for a plea without one, 0 for anything else.
+    /// How much a message asks for something: 1 for a question, less for a plea without a question, 0 otherwise.
     pub fn asking(&self, index: usize) -> f32 {
         let utterance = &self.utterances[index];
         let is_plea = || {
@@ -342,8 +342,8 @@ impl<'m> ConversationStructure<'m> {
         }
     }
 
-    /// The probability that the author of a message waits for anybody's answer: it is put to nobody in particular and
-    /// still open.
+    /// The probability that the author of a message waits for an answer by anyone: it is directed to no one in
+    /// particular and still open.
     pub fn open(&self, index: usize) -> f32 {
         let directed = match self.utterances[index].addressee {
             Some(_) => 1.0,
@@ -353,8 +353,7 @@ impl<'m> ConversationStructure<'m> {
         (1.0 - directed) * self.uptake(index).open
     }
 
-    /// The user whose message the one at `index` most probably replies to, directly or by going on with its author's
-    /// own.
+    /// The user whose message the one at `index` most probably replies to, directly or by continuing its author's own.
     pub fn partner(&self, index: usize) -> Option<u32> {
         let author = self.utterances[index].author;
         let mut index = index;
@@ -372,10 +371,10 @@ impl<'m> ConversationStructure<'m> {
         }
     }
 
-    /// The messages `range` with the links that they have.
+    /// The messages in `range` with their links.
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         let goes_to_end = range.end == self.len();
-        // What became of a question is still true unless messages are missing that it depends on.
+        // A cached uptake stays valid unless messages that it depends on are missing.
         let uptake = |index: usize| {
             let stands = goes_to_end
                 && (range.start == 0 || index.saturating_sub(range.start) >= UPTAKE_LOOKBACK);
@@ -393,8 +392,8 @@ impl<'m> ConversationStructure<'m> {
         }
     }
 
-    /// Passes on each later message of a user with the progress until then and the probability that it belongs to
-    /// the question.
+    /// Calls `visit` for each later message of a user, with the progress before it and the probability that it belongs
+    /// to the question.
     pub fn follow(&self, question: usize, mut visit: impl FnMut(&Progress, usize, f32)) {
         let belonging = self.belonging(question);
         let mut progress = Progress { question, others: 0, own: 0, last: question };
@@ -405,7 +404,8 @@ impl<'m> ConversationStructure<'m> {
         }
     }
 
-    /// Passes on the progress until then if the message at `index` counts, and adds that message to it.
+    /// If the message at `index` counts, calls `visit` with the progress before it, then adds the message to the
+    /// progress.
     fn advance(
         &self,
         progress: &mut Progress,
@@ -430,7 +430,7 @@ impl<'m> ConversationStructure<'m> {
 }
 
 impl UptakeSoFar {
-    /// The same where so many of the first messages are gone.
+    /// Shifts all indices after this many of the first messages were removed.
     fn moved_up(&self, by: usize) -> Self {
         let Self { uptake, progress, belonging } = self;
         let taken_by = uptake.taken_by.map(|(index, taken)| (index - by, taken));
@@ -468,7 +468,7 @@ mod tests {
         }
     }
 
-    /// Made-up talk of four users, who ask, answer and thank in turns.
+    /// An artificial conversation of four users, who ask, answer and thank in turns.
     fn utterances(count: u32) -> Vec<Utterance> {
         let mut names = NameIndex::default();
         for (name, id) in ["ann", "bob", "cid", "dora"].into_iter().zip(0..) {

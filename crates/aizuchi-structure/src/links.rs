@@ -7,20 +7,20 @@ use crate::features::{
 use crate::lexicon::AnswerTopic;
 use crate::utterance::{Kind, Utterance};
 
-/// A message replies to one of the last forty, or begins something new. In annotated IRC 95 of 100 replies
-/// are to one of the last twenty, and 98 to one of the last fifty.
+/// A message replies to one of the last 40, or begins something new. In annotated IRC, 95 of 100 replies are to one of
+/// the last 20 messages, and 98 to one of the last 50.
 pub const WINDOW: usize = 40;
 
 /// The gap assumed before any message, in seconds.
 const INITIAL_GAP: f64 = 20.0;
-/// A pause is no longer than this, in seconds.
+/// The maximum length of a pause, in seconds. Longer ones count as this.
 const MAX_GAP: f64 = 3600.0;
 const RECENT_GAPS: usize = 30;
-/// What [`shared_words`] finds of messages that share none.
+/// The result of [`shared_words`] for messages that share none.
 const NO_SHARED_WORDS: (usize, usize) = (0, 0);
 
-/// Passes on the features of each candidate: first that the message begins something new, then that it replies to
-/// the last message of `window`, the one before, and so on.
+/// Calls a function with the features of each candidate: first that the message begins something new, then that it
+/// replies to the last message of `window`, to the one before that, and so on.
 pub fn each_candidate(
     window: &[Utterance],
     message: &Utterance,
@@ -57,30 +57,30 @@ pub fn row_names() -> Vec<String> {
 struct Scene<'a> {
     window: &'a [Utterance],
     message: &'a Utterance,
-    /// What kind the message is of, and what form it has.
+    /// The kind and the form of the message.
     kind: usize,
     form: usize,
-    /// Its words, roughly: most messages share none with it.
+    /// An approximate set of its words: most messages share none with it.
     words: WordSet,
     /// The author's last message before this one.
     own_last: Option<usize>,
     /// The last message that addresses the author.
     called: Option<usize>,
-    /// The same, if the author has not written since.
+    /// That message, unless the author has written since.
     called_since: Option<usize>,
-    /// Whom the author addressed last.
+    /// The user whom the author addressed last.
     last_to: Option<u32>,
     /// How many messages each user wrote.
     counts: Vec<(u32, usize)>,
-    /// How many users take part, in classes.
+    /// The number of users who take part, in classes.
     people: usize,
-    /// How many sixths of the messages address a user.
+    /// The share of the messages that address a user, in sixths.
     naming: usize,
     /// The typical gap between two messages, in seconds.
     tempo: f64,
 }
 
-/// Words by eight bits of each.
+/// An approximate set of words, by eight bits of each.
 #[derive(Default)]
 struct WordSet([u64; 4]);
 
@@ -94,7 +94,7 @@ impl WordSet {
         set
     }
 
-    /// False only if it surely has none of these words.
+    /// Whether the set may contain any of these words. False only if it certainly contains none.
     fn may_have_any(&self, words: &[u32]) -> bool {
         words.iter().any(|word| {
             let (part, bit) = Self::place(*word);
@@ -107,7 +107,7 @@ impl WordSet {
     }
 }
 
-/// What was passed on the way back from the message.
+/// What was seen while walking back from the message.
 #[derive(Default)]
 struct Walk {
     seen: Vec<(u32, usize)>,
@@ -335,7 +335,7 @@ fn count_of(counts: &[(u32, usize)], user: u32) -> usize {
     counts.iter().find(|(other, _)| *other == user).map_or(0, |(_, count)| *count)
 }
 
-/// The median of the last gaps between two messages, in seconds.
+/// The median of the most recent gaps between two messages, in seconds.
 fn typical_gap(window: &[Utterance]) -> f64 {
     let pairs = window.windows(2).rev().take(RECENT_GAPS);
     let mut gaps: Vec<f64> =
@@ -347,8 +347,8 @@ fn typical_gap(window: &[Utterance]) -> f64 {
     gaps.select_nth_unstable_by(middle, f64::total_cmp).1.max(1.0)
 }
 
-/// How many rare words two messages share, and how rare the rarest of them is in the window: 0 for none shared, up
-/// to 5 for a word that only the earlier one has used.
+/// How many rare words two messages share, and how rare the rarest of them is in the window: from 0, if they share
+/// none, to 5 for a word that only the earlier one has used.
 pub fn shared_words(
     window: &[Utterance],
     message: &Utterance,

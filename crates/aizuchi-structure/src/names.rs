@@ -1,52 +1,53 @@
-//! Finds the users that a message addresses or names, as users write names: in full, abbreviated, or with a typo.
+//! Finds the users that a message addresses or mentions by name, as users write names: in full, abbreviated, or with a
+//! typo.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::reader::split_words;
 
-/// A shorter name, or a name that is a common word, only counts with a punctuation mark after it.
+/// The minimum length of a name without a punctuation mark after it. A name that is a common word always needs one.
 const MIN_BARE_NAME_LENGTH: usize = 3;
 const AMBIGUOUS_NAMES: [&str; 20] = [
     "any", "can", "mark", "may", "will", "how", "what", "the", "for", "you", "hey", "hello", "yes",
     "and", "but", "help", "root", "user", "now", "well",
 ];
-/// The shortest abbreviation of a name, and the shortest name in which typos are tolerated.
+/// The minimum length of an abbreviation of a name, and of a name in which typos are tolerated.
 const MIN_FUZZY_LENGTH: usize = 4;
-/// From this length on, a name may have two typos.
+/// The minimum length of a name that may have two typos.
 const MIN_TWO_TYPO_LENGTH: usize = 7;
 
-/// All users who may be addressed. A user is a number that the caller gives. A channel may know thousands, so few of them
-/// are compared with a text.
+/// All users who may be addressed. A user is a number that the caller assigns. A channel may have thousands of users,
+/// so only a few of them are compared with a text.
 #[derive(Clone, Debug, Default)]
 pub struct NameIndex {
     users: Vec<IndexedUser>,
     ids: HashSet<u32>,
-    /// The places in `users`, in order, of the names that begin or end with a character.
+    /// The places in `users`, in order, of names by their first and their last character.
     by_first: HashMap<char, Vec<usize>>,
     by_last: HashMap<char, Vec<usize>>,
-    /// Of the names that a text may hold as one word.
+    /// The places of names that a text may contain as one word.
     by_word: HashMap<String, Vec<usize>>,
-    /// Of the names that may stand anywhere in a text.
+    /// The places of names that may occur anywhere in a text.
     anywhere: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
 struct IndexedUser {
     id: u32,
-    /// In lower case.
+    /// The name in lower case.
     name: String,
     characters: Vec<char>,
-    /// Which characters it has, roughly.
+    /// An approximate set of its characters.
     character_set: u64,
-    /// It needs no mark after it to be a name.
+    /// Whether it counts as a name without a mark after it.
     is_plain: bool,
 }
 
-/// Whom a text addresses.
+/// The user whom a text addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addressed<'t> {
     pub user: Option<u32>,
-    /// The text behind the name that it begins with.
+    /// The text after the name that it begins with.
     pub body: &'t str,
 }
 
@@ -79,8 +80,8 @@ impl NameIndex {
         self.users.push(user);
     }
 
-    /// The user that a text in lower case addresses by its first or last words. An author never addresses
-    /// themselves, and a typo that fits two names matches neither.
+    /// The user whom a text in lower case addresses with its first or last words. Authors never address themselves, and
+    /// a typo that matches two names matches neither.
     pub fn find_addressee<'t>(&self, text: &'t str, author: u32) -> Addressed<'t> {
         let called = text.trim_start_matches(['@', '＠', ' ', '<']);
         let behind = |name: &str| trim_name_end(called.strip_prefix(name).unwrap_or(called));
@@ -112,7 +113,7 @@ impl NameIndex {
         Addressed { user: last.map(|place| self.users[place].id), body: text }
     }
 
-    /// The first of these places with another user for whom this holds.
+    /// The first of these places with a user other than the author for whom `holds` is true.
     fn first_of(
         &self,
         places: Option<&Vec<usize>>,
@@ -126,7 +127,7 @@ impl NameIndex {
         })
     }
 
-    /// The users whose names stand anywhere in a text in lower case.
+    /// The users whose names occur anywhere in a text in lower case.
     pub fn find_named(&self, text: &str, author: u32) -> Vec<u32> {
         let words = split_words(text).filter(|word| word.len() >= MIN_BARE_NAME_LENGTH);
         let mut places: Vec<usize> = Vec::new();
@@ -134,7 +135,8 @@ impl NameIndex {
             places.extend(words.filter_map(|word| self.by_word.get(word)).flatten());
         }
         if !self.anywhere.is_empty() {
-            // Most names have a character that the text has not, which is seen sooner than the name is searched for.
+            // Most names contain a character that the text lacks, and checking that is cheaper than searching for the
+            // name.
             let set = character_set(text);
             let is_there = |place: &&usize| {
                 let user = &self.users[**place];
@@ -162,8 +164,8 @@ impl IndexedUser {
     }
 }
 
-/// Whether a text in lower case may address or name a user with this name in lower case. If not, it reads the same with
-/// and without that user.
+/// Whether a text in lower case may address or mention a user with this name in lower case. If not, that user makes no
+/// difference to how it is read.
 pub fn may_name(text: &str, name: &str) -> bool {
     let resembles = |word: &str| {
         let characters: Vec<char> = word.chars().collect();
@@ -185,8 +187,8 @@ fn trim_name_end(rest: &str) -> &str {
     rest.trim_start_matches([':', ',', ';', '、', '：', '，', '>', '-', ' '])
 }
 
-/// `bob: …`, `bob, …`, `bob - …`, `@bob …`, `bob what …`, `<bob> …`, `花子さん、…`; both in lower case.
-/// `called` is the text without a mark before the name.
+/// Whether a text begins with the user's name as an address, both in lower case: `bob: …`, `bob, …`, `bob - …`, `@bob
+/// …`, `bob what …`, `<bob> …`, `花子さん、…`. `called` is the text without a mark before the name.
 fn is_name_prefix(text: &str, called: &str, first_word: Option<&str>, user: &IndexedUser) -> bool {
     let (name, is_plain) = (user.name.as_str(), user.is_plain);
     let Some(rest) = called.strip_prefix(name) else {
@@ -200,14 +202,15 @@ fn is_name_prefix(text: &str, called: &str, first_word: Option<&str>, user: &Ind
         || (is_plain && (rest.starts_with(' ') || is_polite || first_word == Some(name)))
 }
 
-/// A text without the marks behind its last word.
+/// The text without the marks after its last word.
 fn name_end(text: &str) -> &str {
     let end =
         text.trim_end_matches(|character: char| !character.is_alphanumeric() && character != '_');
     end.strip_suffix("さん").unwrap_or(end)
 }
 
-/// `…, bob?`, `thanks bob!`; but not `where is bob?`, which is about Bob.
+/// Whether a text ends with the user's name as an address: `…, bob?`, `thanks bob!`; but not `where is bob?`, which is
+/// about Bob.
 fn is_name_suffix(text: &str, end: &str, user: &IndexedUser) -> bool {
     let name = user.name.as_str();
     let is_long = || user.characters.len() >= MIN_FUZZY_LENGTH || !name.is_ascii();
@@ -219,7 +222,7 @@ fn is_name_suffix(text: &str, end: &str, user: &IndexedUser) -> bool {
     })
 }
 
-/// The first word, if a mark after it shows that it addresses a user.
+/// The first word, if a mark after it indicates that it addresses a user.
 fn first_word(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['@', '＠', ' ']);
     if let Some((word, _)) = text.strip_prefix('<').and_then(|rest| rest.split_once(['>', ':'])) {
@@ -234,11 +237,12 @@ fn first_word(text: &str) -> Option<&str> {
     }
 }
 
-/// `roland` for `rolandpish`, `bob` for `bob_42`, `sjohnosn` for `sjohnson`.
+/// Whether a word is an abbreviation or a misspelling of the name: `roland` for `rolandpish`, `bob` for `bob_42`,
+/// `sjohnosn` for `sjohnson`.
 fn is_fuzzy_match(word: &[char], word_set: u64, user: &IndexedUser) -> bool {
     let name = &user.characters[..];
     let shorter = word.len().min(name.len());
-    // Most names begin with another character, which is seen sooner than two slices are compared.
+    // Most names begin with another character, and checking that is cheaper than comparing two slices.
     let rest = if name.first() == word.first() { name.strip_prefix(word) } else { None };
     let is_stem = word.len() >= MIN_BARE_NAME_LENGTH
         && rest.is_some_and(|rest| rest.iter().all(|character| !character.is_alphabetic()));
@@ -247,19 +251,19 @@ fn is_fuzzy_match(word: &[char], word_set: u64, user: &IndexedUser) -> bool {
     let is_close = || {
         shorter >= MIN_FUZZY_LENGTH
             && word.len().abs_diff(name.len()) <= most
-            // A character that is wrong takes one from the set and adds one.
+            // A wrong character removes one from the set and adds another.
             && (word_set ^ user.character_set).count_ones() as usize <= 2 * most
             && edit_distance(word, name) <= most
     };
     is_stem || is_short || is_close()
 }
 
-/// The characters of a text, roughly, without their order and number.
+/// An approximate set of the characters of a text, without their order and number.
 fn character_set(text: &str) -> u64 {
     text.chars().fold(0, |set, character| set | 1 << (u32::from(character) % 64))
 }
 
-/// The number of characters that are wrong, missing, superfluous or swapped with a neighbor.
+/// The edit distance: the number of characters that are wrong, missing, superfluous or swapped with a neighbor.
 fn edit_distance(word: &[char], name: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=name.len()).collect();
@@ -315,9 +319,9 @@ mod tests {
             ("どのドアですか、花子さん", Some("花子")),
             ("where is carpenter?", None),
             ("they are no carpenters", None),
-            // Ambiguous.
+            // The name is ambiguous.
             ("dorc: look", None),
-            // An author never addresses themselves.
+            // Authors never address themselves.
             ("ida: that is me", None),
             ("", None),
             ("…", None),
@@ -337,7 +341,7 @@ mod tests {
             let word: Vec<char> =
                 word.filter(|word| !AMBIGUOUS_NAMES.contains(word))?.chars().collect();
             let mut matches = others().filter(|user| {
-                // Both have every character, so the set rules nobody out.
+                // With every character in both sets, no user is ruled out by the set.
                 let user = IndexedUser { character_set: u64::MAX, ..(*user).clone() };
                 is_fuzzy_match(&word, u64::MAX, &user)
             });

@@ -3,7 +3,7 @@
 /// A network with its coefficients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NeuralNetwork {
-    /// For each feature its weight and its column of `H`: 1 + `hidden` numbers.
+    /// For each feature, its weight and its column of `H`: 1 + `hidden` numbers.
     pub rows: Vec<f32>,
     pub bias: Vec<f32>,
     pub output: Vec<f32>,
@@ -11,7 +11,7 @@ pub struct NeuralNetwork {
 
 /// The unit of the numbers in a table.
 const UNIT: f32 = 0.01;
-/// A number of hidden units that has a loop of its own.
+/// The number of hidden units with a loop of its own.
 const WIDE: usize = 16;
 
 impl NeuralNetwork {
@@ -21,7 +21,7 @@ impl NeuralNetwork {
 
     /// The score of a set of features. `hidden` is a buffer.
     pub fn score(&self, active: &[u16], hidden: &mut Vec<f32>) -> f32 {
-        // The size of the links' network. What is as wide as registers is several times as fast.
+        // The network of links has this width. A width that fits the registers is several times as fast.
         if self.hidden() == WIDE {
             return self.score_wide(active);
         }
@@ -41,9 +41,9 @@ impl NeuralNetwork {
         score + units.map(|(unit, weight)| unit.max(0.0) * weight).sum::<f32>()
     }
 
-    /// The same with [`WIDE`] hidden units, in the same order, so to the bit.
+    /// Computes the score with [`WIDE`] hidden units, in the same order and therefore with the same bits.
     fn score_wide(&self, active: &[u16]) -> f32 {
-        // Rows of a known length take one check each.
+        // Rows of a known length need one bounds check each.
         let (rows, _) = self.rows.as_chunks::<{ WIDE + 1 }>();
         let mut hidden = [0.0_f32; WIDE];
         hidden.copy_from_slice(&self.bias);
@@ -59,8 +59,8 @@ impl NeuralNetwork {
         score + units.map(|(unit, weight)| unit.max(0.0) * weight).sum::<f32>()
     }
 
-    /// Reads a table: a line for each row, then one for `bias` and one for `output`, each a name and whole numbers of
-    /// hundredths, with commas between them. Returns `None` for anything else.
+    /// Parses a table: a line for each row, then one for `bias` and one for `output`, each a name and whole numbers of
+    /// hundredths, separated by commas. Returns `None` for anything else.
     pub fn parse(table: &str) -> Option<Self> {
         let numbers = |line: &str| -> Option<Vec<f32>> {
             let cells = line.split(',').skip(1);
@@ -74,7 +74,7 @@ impl NeuralNetwork {
         is_whole.then(|| Self { rows: rows.concat(), bias: bias.clone(), output: output.clone() })
     }
 
-    /// The table that [`NeuralNetwork::parse`] reads, with these names for the rows.
+    /// Writes the table that [`NeuralNetwork::parse`] reads, with these names for the rows.
     pub fn to_table(&self, names: &[String]) -> String {
         let line = |name: &str, numbers: &[f32]| {
             let cells = numbers.iter().map(|number| format!(",{}", (number / UNIT).round() as i16));

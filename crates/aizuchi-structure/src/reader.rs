@@ -1,4 +1,4 @@
-//! Reads the cues of a message from its text. Code, quotations and addresses are looked past.
+//! Reads the cues of a message from its text. Code, quotations and addresses are ignored.
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,13 @@ use crate::fixed_map::FixedMap;
 use crate::lexicon::{ENTRIES, Position};
 
 impl Cues {
-    /// The cues of a text that begins with no name.
+    /// The cues of a text that does not begin with a name.
     pub fn from_text(text: &str) -> Self {
         let prose = Prose::new(text);
         Self::find(&prose, &prose.text)
     }
 
-    /// The cues of `body`, which is a message's prose without the name that it begins with.
+    /// The cues of `body`, which is the prose of a message without the name that it begins with.
     pub fn find(prose: &Prose, body: &str) -> Self {
         let lexicon = &*LEXICON;
         let mut cues = prose.left_out;
@@ -39,7 +39,7 @@ impl Cues {
         if has_question_mark(body) {
             cues |= Cues::ASKS;
         }
-        // A long message that begins with "ok" goes on to say something else.
+        // A long message that begins with "ok" continues with something else.
         if length > 8 && japanese == 0 {
             cues -= Cues::ACKNOWLEDGES;
         }
@@ -54,7 +54,7 @@ impl Cues {
 #[derive(Clone, Debug)]
 pub struct Prose {
     pub text: String,
-    /// What was left out: [`Cues::CODE`], [`Cues::ADDRESS`].
+    /// The cues of what was left out: [`Cues::CODE`], [`Cues::ADDRESS`].
     pub left_out: Cues,
 }
 
@@ -82,7 +82,7 @@ impl Prose {
                 self.left_out |= Cues::CODE;
                 continue;
             }
-            // To look for both in each word takes longer than all the rest of the reading.
+            // Searching each word for both would take longer than the rest of the reading.
             if !part.contains("://") && !part.contains("www.") {
                 self.text.push_str(part);
                 continue;
@@ -102,12 +102,12 @@ impl Prose {
         self.left_out |= Cues::ADDRESS;
         let scheme = |character: char| character.is_ascii_alphanumeric();
         self.text.push_str(word[..at].trim_end_matches(scheme));
-        // A mark at the end of an address ends the sentence.
+        // A question mark at the end of an address ends the sentence.
         self.text.push_str(if word.trim_end().ends_with(['?', '？']) { "? " } else { " " });
     }
 }
 
-/// The words of a text in lower case. Names and commands hold some signs, too.
+/// The words of a text in lower case. Names and commands may contain some signs, too.
 pub fn split_words(text: &str) -> impl Iterator<Item = &str> {
     let is_sign = |character: char| {
         matches!(character, '_' | '-' | '[' | ']' | '{' | '}' | '|' | '`' | '^' | '\\' | '\'')
@@ -125,7 +125,7 @@ fn is_number(word: &str) -> bool {
     word.starts_with(|character: char| character.is_ascii_digit())
 }
 
-/// A question mark at the end of a word; `a?b` is none.
+/// Whether a word ends with a question mark. The one in `a?b` does not count.
 fn has_question_mark(body: &str) -> bool {
     let mut characters = body.chars().peekable();
     while let Some(character) = characters.next() {
@@ -138,12 +138,12 @@ fn has_question_mark(body: &str) -> bool {
     false
 }
 
-/// The lexicon, arranged for looking up all of it in one pass.
+/// The lexicon, indexed for looking up all of it in one pass.
 struct Lexicon {
     words: FixedMap<&'static str, Cues>,
     first_words: FixedMap<&'static str, Cues>,
     phrases: AhoCorasick,
-    /// For each pattern of `phrases`.
+    /// The position and the cues of each pattern of `phrases`.
     meanings: Vec<(Position, Cues)>,
 }
 
@@ -171,7 +171,7 @@ impl Lexicon {
             }
         }
         let mut builder = AhoCorasick::builder();
-        // Only patterns beyond any memory fail to build.
+        // Building fails only if the patterns exceed a size limit.
         let phrases =
             builder.match_kind(MatchKind::Standard).build(patterns).expect("the lexicon is small");
         Self { words, first_words, phrases, meanings }
@@ -198,7 +198,8 @@ impl Lexicon {
     }
 }
 
-/// Whether no character follows before the sentence ends. Looks no further than that: a text may hold very many endings.
+/// Whether the sentence ends before any other character follows. Stops there, because a text may contain very many
+/// endings.
 fn ends_sentence(rest: &str) -> bool {
     let is_end = |character: &char| "。！？\n!?、".contains(*character);
     let next = rest.chars().find(|character| character.is_alphanumeric() || is_end(character));

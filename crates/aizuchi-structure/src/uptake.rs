@@ -11,16 +11,16 @@ use crate::links::shared_words;
 use crate::utterance::{Kind, Utterance};
 use crate::vocabulary;
 
-/// A question, and what was found out about the messages after it up to one of them.
+/// A question, and what is known about the messages after it up to a certain one.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// The index of the question.
     pub question: usize,
-    /// How many messages of others came after it.
+    /// The number of later messages by other users.
     pub others: usize,
-    /// How many messages of its author came after it.
+    /// The number of later messages by its author.
     pub own: usize,
-    /// The index of the last message that belongs to it.
+    /// The index of the last message that belongs to the question.
     pub last: usize,
 }
 

@@ -9,31 +9,31 @@ use crate::reader::{Prose, is_japanese, split_words};
 use crate::vocabulary::listed_forms;
 use crate::words::rare_words;
 
-/// What the models look at of one message. A user is a number that the caller gives.
+/// The properties of one message that the models use. A user is a number that the caller assigns.
 #[derive(Clone, Debug)]
 pub struct Utterance {
     pub author: u32,
     pub is_bot: bool,
-    /// It only passes another's question on, and answers nothing.
+    /// Whether the message only passes another user's question on, and answers nothing.
     pub passes_on: bool,
-    /// In seconds since any fixed time.
+    /// The time in seconds since any fixed point.
     pub at: f64,
     pub cues: Cues,
-    /// What an answer has to tell, if it asks.
+    /// The topic of the answer that it asks for, if it asks.
     pub topic: AnswerTopic,
     /// See [`rare_words`].
     pub words: Arc<[u32]>,
     /// See [`listed_forms`].
     pub forms: Arc<[u16]>,
-    /// In words.
+    /// The number of words.
     pub length: usize,
-    /// The user that it addresses explicitly.
+    /// The user whom it addresses explicitly.
     pub addressee: Option<u32>,
-    /// All users that it names, except for its author.
+    /// All users whom it names, except for its author.
     pub named: Vec<u32>,
 }
 
-/// What a message is made to do, coarsely.
+/// What a message does, in coarse classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Statement,
@@ -49,17 +49,17 @@ impl Kind {
     pub const COUNT: usize = 7;
 }
 
-/// A text, read. What it says to whom depends on who is there; the rest is read once.
+/// A text that has been read. What it says to whom depends on the users of the channel; the rest is computed once.
 #[derive(Debug)]
 pub struct Reading {
     prose: Prose,
-    /// What the whole of it says.
+    /// The content of the whole text.
     whole: OnceLock<Content>,
-    /// What it says behind a name that it begins with, and where that is.
+    /// The content after a name that the text begins with, and where that starts.
     behind_name: OnceLock<(usize, Content)>,
 }
 
-/// What the words say, whoever they are said to.
+/// The content of the words, regardless of the addressee.
 #[derive(Clone, Debug)]
 struct Content {
     cues: Cues,
@@ -75,13 +75,13 @@ impl Reading {
         Self { prose: Prose::new(text), whole, behind_name }
     }
 
-    /// Whether it may address or name a user with this name in lower case. If not, it reads the same with and without that
-    /// user.
+    /// Whether the text may address or mention a user with this name in lower case. If not, that user makes no
+    /// difference to how it is read.
     pub fn may_name(&self, name: &str) -> bool {
         may_name(&self.prose.text, name)
     }
 
-    /// What `body` says, which is the end of the text.
+    /// The content of `body`, which is the end of the text.
     fn content(&self, body: &str) -> Content {
         let read = || Content::new(&self.prose, body);
         match self.prose.text.len() - body.len() {
@@ -110,12 +110,12 @@ impl Content {
 }
 
 impl Utterance {
-    /// `mentioned` are the users that the platform says it mentions.
+    /// Creates an utterance. `mentioned` are the users that the platform reports as mentioned.
     pub fn new(author: u32, at: f64, text: &str, mentioned: &[u32], names: &NameIndex) -> Self {
         Self::from_reading(author, at, &Reading::new(text), mentioned, names)
     }
 
-    /// The same with a text that was read before.
+    /// Creates an utterance from a text that was read before.
     pub fn from_reading(
         author: u32,
         at: f64,
@@ -133,7 +133,7 @@ impl Utterance {
             }
         }
         let Content { cues, topic, words, forms, length } = reading.content(addressed.body);
-        // Whom a message to all mentions, it only speaks of.
+        // A user mentioned in a message to everyone is only spoken of.
         let is_marked =
             named.len() == 1 && prose.text.contains('@') && !cues.contains(Cues::TO_ALL);
         Self {
@@ -151,12 +151,12 @@ impl Utterance {
         }
     }
 
-    /// Whether it asks for something, with a question or without.
+    /// Whether it asks for something, with or without a question.
     pub fn is_asking(&self) -> bool {
         self.cues.intersects(Cues::ASKS | Cues::TROUBLE)
     }
 
-    /// What it tells if it is an answer, coarsely; less than [`Utterance::FORMS`].
+    /// A coarse class of the answer that it could be, below [`Utterance::FORMS`].
     pub fn form(&self) -> usize {
         let forms = [
             Cues::NUMBER,
@@ -174,7 +174,7 @@ impl Utterance {
         forms.iter().position(|form| self.cues.intersects(*form)).unwrap_or(forms.len())
     }
 
-    /// How many forms there are.
+    /// The number of forms.
     pub const FORMS: usize = 12;
 
     pub fn kind(&self) -> Kind {

@@ -1,23 +1,23 @@
-//! The words, pairs of words and Japanese endings by which answers differ from other talk. They are those that stand
-//! often in the scenes of the fit; `examples/fit_structure` writes the list.
+//! The words, pairs of words and Japanese endings by which answers differ from other messages. They are the ones that
+//! occur often in the scenes of the fit; `examples/fit_structure` writes the list.
 
 use std::sync::LazyLock;
 
 use crate::fixed_map::FixedMap;
 use crate::reader::is_japanese;
 
-/// Of a longer text the beginning is enough.
+/// The maximum length that is read. The beginning of a longer text suffices.
 const MAX_CHARACTERS: usize = 300;
 
 static NUMBERS: LazyLock<FixedMap<&'static str, u16>> =
     LazyLock::new(|| include_str!("vocabulary.txt").lines().zip(0..).collect());
 
-/// How many forms the list holds.
+/// The number of forms in the list.
 pub fn len() -> usize {
     NUMBERS.len()
 }
 
-/// The numbers of the listed forms in a text in lower case, sorted, each once.
+/// The numbers of the listed forms in a text in lower case, sorted and without duplicates.
 pub fn listed_forms(body: &str) -> Vec<u16> {
     let mut numbers = Vec::new();
     each_form(body, |form| numbers.extend(NUMBERS.get(form)));
@@ -26,8 +26,9 @@ pub fn listed_forms(body: &str) -> Vec<u16> {
     numbers
 }
 
-/// Passes on the forms of a text: Latin words, neighboring pairs of them and the first, two or three neighboring
-/// Japanese characters, where a run of these begins and ends, and the marks that end a sentence.
+/// Calls `visit` with the forms of a text: Latin words, pairs of neighboring words and of the start and the first word,
+/// two or three neighboring Japanese characters, the start and the end of a run of these, and the marks that end a
+/// sentence.
 pub fn each_form(body: &str, mut visit: impl FnMut(&str)) {
     let end = body.char_indices().nth(MAX_CHARACTERS).map_or(body.len(), |(end, _)| end);
     let (mut form, mut before) = (String::new(), "");
@@ -83,7 +84,7 @@ fn script(character: Option<char>) -> Script {
     }
 }
 
-/// The parts of one script. Each mark stands alone.
+/// The runs of one script. Each mark is a run of its own.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,15 +1,16 @@
-//! The words of a message that may show what it is about.
+//! The words of a message that may show its subject.
 
 use std::sync::LazyLock;
 
 use crate::fixed_map::FixedSet;
 use crate::reader::{is_japanese, split_words};
 
-/// Of a longer text the first are enough, and comparing all of two texts made for it would hold up a channel.
+/// The maximum number of words that are read. The first ones of a longer text suffice, and comparing two texts crafted
+/// for it in full would hold up a channel.
 const MAX_WORDS: usize = 200;
 
-/// Hashes of the words that are not common, sorted, each once: Latin words without a plural's ending, and pairs of
-/// neighboring Kanji or Katakana. Hiragana is mostly grammar.
+/// Hashes of the words that are not common, sorted and without duplicates: Latin words without a plural's ending, and
+/// pairs of neighboring Kanji or Katakana. Hiragana is mostly grammar.
 pub fn rare_words(body: &str) -> Vec<u32> {
     let mut words = Vec::new();
     for word in split_words(body) {
@@ -42,7 +43,7 @@ fn is_grammar(character: char) -> bool {
     matches!(character, '\u{3041}'..='\u{309f}' | 'ー')
 }
 
-/// FNV-1a with 32 bits.
+/// 32-bit FNV-1a.
 fn hash(bytes: impl Iterator<Item = u8>) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

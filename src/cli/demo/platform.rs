@@ -62,7 +62,7 @@ impl DemoPlatform {
             args.open_page(&page);
             run_until_stopped(app, &mut stops).await
         };
-        // The stand-in is there before the companion comes and after it has gone.
+        // The stand-in starts before the companion and stops after it.
         let mut served = Box::pin(stand_in.serve(listener, shutdown.clone()));
         let ended = tokio::select! {
             served = &mut served => {
@@ -98,7 +98,8 @@ impl StandIn {
         })
     }
 
-    /// The settings of a companion in it. Somebody who tries it out watches, so it does not wait long.
+    /// The config sections of a companion on this platform. Its waits are short, because a user who tries it out is
+    /// watching.
     fn sections(&self, address: SocketAddr) -> Value {
         let response = json!({
             "mode": "companion",

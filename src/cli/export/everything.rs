@@ -1,4 +1,4 @@
-//! Writes everything that an installation knows as the lines of an export.
+//! Writes all data of an installation as the lines of an export.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -28,7 +28,7 @@ const MAX_THREADS: usize = i32::MAX as usize;
 pub struct Export<'a> {
     pub output: Box<dyn Write>,
     pub store: &'a DatabaseStore,
-    /// The channels that are wanted, if not all.
+    /// The channels to export; `None` for all.
     pub only: Option<&'a BTreeSet<(WorkspaceId, ChannelId)>>,
     pub messages: usize,
 }
@@ -105,7 +105,7 @@ impl Export<'_> {
                 Some(channel) => self.is_wanted(workspace, channel),
                 None => self.only.is_none(),
             };
-            // An empty one says nothing but that all of it was removed.
+            // An empty memory only says that all of it was removed.
             if is_wanted && !memory.entries.is_empty() {
                 self.write(&OtherLine::from_memory(&memory))?;
             }
@@ -124,8 +124,8 @@ impl Export<'_> {
         channels: &[Channel],
     ) -> anyhow::Result<()> {
         let orders = self.store.orders(workspace).await?;
-        // A mode that takes more confidence rests on decisions about proposals, which are not exported. Without them the
-        // channel is as it is configured there.
+        // A mode that demands more confidence is based on decisions about proposals, which are not exported. Without
+        // them, the importing installation uses the channel's configured mode.
         let is_whole = |channel: &ChannelId| orders.trusted_confidence(channel).is_none();
         let modes: Vec<_> =
             orders.modes.iter().filter(|(channel, _)| is_whole(channel)).cloned().collect();
@@ -155,14 +155,14 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// A keeper's yes rests on decisions about proposals, which are not exported.
+    /// Leaves out a keeper's settings: they are based on decisions about proposals, which are not exported.
     fn write_settings(
         &mut self,
         workspace: &WorkspaceId,
         mut settings: Vec<SettingOverride>,
     ) -> anyhow::Result<()> {
         settings.retain(|ordered| ordered.role != SettingRole::Keeper);
-        // An admin's setting takes the place of the others' when it is ordered again, so it comes first.
+        // Ordering an admin's setting again replaces those of others, so it comes first.
         settings.sort_by_key(|ordered| Reverse(ordered.role));
         for ordered in settings {
             if self.is_in_export(workspace, ordered.scope.channel()) {
@@ -172,7 +172,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// One that was given while a channel was private stays there if everybody reads the channel now.
+    /// Leaves out an order that was given while its channel was private if the channel is public now.
     fn write_standing_orders(
         &mut self,
         workspace: &WorkspaceId,
@@ -217,8 +217,8 @@ impl Export<'_> {
     }
 }
 
-/// The line of a message. One that has changed since it was written gets another line, which counts instead: if it was
-/// deleted meanwhile, one that withholds it.
+/// The line of a message. A message that has changed since it was written gets another line, which supersedes the first
+/// one, or withholds the message if it was deleted in the meantime.
 fn message_line(
     stored: &StoredMessage,
     channel: Option<(&Arc<str>, Visibility)>,

@@ -1,4 +1,4 @@
-//! The messages and decisions of a workspace, a page at a time.
+//! Reads the messages and decisions of a workspace page by page.
 
 use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::decision::Decision;
@@ -6,10 +6,10 @@ use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::stored_message::StoredMessage;
 
-/// How many are read at once.
+/// The number of items per page.
 const PAGE: usize = 1000;
 
-/// The messages of a workspace, in the order in which they came or changed.
+/// The messages of a workspace, in the order in which they were stored or changed.
 pub struct MessagePages<'a> {
     pub store: &'a DatabaseStore,
     pub workspace: &'a WorkspaceId,

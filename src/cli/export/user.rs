@@ -1,4 +1,4 @@
-//! Writes what is known about one person, for them to read.
+//! Writes what is known about one person, for that person to read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -18,7 +18,7 @@ use aizuchi_core::store::archive::Archive as _;
 use aizuchi_core::store::database::DatabaseStore;
 use aizuchi_core::store::stored_message::StoredMessage;
 
-/// A text about one person, for them to read.
+/// Writes a text about one person, for that person to read.
 pub async fn write_user(
     output: &mut dyn Write,
     store: &DatabaseStore,
@@ -56,7 +56,7 @@ pub async fn write_user(
             let message = &stored.message;
             reactions.extend(reactions_of(&stored, user).map(|emoji| {
                 let at = message.at.strftime("%Y-%m-%d %H:%M:%S UTC");
-                // What others wrote is theirs.
+                // The text of other users' messages is not this person's data.
                 let channel = channel_name(&message.conversation.channel);
                 format!("- {} to a message of {at} in #{channel}", shown(&emoji))
             }));
@@ -147,13 +147,14 @@ fn decision_text(decision: &Decision, channel: &str) -> String {
     format!("- {at} #{channel}: {ended}{because}{}", indented(&reasons.join(" / ")))
 }
 
-/// A text of several lines under its bullet. A terminal obeys nothing in it.
+/// A text of several lines, indented under its bullet. Control characters are removed, so that it cannot control a
+/// terminal.
 fn indented(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(strip_control_characters).collect();
     lines.join("\n    ")
 }
 
-/// The entries of a memory that rest on one of these messages.
+/// The entries of a memory that are based on one of these messages.
 fn entries_from(memory: &Memory, theirs: &BTreeSet<MessageRef>) -> Vec<String> {
     let from_them = memory
         .entries

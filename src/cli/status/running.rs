@@ -1,5 +1,5 @@
-//! What only the running program knows of its workspaces: asked at the address that it has left in the database, on
-//! loopback only. No token goes there: whatever answers may be another program.
+//! Asks the running program for what only it knows about its workspaces, at the address that it has left in the
+//! database, on loopback only. No token is sent there, because another program may be answering.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use aizuchi_core::chat::WorkspaceId;
 use aizuchi_core::llm::provider::loopback_client;
 use aizuchi_core::store::database::DatabaseStore;
 
-/// It answers at once if it is well.
+/// A healthy process answers at once.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// Far above the answer for thousands of channels.
+/// The maximum size of the answer, far more than it takes for thousands of channels.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// How records would name who asks.
+/// The name under which the request is recorded.
 const NAME: &str = "aizuchi-status";
 
-/// What the running program answers.
+/// The answer of the running program.
 #[derive(Debug, Deserialize)]
 pub struct RunningProgram {
     pub version: String,
@@ -41,36 +41,36 @@ pub struct RunningWorkspace {
     connection: Option<ConnectionStatus>,
 }
 
-/// Why the connections are not known.
+/// Why the connections are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unknown {
     pub reason: UnknownReason,
-    /// The same as a sentence.
+    /// The reason as a sentence.
     pub told: String,
 }
 
-/// The names are for programs and never change.
+/// Why the connections are unknown. The names are part of the JSON output and stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownReason {
     /// No program has served pages on this database.
     NeverStarted,
-    /// Nothing answers at the address.
+    /// Nothing listens at the address.
     NotRunning,
-    /// It does not answer in time, or not yet.
+    /// The program does not answer in time, or not yet.
     NoAnswer,
     StandingBy,
-    /// Its tokens are not those of this config.
+    /// The program's tokens differ from those of this config.
     Refused,
-    /// It looks at no token from this machine for a while.
+    /// The program rejects all tokens from this machine for a while.
     TooManyTokens,
-    /// Something else answers.
+    /// Another server answers.
     OtherServer,
-    /// It runs on another database.
+    /// The program runs on another database.
     OtherInstallation,
-    /// Its pages are not on loopback.
+    /// The program's pages are not on loopback.
     NotOnLoopback,
-    /// Only a proxy lets people in.
+    /// Users can only sign in through a proxy.
     OnlyProxy,
 }
 
@@ -134,7 +134,7 @@ pub async fn ask(
         Ok(running) => running,
         Err(reason) => return Ok(Err(reason.at(&address))),
     };
-    // A copy of a database has the same number, but nothing of what has happened since to the one that is in use.
+    // A copy of a database has the same id, but lacks the later revisions of the one in use.
     let stored = store.counters().await?;
     let is_same =
         *running.installation == *stored.installation && running.revision <= stored.revision;
@@ -146,8 +146,8 @@ fn is_on_loopback(address: &str) -> bool {
     socket.is_some_and(|socket| socket.ip().is_loopback())
 }
 
-/// What reads the status once, where people have to sign in. Another program that answers gets it, and can do no more with
-/// it, and that for some seconds only.
+/// A single-use code that reads the status, if the pages require signing in. Another program that receives it can only
+/// use it to read the status, for a few seconds.
 fn code(http: &HttpConfig, secret: &str, now: Timestamp) -> anyhow::Result<Option<String>> {
     if !http.is_closed() {
         return Ok(None);
@@ -183,7 +183,7 @@ async fn read(response: reqwest::Response) -> Result<RunningProgram, UnknownReas
     serde_json::from_slice(&body).map_err(|_| UnknownReason::OtherServer)
 }
 
-/// Why an answer tells nothing, by its status and the id of the refusal in it. `None`: it is one that tells.
+/// Why an answer has no status, by its HTTP status and the id of the refusal. `None` if it has one.
 fn why_not(status: u16, refusal: Option<&str>) -> Option<UnknownReason> {
     match (status, refusal) {
         (200, None) => None,
@@ -195,7 +195,7 @@ fn why_not(status: u16, refusal: Option<&str>) -> Option<UnknownReason> {
     }
 }
 
-/// `None` if it ends too early or never.
+/// Reads the body. `None` if it is incomplete or too long.
 async fn read_body(mut response: reqwest::Response) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.ok()? {

@@ -1,8 +1,8 @@
-//! Makes OpenTelemetry spans of the program's own: hearing a message, each step, each piece of remembering, and each
-//! model call. Only the fields that are named here leave the program; none holds what people or models wrote. What goes
-//! to a model and comes back is added to its span only if the operator has asked for it.
+//! Creates OpenTelemetry spans for the program's own work: hearing a message, each step, each update of memories, and
+//! each model call. Only the fields named here leave the program, and none contains what users or models wrote. The
+//! prompt and the answer of a model call are added to its span only if the operator asks for it.
 //!
-//! All spans about one decision are in one trace, also those after a restart: its id is derived from the number of the
+//! All spans about one decision are in one trace, even after a restart: its id is derived from the number of the
 //! decision. A message that no decision covers has a trace of its own.
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
 use aizuchi_core::llm::MODEL_CONTENT_TARGET;
 
-/// Which database the decisions are of, once it is open.
+/// The id of the database that the decisions belong to, once it is open.
 #[derive(Clone, Default)]
 pub struct Installation(Arc<OnceLock<String>>);
 
@@ -40,11 +40,11 @@ impl Installation {
 }
 
 thread_local! {
-    /// The id of the trace whose first span is made next on this thread.
+    /// The id of the next trace that is started on this thread.
     static NEXT_TRACE: Cell<Option<TraceId>> = const { Cell::new(None) };
 }
 
-/// Gives a trace the id that was derived for it.
+/// Generates span ids, and trace ids unless one was derived.
 #[derive(Debug)]
 pub struct DerivedIds;
 
@@ -68,7 +68,7 @@ struct Followed {
     kind: Kind,
     fields: Fields,
     began: SystemTime,
-    /// Set where it is known at the start which trace it belongs to.
+    /// Set if the trace that the span belongs to is known at its start.
     context: Option<Context>,
 }
 
@@ -93,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// The fields that may leave the program, with their names as attributes.
+    /// The fields that may leave the program, and the names of their attributes.
     fn attributes(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Hear => &[
@@ -161,14 +161,14 @@ impl TraceLayer {
         Self { tracer, installation }
     }
 
-    /// Whether a span is one to follow, or an event has content that was asked for.
+    /// Whether a span is followed, or an event has content that was requested.
     pub fn follows(metadata: &Metadata<'_>, has_content: bool) -> bool {
         let is_content = metadata.target() == MODEL_CONTENT_TARGET;
         let is_followed = Kind::from_metadata(metadata).is_some() || has_content && is_content;
         *metadata.level() <= Level::INFO && is_followed
     }
 
-    /// Which trace a span belongs to that belongs to no other span. `None`: to one of its own.
+    /// The trace of a span without a parent. `None` for a new trace.
     fn trace_id(&self, kind: Kind, fields: &Fields) -> Option<TraceId> {
         let subject = match (kind, fields.text("decision")) {
             (Kind::Hear | Kind::Step, Some(decision)) => format!("decision {decision}"),
@@ -221,7 +221,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
         let mut fields = Fields::default();
         attributes.record(&mut fields);
         let mut followed = Followed { kind, fields, began: SystemTime::now(), context: None };
-        // What is heard belongs to a trace that is known at the end.
+        // The trace of a heard message is only known when its span closes.
         followed.context = match kind {
             Kind::Hear => None,
             Kind::Step | Kind::Remember => Some(self.start(&followed, &Context::new())),
@@ -254,7 +254,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
         let Some(span) = context.span(&id) else { return };
         let Some(mut followed) = span.extensions_mut().remove::<Followed>() else { return };
         if followed.kind == Kind::Hear && followed.fields.text("message").is_none() {
-            // Channels and users are heard at every start.
+            // The span is of a channel or a user, which are heard at every start.
             return;
         }
         let context = followed.context.take();
@@ -270,7 +270,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<S> for Tr
             span.set_attribute(KeyValue::new("gen_ai.operation.name", "chat"));
             span.set_attribute(KeyValue::new("gen_ai.provider.name", provider));
             span.set_attribute(KeyValue::new("gen_ai.request.model", model));
-            // Prompts that are not kept are empty.
+            // A prompt that is not kept is empty.
             let text = |field| followed.fields.text(field).filter(|text| !text.is_empty());
             if let Some(prompt) = text("prompt") {
                 let message = json!([{"role": "system", "parts": parts(&prompt)}]);
@@ -293,12 +293,12 @@ fn context_of<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) -> Option<Contex
     span.extensions().get::<Followed>()?.context.clone()
 }
 
-/// A text as the GenAI conventions have it in a message.
+/// The parts of a message as the GenAI conventions define them.
 fn parts(text: &str) -> serde_json::Value {
     json!([{"type": "text", "content": text}])
 }
 
-/// The provider of a model and its name there, as the conventions have them.
+/// The provider of a model and the model's name there, as the conventions define them.
 fn model(fields: &Fields) -> (String, String) {
     let model = fields.text("model").unwrap_or_default();
     match model.split_once('/') {

@@ -1,4 +1,4 @@
-//! Sends spans to the collector. The SDK's thread waits for it, on whose behalf the program's runtime does the work.
+//! Sends spans to the collector. The SDK's thread blocks while the program's runtime makes the request.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use tracing::warn;
 
 use aizuchi_core::llm::provider::http_client;
 
-/// Trouble is logged once within this time.
+/// The minimum time between two warnings.
 const WARNING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 const CONNECT_TIMEOUT: SignedDuration = SignedDuration::from_secs(5);
-/// No request takes longer, whatever the SDK allows.
+/// The timeout of a request, whatever the SDK allows.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Sender {
         let request = request.headers(head.headers).timeout(TIMEOUT).body(body);
         let answer = request.send().await?;
         let status = answer.status();
-        // What it says is of no use, and may be long.
+        // The response body is not needed and may be long.
         drop(answer);
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = status;
@@ -62,12 +62,12 @@ impl HttpClient for Sender {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let sending = TokioContext::new(self.send(request), self.runtime.clone());
         let sent = tokio::select! {
-            // First, since the runtime may be gone.
+            // Checked first, because the runtime may already be gone.
             biased;
             () = self.stop.cancelled() => return Err("the program ends".into()),
             sent = sending => sent,
         };
-        // An endpoint may hold a secret.
+        // The endpoint may contain a secret.
         let sent = sent.map_err(reqwest::Error::without_url);
         match &sent {
             Ok(answer) if !answer.status().is_success() => {

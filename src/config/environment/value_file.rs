@@ -4,10 +4,10 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// A longer value is no key or address. It also bounds what is read of a file that never ends.
+/// The maximum size of a value. No key or address is longer. It also bounds the read of a file that never ends.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Read once, when the value is asked for.
+/// A value file. It is read once, when the value is first requested.
 #[derive(Clone)]
 pub struct ValueFile {
     /// The name of the variable that names the file.
@@ -22,12 +22,12 @@ impl ValueFile {
         Self { variable: variable.to_owned(), path, content: OnceLock::new() }
     }
 
-    /// What the file holds, without the line break at its end. `None` if it cannot be read.
+    /// The content of the file without its final line break. `None` if it cannot be read.
     pub fn value(&self) -> Option<&str> {
         self.content.get_or_init(|| self.read()).as_deref().ok()
     }
 
-    /// Why the value cannot be read, if it was asked for.
+    /// Why the value could not be read, if it was requested.
     pub fn problem(&self) -> Option<&str> {
         self.content.get()?.as_ref().err().map(String::as_str)
     }
@@ -35,7 +35,7 @@ impl ValueFile {
     fn read(&self) -> Result<String, String> {
         let (variable, path) = (&self.variable, self.path.display());
         let mut text = String::new();
-        // Opening a pipe that nobody writes to would never end.
+        // Opening a pipe without a writer would block forever.
         let metadata = std::fs::metadata(&self.path);
         if metadata.is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
             return Err(format!("{variable} names {path}, which is not a file"));
@@ -55,7 +55,7 @@ impl ValueFile {
     }
 }
 
-// Two files are the same if they are named alike; what they hold is secret.
+// Value files are compared by variable and path alone, because their contents are secret.
 impl PartialEq for ValueFile {
     fn eq(&self, other: &Self) -> bool {
         (&self.variable, &self.path) == (&other.variable, &other.path)

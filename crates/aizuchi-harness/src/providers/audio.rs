@@ -1,4 +1,4 @@
-//! The address of OpenAI's API that writes down what is said in a recording. It takes a form.
+//! The endpoint of OpenAI's API that transcribes a recording. It takes a form.
 
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use crate::providers::ProviderRequest;
 
 pub const PATH: &str = "/v1/audio/transcriptions";
-/// The length of every recording, which is what it costs.
+/// The length of every recording, which determines its cost.
 pub const SECONDS: u64 = 3;
 
-/// The fields of a form, and of its file the name, the type and the size.
+/// The fields of a form. For its file: the name, the type and the size.
 pub fn form(headers: &HeaderMap, body: &[u8]) -> Value {
     let kind = headers.get("content-type").and_then(|value| value.to_str().ok());
     let boundary = kind.and_then(|kind| kind.strip_prefix("multipart/form-data; boundary="));
     let Some(boundary) = boundary else { return Value::Null };
-    // Bytes that are no text stay as many characters.
+    // One character per byte, so that bytes that are not text keep their number.
     let body: String = body.iter().map(|byte| char::from(*byte)).collect();
     let mut form = json!({});
     for part in body.split(&format!("--{boundary}\r\n")).skip(1) {
@@ -36,7 +36,7 @@ pub fn form(headers: &HeaderMap, body: &[u8]) -> Value {
     form
 }
 
-/// Why the provider would refuse a request, if it would.
+/// Why the provider would reject the request, if it would.
 pub fn complaint(request: &ProviderRequest) -> Option<(StatusCode, &'static str)> {
     let key = request.headers.get("authorization").and_then(|value| value.to_str().ok());
     let body = &request.body;

@@ -1,4 +1,4 @@
-//! Tools in the APIs of three providers: what each refuses, and the format of its calls.
+//! Tools in the APIs of three providers: what each rejects, and the format of its calls.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::providers::ProviderApi;
 /// A call as the model wrote it: its id, its name, and its arguments, valid JSON or not.
 pub type Written = (String, String, String);
 
-/// Why the provider would refuse the tools and the tool results of a request, if it would.
+/// Why the provider would reject the tools and the tool results of a request, if it would.
 pub fn complaint(api: ProviderApi, body: &Value) -> Option<&'static str> {
     match api {
         ProviderApi::OpenAi => openai(body),
@@ -124,7 +124,7 @@ pub fn message(api: ProviderApi, text: &str, calls: &[Written]) -> Value {
         ProviderApi::OpenAi => {
             let calls = calls.iter().enumerate().map(|(place, (id, name, arguments))| {
                 let mut call = json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
-                // As Gemini does behind this API.
+                // Gemini does this behind this API.
                 if place == 0 {
                     call["extra_content"] =
                         json!({ "google": { "thought_signature": "signed-beside-the-call" } });
@@ -132,9 +132,9 @@ pub fn message(api: ProviderApi, text: &str, calls: &[Written]) -> Value {
                 call
             });
             let content = if text.is_empty() { Value::Null } else { json!(text) };
-            // As OpenRouter does.
+            // OpenRouter does this.
             let thought = json!({ "type": "reasoning.encrypted", "data": "signed-by-openrouter", "index": 0 });
-            // As LiteLLM does for Anthropic.
+            // LiteLLM does this for Anthropic.
             let hidden = json!({ "type": "redacted_thinking", "data": "hidden-behind-litellm" });
             json!({
                 "role": "assistant", "content": content, "tool_calls": calls.collect::<Vec<_>>(),
@@ -142,7 +142,7 @@ pub fn message(api: ProviderApi, text: &str, calls: &[Written]) -> Value {
             })
         }
         ProviderApi::Anthropic => {
-            // It thinks before it calls, and signs or hides its thoughts.
+            // The model thinks before it calls, and its thoughts are signed or hidden.
             let thought =
                 json!({ "type": "thinking", "thinking": "hm", "signature": "signed-by-anthropic" });
             let hidden = json!({ "type": "redacted_thinking", "data": "hidden-by-anthropic" });

@@ -1,4 +1,5 @@
-//! The messages of a dump of kotonoha's, put together one session at a time, in the order in which they are heard.
+//! The messages of a dump of kotonoha's database, assembled one session at a time, in the order in which they are
+//! heard.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -24,16 +25,16 @@ use aizuchi_core::clock::truncate_to_millisecond;
 use aizuchi_discord::text::NameLookup;
 use aizuchi_discord::text::read::parse_discord_markdown;
 
-/// In the place of a source's rank: what the session itself still holds. It is the newest.
+/// Used as a source's rank for what the session itself still contains. It is the newest part.
 const OF_SESSION: u64 = u64::MAX;
 const UNREADABLE: &str = "cannot read a record";
 
-/// What is imported.
+/// The data to import.
 pub struct KotonohaArranged {
-    /// Of each workspace, without messages, in the order of their ids.
+    /// The data of each workspace without messages, sorted by workspace id.
     pub data: Vec<ImportData>,
     pub messages: KotonohaMessages,
-    /// How many messages are older than the time that was asked for.
+    /// The number of messages older than the given time.
     pub expired: usize,
 }
 
@@ -44,11 +45,11 @@ pub struct KotonohaMessages {
     options: KotonohaOptions,
 }
 
-/// Whom the database has forgotten, and when, by workspace.
+/// The forgotten users of each workspace, and when they were forgotten.
 pub type ForgottenByWorkspace = HashMap<WorkspaceId, HashMap<UserId, Timestamp>>;
 
 impl KotonohaDump {
-    /// Puts the sessions together. `expired_before`: which messages are counted as too old.
+    /// Assembles the sessions. Messages from before `expired_before` are counted as too old.
     pub fn arrange(
         self,
         forgotten: &ForgottenByWorkspace,
@@ -58,14 +59,14 @@ impl KotonohaDump {
         let Self { options, sessions, sources, chunks, session_rows, documents, mut skipped } =
             self;
         let (parts, orphans) = sort_parts((chunks, session_rows), &sessions, &sources, limits)?;
-        // Those of documents are counted as these.
+        // Parts of documents are already counted as documents.
         let orphans = orphans.saturating_sub(documents);
         let orphans = SkippedItems::new_if_any(
             "parts of the knowledge base",
             orphans,
             "what they are parts of is not in the dump",
         );
-        // Beside what is said of the other tables.
+        // Inserted next to the counts of the other tables.
         skipped.insert(skipped.len().min(2), orphans);
         let mut arranging =
             Arranging::new(&sessions, &options, forgotten, RecordSorter::new(limits));
@@ -79,7 +80,7 @@ impl KotonohaDump {
             let workspace = options.workspace.clone().unwrap_or(WorkspaceId::new("discord"));
             data.push(ImportData::new(workspace));
         }
-        // What was left out is counted for the dump as a whole.
+        // The counts of what was left out apply to the dump as a whole.
         if let Some(last) = data.last_mut() {
             last.skipped.extend(skipped.into_iter().flatten());
         }
@@ -92,8 +93,8 @@ impl KotonohaDump {
     }
 }
 
-/// The parts of the sessions, each session's parts together and the older first; and how many sources have parts and are
-/// not in the dump.
+/// The parts of the sessions, grouped by session and the oldest first; and the number of sources that have parts but
+/// are not in the dump.
 fn sort_parts(
     (chunks, session_rows): (RecordSorter, RecordSorter),
     sessions: &[PlacedSession],
@@ -132,7 +133,7 @@ fn sort_parts(
     Ok((parts.finish()?, orphans))
 }
 
-/// The last of the next records with one key: a later row replaces an earlier one.
+/// The last of the next records with the same key, because a later row replaces an earlier one.
 fn next_record(sorted: &mut Peekable<SortedRecords>) -> anyhow::Result<Option<KeyedRecord>> {
     let Some(first) = sorted.next() else { return Ok(None) };
     let mut last = first?;
@@ -150,7 +151,7 @@ fn part_key(session: usize, rank: u64, chunk: &[u8]) -> Vec<u8> {
     [&(session as u64).to_be_bytes()[..], &rank.to_be_bytes(), chunk].concat()
 }
 
-/// Whether a record belongs to what begins so. An error is passed on.
+/// Whether a record's key begins with the prefix. An error counts as true, so that it is returned.
 fn begins_with(next: &anyhow::Result<KeyedRecord>, prefix: &[u8]) -> bool {
     match next {
         Ok(next) => next.key.starts_with(prefix),
@@ -158,7 +159,7 @@ fn begins_with(next: &anyhow::Result<KeyedRecord>, prefix: &[u8]) -> bool {
     }
 }
 
-/// The number of the next session, and what was said in it. Its newest messages are in the knowledge base, too, and a
+/// The number of the next session, and its turns. A session's newest messages are in the knowledge base, too, and a
 /// session that was moved there twice is there twice.
 fn next_session(
     parts: &mut Peekable<SortedRecords>,
@@ -177,11 +178,11 @@ fn next_session(
     Ok(Some((number, builder.finish(sources))))
 }
 
-/// Puts a session together.
+/// Assembles a session.
 #[derive(Default)]
 struct SessionBuilder {
     turns: Vec<SessionTurn>,
-    /// The source that is being read, and what was said in it.
+    /// The source that is being read, and its turns.
     rank: u64,
     of_source: Vec<SessionTurn>,
 }
@@ -226,15 +227,15 @@ impl SessionBuilder {
     }
 }
 
-/// What is learned of the workspaces while their sessions pass.
+/// The state collected about the workspaces while their sessions are processed.
 struct Arranging<'a> {
     sessions: &'a [PlacedSession],
     forgotten: &'a ForgottenByWorkspace,
     persona: UserId,
     data: Vec<ImportData>,
-    /// The messages, by workspace.
+    /// The messages, sorted by workspace.
     sorter: RecordSorter,
-    /// How many there are.
+    /// The number of messages.
     count: u64,
     timeless: usize,
     expired: usize,
@@ -266,7 +267,7 @@ impl<'a> Arranging<'a> {
         }
     }
 
-    /// Notes what was said in a session.
+    /// Records the turns of a session.
     fn take(
         &mut self,
         number: usize,
@@ -329,7 +330,7 @@ fn add_user(data: &mut ImportData, user: &UserId) {
 }
 
 impl KotonohaMessages {
-    /// Those of one workspace. Each has to be asked for in turn, and read to the end.
+    /// The messages of one workspace. The workspaces must be requested in order, and each read to its end.
     pub fn of(&mut self, index: usize) -> impl Iterator<Item = anyhow::Result<StreamedMessage>> {
         let Self { sorted, sessions, options } = self;
         let (sessions, options) = (&*sessions, &*options);
@@ -376,7 +377,8 @@ fn to_message(
     Ok(StreamedMessage { message, reactions: Vec::new(), was_private: false })
 }
 
-/// The same message has the same id in each later dump. It is no id of Discord's, so it is not looked up there.
+/// A stable id, so that the same message has the same id in every later dump. It is not an id of Discord's, so it is
+/// not looked up there.
 fn message_id(key: &str, turn: &SessionTurn, occurrence: u32) -> MessageId {
     let mut hash = Sha256::new();
     for part in [key, turn.speaker.name(), turn.text.trim(), &occurrence.to_string()] {

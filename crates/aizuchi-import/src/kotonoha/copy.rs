@@ -1,5 +1,5 @@
 //! The `COPY` blocks of a plain dump that `pg_dump` wrote: a head with the table and its columns, a line for each row,
-//! and a line `\.` at the end. Everything else in the dump is passed over.
+//! and a line `\.` at the end. Everything else in the dump is skipped.
 
 use std::io::BufRead;
 
@@ -7,9 +7,9 @@ use anyhow::Context as _;
 
 /// A row of a table.
 pub struct CopyRow<'a> {
-    /// Without its schema.
+    /// The name of the table without its schema.
     pub table: &'a str,
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
     columns: &'a [String],
     values: Vec<&'a [u8]>,
@@ -24,7 +24,7 @@ struct CopyBlock {
 /// The end of a block.
 const END: &[u8] = b"\\.";
 
-/// Whether a file that begins so is a plain dump.
+/// Whether a file with this beginning is a plain dump.
 pub fn is_dump(beginning: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&beginning[..beginning.len().min(1024)]);
     let lines = text.trim_start_matches('\u{feff}').lines();
@@ -33,12 +33,12 @@ pub fn is_dump(beginning: &[u8]) -> bool {
         .any(|line| line.starts_with("-- PostgreSQL database") && line.trim_end().ends_with("dump"))
 }
 
-/// Whether a file that begins so is a dump in `pg_dump`'s own format.
+/// Whether a file with this beginning is a dump in `pg_dump`'s own format.
 pub fn is_custom_dump(beginning: &[u8]) -> bool {
     beginning.starts_with(b"PGDMP")
 }
 
-/// Passes on each row of these tables, a row at a time.
+/// Calls a function with each row of these tables, one at a time.
 pub fn read_rows(
     mut input: impl BufRead,
     tables: &[&str],
@@ -140,12 +140,12 @@ fn unescape(value: &[u8]) -> Vec<u8> {
     text
 }
 
-/// The number at the beginning, and how many digits it has.
+/// The value of the leading digits, and their number.
 fn number(digits: &[u8], radix: u32, most: usize) -> (u8, usize) {
     let digits = digits.iter().take(most).map_while(|digit| char::from(*digit).to_digit(radix));
     let (value, length) =
         digits.fold((0, 0), |(value, length), digit| (value * radix + digit, length + 1));
-    // As PostgreSQL does, the ninth bit of three octal digits is dropped.
+    // PostgreSQL drops the ninth bit of three octal digits, too.
     ((value & 0xff) as u8, length)
 }
 

@@ -1,6 +1,6 @@
-//! Reads a dump of kotonoha's database: its sessions, and the older parts of them, which it had moved to its knowledge
-//! base. kotonoha stores no ids of messages and no times of what is in the knowledge base. It does not tell apart who
-//! speaks in a thread, and does not say who may read a channel. What was said waits on disk.
+//! Reads a dump of kotonoha's database: its sessions, and their older parts, which kotonoha has moved to its knowledge
+//! base. kotonoha stores no ids of messages and no times for the knowledge base. It does not distinguish the authors in
+//! a thread, nor store who may read a channel. Messages are kept on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
@@ -20,23 +20,23 @@ const FAILED_CHUNKS: &str = "knowledge_chunks_dlq";
 const SESSIONS: &str = "sessions";
 const SOURCES: &str = "knowledge_sources";
 
-/// What the ids of imported messages begin with.
+/// The prefix of the ids of imported messages.
 pub const ID_PREFIX: &str = "kotonoha-";
 
-/// What a dump does not say.
+/// Information that a dump does not contain.
 #[derive(Clone, Debug)]
 pub struct KotonohaOptions {
-    /// The workspace of sessions that name no server.
+    /// The workspace of sessions without a server.
     pub workspace: Option<WorkspaceId>,
-    /// The user that the bot was.
+    /// The bot's own user.
     pub persona: Option<UserId>,
     pub persona_name: String,
-    /// Whose clock kotonoha had.
+    /// The time zone of kotonoha's clock.
     pub zone: TimeZone,
     pub mentions: MentionSessions,
 }
 
-/// What becomes of sessions by mention. kotonoha has one for each person, with what they said in any channel.
+/// How to import sessions by mention. kotonoha has one for each user, with what that user said in any channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MentionSessions {
     LeftOut,
@@ -44,29 +44,29 @@ pub enum MentionSessions {
     OfFirstChannel,
 }
 
-/// What a dump holds. In memory is as much as there are sessions, and parts of them in the knowledge base.
+/// The content of a dump. Its use of memory grows with the number of sessions and of their parts in the knowledge base.
 pub struct KotonohaDump {
     pub options: KotonohaOptions,
-    /// The sessions that are imported, by their workspaces and keys.
+    /// The sessions to import, sorted by workspace and key.
     pub sessions: Vec<PlacedSession>,
-    /// In the order in which their sessions go on.
+    /// The sources, in the order in which their sessions continue.
     pub sources: Vec<SessionSource>,
-    /// The parts of each source's text, by the numbers of the source and of the part.
+    /// The parts of each source's text, keyed by the numbers of the source and of the part.
     pub chunks: RecordSorter,
-    /// What each session still holds, by its key.
+    /// What each session still contains, by its key.
     pub session_rows: RecordSorter,
-    /// How many sources are documents.
+    /// The number of sources that are documents.
     pub documents: usize,
-    /// Lines, documents and sessions that are left out.
+    /// The lines, documents and sessions that are left out.
     pub skipped: Vec<Option<SkippedItems>>,
 }
 
-/// A session whose place is known.
+/// A session whose conversation is known.
 #[derive(Clone, Debug)]
 pub struct PlacedSession {
     pub key: String,
     pub conversation: ConversationId,
-    /// Who spoke, besides the persona.
+    /// The author of all messages that are not the persona's.
     pub user: UserId,
 }
 
@@ -76,11 +76,11 @@ pub struct SessionSource {
     pub id: i64,
     pub session: String,
     location: SessionLocation,
-    /// When its last message was said.
+    /// The time of its last message.
     pub until: Option<Timestamp>,
 }
 
-/// Where a session was.
+/// The location of a session.
 #[derive(Clone, Debug, Default)]
 struct SessionLocation {
     guild: Option<String>,
@@ -94,7 +94,7 @@ pub fn read(input: impl BufRead, options: KotonohaOptions) -> anyhow::Result<Kot
     read_within(input, options, SorterLimits::default())
 }
 
-/// The same, with as little in memory as this.
+/// Reads a dump, holding no more in memory than these limits.
 pub fn read_within(
     input: impl BufRead,
     options: KotonohaOptions,
@@ -111,9 +111,9 @@ pub fn read_within(
     Ok(reader.into_dump(options))
 }
 
-/// The key of a number in a sorter.
+/// The key of a number for sorting.
 pub fn number_key(number: i64) -> [u8; 8] {
-    // With the sign turned, the bytes of a number sort as the numbers do.
+    // With the sign bit inverted, the bytes sort like the numbers.
     ((number as u64) ^ (1 << 63)).to_be_bytes()
 }
 
@@ -122,7 +122,7 @@ impl KotonohaDump {
         self.sessions.iter().map(|session| session.conversation.workspace.clone()).collect()
     }
 
-    /// Who may have written in a workspace.
+    /// The users who may have written in a workspace.
     pub fn users(&self, workspace: &WorkspaceId) -> BTreeSet<UserId> {
         let here =
             self.sessions.iter().filter(|session| session.conversation.workspace == *workspace);
@@ -137,18 +137,18 @@ impl KotonohaOptions {
     }
 }
 
-/// What was read of the tables.
+/// What has been read from the tables.
 struct DumpReader {
     zone: TimeZone,
     has_rows: bool,
-    /// Where the sessions were, by their keys.
+    /// The locations of the sessions, by key.
     sessions: BTreeMap<String, SessionLocation>,
     sources: Vec<SessionSource>,
     chunks: RecordSorter,
     session_rows: RecordSorter,
     documents: usize,
     bad_lines: usize,
-    /// The numbers of the first of them.
+    /// The numbers of the first bad lines.
     bad_numbers: Vec<usize>,
 }
 
@@ -178,7 +178,7 @@ impl DumpReader {
         };
         taken.unwrap_or_else(|| {
             self.bad_lines += 1;
-            // One more shows that there are more.
+            // Keep one more than is shown, to tell that there are more.
             if self.bad_numbers.len() <= MAX_NAMED_LINES {
                 self.bad_numbers.push(row.line);
             }
@@ -189,7 +189,7 @@ impl DumpReader {
     fn take_session(&mut self, row: &CopyRow<'_>) -> Option<anyhow::Result<()>> {
         let key = row.value("session_key")?;
         let messages = row.value("messages")?;
-        // It is parsed again when it is imported.
+        // Only validated here. The messages are parsed again when they are imported.
         parse_session(&messages, &self.zone)?;
         let location = SessionLocation {
             guild: row.value("guild_id"),
@@ -263,7 +263,7 @@ impl DumpReader {
             let user = author_of(&key, &location);
             sessions.push(PlacedSession { key, conversation, user });
         }
-        // Those of a workspace stay in the order of their keys.
+        // The sort is stable, so the sessions of a workspace stay in the order of their keys.
         sessions
             .sort_by(|one, other| one.conversation.workspace.cmp(&other.conversation.workspace));
         skipped.extend([
@@ -290,7 +290,7 @@ impl DumpReader {
         }
     }
 
-    /// Where each session was. What its own row does not say, those of its sources may.
+    /// The location of each session, from its own row or else from those of its sources.
     fn locations(&mut self) -> BTreeMap<String, SessionLocation> {
         let mut locations: BTreeMap<String, SessionLocation> = BTreeMap::new();
         for source in &self.sources {
@@ -307,7 +307,7 @@ impl DumpReader {
 }
 
 impl SessionLocation {
-    /// Fills in what is not known.
+    /// Fills in missing values.
     fn complete(&mut self, other: SessionLocation) {
         self.guild = self.guild.take().or(other.guild);
         self.channel = self.channel.take().or(other.channel);
@@ -332,7 +332,7 @@ impl SessionLocation {
     }
 }
 
-/// Whose words a session holds: by mention, one person's; in a thread, anybody's.
+/// The author of a session's messages: by mention, one user; in a thread, unknown.
 fn author_of(key: &str, location: &SessionLocation) -> UserId {
     let of_key = key.strip_prefix("mention:").map(str::to_owned);
     match of_key {
@@ -344,7 +344,7 @@ fn author_of(key: &str, location: &SessionLocation) -> UserId {
 /// The server in a link like `https://discord.com/channels/SERVER/CHANNEL/THREAD`.
 fn guild_of_link(link: &str) -> Option<String> {
     let ids: Vec<&str> = link.strip_prefix("https://discord.com/channels/")?.split('/').collect();
-    // Without the server, a link to a thread has two ids and cannot be told from one to a channel.
+    // Without the server, a link to a thread has two ids and looks like one to a channel.
     match ids[..] {
         [guild, _, _] => Some(guild.to_owned()),
         _ => None,

@@ -1,5 +1,4 @@
-//! What was said in a session of kotonoha, put together from the session and the parts of it that are in the knowledge
-//! base.
+//! The messages of a session of kotonoha, assembled from the session and its parts in the knowledge base.
 
 use std::borrow::Cow;
 
@@ -8,10 +7,10 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// The distance between messages whose times are not known.
+/// The assumed gap between messages whose times are unknown.
 const UNKNOWN_PACE: SignedDuration = SignedDuration::from_secs(1);
 
-/// What was said at once.
+/// One message of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionTurn {
     pub speaker: Speaker,
@@ -34,7 +33,7 @@ struct SessionMessage {
 }
 
 impl Speaker {
-    /// `None` for what nobody said.
+    /// `None` for roles other than the user's and the assistant's.
     fn of_role(role: &str) -> Option<Self> {
         match role {
             "user" => Some(Speaker::User),
@@ -50,7 +49,7 @@ impl Speaker {
         }
     }
 
-    /// What stands before a message in the knowledge base.
+    /// The label before a message in the knowledge base.
     fn label(self) -> &'static str {
         match self {
             Speaker::User => "User: ",
@@ -59,7 +58,7 @@ impl Speaker {
     }
 }
 
-/// Parses the JSON of a session; `None` if it is none.
+/// Parses the JSON of a session. `None` if it is invalid.
 pub fn parse_session(json: &str, zone: &TimeZone) -> Option<Vec<SessionTurn>> {
     let messages: Vec<SessionMessage> = serde_json::from_str(json).ok()?;
     let turn = |message: SessionMessage| {
@@ -69,8 +68,8 @@ pub fn parse_session(json: &str, zone: &TimeZone) -> Option<Vec<SessionTurn>> {
     Some(messages.into_iter().filter_map(turn).collect())
 }
 
-/// Appends what a session still holds. It tells a label from the same word in a message, which a part of the knowledge
-/// base does not, so what is in both is taken from the session.
+/// Appends what a session still contains. Unlike the knowledge base, a session distinguishes a label from the same word
+/// in a message, so the turns that are in both are taken from the session.
 pub fn append_session(turns: &mut Vec<SessionTurn>, session: Vec<SessionTurn>) {
     let labeled = |turn: &SessionTurn| {
         let labeled = format!("{}{}", turn.speaker.label(), turn.text);
@@ -87,7 +86,7 @@ pub fn append_session(turns: &mut Vec<SessionTurn>, session: Vec<SessionTurn>) {
     turns.extend(session);
 }
 
-/// Appends turns, of which the first ones may be the last ones that are there. Times are taken over.
+/// Appends turns, the first of which may repeat the last existing ones. Existing turns take over the times.
 pub fn append(turns: &mut Vec<SessionTurn>, newer: Vec<SessionTurn>) {
     let start = find_overlap(turns, &newer);
     for (known, newer) in turns[start..].iter_mut().zip(&newer) {
@@ -97,8 +96,8 @@ pub fn append(turns: &mut Vec<SessionTurn>, newer: Vec<SessionTurn>) {
     turns.extend(newer.into_iter().skip(known));
 }
 
-/// Where the newer turns begin among those that are there, or their end. Short messages are said often, so the same
-/// words are the same turns only if they are the last ones that are there, and not if they were said later.
+/// The index at which the newer turns start among the existing ones, or the number of existing ones. Short messages are
+/// common, so equal words are the same turns only if they are the last existing ones and were not said later.
 fn find_overlap(turns: &[SessionTurn], newer: &[SessionTurn]) -> usize {
     let is_later = |known: &SessionTurn, newer: &SessionTurn| {
         let times = known.at.zip(newer.at);
@@ -111,18 +110,18 @@ fn find_overlap(turns: &[SessionTurn], newer: &[SessionTurn]) -> usize {
     };
     let first = turns.len().saturating_sub(newer.len());
     let begins_at = |start: &usize| turns[*start..].iter().zip(newer).all(is_same);
-    // With a start at the end, nothing is the same.
+    // At the end, the overlap is empty.
     (first..=turns.len()).find(begins_at).unwrap_or(turns.len())
 }
 
-/// Splits `User: …` and `Assistant: …`, which stand at the beginnings of lines. What stands before the first of them
-/// continues what the last speaker said.
+/// Splits a text at the labels `User: …` and `Assistant: …` at the start of a line. Text before the first label
+/// continues the last speaker's turn.
 pub fn parse_chunk(text: &str, last: Speaker) -> Vec<SessionTurn> {
     let mut turns: Vec<SessionTurn> = Vec::new();
     for line in text.split('\n') {
         let labeled = [Speaker::User, Speaker::Persona].into_iter().find_map(|speaker| {
             let label = speaker.label();
-            // A message without a text ends with its label.
+            // The line of an empty message ends with its label.
             let text = line.strip_prefix(label).or((line == label.trim_end()).then_some(""))?;
             Some((speaker, text))
         });
@@ -143,14 +142,14 @@ pub fn parse_chunk(text: &str, last: Speaker) -> Vec<SessionTurn> {
     turns
 }
 
-/// Gives each turn without a time one shortly before the next.
+/// Gives each turn without a time one shortly before that of the next turn.
 pub fn fill_in_times(turns: &mut [SessionTurn]) {
     let mut next: Option<Timestamp> = None;
     for turn in turns.iter_mut().rev() {
         turn.at = turn.at.or_else(|| next?.checked_sub(UNKNOWN_PACE).ok());
         next = turn.at.or(next);
     }
-    // No turn is before the one that it follows.
+    // No turn may precede the one before it.
     let mut earliest = Timestamp::MIN;
     for turn in turns.iter_mut() {
         turn.at = turn.at.map(|at| at.max(earliest));
@@ -158,7 +157,7 @@ pub fn fill_in_times(turns: &mut [SessionTurn]) {
     }
 }
 
-/// Parses a time as Python or PostgreSQL writes it. One without an offset is by the clock of kotonoha.
+/// Parses a time as Python or PostgreSQL writes it. A time without an offset is in kotonoha's time zone.
 pub fn parse_time(text: &str, zone: &TimeZone) -> Option<Timestamp> {
     let text: Cow<'_, str> = match text.get(10..11) {
         Some(" ") => Cow::Owned(format!("{}T{}", &text[..10], &text[11..])),
@@ -184,12 +183,12 @@ mod tests {
         for (first, second, expected) in [
             ("User: a\nAssistant: b", "User: c", "a b c"),
             ("User: a\nAssistant: b\nUser: c", "Assistant: b\nUser: c\nAssistant: d", "a b c d"),
-            // Once more from the beginning.
+            // The session again, from its beginning.
             ("User: a\nAssistant: b", "User: a\nAssistant: b\nUser: c", "a b c"),
-            // The same words again.
+            // The same words, said again.
             ("User: a\nAssistant: b\nUser: c", "User: a\nAssistant: b", "a b c a b"),
             ("User: a\nAssistant: b\nUser: c", "Assistant: b", "a b c b"),
-            // The same words of another speaker.
+            // The same words by another speaker.
             ("User: a", "Assistant: a", "a a"),
         ] {
             let mut all = turns(first);
@@ -212,7 +211,7 @@ mod tests {
         }
     }
 
-    /// A member may write a label. What the session still holds shows whose it is.
+    /// A member may write a label. What the session still contains shows who wrote it.
     #[test]
     fn a_session_shows_that_a_label_is_a_part_of_a_message() {
         let said = |speaker, text: &str| SessionTurn { speaker, text: text.to_owned(), at: None };

@@ -12,7 +12,7 @@ use aizuchi_core::store::StoreError;
 use aizuchi_core::store::archive::Archive;
 use aizuchi_core::store::query::{MessageQuery, MessageRange};
 
-/// How many messages of a thread are looked at for one that Discord's history has.
+/// How many messages of a thread are checked for one from Discord's history.
 const MAX_LOOKED_AT: usize = 100;
 
 /// The threads that become private channels of their own.
@@ -20,8 +20,8 @@ const MAX_LOOKED_AT: usize = 100;
 pub struct SeparateThreads(HashSet<ConversationId>);
 
 impl SeparateThreads {
-    /// All threads, except those that are known as threads of their channel. The channels of the data become those that
-    /// its conversations are in.
+    /// Finds all threads, except those that are known as threads of their channel. Sets the channels of the data to
+    /// those of its conversations.
     pub async fn find(
         data: &mut ImportData,
         known: &HashMap<ChannelId, Visibility>,
@@ -51,7 +51,7 @@ impl SeparateThreads {
         Ok(separate)
     }
 
-    /// The message where it belongs.
+    /// Moves the message to its thread's own channel, if it has one.
     pub fn moved(&self, mut streamed: StreamedMessage) -> StreamedMessage {
         let conversation = &mut streamed.message.conversation;
         if self.0.contains(conversation)
@@ -63,8 +63,8 @@ impl SeparateThreads {
     }
 }
 
-/// Whether Discord's history has shown it: only public threads begin with a message of their channel, whose id they
-/// have, and are read with it. What was imported before shows nothing.
+/// Whether Discord's history contains the thread: only public threads begin with a message of their channel, whose id
+/// they share, and are read with it. Messages that were imported before prove nothing.
 async fn is_known_thread(
     conversation: &ConversationId,
     thread: &MessageId,

@@ -24,7 +24,7 @@ use aizuchi_slack::mrkdwn::read as mrkdwn;
 pub struct Myao2Converter {
     pub options: Myao2Options,
     pub persona: Option<UserId>,
-    /// What users are called, by their ids.
+    /// The names of users by their ids.
     pub names: HashMap<String, String>,
 }
 
@@ -55,14 +55,14 @@ impl Myao2Converter {
             persona: self.persona.as_ref().unwrap_or(&nobody),
             persona_name: &self.options.persona_name,
             user: &user,
-            // Slack writes the names of channels and groups next to their ids.
+            // Slack writes the names of channels and groups next to their ids, so no lookup is needed.
             channel: &|_| None,
             group: &|_| None,
         };
         mrkdwn::parse_mrkdwn(text, &names)
     }
 
-    /// `None` if its time is not known.
+    /// Converts a message. `None` if its time is unknown.
     pub fn message(&self, message: &Myao2Message) -> Option<Message> {
         let Myao2Message { head, text, thread, mentions: mentioned } = message;
         let at = head.sent_at()?;
@@ -101,7 +101,7 @@ impl Myao2Converter {
         Author { id, kind: self.kind(&head.user, head.is_bot) }
     }
 
-    /// The channels, including those of which only messages are stored, because myao2 has left them.
+    /// The channels, including those that myao2 has left, of which only messages are stored.
     pub fn channels(
         &self,
         channels: Vec<old::Myao2Channel>,

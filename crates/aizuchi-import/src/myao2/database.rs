@@ -1,5 +1,5 @@
-//! Reads the database of myao2 without changing it. Values are returned as they are stored. Times without an offset
-//! are UTC.
+//! Reads the database of myao2 without changing it. Values are returned as they are stored. Times without an offset are
+//! UTC.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub struct Myao2Database {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Myao2Channel {
     pub id: String,
-    /// Empty if myao2 does not know it.
+    /// The name. Empty if myao2 does not know it.
     pub name: String,
 }
 
@@ -37,10 +37,10 @@ pub struct Myao2User {
     pub is_bot: bool,
 }
 
-/// A row of `messages` without what was said.
+/// A row of `messages` without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Myao2MessageHead {
-    /// Slack's id, or for myao2's own posts one that it generated.
+    /// Slack's id, or a generated one for myao2's own posts.
     pub id: String,
     pub channel: String,
     pub user: String,
@@ -54,7 +54,7 @@ pub struct Myao2MessageHead {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Myao2Message {
     pub head: Myao2MessageHead,
-    /// In Slack's mrkdwn.
+    /// The text in Slack's mrkdwn.
     pub text: String,
     pub thread: Option<String>,
     pub mentions: Vec<String>,
@@ -65,7 +65,7 @@ pub struct Myao2Message {
 pub struct Myao2Memory {
     /// `workspace`, `channel` or `thread`.
     pub scope: String,
-    /// `default`, a channel, or a channel and a thread with a colon between them.
+    /// `default`, a channel, or a channel and a thread separated by a colon.
     pub scope_id: String,
     /// `long_term` or `short_term`.
     pub term: String,
@@ -88,8 +88,8 @@ pub struct Myao2Memo {
 }
 
 impl Myao2Database {
-    /// Opens a database. `None` if the file is not a database of myao2. All that is read of it is of one moment, so a
-    /// myao2 that goes on adds no channel between two reads.
+    /// Opens a database. `None` if the file is not a database of myao2. All reads are of the same snapshot, so a
+    /// running myao2 adds no channel between two of them.
     pub async fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         let Some(mut connection) = myao2::open(path).await? else { return Ok(None) };
         query(sql::BEGIN).execute(&mut connection).await?;
@@ -114,13 +114,13 @@ impl Myao2Database {
         .await
     }
 
-    /// Oldest first.
+    /// The messages without their texts, oldest first.
     pub fn message_heads(&mut self) -> BoxStream<'_, Result<Myao2MessageHead, StoreError>> {
         let rows = self.connection.stream(sql::MESSAGE_HEADS.to_owned());
         rows.map(|row| read_head(&row?)).boxed()
     }
 
-    /// Oldest first.
+    /// The messages, oldest first.
     pub fn messages(&mut self) -> BoxStream<'_, Result<Myao2Message, StoreError>> {
         let rows = self.connection.stream(sql::MESSAGES.to_owned());
         rows.map(|row| read_message(&row?)).boxed()
@@ -148,7 +148,7 @@ impl Myao2Database {
         Ok(count.first().map_or(0, |count| usize::try_from(*count).unwrap_or(0)))
     }
 
-    /// Oldest first.
+    /// The memos, oldest first.
     pub async fn memos(&mut self) -> Result<Vec<Myao2Memo>, StoreError> {
         self.read_table("memos", sql::MEMOS, |row| {
             Ok(Myao2Memo {
@@ -164,7 +164,7 @@ impl Myao2Database {
         .await
     }
 
-    /// All rows of a table. None if there is no such table, as in older versions of myao2.
+    /// All rows of a table. Empty if the table does not exist, as in older versions of myao2.
     async fn read_table<T>(
         &mut self,
         table: &'static str,
@@ -181,7 +181,7 @@ impl Myao2Database {
 }
 
 impl Myao2MessageHead {
-    /// The time that Slack gave it, else the one that myao2 noted.
+    /// The time that Slack assigned, or else the one that myao2 stored.
     pub fn sent_at(&self) -> Option<Timestamp> {
         parse_slack_timestamp(&self.id).or(self.at).map(truncate_to_millisecond)
     }
@@ -211,7 +211,7 @@ fn read_message(row: &Row) -> Result<Myao2Message, StoreError> {
 fn parse_time(row: &Row, column: &str) -> Result<Option<Timestamp>, StoreError> {
     let text: Option<String> = rows::column(row, column)?;
     Ok(text.and_then(|text| {
-        // A time with an offset is parsed as it is.
+        // A time with an offset needs no conversion.
         let naive = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
         text.parse().ok().or_else(|| naive().map(|at| at.timestamp()))
     }))

@@ -1,6 +1,6 @@
 //! SQL statements on the tables of myao2.
 
-/// It ends with the connection.
+/// The transaction ends with the connection.
 pub const BEGIN: &str = "BEGIN";
 pub const HAS_TABLE: &str =
     "SELECT count(*) AS n FROM sqlite_schema WHERE type = 'table' AND name = ?1";
@@ -14,7 +14,7 @@ pub const MESSAGES: &str = "
         CAST(user_is_bot AS INTEGER) AS is_bot, coalesce(text, '') AS text,
         CAST(timestamp AS TEXT) AS at, thread_ts AS thread, CAST(mentions AS TEXT) AS mentions
     FROM messages ORDER BY timestamp, messages.id";
-/// The same order, without the texts.
+/// The messages in the same order, without their texts.
 pub const MESSAGE_HEADS: &str = "
     SELECT message_id AS id, channel_id AS channel, user_id AS user, coalesce(user_name, '') AS name,
         CAST(user_is_bot AS INTEGER) AS is_bot, CAST(timestamp AS TEXT) AS at

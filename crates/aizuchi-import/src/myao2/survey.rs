@@ -1,5 +1,5 @@
-//! What has to be known of all messages of myao2 before the first of them is heard. It is found by reading them one after
-//! the other, without their texts.
+//! What has to be known about all messages of myao2 before the first of them is heard. It is collected in one pass over
+//! the messages without their texts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,36 +9,36 @@ use crate::message_ids::MessageIds;
 use crate::myao2::database::Myao2MessageHead;
 use aizuchi_core::chat::{ChannelId, MessageId, UserId};
 
-/// The maximum time from a memo to the reply it was made for. myao2 makes memos while it writes a reply, one reply at a
-/// time, so its next post is in the channel where the memo was made.
+/// The maximum time from a memo to the reply that it was made for. myao2 makes memos while it writes a reply, one reply
+/// at a time, so its next post is in the channel where the memo was made.
 const MAX_REPLY_TIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// Which ids Slack gave. myao2 makes others for its own posts only.
+/// Which ids are Slack's. myao2 generates ids for its own posts only.
 pub const IDS: MessageIds = MessageIds::SlackOrMade;
 
 #[derive(Debug, Default)]
 pub struct MessageSurvey {
-    /// Everybody who wrote, by their ids.
+    /// All authors by their ids.
     pub authors: BTreeMap<String, SurveyedAuthor>,
     /// The channels of the messages whose time is known.
     pub channels: BTreeSet<String>,
-    /// How many messages have no time that is known.
+    /// The number of messages whose time is unknown.
     pub timeless: usize,
-    /// How many are older than messages are kept.
+    /// The number of messages older than the retention period.
     pub expired: usize,
 }
 
-/// Somebody who wrote, as their newest message says.
+/// An author, as described by their newest message.
 #[derive(Debug, Default)]
 pub struct SurveyedAuthor {
     pub name: String,
     pub is_bot: bool,
-    /// How many of their messages have ids that myao2 made.
+    /// The number of their messages with ids that myao2 generated.
     made_ids: usize,
 }
 
 impl MessageSurvey {
-    /// Takes the next message, the oldest first.
+    /// Adds the next message. Messages must come oldest first.
     pub fn take(&mut self, head: Myao2MessageHead, expired_before: Option<Timestamp>) {
         let sent_at = head.sent_at();
         let has_made_id = !IDS.is_platforms(&MessageId::new(head.id));
@@ -53,7 +53,7 @@ impl MessageSurvey {
         self.channels.insert(head.channel);
     }
 
-    /// The user with the most messages under ids of myao2's own, which it gives only to its own posts.
+    /// The user with the most messages under ids that myao2 generated, which it does only for its own posts.
     pub fn guess_persona(&self) -> Option<UserId> {
         let with_made = self.authors.iter().filter(|(_, author)| author.made_ids > 0);
         let (user, _) = with_made.max_by_key(|(_, author)| author.made_ids)?;
@@ -64,18 +64,18 @@ impl MessageSurvey {
 /// Where memos were made: the channel of the persona's next post, if it came soon enough.
 #[derive(Debug, Default)]
 pub struct MemoOrigins {
-    /// When memos were made after which no post has come yet.
+    /// The times of memos that have not been followed by a post yet.
     waiting: BTreeSet<Timestamp>,
     found: HashMap<Timestamp, ChannelId>,
 }
 
 impl MemoOrigins {
-    /// For memos that were made at these times.
+    /// Creates the lookup for memos that were made at these times.
     pub fn new(created: impl Iterator<Item = Timestamp>) -> Self {
         Self { waiting: created.collect(), found: HashMap::new() }
     }
 
-    /// Takes the persona's next post, the oldest first.
+    /// Adds the persona's next post. Posts must come oldest first.
     pub fn take(&mut self, channel: &str, at: Timestamp) {
         while let Some(created) = self.waiting.first().copied().filter(|created| *created <= at) {
             self.waiting.remove(&created);
